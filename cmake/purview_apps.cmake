@@ -1,5 +1,5 @@
 # The program and everything that knows the operating system, TOML, JSON or the web.
-find_package(Boost 1.81 EXACT REQUIRED)
+include(purview_boost)
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
@@ -37,22 +37,26 @@ target_include_directories(vale_game PUBLIC ${PROJECT_SOURCE_DIR}/games/vale)
 target_link_libraries(vale_game PUBLIC purview PRIVATE purview_options)
 purview_unity(vale_game)
 
-# The client module is built by a tree of its own, with another compiler; sanitizers change nothing in it.
-include(ExternalProject)
-set(PURVIEW_WASM_DIR "${PROJECT_BINARY_DIR}/wasm" CACHE PATH "Where the client module is built; trees may share it")
-set(wasm_dir "${PURVIEW_WASM_DIR}")
-ExternalProject_Add(purview_wasm
-  SOURCE_DIR ${PROJECT_SOURCE_DIR}
-  BINARY_DIR ${wasm_dir}
-  CMAKE_ARGS -DCMAKE_TOOLCHAIN_FILE=${PROJECT_SOURCE_DIR}/cmake/wasm.cmake
-             -DCMAKE_BUILD_TYPE=Release -DPURVIEW_BUILD_APPS=OFF -DPURVIEW_BUILD_TESTS=OFF
-  BUILD_ALWAYS ON
-  BUILD_BYPRODUCTS ${wasm_dir}/purview_client.wasm ${wasm_dir}/vale_client.wasm
-  INSTALL_COMMAND ""
-  USES_TERMINAL_BUILD OFF)
+# The client modules: those of web/prebuilt, or from source by a tree of its own, with another compiler.
+option(PURVIEW_WASM_FROM_SOURCE "Build the client modules, which needs clang, instead of taking those of web/prebuilt" OFF)
+if(PURVIEW_WASM_FROM_SOURCE)
+  include(ExternalProject)
+  set(wasm_dir "${PROJECT_BINARY_DIR}/wasm")
+  ExternalProject_Add(purview_wasm
+    SOURCE_DIR ${PROJECT_SOURCE_DIR}
+    BINARY_DIR ${wasm_dir}
+    CMAKE_ARGS -DCMAKE_TOOLCHAIN_FILE=${PROJECT_SOURCE_DIR}/cmake/wasm.cmake
+               -DCMAKE_BUILD_TYPE=Release -DPURVIEW_BUILD_APPS=OFF -DPURVIEW_BUILD_TESTS=OFF
+    BUILD_ALWAYS ON
+    BUILD_BYPRODUCTS ${wasm_dir}/purview_client.wasm ${wasm_dir}/vale_client.wasm
+    INSTALL_COMMAND ""
+    USES_TERMINAL_BUILD OFF)
+else()
+  set(wasm_dir "${PROJECT_SOURCE_DIR}/web/prebuilt")
+endif()
 
 find_path(DYGRAPHS_DIR dygraph.min.js PATHS /usr/share/javascript/dygraphs REQUIRED NO_DEFAULT_PATH)
-file(GLOB web_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/web/*")
+file(GLOB web_files CONFIGURE_DEPENDS LIST_DIRECTORIES false "${PROJECT_SOURCE_DIR}/web/*")
 set(assets
   ${web_files}
   ${PROJECT_SOURCE_DIR}/worlds/vale/vale.toml ${PROJECT_SOURCE_DIR}/worlds/vale/vale.json
@@ -60,7 +64,9 @@ set(assets
   ${wasm_dir}/purview_client.wasm ${wasm_dir}/vale_client.wasm)
 include(purview_embed)
 purview_embed(purview_assets ${assets})
-add_dependencies(purview_assets purview_wasm)
+if(TARGET purview_wasm)
+  add_dependencies(purview_assets purview_wasm)
+endif()
 
 # Heavy headers and little work: not worth optimising much, and with sanitizers not at all.
 function(purview_heavy)

@@ -1,15 +1,12 @@
-# The library: rooms without a single call to the operating system.
-set(rooms core wire world replication prediction link capi)
-set(purview_sources)
-if(CMAKE_SYSTEM_NAME STREQUAL "WASI")  # has only the client
-  file(GLOB purview_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/host/client*.cpp"
-                                              "${PROJECT_SOURCE_DIR}/src/host/prediction.cpp")
-else()
-  list(APPEND rooms spatial interest host)
+# The library: modules without a single call to the operating system. The client alone is five of them.
+set(modules core protocol link client capi)
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
+  list(APPEND modules world spatial interest replication server)
 endif()
-foreach(room IN LISTS rooms)
-  file(GLOB room_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")
-  list(APPEND purview_sources ${room_sources})
+set(purview_sources)
+foreach(module IN LISTS modules)
+  file(GLOB_RECURSE module_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${module}/*.cpp")
+  list(APPEND purview_sources ${module_sources})
 endforeach()
 
 add_library(purview STATIC ${purview_sources})
@@ -26,7 +23,7 @@ if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
   target_link_libraries(purview PRIVATE PkgConfig::HIGHWAY)
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/spatial/lane_test.cpp"
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/spatial/simd_lanes.cpp"
                               "${PROJECT_SOURCE_DIR}/src/core/gather_bits.cpp"
                               "${PROJECT_SOURCE_DIR}/src/replication/lane_priorities.cpp"
     PROPERTIES COMPILE_DEFINITIONS PURVIEW_HIGHWAY)
@@ -34,10 +31,10 @@ endif()
 
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
   # The checks share no code with what they check; they are a library of their own.
-  file(GLOB check_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/check/*.cpp")
-  add_library(purview_check STATIC ${check_sources})
-  target_include_directories(purview_check PUBLIC ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(purview_check PUBLIC purview PRIVATE purview_options)
+  file(GLOB oracle_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/oracle/*.cpp")
+  add_library(purview_oracle STATIC ${oracle_sources})
+  target_include_directories(purview_oracle PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(purview_oracle PUBLIC purview PRIVATE purview_options)
 
   # Recordings know streams, not files.
   file(GLOB record_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/record/*.cpp")
@@ -49,16 +46,16 @@ if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
   add_library(purview_proof STATIC ${PROJECT_SOURCE_DIR}/apps/purview/proof.cpp
                                    ${PROJECT_SOURCE_DIR}/apps/purview/truth_check.cpp)
   target_include_directories(purview_proof PUBLIC ${PROJECT_SOURCE_DIR}/apps/purview)
-  target_link_libraries(purview_proof PUBLIC purview_check PRIVATE purview_options)
+  target_link_libraries(purview_proof PUBLIC purview_oracle PRIVATE purview_options)
 endif()
 
 # Those that can be spoilt stand before the library's (tests/CMakeLists.txt): no other may come with one.
-set(purview_breakable_sources src/replication/field_store.cpp src/replication/encode_cache.cpp src/host/events.cpp)
+set(purview_breakable_sources src/replication/field_store.cpp src/replication/encode_cache.cpp src/server/relevance_events.cpp)
 list(TRANSFORM purview_breakable_sources PREPEND ${PROJECT_SOURCE_DIR}/)
 # The decoder of clients is slower with others around it.
-purview_unity(purview ALONE ${purview_breakable_sources} ${PROJECT_SOURCE_DIR}/src/replication/client_ghosts.cpp)
-if(TARGET purview_check)
-  purview_unity(purview_check)
+purview_unity(purview ALONE ${purview_breakable_sources} ${PROJECT_SOURCE_DIR}/src/client/ghosts.cpp)
+if(TARGET purview_oracle)
+  purview_unity(purview_oracle)
   purview_unity(purview_record)
 endif()
 

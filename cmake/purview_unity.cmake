@@ -1,6 +1,6 @@
-# Up to eight sources of one folder are compiled as one, and what they include is read once. They must
-# compile alone too: `./dev check` reads them so. One with compile options or definitions of its own is not
-# joined; nor are those after ALONE.
+# Up to eight sources of one module are compiled as one, so that shared headers are read once. A module is src/MODULE
+# with all below it; elsewhere it is a folder. Each source must also compile alone: `./dev check` does that. A source with
+# compile options or definitions of its own is not joined, nor are those after ALONE.
 function(purview_unity target)
   if(NOT PURVIEW_UNITY)
     return()
@@ -16,6 +16,11 @@ function(purview_unity target)
     cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE path)
     cmake_path(GET path PARENT_PATH path)
     cmake_path(GET path FILENAME folder)
+    if(path MATCHES "^${PROJECT_SOURCE_DIR}/src/([^/]+)/")
+      set(folder "${CMAKE_MATCH_1}")
+    elseif(path MATCHES "^${PROJECT_SOURCE_DIR}/tests/(.+)$")
+      string(REPLACE "/" "_" folder "${CMAKE_MATCH_1}") # interest/groups is not world/groups
+    endif()
     list(APPEND folders "${folder}")
     list(APPEND sources_${folder} "${source}")
   endforeach()

@@ -1,12 +1,13 @@
-# Toolchain: Debian's clang 14 with wasi-libc, a reactor without a single import.
+# Toolchain: clang with Debian's wasi-libc, a reactor without a single import.
+include("${CMAKE_CURRENT_LIST_DIR}/find_clang.cmake")
 set(CMAKE_SYSTEM_NAME WASI)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
-set(CMAKE_C_COMPILER clang-14)
-set(CMAKE_CXX_COMPILER clang++-14)
+set(CMAKE_C_COMPILER ${clang_c})
+set(CMAKE_CXX_COMPILER ${clang_cxx})
 set(CMAKE_C_COMPILER_TARGET wasm32-wasi)
 set(CMAKE_CXX_COMPILER_TARGET wasm32-wasi)
-set(CMAKE_AR llvm-ar-14)
-set(CMAKE_RANLIB llvm-ranlib-14)
+set(CMAKE_AR llvm-ar${clang_suffix})
+set(CMAKE_RANLIB llvm-ranlib${clang_suffix})
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(CMAKE_EXECUTABLE_SUFFIX .wasm)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

@@ -163,7 +163,7 @@ int main() {
     };
     for (std::uint64_t nonce = 1; nonce <= 3; ++nonce) {
         ClientDef client;
-        client.nonce = nonce;
+        client.nonce = nonce;  // nobody else is on this line; elsewhere 64 random bits
         clients.push_back(std::make_unique<Client>(client));
         step(10);
     }

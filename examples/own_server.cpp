@@ -19,6 +19,7 @@
 
 #include "example.hpp"
 #include "purview/client.hpp"
+#include "purview/limits.hpp"
 #include "purview/server.hpp"
 
 using namespace purview;
@@ -127,7 +128,7 @@ class Socket {
     /// Calls got(bytes, from) for each datagram that has come.
     template <class Got>
     void receive(Got&& got) const {
-        std::array<std::byte, datagram_bytes_max + 1> room;
+        std::array<std::byte, limits::datagram_bytes + 1> room;
         sockaddr_in from{};
         socklen_t size = sizeof from;
         for (int i = 0; i < 256; ++i, size = sizeof from) {  // a flood must not keep the tick

@@ -5,8 +5,9 @@
 // UDP and the clock. People walk to where they click (own_page.html), and what they say is heard
 // within 20 m.
 //
-//     example_own_web_server 7780          until it is stopped
 //     example_own_web_server 0 0.5         on any port, for half a second
+//     example_own_web_server 7780 0 http://127.0.0.1:8000       until it is stopped, for pages from
+//     there
 //
 // Notice: nothing here is about browsers but one line. A native client joins over UDP at the same
 // port, and is the same to the game.
@@ -114,6 +115,7 @@ int main(int count, char** arguments) {
     record::Border border(made.value());  // may write down all that crosses it (docs/recording.md)
     net::WebDef web_def;
     web_def.port = port;
+    if (count > 3) web_def.origins = {arguments[3]};  // where the pages are from; see net::WebDef
     net::WebServer web(web_def);
     std::string problem = web.open();
     expect(problem.empty(), problem.c_str());

@@ -18,8 +18,8 @@ using namespace example;
 int main() {
     InterestDef def = profile(Profile::phaser);
     const CellGrid grid{
-        .origin = {0, 0, 0}, .width_m = 34, .height_m = 20, .columns = 12, .rows = 8};
-    def.rules.bounds_max = {34 * 12, 20 * 8, 0};
+        .origin = {0, 0, 0}, .width_m = 34, .height_m = 20, .columns = 6, .rows = 16};
+    def.rules.bounds_max = {172, 314, 0};  // a map of 172 x 314 tiles: the last cells are cut
     InterestManager manager = create(def);
     expect(grid.count() == 96, "cells 0 to 95");
 
@@ -41,12 +41,12 @@ int main() {
     names.expect_seen(manager, observer, "two metres to the left", "player neighbour rabbit");
     expect(manager.events().size() == 2, "the rabbit enters, the wolf leaves, no more");
 
-    must(manager.move(player, {400, 150, 0}));
+    must(manager.move(player, {150, 300, 0}));
     manager.tick();
-    names.expect_seen(manager, observer, "over seven cells at once", "player");
+    names.expect_seen(manager, observer, "over twelve cells at once", "player");
 
     std::vector<ObserverId> listeners;
-    manager.observers_covering({370, 130, 0}, listeners);
+    manager.observers_covering({130, 280, 0}, listeners);
     expect(listeners.size() == 1, "a bang in the next cell is heard");
     listeners.clear();
     manager.observers_covering({10, 10, 0}, listeners);

@@ -101,7 +101,9 @@ int main() {
     def.mac = &toy_mac;
     def.secret[0] = std::byte{1};  // nobody else is on this line
     Server server = Server::create(def, game).value();
-    Client client{ClientDef{}};
+    ClientDef client_def;
+    client_def.nonce = 1;  // nobody else is on this line; elsewhere 64 random bits of the system's
+    Client client(client_def);
     Step step(its);
     Prediction prediction =
         Prediction::create(client, {.schema = &its.schema, .step = &step}).value();

@@ -10,16 +10,17 @@
 #include <string>
 #include <vector>
 
+#include "client/correction_codec.hpp"
+#include "client/ghosts.hpp"
 #include "idle_game.hpp"
 #include "link/handshake.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
-#include "prediction/correction_codec.hpp"
-#include "prediction/input_codec.hpp"
+#include "protocol/input_codec.hpp"
+#include "protocol/rpc_inbox.hpp"
+#include "protocol/schema_codec.hpp"
+#include "purview/limits.hpp"
 #include "record/replay.hpp"
-#include "replication/client_ghosts.hpp"
-#include "replication/rpc_inbox.hpp"
-#include "replication/schema_codec.hpp"
 #include "require.hpp"
 #include "small_game.hpp"
 #include "target.hpp"
@@ -136,7 +137,7 @@ void calls(Bytes bytes) {
         if (packet.size() % 3 == 0)
             inbox.ghost_left(schema, static_cast<LocalId>(packet.size() % 8),
                              packet.size() % 2 == 0);
-        require(inbox.waiting() <= 256 + rpc_orphans_max, "calls wait without a bound");
+        require(inbox.waiting() <= 256 + limits::rpc_orphans, "calls wait without a bound");
         ArrivedRpc call;
         while (packet.size() % 5 != 0 && inbox.next(call)) {
             const RpcDef& rpc = schema.rpcs()[index_of(call.rpc)];
@@ -175,13 +176,13 @@ void inputs(const Schema& schema, Bytes bytes) {
     for_each_packet(bytes, [&](Bytes raw) {
         BitReader in(raw);
         if (!read_inputs(schema, in, packet)) return require(packet.count == 0, "half a packet");
-        require(packet.count >= 1 && packet.count <= commands_repeated_max, "too many frames");
+        require(packet.count >= 1 && packet.count <= limits::inputs_repeated, "too many frames");
         std::vector<const InputFrame*> frames;
         for (std::size_t f = 0; f < packet.count; ++f) {
             InputFrame& frame = packet.frames[f];
             frame.view_tick = frame.view_low / 16.0;
-            require(frame.parts.size() <= command_parts_max, "too many parts");
-            require(frame.groups.size() <= command_groups_max, "too many groups");
+            require(frame.parts.size() <= limits::input_members, "too many parts");
+            require(frame.groups.size() <= limits::input_groups, "too many groups");
             frames.push_back(&frame);
         }
         std::vector<std::byte> out_bytes(65'536);
@@ -238,7 +239,7 @@ void corrections(const Schema& schema, Bytes bytes) {
         require(read.tick >= 1 && read.tick <= newest, "a correction of another time");
         require(read.members.size() <= packet.size() * 8 / 6 + 1, "members from nowhere");
         for (const CorrectedMember& member : read.members) {
-            require(member.ghost < ClientGhosts::local_ids_max, "a ghost that cannot be");
+            require(member.ghost < local_ids_max, "a ghost that cannot be");
             require(index_of(member.kind) < schema.kinds().size(), "a kind that is none");
             ++reached[corrections_read];
             if (!member.has_values || &schema != &moving_schema()) continue;

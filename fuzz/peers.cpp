@@ -10,8 +10,9 @@
 #include <set>
 #include <vector>
 
-#include "host/client_data.hpp"
+#include "client/client_data.hpp"
 #include "link/packet_link.hpp"
+#include "purview/limits.hpp"
 #include "require.hpp"
 #include "small_game.hpp"
 #include "target.hpp"
@@ -25,7 +26,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::uint32_t packets_max = 120;
-constexpr std::size_t body_bytes_max = datagram_bytes_max - 32;
+constexpr std::size_t body_bytes_max = limits::datagram_bytes - 32;
 
 /// Worlds of all there is (Scene), for fresh seeds.
 constexpr unsigned seed_of_said = 57, seed_of_another = 61;
@@ -112,7 +113,7 @@ class Peer {
   private:
     /// Behind the number all is the peer's: acknowledgements, fragments, and what follows.
     std::vector<std::byte> datagram(std::uint32_t sequence, Bytes body, bool to_server) const {
-        std::vector<std::byte> bytes(datagram_bytes_max);
+        std::vector<std::byte> bytes(limits::datagram_bytes);
         BitWriter out(bytes);
         out.bits(0, seal_bytes * 8);
         if (to_server) out.u64(id_);
@@ -120,7 +121,7 @@ class Peer {
         out.copy_bits(body, body.size() * 8);
         const std::size_t least = to_server ? challenge_bytes : 0;
         bytes.resize(std::max(out.bytes_written(), least));
-        seal(PacketType::data, id_, bytes);
+        seal(PacketType::data, data_seed(id_, sequence), bytes);
         return bytes;
     }
     SmallWorld* world_;

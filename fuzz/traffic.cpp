@@ -5,17 +5,18 @@
 #include <algorithm>
 #include <sstream>
 
+#include "client/ghosts.hpp"
 #include "idle_game.hpp"
 #include "link/handshake.hpp"
 #include "link/messages.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
+#include "protocol/rpc_inbox.hpp"
+#include "protocol/schema_codec.hpp"
 #include "purview/client.hpp"
+#include "purview/limits.hpp"
 #include "record/border.hpp"
 #include "record/recording.hpp"
-#include "replication/client_ghosts.hpp"
-#include "replication/rpc_inbox.hpp"
-#include "replication/schema_codec.hpp"
 #include "require.hpp"
 
 namespace purview::test {
@@ -40,7 +41,7 @@ std::string text_of(Bytes bytes) {
 
 /// From where the reader stands to the end, beginning with a whole byte.
 std::string rest_of(BitReader in) {
-    std::vector<std::byte> bytes(datagram_bytes_max);
+    std::vector<std::byte> bytes(limits::datagram_bytes);
     BitWriter out(bytes);
     while (in.bits_left() > 0) out.bits(in.bits(1), 1);
     return text_of(out.written());
@@ -166,7 +167,9 @@ std::string recording_of_today() {
     record::Writer writer(file, beginning);
     record::Border border(server);
     border.record_to(&writer, 4);
-    Client client{ClientDef{}};
+    ClientDef client_def;
+    client_def.nonce = 5;
+    Client client(client_def);
     Address address;
     address.carrier = Address::Carrier::memory;
     address.port = 1;
@@ -259,7 +262,7 @@ std::vector<std::string> client_messages() {
         (void)stream.send(out.written());
     };
     const auto send_packet = [&](bool arrives) {
-        std::array<std::byte, datagram_bytes_max> room{};
+        std::array<std::byte, limits::datagram_bytes> room{};
         BitWriter out(room);
         const std::uint32_t sequence = link.write_header(out);
         stream.write(sequence, 8 * 1'000, out);

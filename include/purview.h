@@ -90,7 +90,8 @@ typedef struct pv_stats {
     double calls_unsent;     /* unreliable ones for which the packet of their tick had no room */
 } pv_stats;
 
-/* role: 0 spectator, 1 player. nonce: 64 random bits in two halves. digest_every: 0 never. */
+/* role: 0 spectator, 1 player. nonce: 64 random bits of the system's in two halves, others for
+ * every connection; null where both are 0. digest_every: 0 never. */
 PV_API pv_client* pv_client_create(uint32_t nonce_low, uint32_t nonce_high, uint32_t role,
                                    uint32_t digest_every);
 PV_API void pv_client_destroy(pv_client* client);

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "purview/events.hpp"
+#include "purview/server.hpp"
 
 namespace purview::test {
 

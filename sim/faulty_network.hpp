@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/hash.hpp"
-#include "purview/ids.hpp"
-#include "purview/link.hpp"
+#include "purview/connection.hpp"
+#include "purview/types.hpp"
 
 namespace purview::test {
 

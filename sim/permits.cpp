@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "host/client_data.hpp"
-#include "host/server_data.hpp"
+#include "client/client_data.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::test {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "host/server_data.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::test {
 

@@ -11,9 +11,9 @@
 #include <set>
 #include <string>
 
-#include "host/tap.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
+#include "server/tap.hpp"
 
 namespace purview::test {
 

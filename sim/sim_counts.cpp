@@ -28,6 +28,7 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     enters += more.enters;
     leaves += more.leaves;
     resumed += more.resumed;
+    superseded += more.superseded;
     kept += more.kept;
     kept_by_nodes += more.kept_by_nodes;
     paced_by_nodes += more.paced_by_nodes;
@@ -170,6 +171,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"leaves", counts.leaves, ticks},
         {"copies that are kept", counts.kept, ticks},
         {"copies that are resumed", counts.resumed, ticks},
+        {"slots of entities that returned early", counts.superseded, ticks},
         {"server events", counts.server_events, 2 * ticks},
         {"components told to some only", seen.told, ticks},
         {"components not told to others", seen.untold, ticks},

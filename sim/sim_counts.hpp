@@ -10,7 +10,7 @@
 #include "faulty_network.hpp"
 #include "mail.hpp"
 #include "permits.hpp"
-#include "purview/ids.hpp"
+#include "purview/types.hpp"
 #include "rpc_ledger.hpp"
 
 namespace purview::test {
@@ -74,7 +74,9 @@ struct SimCounts {
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
     std::uint64_t resumed = 0;  ///< enters whose copy was still there
-    std::uint64_t kept = 0;     ///< leaves whose copy stays
+    /// Ghost slots in ticks whose entity returned before their leave was acknowledged.
+    std::uint64_t superseded = 0;
+    std::uint64_t kept = 0;  ///< leaves whose copy stays
     /// Of these, where only a node can have said so.
     std::uint64_t kept_by_nodes = 0;
     std::uint64_t paced_by_nodes = 0;  ///< ghosts that are told less often because a node says so

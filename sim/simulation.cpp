@@ -7,6 +7,7 @@
 
 #include "add_counts.hpp"
 #include "link/handshake.hpp"
+#include "purview/limits.hpp"
 #include "replay_sim.hpp"
 
 namespace purview::test {
@@ -81,8 +82,8 @@ void Simulation::count_client(const SmallClient& client) {
 }
 
 void Simulation::start_recording() {
-    recording_.open(def_.record_path, std::ios::binary | std::ios::trunc);
-    if (!recording_) fail(def_.record_path + " cannot be written");
+    if (!record::open_private(def_.record_path, recording_))
+        fail(def_.record_path + " cannot be written");
     writer_ = std::make_unique<record::Writer>(recording_, beginning_of(world_, def_.seed));
     world_.border->record_to(writer_.get(), 1);
 }
@@ -154,7 +155,7 @@ void Simulation::ask_as_stranger() {
     from.host[0] = 200;
     from.port = 1;
     std::array<std::byte, hello_bytes> hello{};
-    (void)write(Hello{protocol_version + 1, 0, 1 + tick_}, hello);
+    (void)write(Hello{limits::protocol_version + 1, 0, 1 + tick_}, hello);
     world_.border->receive(hello, from, world_.now);
 }
 

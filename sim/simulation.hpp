@@ -3,7 +3,7 @@
 //
 // One seed of the simulator: a server, its clients and what happens to them and to the lines
 // between them. In three files: what happens (simulation.cpp), what is checked in every tick
-// (simulation_checks.cpp), and what must hold when all has come to rest (simulation_rest.cpp).
+// (simulation_checks.cpp), and what must hold when all has come to rest (simulation_settled.cpp).
 #pragma once
 
 #include <array>
@@ -92,6 +92,8 @@ class Simulation {
     /// docs/budget.md: nothing waits longer than what is derived there, nor than waiting_ticks_max.
     void check_waiting();
     void check_client(SmallClient& c);
+    /// At no moment does a client have two ghosts of one entity, held or retained.
+    void check_one_ghost(const SmallClient& c);
     /// At some of its ghosts, others in each tick.
     void look_at(SmallClient& c);
     /// Where the server says that it came to what the client predicted, both must have come to it.
@@ -101,7 +103,8 @@ class Simulation {
     /// Of the carts and mules of one group that are the client's: which the server knows otherwise.
     bool differs(const Session& session, const SmallClient& c, GroupState group);
 
-    // -- at the end: simulation_rest.cpp ---------------------------------------------------------
+    // -- at the end: simulation_settled.cpp
+    // ---------------------------------------------------------
     void settle();
     std::string what_is_missing();
     /// Of the pages of its books, whatever is not the world's.
@@ -125,6 +128,8 @@ class Simulation {
     std::map<std::pair<ObserverId, LocalId>, Reader> readers_;
     EventPairs pairs_;                         ///< of the server
     std::map<SmallClient*, Watched> watched_;  ///< in the last tick
+    std::vector<std::uint64_t> tag_seen_;      ///< by tag: the check that met it last
+    std::uint64_t tag_checks_ = 0;
     /// Groups agreed on wrongly in the last tick.
     std::map<SmallClient*, std::set<EntityId>> lies_;
 };

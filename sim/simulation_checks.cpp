@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "host/server_data.hpp"
+#include "server/server_data.hpp"
 #include "simulation.hpp"
 
 namespace purview::test {
@@ -24,7 +24,7 @@ void Simulation::check_server_events() {
         count_by_hand(event);
     }
     pairs_.for_each_observer([&](ObserverId observer) {
-        if (server.data().find_session(observer) == nullptr)
+        if (server.data().sessions.find(observer) == nullptr)
             fail("something is still open of observer " + std::to_string(index_of(observer)));
     });
     for (const auto& session : server.data().sessions) {
@@ -94,7 +94,7 @@ void Simulation::count_by_bounds() {
 }
 
 Simulation::Waiting Simulation::waiting_of(ObserverId observer) {
-    const GhostTable& ghosts = world_.server->data().find_session(observer)->ghosts;
+    const GhostTable& ghosts = world_.server->data().sessions.find(observer)->ghosts;
     const Tick now = world_.server->current_tick();
     Waiting waiting;
     for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
@@ -221,9 +221,26 @@ void Simulation::check_client(SmallClient& c) {
         fail("a client could not read a packet of the server");
     if (c.client.state() != ClientState::joined) return;
     ++counts.client_ticks;
+    check_one_ghost(c);
     look_at(c);
     check_agreement(c);
     hash = mix64(hash ^ c.client.digest());
+}
+
+void Simulation::check_one_ghost(const SmallClient& c) {
+    const SmallSchema& small = world_.schema;
+    ++tag_checks_;
+    for (GhostId ghost = 0; ghost < c.client.ghost_end(); ++ghost) {
+        if (!c.client.is_held(ghost) && c.client.kept_as(ghost) == LeavePolicy::despawn) continue;
+        const double value = c.client.value_of(ghost, small.body.id, small.tag_field);
+        if (value == 0) continue;  // a kind without a tag
+        const auto tag = static_cast<std::size_t>(value);
+        if (tag_seen_.size() <= tag) tag_seen_.resize(2 * tag + 1);
+        if (tag_seen_[tag] == tag_checks_) fail("a client has two ghosts of one entity");
+        tag_seen_[tag] = tag_checks_;
+    }
+    const Session* session = world_.server->data().sessions.find(c.observer);
+    if (session != nullptr) counts.superseded += session->ghosts.superseded_count();
 }
 
 void Simulation::look_at(SmallClient& c) {
@@ -267,19 +284,19 @@ void Simulation::look_at(SmallClient& c) {
 
 void Simulation::check_agreement(SmallClient& c) {
     const std::set<EntityId> lies_before = std::exchange(lies_[&c], {});
-    const Session* session = world_.server->data().find_session(c.observer);
+    const Session* session = world_.server->data().sessions.find(c.observer);
     if (session == nullptr || session->inputs == nullptr) return;
     const Tick now = world_.server->current_tick();
-    for (const SessionInputs::Told& told : session->inputs->told) {
+    for (const SessionInputs::KnownGroup& known : session->inputs->known) {
         // Corrected in this tick: that the command before was right says nothing.
-        if (told.agreed != now || told.told == now) continue;
-        const LocalId root = session->ghosts.find(told.root);
+        if (known.agreed != now || known.sent == now) continue;
+        const LocalId root = session->ghosts.find(known.root);
         if (root == no_local_id) continue;
         const GroupState group =
             c.driver->prediction.state_at(root, session->inputs->queue.consumed());
         if (!differs(*session, c, group)) continue;
-        if (lies_before.contains(told.root)) fail("a client was said to predict what it does not");
-        lies_[&c].insert(told.root);
+        if (lies_before.contains(known.root)) fail("a client was said to predict what it does not");
+        lies_[&c].insert(known.root);
     }
 }
 

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "carts.hpp"
-#include "check/truth.hpp"
 #include "core/hash.hpp"
 #include "faulty_network.hpp"
 #include "mail.hpp"
+#include "oracle/truth.hpp"
 #include "permits.hpp"
 #include "proof.hpp"
 #include "purview/client.hpp"

@@ -56,7 +56,7 @@ void SmallWorld::change_address(SmallClient& client) {
 
 SmallClient& SmallWorld::add_client(Role role, std::uint64_t schema_hash) {
     ClientDef client_def;
-    client_def.nonce = random_.next();
+    client_def.nonce = std::max<std::uint64_t>(1, random_.next());
     client_def.role = role;
     client_def.name = "someone";
     client_def.digest_every = 1;
@@ -159,7 +159,7 @@ void SmallWorld::send_mail() {
 
 void SmallWorld::know_clients() {
     game.client_of = [this](ObserverId observer) {
-        const Session* session = server->data().find_session(observer);
+        const Session* session = server->data().sessions.find(observer);
         return session == nullptr ? 0 : session->nonce;
     };
 }

@@ -3,16 +3,18 @@
 # SPDX-FileCopyrightText: The Purview authors
 """Writes docs/coverage.md: which behaviours are covered by tests.
 
-A test covers the lines whose numbers stand in its name, e.g. "interest: ... (N15 M8)". It counts when
-it passed in the last whole run and made at least one check: doctest says in its last words how many,
-any other program is one check. Reads the results that `./dev test` leaves (ctest --output-junit) and
-tools/behaviour_lines.txt. Numbers of checks are not written, they may differ between machines.
+A test covers the lines whose numbers stand in its doctest suite, e.g. doctest::test_suite("N15 M8"), or
+in its name, e.g. "interest: ... (N15 M8)". It counts when it passed in the last whole run and made at
+least one check: doctest reports how many in its last lines, any other program is one check. Reads the
+results that `./dev test` leaves (ctest --output-junit) and tools/behaviour_lines.txt, and asks the test
+program for the suites of its cases. Numbers of checks are not written, they may differ between machines.
 
 Exit code 1: a required line is open, the document is not up to date, or the input is not sound.
 """
 import argparse
 import os
 import re
+import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -40,6 +42,7 @@ class Test:
 
     def __init__(self, name, checks, fault):
         self.name, self.checks, self.fault = name, checks, fault
+        self.suites = ""  # of all cases with this name
 
 
 def read_lines(path):
@@ -96,6 +99,24 @@ def read_results(path):
     return tests
 
 
+def read_suites(program, tests):
+    """Adds to each test the suites of the doctest cases with its name. A name that only a case has did not run."""
+    try:
+        listing = subprocess.run([program, "--reporters=xml", "--list-test-cases"], stdout=subprocess.PIPE, check=True)
+        cases = list(ElementTree.fromstring(listing.stdout).iter("TestCase"))
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Unsound(f"{program} does not list its tests: {error}") from None
+    except ElementTree.ParseError as error:
+        raise Unsound(f"the list of {program}: {error}") from None
+    if not cases:
+        raise Unsound(f"{program} has no tests")
+    by_name = {test.name: test for test in tests}
+    for case in cases:
+        test, suite = by_name.get(case.get("name")), case.get("testsuite")
+        if test and suite:
+            test.suites += f" {suite}"
+
+
 def read_case(case):
     name, status = case.get("name"), case.get("status")
     if status != "run":
@@ -115,7 +136,7 @@ def read_case(case):
 def assign(tests, lines, letters):
     tag = re.compile(rf"(?<![\w-])[{letters}]\d+\b")
     for test in sorted(tests, key=lambda test: test.name):
-        for number in sorted(set(tag.findall(test.name))):
+        for number in sorted(set(tag.findall(f"{test.name} {test.suites}"))):
             if number not in lines:
                 raise Unsound(f"there is no line {number}, but a test names it: {test.name}")
             (lines[number].refused if test.fault else lines[number].tests).append(test)
@@ -140,9 +161,9 @@ def document(sources, due):
     add("# Coverage")
     add("")
     add("Behaviours that Purview takes over from other systems, and the tests that cover them. `./dev coverage`")
-    add("writes this from the numbers in the names of tests and from a whole run; it is not edited by hand. A")
-    add("line is covered when a test that names it passed and made at least one check. *Open*: due, and no test")
-    add("yet. *Later*: its room is not due yet.")
+    add("writes this from the numbers in the suites and names of tests and from a whole run; it is not edited by")
+    add("hand. A line is covered when a test that names it passed and made at least one check. *Open*: due, and no")
+    add("test yet. *Later*: its room is not due yet.")
     add("")
     add("| from | lines | " + " | ".join(STATES) + " |")
     add("|---|---" + "|---" * len(STATES) + "|")
@@ -198,6 +219,8 @@ def main():
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the document would change")
     parser.add_argument("--checks", action="store_true", help="print every line's tests with their numbers of checks")
     parser.add_argument("--results", default=os.path.join(ROOT, "build/release/results.xml"))
+    parser.add_argument("--program", default=os.path.join(ROOT, "build/release/tests/purview_tests"),
+                        help="the doctest program that lists the suites of its tests")
     parser.add_argument("--lines", default=os.path.join(ROOT, "tools/behaviour_lines.txt"))
     parser.add_argument("--out", default=os.path.join(ROOT, "docs/coverage.md"))
     options = parser.parse_args()
@@ -206,7 +229,9 @@ def main():
     for room in options.require:
         if not any(line.room == room for line in lines.values()) or room == NOT_OURS:
             raise Unsound(f"--require: no line can be open in a room '{room}'")
-    assign(read_results(options.results), lines, "".join(letter for letter, _, _ in sources))
+    tests = read_results(options.results)
+    read_suites(options.program, tests)
+    assign(tests, lines, "".join(letter for letter, _, _ in sources))
     text = document(sources, due)
 
     bad = False

@@ -22,11 +22,11 @@ MUTATE = "build/mutate"
 BINARY = "purview_tests"
 JOBS = 2
 SECONDS_MAX = 100  # of a mutation's tests; one that hangs is killed too
-TESTS = "tests/unit"
+TESTS = "tests"
 MARKER = b"purview_mutated_build without "
 USES = re.compile(r"\bPURVIEW_GUARD(?:_OR)?\((\w+),")
 ROW = re.compile(r"^\| `(\w+)` \| `([\w./]+)` \| (.*) \| (.*) \|$")
-TEST_CASE = re.compile(r'\bTEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)')
+TEST_CASE = re.compile(r'\bTEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)[)*]')
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 LIBRARY = re.compile(r"(CMakeFiles|tests/CMakeFiles/purview_breakable\.dir)/")
 FAILED = re.compile(r"^TEST CASE: +(.*)$")
@@ -80,6 +80,8 @@ def test_names():
     names = set()
     for folder, _, files in os.walk(TESTS):
         for name in files:
+            if not name.endswith("_test.cpp"):
+                continue
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 names.update("".join(LITERAL.findall(case)) for case in TEST_CASE.findall(file.read()))
     return names

@@ -10,7 +10,14 @@ import { webcrypto } from "node:crypto";
 import { loadPurview, PurviewClient } from "./client.mjs";
 
 globalThis.crypto ??= webcrypto;
-const { WebSocket } = createRequire(import.meta.url)("ws");
+const require = createRequire(import.meta.url);
+let ws;
+try {
+  ws = require("ws");
+} catch {
+  ws = require("/usr/share/nodejs/ws");  // where Debian keeps it, whichever Node runs
+}
+const { WebSocket } = ws;
 
 const [url, seconds] = [process.argv[2], Number(process.argv[3])];
 if (!url || !(seconds > 0)) {

@@ -46,6 +46,9 @@ export interface Trial {
   /** Ready clients, the first by index; the others were left out, as too much would change to ask all of them. */
   asked: number;
   left_out: number;
+  /** Of the observers asked: relevant entities of each, in all, by the rules that run, and by these. */
+  pairs_now: number;
+  pairs_then: number;
   warnings: string[];
 }
 
@@ -157,8 +160,8 @@ export class OperatorChannel {
   ask(request: { op: "stats" }): Promise<ServerStats | Refusal>;
   ask(request: { op: "find"; nonce: string }): Promise<{ op: "found"; observer: number | null } | Refusal>;
   ask(request: { op: "rules" }): Promise<Rules | Refusal>;
-  /** With a `revision`, from which they were made, they are refused when another one runs. */
-  ask(request: { op: "set_rules"; nodes: RuleNode[]; revision?: number }): Promise<Rules | Refusal>;
+  /** With a `revision`, from which they were made, they are refused when another one runs; without `force` where they make too much relevant. */
+  ask(request: { op: "set_rules"; nodes: RuleNode[]; revision?: number; force?: boolean }): Promise<Rules | Refusal>;
   ask(request: { op: "try_rules"; nodes: RuleNode[]; observer?: number | null }): Promise<Trial | Refusal>;
   ask(request: { op: "members"; node: string }): Promise<{ op: "members"; node: string; count: number; entities: { entity: string; index: number; kind: string }[] } | Refusal>;
   ask(request: { op: "at"; x: number; y: number; radius_m: number }): Promise<{ op: "at"; entities: EntityAt[] } | Refusal>;

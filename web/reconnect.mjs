@@ -22,6 +22,7 @@ export class Reconnect {
   #say;
   #timer;
   #waitMs = SOON_MS;
+  #why = "";  // what the server said last; "" once the client has joined
 
   /** `say(text)` tells whoever waits how it stands; "" once the client has joined. */
   constructor(client, say) {
@@ -34,24 +35,35 @@ export class Reconnect {
     clearTimeout(this.#timer);
     if (state === "joined") {
       this.#waitMs = SOON_MS;
+      this.#why = "";
       this.#say("");
     } else if (state === "closed" && this.#client.closeReason === "left") {
       this.#say("You have left.");
     } else if (state === "closed" && this.#client.closeReason === "kicked") {
       this.#say(this.#because("The world has sent you away"));
     } else if (state === "closed") {
-      const { closeReason, reasonText } = this.#client;
-      this.#say(`Connection lost (${reasonText || closeReason}); trying again …`);
+      this.#note(this.#client.closeReason, this.#client.reasonText);
+      this.#say(`${this.#why}; trying again …`);
       this.#connectIn(SOON_MS);
     } else if (state === "refused") {
       this.#followRefusal(this.#client.refuseReason);
     }
   }
 
+  /** That nobody answers is news only where the server has not said why before. */
+  #note(closeReason, reasonText) {
+    const isSilence = reasonText === "" && (closeReason === "lost" || closeReason === "timeout");
+    if (isSilence && this.#why !== "") return;
+    const what = closeReason === "shutting_down" ? "The server has stopped" : "Connection lost";
+    const why = reasonText || (closeReason === "shutting_down" ? "" : closeReason);
+    this.#why = why === "" ? what : `${what} (${why})`;
+  }
+
   #followRefusal(reason) {
     if (reason === "join") return this.#say(this.#because("The world does not let you in"));
     if (!(reason in PASSING_REFUSALS)) return this.#say(REFUSALS[reason] ?? `The server refused: ${reason}`);
-    this.#say(`${PASSING_REFUSALS[reason]}; trying again in about ${this.#waitMs / 1000} s …`);
+    this.#why = PASSING_REFUSALS[reason];
+    this.#say(`${this.#why}; trying again in about ${this.#waitMs / 1000} s …`);
     this.#connectIn(this.#waitMs);
     this.#waitMs = Math.min(this.#waitMs * 2, WAIT_MS_MAX);
   }

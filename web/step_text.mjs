@@ -53,7 +53,7 @@ export function numbersOf(text) {
     if (sides.length > 0 && sides.length <= labels.length) {
       sides.forEach((side, s) => numbers.push({
         ...METRES, label: labels[s], value: Number(side),
-        textWith: (v) => edited({ ...words[i], text: sides.with(s, written(v)).join("x") }),
+        textWith: (v) => edited({ ...words[i], text: sides.map((other, o) => (o === s ? written(v) : other)).join("x") }),
       }));
     } else if (before === "within" && i === 2 && isNumber(i)) {
       numbers.push(...radiusAndMargin(i));

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -14,6 +16,8 @@
 #include "net/child_process.hpp"
 #include "net/system.hpp"
 #include "net/thread_pool.hpp"
+#include "net/udp_socket.hpp"
+#include "net/web_server.hpp"
 #include "output.hpp"
 #include "proof.hpp"
 #include "replay_command.hpp"
@@ -337,6 +341,37 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
             {"holds", holds_}};
 }
 
+/// The numeric address at which clients on this machine reach a server bound to `host`.
+std::string reached_at(const std::string& host) {
+    if (host == "0.0.0.0") return "127.0.0.1";
+    return host == "::" ? "::1" : host;
+}
+
+/// "127.0.0.1:7780" or "[::1]:7780"
+std::string address_of(const ServerApp& app) {
+    const std::string host = reached_at(app.host);
+    return host.find(':') != std::string::npos ? fmt::format("[{}]:{}", host, app.port())
+                                               : fmt::format("{}:{}", host, app.port());
+}
+
+/// Prints where the page is, here and from another machine.
+void print_addresses(const ServerApp& app) {
+    const std::string query = app.token.empty() ? "" : "?operator=" + net::url_encoded(app.token);
+    fmt::print(stderr, "\n  Open  http://{}/{}\n", address_of(app), query);
+    std::array<char, 256> name{};
+    const bool has_name = gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0';
+    const std::string_view machine = has_name ? name.data() : "this-machine";
+    if (net::is_loopback(app.host)) {
+        fmt::print(
+            stderr,
+            "  From another machine: ssh -L {0}:{1} user@{2}, then the same address there.\n",
+            app.port(), address_of(app), machine);
+    } else if (app.host != reached_at(app.host)) {
+        fmt::print(stderr, "  From another machine: http://{}:{}/{}\n", machine, app.port(), query);
+    }
+    fmt::print(stderr, "  Ctrl-C stops.\n\n");
+}
+
 /// The WebAssembly client under Node: one more client, over WebSocket.
 class NodeClient {
   public:
@@ -350,8 +385,8 @@ class NodeClient {
         }
         output_ = directory_ + "/report.json";
         return process_.start(
-            {"node", directory_ + "/node_client.mjs",
-             "ws://127.0.0.1:" + std::to_string(app.port()) + "/play", std::to_string(seconds)},
+            {"node", directory_ + "/node_client.mjs", fmt::format("ws://{}/play", address_of(app)),
+             std::to_string(seconds)},
             output_);
     }
     int finish(json& report) {
@@ -371,8 +406,6 @@ class NodeClient {
 void announce(const ServerApp& app) {
     for (const std::string& warning : app.warnings())
         spdlog::warn("{}", scene::plain_text(warning));
-    for (const std::string& warning : app.server->interest().warnings())
-        spdlog::warn("rules: {}", warning);
     spdlog::info("{}", app.summary());
     if (app.world->file.map && app.world->file.area_width_tiles > 0) {
         const auto grid = scene::area_grid(*app.world->file.map, app.world->file.area_width_tiles,
@@ -465,10 +498,10 @@ int run_demo(DemoOptions options) {
     announce(*app);
     if (options.chooses_drivers && app->world->file.carts == 0) options.bots.drivers = 0;
     spoil(*app->server, options.break_mode);
-    fmt::print(stderr, "\n  Open  {}\n  Ctrl-C stops.\n\n", app->page_address());
+    print_addresses(*app);
 
     // A crowd that replays needs some of its people before anybody can ride them.
-    options.bots.host = options.serve.host;
+    options.bots.host = reached_at(options.serve.host);
     options.bots.port = app->port();
     options.bots.ground = &app->world->setup.ground;
     const std::uint32_t clients = options.bots.clients + (options.with_node ? 1 : 0);

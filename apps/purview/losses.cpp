@@ -21,6 +21,7 @@ json json_of(const net::UdpCounters& udp, const net::WebCounters& web) {
             {"web_oversized_frames", web.oversized_frames},
             {"web_dropped_frames", web.dropped_frames},
             {"operators_refused", web.refused_operators},
+            {"origins_refused", web.refused_origins},
             {"play_without_session", web.without_session}};
 }
 
@@ -52,6 +53,18 @@ std::vector<std::string> Losses::look(const net::UdpCounters& udp, const net::We
             "many of one host: {}; behind a proxy all browsers are one host: raise "
             "--sessions-per-host-max",
             web.refused_connections));
+    }
+    if (is_due(3, web.refused_operators)) {
+        lines.push_back(
+            fmt::format("operators that were refused for a wrong token or origin: {}; if nobody of "
+                        "yours mistyped it, somebody guesses",
+                        web.refused_operators));
+    }
+    if (is_due(4, web.refused_origins)) {
+        lines.push_back(
+            fmt::format("pages of other origins that wanted to play and were refused: {}; "
+                        "--origin names those that may",
+                        web.refused_origins));
     }
     return lines;
 }

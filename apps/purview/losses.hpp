@@ -27,7 +27,7 @@ class Losses {
 
   private:
     bool is_due(std::size_t kind, std::uint64_t count);
-    std::array<std::uint64_t, 3> told_{};
+    std::array<std::uint64_t, 5> told_{};
 };
 
 }  // namespace purview::app

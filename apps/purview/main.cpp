@@ -133,6 +133,27 @@ std::string use_operator(OperatorChoice choice, OperatorAddress& out) {
     return {};
 }
 
+/// As browsers say it: a scheme and a host, perhaps a port, and nothing behind.
+std::string problem_of_origin(const std::string& origin) {
+    if (origin == "*") return {};
+    const std::size_t host = origin.find("://");
+    const bool is_web = origin.starts_with("http://") || origin.starts_with("https://");
+    if (is_web && host + 3 < origin.size() &&
+        origin.find_first_of("/?#@ ", host + 3) == std::string::npos)
+        return {};
+    return "'" + origin + "' is no origin, such as https://game.example, or *";
+}
+
+void add_origins(CLI::App& command, ServeOptions& options) {
+    command
+        .add_option("--origin", options.origins,
+                    "whose pages may play, besides the server's own, such as https://game.example; "
+                    "*: anybody's; repeatable")
+        ->expected(1)
+        ->take_all()
+        ->check(CLI::Validator(problem_of_origin, "ORIGIN"));
+}
+
 /// How the bots behave, and what must not come of it.
 struct BotChoice {
     std::vector<std::string> fail_if;
@@ -186,9 +207,27 @@ std::string command_line(int argc, char** argv) {
 }
 
 constexpr int usage_error = 2;
+constexpr const char* host_help = "numeric address to bind";
 constexpr const char* record_help =
     "everything that reaches and leaves the server, for replay (docs/recording.md)";
 constexpr std::size_t token_size_min = 16;
+
+/// False, and an error was logged: a usage error. Outside of loopback, operators need a token.
+bool use_host(const ServeOptions& options) {
+    if (!purview::net::is_numeric_address(options.host)) {
+        spdlog::error("--host: '{}' is not a numeric address", options.host);
+        return false;
+    }
+    if (!purview::net::is_loopback(options.host) && !options.no_operator &&
+        options.operator_token.size() < token_size_min) {
+        spdlog::error(
+            "{} is not loopback: choose an --operator-token of at least {} characters, or "
+            "--no-operator",
+            options.host, token_size_min);
+        return false;
+    }
+    return true;
+}
 
 }  // namespace
 
@@ -207,8 +246,7 @@ int main(int argc, char** argv) {
     std::string serve_json;
     auto* serve_command = app.add_subcommand("serve", "Run a server");
     add_world(*serve_command, serve_world);
-    serve_command->add_option("--host", serve.host, "numeric address to bind")
-        ->capture_default_str();
+    serve_command->add_option("--host", serve.host, host_help)->capture_default_str();
     serve_command->add_option("--port", serve.port, "UDP, HTTP and WebSocket; 0: any")
         ->capture_default_str();
     auto* token = serve_command->add_option("--operator-token", serve.operator_token,
@@ -217,13 +255,16 @@ int main(int argc, char** argv) {
         ->excludes(token);
     serve_command->add_flag("--read-only-rules", serve.rules_read_only,
                             "operators may read and try rules, but not set them");
+    add_origins(*serve_command, serve);
     serve_command
         ->add_option("--sessions-max", serve.sessions_max, "clients that may be in at once")
         ->check(CLI::Range(1, 65'000))
         ->capture_default_str();
     serve_command
-        ->add_option("--sessions-per-host-max", serve.sessions_per_host_max,
-                     "of them from one address, this machine's included: as many as its bots")
+        ->add_option(
+            "--sessions-per-host-max", serve.sessions_per_host_max,
+            "of them from one address, this machine's included: as many as its bots; 4 times "
+            "as many from an IPv6 /56, 16 times from a /48 or an IPv4 /24")
         ->check(CLI::Range(1, 65'000))
         ->capture_default_str();
     serve_command
@@ -288,8 +329,14 @@ int main(int argc, char** argv) {
     add_operator(*rules_command, rules_operator);
     auto* rules_try = rules_command->add_option(
         "--try", rules.try_path, "who would gain and lose by the [interest] of this file");
-    rules_command->add_option("--apply", rules.apply_path, "use the nodes of this file from now on")
-        ->excludes(rules_try);
+    auto* rules_apply =
+        rules_command
+            ->add_option("--apply", rules.apply_path, "use the nodes of this file from now on")
+            ->excludes(rules_try);
+    rules_command
+        ->add_flag("--force", rules.force,
+                   "with --apply: also where they make more relevant than the server's bound")
+        ->needs(rules_apply);
     rules_command->add_flag("--json", rules.json, "the whole answer as JSON");
 
     ReplayOptions replay;
@@ -305,9 +352,9 @@ int main(int argc, char** argv) {
     DemoOptions demo;
     WorldChoice demo_world;
     demo.bots.clients = 200;
-    auto* demo_command =
-        app.add_subcommand("demo", "Server, bots and page in one process, on loopback");
+    auto* demo_command = app.add_subcommand("demo", "Server, bots and page in one process");
     add_world(*demo_command, demo_world);
+    demo_command->add_option("--host", demo.serve.host, host_help)->capture_default_str();
     demo_command->add_option("--port", demo.serve.port, "0: any")->capture_default_str();
     demo_command->add_option("--bots", demo.bots.clients)
         ->check(CLI::Range(0, 20'000))
@@ -321,8 +368,11 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     demo_command->add_option("--operator-token", demo.serve.operator_token,
                              "for the operator channel; default: random");
+    add_origins(*demo_command, demo.serve);
     demo_command->add_flag("--read-only-rules", demo.serve.rules_read_only,
                            "operators may read and try rules, but not set them");
+    demo_command->add_flag("--no-operator", demo.serve.no_operator, "no operator channel")
+        ->excludes(demo_command->get_option("--operator-token"));
     demo_command->add_option("--seed", demo.bots.seed)->capture_default_str();
     demo_command->add_option("--seconds", demo.serve.seconds, "stop by itself; with --check 20")
         ->check(number_between(0, 1e7));
@@ -353,18 +403,7 @@ int main(int argc, char** argv) {
 
     if (*serve_command) {
         use_world(serve_world, serve);
-        if (!purview::net::is_numeric_address(serve.host)) {
-            spdlog::error("--host: '{}' is not a numeric address", serve.host);
-            return usage_error;
-        }
-        if (!purview::net::is_loopback(serve.host) && !serve.no_operator &&
-            serve.operator_token.size() < token_size_min) {
-            spdlog::error(
-                "{} is not loopback: choose an --operator-token of at least {} characters, or "
-                "--no-operator",
-                serve.host, token_size_min);
-            return usage_error;
-        }
+        if (!use_host(serve)) return usage_error;
         return run_serve(serve, serve_json);
     }
     if (*bots_command) {
@@ -398,6 +437,7 @@ int main(int argc, char** argv) {
         return run_replay(replay);
     }
     use_world(demo_world, demo.serve);
+    if (!use_host(demo.serve)) return usage_error;
     demo.command = command_line(argc, argv);
     if (demo.check) {
         if (demo_command->count("--loss") == 0) demo.bots.loss = 0.02;

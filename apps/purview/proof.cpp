@@ -161,8 +161,7 @@ std::vector<check::Course> Proof::courses_of(const Session& session, LocalId lan
     if (!session.ghosts.motions().is_extrapolated(lane)) return courses;
     const auto shown = session.ghosts.motions().shown(lane);
     std::size_t word = 0;
-    for (const KindField& field :
-         server_->data().fields().layout(session.ghosts.kind(lane)).fields) {
+    for (const KindField& field : server_->data().fields.layout(session.ghosts.kind(lane)).fields) {
         if (field.def->extrapolated) {
             const Motion& motion = shown[courses.size()];
             courses.push_back({word, motion.at, motion.speed, field.largest});
@@ -270,22 +269,23 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
 
 /// What everybody in a cell is told: what differs from the tick before.
 void Proof::add_sections(const Session& session, check::Manifest& manifest) {
-    session.shared.for_each_told(server_->data().shared(), [&](LocalId lane, EntityId entity) {
-        check::ManifestItem item;
-        item.type = check::ManifestItem::Type::shared;
-        item.lane = lane;
-        item.entity = entity;
-        item.kind = server_->world().kind_of(entity);
-        item.values = values_of(entity);
-        item.before = values_before(entity);
-        ++counters_.shared_items;
-        if (!item.before) {
-            wire_mismatch(name_of(session.observer) + ": a section tells of " + name_of(entity) +
-                          ", which is new");
-            return;
-        }
-        manifest.items.push_back(std::move(item));
-    });
+    session.shared.for_each_told(
+        server_->data().sections.cells(), [&](LocalId lane, EntityId entity) {
+            check::ManifestItem item;
+            item.type = check::ManifestItem::Type::shared;
+            item.lane = lane;
+            item.entity = entity;
+            item.kind = server_->world().kind_of(entity);
+            item.values = values_of(entity);
+            item.before = values_before(entity);
+            ++counters_.shared_items;
+            if (!item.before) {
+                wire_mismatch(name_of(session.observer) + ": a section tells of " +
+                              name_of(entity) + ", which is new");
+                return;
+            }
+            manifest.items.push_back(std::move(item));
+        });
 }
 
 check::Words Proof::values_before(EntityId entity) const {
@@ -304,7 +304,7 @@ void Proof::tick_done() {
         values_before_[index_of(entity)] = {server_->current_tick(), entity, values_of(entity)};
     };
     if (is_first) return server_->world().for_each(keep);
-    server_->data().fields().changed().for_each([&](std::size_t index) {
+    server_->data().fields.changed().for_each([&](std::size_t index) {
         const EntityId entity =
             server_->data().world.data().at_index(static_cast<std::uint32_t>(index));
         if (entity != EntityId::none) keep(entity);

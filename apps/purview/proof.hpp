@@ -19,9 +19,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "check/digests.hpp"
-#include "host/server_data.hpp"
-#include "host/tap.hpp"
+#include "oracle/digests.hpp"
+#include "server/server_data.hpp"
+#include "server/tap.hpp"
 #include "truth_check.hpp"
 
 namespace purview {

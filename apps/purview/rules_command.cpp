@@ -103,6 +103,7 @@ int run_rules(const RulesOptions& options) {
                          key);
         }
         request["op"] = options.apply_path.empty() ? "try_rules" : "set_rules";
+        if (options.force) request["force"] = true;
         request["nodes"] = json::array();
         // A file says everything: what it leaves out is the default, not what runs now.
         for (const scene::NodeText& node : file->texts())

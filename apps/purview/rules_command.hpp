@@ -14,6 +14,7 @@ struct RulesOptions {
     OperatorAddress at;
     std::string try_path;    ///< what would its [interest] change?
     std::string apply_path;  ///< use its nodes from now on
+    bool force = false;      ///< whatever they cost
     bool json = false;
 };
 

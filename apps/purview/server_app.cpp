@@ -20,6 +20,13 @@ volatile bool reload_requested = false;
 /// A state is a walk over everything; what is sent is compared in every tick.
 constexpr std::uint32_t state_every_ticks = 20;
 
+/// Of our page: its own scripts and module, styles that dygraphs puts on elements, and nobody's
+/// frame.
+constexpr const char* page_policy =
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+
 /// The built-in world is read like any other: from files.
 scene::Loaded<std::unique_ptr<WorldSetup>> load_built_in() {
     const std::string directory = net::make_temporary_directory();
@@ -59,6 +66,11 @@ std::string ServerApp::make_server(const ServeOptions& options,
     def.secret = secret;
     def.mac = &net::mac;
     def.clock = &net::now;
+    def.log = {[](void*, LogLevel level, const char* text) {
+                   // Why it is refused is what start() returns.
+                   if (level == LogLevel::warning) spdlog::warn("{}", text);
+               },
+               nullptr};
     auto made = Server::create(def, *game);
     if (!made) return "the server refuses its configuration: " + problem_of(def);
     server = std::make_unique<Server>(std::move(made).value());
@@ -67,6 +79,7 @@ std::string ServerApp::make_server(const ServeOptions& options,
         server->set_executor(threads->executor());
     }
     game->populate(server->world());
+    (void)server->interest();  // knows entities where they begin: dormant nodes keep that position
     border = std::make_unique<record::Border>(*server);
     return {};
 }
@@ -94,6 +107,8 @@ std::string ServerApp::open_carriers(const ServeOptions& options) {
     // Pages and operators, beside the sessions of browsers.
     web_def.connections_max = options.sessions_max + 256;
     web_def.connections_per_host_max = options.sessions_per_host_max + 48;
+    web_def.origins = options.origins;
+    web_def.content_policy = page_policy;
     web_def.operator_token = options.no_operator ? net::random_token() : token;  // known to nobody
     if (auto problem = open_port(web_def, options.port); !problem.empty()) return problem;
 
@@ -129,8 +144,8 @@ std::string ServerApp::start_recording(const ServeOptions& options) {
     if (error)
         return fmt::format("{}: what is there cannot be kept: {}", options.record_path,
                            error.message());
-    recording_.open(options.record_path, std::ios::binary | std::ios::trunc);
-    if (!recording_) return options.record_path + ": cannot be written";
+    if (!record::open_private(options.record_path, recording_))
+        return options.record_path + ": cannot be written";
     const ServerDef& def = server->data().def;
     record::Beginning beginning;
     beginning.program = "purview";
@@ -267,8 +282,6 @@ void ServerApp::reload_rules() {
     operators->rules().set_sight_def(interest->sight);
     spdlog::info("{}: rules read again: revision {}, nodes: {}", reload_path_,
                  server->rules_revision(), server->rules().nodes.size());
-    for (const std::string& warning : server->interest().warnings())
-        spdlog::warn("rules: {}", warning);
 }
 
 std::string ServerApp::page_address() const {

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "admin/operator_channel.hpp"
-#include "host/server_data.hpp"
 #include "losses.hpp"
 #include "net/lateness.hpp"
 #include "net/server_loop.hpp"
@@ -19,6 +19,7 @@
 #include "net/web_server.hpp"
 #include "purview/server.hpp"
 #include "record/border.hpp"
+#include "server/server_data.hpp"
 #include "world_setup.hpp"
 
 namespace purview::app {
@@ -30,9 +31,10 @@ struct ServeOptions {
     std::uint16_t port = 7780;   ///< UDP, HTTP and WebSocket; 0: any
     std::string operator_token;  ///< empty: a random one on loopback
     bool no_operator = false;
-    bool rules_read_only = false;  ///< operators may read and try rules, not set them
-    bool players_jump = false;     ///< see vale::Setup
-    std::uint32_t sessions_max = 4'096;
+    bool rules_read_only = false;      ///< operators may read and try rules, not set them
+    bool players_jump = false;         ///< see vale::Setup
+    std::vector<std::string> origins;  ///< whose pages may play, besides our own; see net::WebDef
+    std::uint32_t sessions_max = 1'000;
     std::uint32_t sessions_per_host_max = 16;
     std::uint32_t budget_bytes_per_tick = 0;  ///< 0: as the world says
     std::uint32_t threads = 1;                ///< that make packets

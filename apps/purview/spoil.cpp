@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "host/server_data.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::app {
 

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "check/truth.hpp"
+#include "oracle/truth.hpp"
 
 namespace purview {
 

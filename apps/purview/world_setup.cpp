@@ -214,10 +214,11 @@ void warn_of_misspelled(WorldFile& file) {
 
 /// Empty, or by how much there is too much.
 std::string problem_of_size(const vale::Setup& setup) {
+    constexpr std::uint64_t players_max = 4'096;  // more than --sessions-max is by itself
     const ServerDef def;
     const std::uint64_t begins = vale::entities_at_start(setup);
     // Players of a recorded crowd are people of it.
-    const std::uint64_t players = setup.tracks.empty() ? def.sessions_max : 0;
+    const std::uint64_t players = setup.tracks.empty() ? players_max : 0;
     if (begins + players <= def.entities_max) return {};
     return fmt::format(
         "{} entities, with cargo and carts, and room for {} players: a server holds {} in all",

@@ -10,9 +10,9 @@
 #include "common/machine.hpp"
 #include "core/hash.hpp"
 #include "groups/scenes.hpp"
-#include "host/server_data.hpp"
-#include "prediction/history.hpp"
 #include "purview/prediction.hpp"
+#include "server/history.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::bench {
 

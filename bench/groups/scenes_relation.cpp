@@ -10,9 +10,9 @@
 #include "core/hash.hpp"
 #include "groups/plain_schema.hpp"
 #include "groups/scenes.hpp"
-#include "host/server_data.hpp"
 #include "purview/interest.hpp"
 #include "replication/stage.hpp"
+#include "server/server_data.hpp"
 #include "world/world_data.hpp"
 
 namespace purview::bench {
@@ -118,7 +118,7 @@ Membership change_members(std::uint32_t groups, int ticks) {
         (void)interest.set_area(observers[o].id, 0, observers[o].place);
         (void)interest.set_ready(observers[o].id, true);
     }
-    const auto track = [&] {  // as ServerData::track_op does
+    const auto track = [&] {  // as InterestFeed::track_op does
         WorldData& data = world.data();
         data.settle();
         for (const WorldOp& op : data.track_ops()) {
@@ -199,7 +199,7 @@ std::uint32_t count_misplaced(Stage& stage) {
     stage.set_frozen(true);
     for (int i = 0; i < 20; ++i) (void)stage.step();
     const World& world = stage.server().world();
-    const GhostTable& ghosts = stage.server().data().find_session(stage.observer(0))->ghosts;
+    const GhostTable& ghosts = stage.server().data().sessions.find(stage.observer(0))->ghosts;
     const Client& client = stage.watcher(0);
     std::uint32_t right = 0;
     for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {

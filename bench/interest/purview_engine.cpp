@@ -8,7 +8,7 @@
 #include "our_world.hpp"
 #include "purview/kernel.hpp"
 #include "runner.hpp"
-#include "spatial/lane_test.hpp"
+#include "spatial/simd_lanes.hpp"
 
 namespace purview::bench {
 

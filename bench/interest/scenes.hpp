@@ -20,7 +20,7 @@ using NamedScenes = std::vector<NamedScene>;
 NamedScenes scenes_of_rules();
 void figures_of_rules(Report& report);
 
-/// nodes, shared store, cells: how entities are kept.
+/// nodes, spatial nodes, shared store, cells: how entities are kept.
 NamedScenes scenes_of_nodes();
 void figures_of_nodes(Report& report);
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdio>
 #include <iterator>
+#include <unordered_set>
 
 #include "exact.hpp"
 #include "scenes.hpp"
@@ -232,6 +233,129 @@ void nodes(Report& report, const Options& options) {
     }
 }
 
+// -- spatial nodes: each entity is bound to one of K grid nodes that show what is near
+// ------------------------------------
+
+struct SpatialCase {
+    std::uint32_t nodes;
+    bool are_equal;  ///< all with one radius; else each with its own
+};
+constexpr SpatialCase spatial_cases[] = {
+    {1, true}, {100, true}, {1000, true}, {4000, true}, {4000, false}};
+
+struct Motion {
+    const char* name;
+    std::uint32_t moving;  ///< entities of 1000
+    std::uint32_t step;
+};
+constexpr std::uint32_t spatial_radius = 1600, spatial_side = 106'667;  // 30 m and 2,000 m
+constexpr Motion motions[] = {{"at rest", 0, 0},
+                              {"moving", 1000, 5},  // 0.1 m along each axis
+                              {"teleporting", 1000, spatial_side}};
+
+std::string name_of(const SpatialCase& c, const Motion& motion) {
+    return "spatial nodes " + std::to_string(c.nodes) + (c.are_equal ? " " : " unequal ") +
+           motion.name;
+}
+
+float radius_of(const SpatialCase& c, std::uint32_t node) {
+    return static_cast<float>(spatial_radius) - (c.are_equal ? 0.0F : static_cast<float>(node) / 8);
+}
+
+OurRules in_spatial_nodes(const SpatialCase& c) {
+    OurRules rules;
+    rules.edit = [c](InterestDef& def) {
+        NodeDesc node = def.rules.nodes[0];
+        node.members = NodeMembers::bound;
+        def.rules.nodes.assign(c.nodes, node);
+        for (std::uint32_t i = 0; i < c.nodes; ++i) {
+            def.rules.nodes[i].name = "node " + std::to_string(i);
+            def.rules.nodes[i].steps = {add(within(radius_of(c, i)))};
+        }
+    };
+    rules.dress = [c, held = NodeId{}](EntityDef& entity, std::uint32_t i) mutable {
+        held = NodeId{static_cast<std::uint16_t>(i % c.nodes)};
+        entity.nodes = std::span(&held, 1);
+    };
+    return rules;
+}
+
+/// The RFC's algorithm to the letter: a node holds its entities in a hash set; a query evaluates
+/// its kernel for each of them into a result set of its own, and the sets of all nodes are merged
+/// into one. Timed are the queries alone: the RFC keeps no difference from one to the next.
+class LiteralNodes final : public Engine {
+  public:
+    explicit LiteralNodes(const SpatialCase& c) : case_(c), nodes_(c.nodes) {}
+    void load(const Workload& workload, std::uint32_t observers) override {
+        places_.assign(workload.places().begin(), workload.places().end());
+        for (std::uint32_t e = 0; e < places_.size(); ++e) nodes_[e % case_.nodes].insert(e);
+        now_.resize(observers);
+        before_.resize(observers);
+    }
+    void update(std::span<const Move> moves) override {
+        for (const Move& move : moves) places_[index_of(move.entity)] = move.place;
+    }
+    void query() override {
+        now_.swap(before_);
+        for (std::uint32_t o = 0; o < now_.size(); ++o) {
+            now_[o].clear();
+            for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+                std::unordered_set<std::uint32_t> matches;
+                const float reach = radius_of(case_, n) * radius_of(case_, n);
+                for (const std::uint32_t e : nodes_[n]) {
+                    if (squared_distance(places_[o], places_[e]) <= reach) matches.insert(e);
+                }
+                now_[o].insert(matches.begin(), matches.end());
+            }
+        }
+    }
+    void gather() override {
+        events_.clear();
+        for (std::uint32_t o = 0; o < now_.size(); ++o) {
+            for (const std::uint32_t e : now_[o])
+                if (!before_[o].contains(e)) events_.push_back({o, e, true});
+            for (const std::uint32_t e : before_[o])
+                if (!now_[o].contains(e)) events_.push_back({o, e, false});
+        }
+    }
+    void for_each_event(const Tell& tell) const override {
+        for (const Event& e : events_) tell(e.observer, e.entity, e.enter);
+    }
+    void for_each_relevant(std::uint32_t o, const Visit& visit) const override {
+        for (const std::uint32_t e : now_[o]) visit(e);
+    }
+
+  private:
+    struct Event {
+        std::uint32_t observer, entity;
+        bool enter;
+    };
+    SpatialCase case_;
+    std::vector<std::unordered_set<std::uint32_t>> nodes_;
+    std::vector<Vec3> places_;
+    std::vector<std::unordered_set<std::uint32_t>> now_, before_;
+    std::vector<Event> events_;
+};
+
+void spatial_nodes(Report& report, const Options& options) {
+    for (const Motion& motion : motions) {
+        std::vector<Plan> plans;
+        for (const SpatialCase& c : spatial_cases) {
+            Plan plan;
+            plan.name = name_of(c, motion);
+            plan.scene = {plan.name,    10'000,         100,           0,
+                          spatial_side, motion.moving,  motion.moving, 0,
+                          false,        spatial_radius, motion.step};
+            plan.ticks = ticks_of(options, 12);
+            plan.entries = {
+                ours("purview", in_spatial_nodes(c)),
+                {"literal", [c] { return std::make_unique<LiteralNodes>(c); }, 0, true}};
+            plans.push_back(plan);
+        }
+        for (const auto& rows : run_together(plans)) add_rows(report, rows);
+    }
+}
+
 // -- shared store: four ways to be seen, in one node or in four
 // ------------------------------------
 
@@ -322,7 +446,10 @@ void cells(Report& report, const Options& options) {
 }  // namespace
 
 NamedScenes scenes_of_nodes() {
-    return {{"nodes", nodes}, {"shared store", shared_store}, {"cells", cells}};
+    return {{"nodes", nodes},
+            {"spatial nodes", spatial_nodes},
+            {"shared store", shared_store},
+            {"cells", cells}};
 }
 
 void figures_of_nodes(Report& report) {
@@ -335,6 +462,23 @@ void figures_of_nodes(Report& report) {
                     name_of(c).c_str(), sets->query_ms / ours->query_ms,
                     ours->update_ms * 1e3 / changes_per_tick,
                     sets->update_ms * 1e3 / changes_per_tick);
+    }
+    for (const Motion& motion : motions) {
+        const Row* one = report.find(name_of(spatial_cases[0], motion), "purview");
+        for (const SpatialCase& c : spatial_cases) {
+            const std::string name = name_of(c, motion);
+            const Row* ours = report.find(name, "purview");
+            if (one == nullptr || ours == nullptr) continue;
+            report.at_least(name + " literal/ours", ratio(*report.find(name, "literal"), *ours), 1,
+                            3);
+            if (ours == one) continue;
+            // Nodes that differ are evaluated one by one: that has no gate beside the literal one.
+            if (c.are_equal) {
+                report.at_most(name + "/1", ratio(*ours, *one), 5, 2);
+            } else {
+                report.aim_at_most(name + "/1", ratio(*ours, *one), 5);
+            }
+        }
     }
     for (const char* name : {"1 node", "4 nodes"}) {
         const Row* row = report.find("shared store", name);

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "wire/bit_reader.hpp"
-#include "wire/bit_writer.hpp"
+#include "protocol/bit_reader.hpp"
+#include "protocol/bit_writer.hpp"
 
 namespace purview::bench {
 

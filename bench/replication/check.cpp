@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "host/server_data.hpp"
-#include "wire/quantise.hpp"
+#include "protocol/quantise.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::bench {
 
@@ -64,7 +64,7 @@ Checked check_one(const Session& session, const Client& client, const World& wor
 Checked check_clients(Stage& stage) {
     Checked all;
     for (std::uint32_t i = 0; i < stage.watchers(); ++i) {
-        const Session* session = stage.server().data().find_session(stage.observer(i));
+        const Session* session = stage.server().data().sessions.find(stage.observer(i));
         if (session == nullptr) {
             ++all.wrong;
             continue;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/hash.hpp"
-#include "purview/ids.hpp"
+#include "purview/types.hpp"
 
 namespace purview::bench {
 

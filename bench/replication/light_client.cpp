@@ -3,6 +3,7 @@
 #include "replication/light_client.hpp"
 
 #include "link/messages.hpp"
+#include "purview/limits.hpp"
 
 namespace purview::bench {
 
@@ -31,7 +32,9 @@ void LightClient::receive(std::span<const std::byte> datagram) {
         default:
             return;
     }
-    if (connection_id_ == 0 || !is_sealed(connection_id_, datagram)) return;
+    if (connection_id_ == 0 || datagram.size() < seal_bytes) return;
+    const std::uint32_t number = link_.number_of(datagram.subspan(seal_bytes));
+    if (!is_sealed(data_seed(connection_id_, number), datagram)) return;
     BitReader in(datagram);
     (void)in.bits(seal_bytes * 8);
     if (link_.read_header(in) != PacketLink::Verdict::accepted) return;
@@ -43,7 +46,7 @@ void LightClient::receive(std::span<const std::byte> datagram) {
 std::span<const std::byte> LightClient::say() {
     if (connection_id_ != 0) return acknowledge();
     const std::size_t size =
-        answer_ ? write(*answer_, out_) : write(Hello{protocol_version, 0, nonce_}, out_);
+        answer_ ? write(*answer_, out_) : write(Hello{limits::protocol_version, 0, nonce_}, out_);
     return std::span<const std::byte>(out_).first(size);
 }
 
@@ -59,7 +62,8 @@ std::span<const std::byte> LightClient::acknowledge() {
     out.varint(0);       // no commands
     out.align();
     while (out.bytes_written() < challenge_bytes) out.u8(0);
-    seal(PacketType::data, connection_id_, std::span(out_).first(out.bytes_written()));
+    seal(PacketType::data, data_seed(connection_id_, sequence),
+         std::span(out_).first(out.bytes_written()));
     return out.written();
 }
 

@@ -8,10 +8,10 @@
 #include <numeric>
 #include <optional>
 
-#include "host/server_data.hpp"
 #include "net/thread_pool.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::bench {
 
@@ -94,7 +94,7 @@ class Crowd {
         for (std::uint32_t s = 0; s < sampled; ++s) {
             const std::uint32_t o = s * (people / sampled);
             const GhostTable& ghosts =
-                stage->server().data().find_session(stage->observer(o))->ghosts;
+                stage->server().data().sessions.find(stage->observer(o))->ghosts;
             const Vec3 from = world.place_of(people_[o]);
             order_.clear();
             for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {

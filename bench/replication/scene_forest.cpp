@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/server_data.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
 #include "replication/sides.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::bench {
 

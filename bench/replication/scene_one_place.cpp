@@ -161,7 +161,9 @@ void figures_of_one_place(Report& report) {
     const Row* ours = report.find("one place", "purview");
     if (ours == nullptr) return;
     const Row* straight = report.find("one place", "straight");
-    report.at_least("one place, straight/ours", ratio(*straight, *ours), 20, 20);
+    report.at_least("one place, straight/ours", ratio(*straight, *ours), 2.5, 4);
+    report.at_most("one place, ms where the straight encoder takes 1.0",
+                   1 / ratio(*straight, *ours), 0.36, 0.25);
     report.aim_at_most("one place, ms a tick", ours->ms_p50, 1);
     report.count_at_most("one place, mismatches", static_cast<double>(ours->checked.wrong), 0, 0);
     report.count_at_most("one place, straight encoder's mismatches",

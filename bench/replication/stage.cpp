@@ -8,8 +8,9 @@
 #include <cstdlib>
 
 #include "common/machine.hpp"
-#include "host/server_data.hpp"
 #include "net/system.hpp"
+#include "purview/limits.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::bench {
 
@@ -39,6 +40,7 @@ Stage::Stage(const StageDef& def, Script script)
     def_.server.secret[0] = std::byte{1};
     def_.server.clock = &net::now;
     def_.server.sessions_max = def_.clients;
+    def_.server.sessions_unjoined_max = std::max(1U, def_.clients);
     auto made = Server::create(def_.server, *this);
     if (!made) give_up("the server's definition is unsound");
     server_ = std::make_unique<Server>(std::move(made).value());
@@ -49,7 +51,7 @@ Stage::Stage(const StageDef& def, Script script)
     // So that what is allocated in a timed tick is the server's.
     down_.bytes.reserve(std::size_t{def_.clients} * (def_.server.budget_bytes_per_tick + 64));
     down_.list.reserve(std::size_t{def_.clients} *
-                       (def_.server.budget_bytes_per_tick / datagram_bytes_max + 3));
+                       (def_.server.budget_bytes_per_tick / limits::datagram_bytes + 3));
     for (std::uint32_t i = 0; i < def_.clients; ++i) {
         Address address;
         address.carrier = Address::Carrier::memory;

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "common/machine.hpp"
-#include "wire/bit_writer.hpp"
-#include "wire/quantise.hpp"
+#include "protocol/bit_writer.hpp"
+#include "protocol/quantise.hpp"
 
 namespace purview::bench {
 

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "link/handshake.hpp"
-#include "wire/bit_writer.hpp"
-#include "wire/quantise.hpp"
+#include "protocol/bit_writer.hpp"
+#include "protocol/quantise.hpp"
 
 namespace purview::bench {
 

@@ -11,10 +11,10 @@
 #include <span>
 #include <vector>
 
+#include "client/ghosts.hpp"
+#include "protocol/bit_reader.hpp"
+#include "protocol/schema_codec.hpp"
 #include "purview/schema.hpp"
-#include "replication/client_ghosts.hpp"
-#include "replication/schema_codec.hpp"
-#include "wire/bit_reader.hpp"
 
 namespace purview::bench {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "purview/ids.hpp"
 #include "purview/schema.hpp"
+#include "purview/types.hpp"
 
 namespace vale {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "purview/ids.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -24,7 +24,7 @@ struct Area {
     Vec3 centre;  ///< of a cone: its tip. With `follow`: relative to that entity.
     /// It goes where this entity goes, and ends with it.
     EntityId follow = EntityId::none;
-    float radius_m = 0;        ///< sphere, cone
+    float radius_m = 0;        ///< sphere, cone; above 0, at most reach_max_m
     Vec3 half_sides;           ///< box
     Vec3 direction{1, 0, 0};   ///< cone; any length but 0
     float half_angle_deg = 0;  ///< cone; above 0, below 180

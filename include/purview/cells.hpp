@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "purview/ids.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 

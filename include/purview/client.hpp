@@ -15,14 +15,14 @@
 #include <vector>
 
 #include "purview/cells.hpp"
+#include "purview/connection.hpp"
 #include "purview/events.hpp"
-#include "purview/ids.hpp"
-#include "purview/interest.hpp"
-#include "purview/link.hpp"
+#include "purview/limits.hpp"
+#include "purview/log.hpp"
 #include "purview/rpc.hpp"
 #include "purview/schema.hpp"
-#include "purview/server.hpp"
 #include "purview/status.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -39,8 +39,9 @@ enum class ClientState : std::uint8_t {
 };
 
 struct ClientDef {
-    /// Random and different for every connection.
-    std::uint64_t nonce = 1;
+    /// Required: 64 random bits of the system's, others for every connection. Whoever knows them
+    /// can answer in the server's place. 0 is refused.
+    std::uint64_t nonce = 0;
     /// Hash of the schema that the program was built for; 0: whatever the server has. Equal hashes
     /// are no proof against a server that means harm: whatever indexes the program's own schema
     /// compares all of it.
@@ -58,7 +59,14 @@ struct ClientDef {
     /// and counted. Some 350 bytes a ghost, 600 where a kind is turned, 4 for each word of the kind
     /// with the most, and 400 for each extrapolated field.
     std::size_t ghost_bytes_max = std::size_t{512} << 20;
+    /// Receives a line for each ClientEvent, in the order in which ghosts are activated and
+    /// deactivated: "activate ghost=5 kind=wagon parent=3 root=3 tick=120 reason=entered". For
+    /// finding faults in the order; costs a string each. Without `write`: nothing is logged.
+    LogSink activation_log;
 };
+
+/// Empty, or why there can be no such client.
+std::string problem_of(const ClientDef& def);
 
 /// A ghost that came or went. All of a group that we may see come in one step, and go in one; in an
 /// order that has parents before children when they come and children before parents when they go.
@@ -108,11 +116,6 @@ struct ReceivedRpc {
     std::span<const std::uint32_t> words;  ///< for read_rpc
 };
 
-/// Bytes of messages of the server's game that have arrived and that the program has not taken, 8
-/// more for each; beyond, the oldest are dropped.
-inline constexpr std::size_t messages_received_bytes_max = 1U << 20;
-inline constexpr std::size_t message_received_bytes_more = 8;
-
 struct ClientStats {
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
@@ -136,6 +139,10 @@ class ClientData;  // src/host
 
 class Client {
   public:
+    /// bad_configuration: problem_of(def) says why.
+    static Result<Client> create(const ClientDef& def);
+    /// The same, for a def that is known to be good. One of a bad def is closed from the beginning
+    /// and sends nothing; reason_text() says why.
     explicit Client(const ClientDef& def);
     Client(Client&&) noexcept;
     Client& operator=(Client&&) noexcept;
@@ -151,18 +158,18 @@ class Client {
     ClientState state() const noexcept;
     RefuseReason refuse_reason() const noexcept;
     CloseReason close_reason() const noexcept;
-    /// What the server's game said why it refused us or closed: at most reason_text_bytes_max, of
-    /// any bytes; empty: nothing. Valid as long as this client.
+    /// What the server's game said why it refused us or closed: at most limits::reason_text_bytes,
+    /// of any bytes; empty: nothing. Valid as long as this client.
     std::string_view reason_text() const noexcept;
     /// Says good-bye; next_datagram has it. The state becomes closed.
     void leave();
 
-    /// One command for the game, at most command_bytes_max: sent with the next tick and repeated in
-    /// the packets after it, so that a single loss does not lose it. too_large; not_ready: not
-    /// joined. capacity: 64 wait that have not been in all their packets.
+    /// One command for the game, at most limits::command_bytes: sent with the next tick and
+    /// repeated in the packets after it, so that a single loss does not lose it. too_large;
+    /// not_ready: not joined. capacity: 64 wait that have not been in all their packets.
     Status send_command(std::span<const std::byte> data);
     /// A message to the game (Game::message), reliable and in order: at most
-    /// game_message_bytes_max, copied. It goes with the packets of ticks, up to a kilobyte each,
+    /// limits::message_bytes, copied. It goes with the packets of ticks, up to a kilobyte each,
     /// beside calls and commands, which may overtake it. too_large; not_ready: not joined.
     /// capacity: 262,144 bytes wait. What the game has not been given before the good-bye came is
     /// given up.
@@ -178,7 +185,8 @@ class Client {
     /// packet has no room for goes later, and unreliable calls not at all
     /// (ClientStats::calls_unsent).
     /// not_ready: not joined. bad_argument: no such call to the server. not_found: no such ghost.
-    /// refused: not the owner's, or not a player's call. capacity: rpc_waiting_max.
+    /// refused: not the owner's, or not a player's call. capacity:
+    /// limits::rpc_pending_per_observer.
     Status call(RpcId rpc, GhostId ghost, std::span<const double> values);
     Status call(RpcId rpc, GhostId ghost, std::span<const RpcArgument> arguments);
     /// The same with the struct of the program's own schema, which must be the server's (see
@@ -229,6 +237,12 @@ class Client {
     GhostId parent_of(GhostId ghost) const noexcept;
     /// Of its group, itself for a root. O(1).
     GhostId root_of(GhostId ghost) const noexcept;
+    /// Replaces `out` by the members of its group that this client holds: the root first, then
+    /// depth first, children in the order in which this client received their links. That is the
+    /// attach order of the server, except for children whose links arrived together or after a
+    /// loss; where the order itself matters, for input, the server sends it
+    /// (Prediction::input_order). Empty where the ghost is not held. O(ghosts).
+    void members_of(GhostId ghost, std::vector<GhostId>& out) const;
     /// Since clear_events(), in the order of snapshots; bounded like events().
     std::span<const ClientRelation> relation_events() const noexcept;
     /// Tick of the last update that arrived.

@@ -10,54 +10,15 @@
 #include <span>
 #include <vector>
 
-#include "purview/ids.hpp"
-#include "purview/interest.hpp"
 #include "purview/schema.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
-/// What became of the copy that an observer holds of an entity.
-enum class CopyChange : std::uint8_t {
-    made = 0,     ///< it entered, and there was none
-    removed = 1,  ///< it left
-    kept = 2,     ///< it left, and its copy stays (LeavePolicy)
-    resumed = 3,  ///< it entered, and its copy was still there
-    dropped = 4,  ///< it has been away for too long: the copy that was kept ends
-};
-
-/// Which changes are enters and leaves (F16).
-enum class EventMode : std::uint8_t {
-    paired,  ///< every enter and every leave, strictly in turn
-    fusion,  ///< those of copies that were there before and are after; making one is its spawn
-};
-
-constexpr bool is_enter(CopyChange copy, EventMode mode) noexcept {
-    return copy == CopyChange::resumed || (copy == CopyChange::made && mode == EventMode::paired);
-}
-constexpr bool is_leave(CopyChange copy, EventMode mode) noexcept {
-    return copy == CopyChange::kept || (copy == CopyChange::removed && mode == EventMode::paired);
-}
-
-/// On the server: an entity came to an observer's knowledge, or went from it.
-struct ServerEvent {
-    ObserverId observer;
-    EntityId entity;
-    KindId kind;    ///< known, though the entity may be gone by now
-    Reason reason;  ///< why it is known, or is not any more
-    CopyChange copy;
-
-    bool is_enter(EventMode mode = EventMode::paired) const noexcept {
-        return purview::is_enter(copy, mode);
-    }
-    bool is_leave(EventMode mode = EventMode::paired) const noexcept {
-        return purview::is_leave(copy, mode);
-    }
-};
-
 /// Calls listeners for events: those of a component for every entity that has it, without anybody
 /// naming the entity (F17), and those that were registered for one entity. `Event` is ServerEvent
-/// or ClientEvent. Listeners are not owned. While it tells, listeners may be added and removed, and
-/// the world may be edited: events are values, and speak of what was.
+/// or ClientEvent. Listeners are not owned. A listener may add and remove listeners, itself
+/// included, call tell again, and edit the world: events are values.
 template <class Event>
 class Listeners {
   public:
@@ -86,6 +47,7 @@ class Listeners {
         }
     }
     void tell(std::span<const Event> events) {
+        ++telling_;
         for (const Event& event : events) {
             const bool enters = event.is_enter(mode_), leaves = event.is_leave(mode_);
             if (!enters && !leaves) continue;
@@ -96,7 +58,9 @@ class Listeners {
                 enters ? entry.listener->entered(event) : entry.listener->left(event);
             }
         }
-        std::erase_if(all_, [](const Entry& entry) { return entry.listener == nullptr; });
+        // A call inside of another leaves the list as it is: the outer one still walks it.
+        if (--telling_ == 0)
+            std::erase_if(all_, [](const Entry& entry) { return entry.listener == nullptr; });
     }
 
   private:
@@ -106,12 +70,12 @@ class Listeners {
         std::uint64_t name;
         bool is_named;
     };
-    static std::uint64_t name_of(const ServerEvent& event) noexcept {
-        return static_cast<std::uint64_t>(event.entity);
-    }
-    template <class Other>
-    static std::uint64_t name_of(const Other& event) noexcept {
-        return event.ghost;
+    static std::uint64_t name_of(const Event& event) noexcept {
+        if constexpr (requires { event.ghost; }) {
+            return std::uint64_t{event.ghost};
+        } else {
+            return static_cast<std::uint64_t>(event.entity);
+        }
     }
     bool concerns(const Entry& entry, const Event& event) const noexcept {
         if (entry.is_named) return entry.name == name_of(event);
@@ -124,6 +88,7 @@ class Listeners {
     const Schema* schema_;
     EventMode mode_;
     std::vector<Entry> all_;
+    std::uint32_t telling_ = 0;  ///< calls of tell that have not returned
 };
 
 }  // namespace purview

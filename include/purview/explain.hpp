@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "purview/ids.hpp"
 #include "purview/rules.hpp"
 #include "purview/settings.hpp"
 #include "purview/status.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 

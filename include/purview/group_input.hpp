@@ -10,8 +10,9 @@
 #include <cstdint>
 #include <span>
 
-#include "purview/ids.hpp"
+#include "purview/limits.hpp"
 #include "purview/schema.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -23,13 +24,6 @@ enum class InputOrder : std::uint8_t {
     depth_first = 0,   ///< root, plain children depth first, then inner roots with their own
     breadth_first = 1  ///< generation by generation, whatever the members are
 };
-
-/// Of one group, in one packet: bounds that the wire and the server keep.
-inline constexpr std::size_t command_groups_max = 8;  ///< groups of one owner in one command tick
-inline constexpr std::size_t command_parts_max = 64;  ///< parts of all of them
-/// Commands that one packet repeats at most, and that wait at the server at most.
-inline constexpr std::size_t commands_repeated_max = 32;
-inline constexpr std::size_t commands_waiting_max = 32;
 
 /// A member, and where its components stand.
 struct GroupMember {
@@ -104,9 +98,10 @@ class GroupCommand {
         const std::byte* data = nullptr;  ///< the input's struct; null: no part
     };
     GroupCommand() = default;
-    GroupCommand(CommandTick tick, double view_tick, bool is_replay,
-                 std::span<const Part> parts) noexcept
-        : tick_(tick), view_tick_(view_tick), is_replay_(is_replay), parts_(parts) {}
+    /// `parts`: [members][slots], a slot for each input of the member's kind.
+    GroupCommand(CommandTick tick, double view_tick, bool is_replay, std::span<const Part> parts,
+                 std::size_t slots) noexcept
+        : tick_(tick), view_tick_(view_tick), is_replay_(is_replay), parts_(parts), slots_(slots) {}
 
     CommandTick tick() const noexcept { return tick_; }
     /// The server's tick that the owner saw of everything that he does not predict, when he gave
@@ -119,15 +114,24 @@ class GroupCommand {
     /// The part of a member, by its index in the group; null: it has none in this command.
     template <class T>
     const T* part(std::size_t member, Input<T> input) const noexcept {
-        if (member >= parts_.size() || parts_[member].input != input.id) return nullptr;
-        return reinterpret_cast<const T*>(parts_[member].data);
+        for (const Part& part : parts(member)) {
+            if (part.input == input.id) return reinterpret_cast<const T*>(part.data);
+        }
+        return nullptr;
+    }
+    /// The parts of a member in the order in which its kind takes them (Schema::take_input),
+    /// whatever order they were set in. `data` is null where this command has none.
+    std::span<const Part> parts(std::size_t member) const noexcept {
+        return (member + 1) * slots_ > parts_.size() ? std::span<const Part>{}
+                                                     : parts_.subspan(member * slots_, slots_);
     }
 
   private:
     CommandTick tick_ = 0;
     double view_tick_ = 0;
     bool is_replay_ = false;
-    std::span<const Part> parts_;  ///< [members]
+    std::span<const Part> parts_;  ///< [members][slots]
+    std::size_t slots_ = 0;
 };
 
 /// The game's rule for one command: from the state of a group and a command to its next state, by
@@ -169,7 +173,7 @@ struct InputCounters {
     /// Commands beyond lead_max, as often as they come: a client repeats them, and they are taken
     /// once they are not so far ahead.
     std::uint64_t too_far_ahead = 0;
-    std::uint64_t too_large = 0;      ///< commands above command_bytes_max
+    std::uint64_t too_large = 0;      ///< commands above limits::command_bytes
     std::uint64_t not_a_root = 0;     ///< groups under an entity that is no root (any more)
     std::uint64_t unknown_ghost = 0;  ///< groups or parts under ids that the client does not hold
     std::uint64_t not_owned = 0;      ///< parts for entities that the sender does not own

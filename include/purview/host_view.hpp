@@ -16,10 +16,11 @@
 #include <span>
 
 #include "purview/events.hpp"
-#include "purview/ids.hpp"
+#include "purview/limits.hpp"
 #include "purview/rpc.hpp"
 #include "purview/server.hpp"
 #include "purview/status.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -64,7 +65,8 @@ class HostView {
     /// were left out the next one makes up: it shows and hides what that takes, for
     /// Reason::entered, left or despawned where the last tick has no reason of its own, and says
     /// once what has changed, a reference also where what it names is nothing to him. More than
-    /// rpc_waiting_max calls for him until then are culled, as for a client whom they do not reach.
+    /// limits::rpc_pending_per_observer calls for him until then are culled, as for a client whom
+    /// they do not reach.
     void update();
 
   private:

@@ -22,28 +22,15 @@
 #include <vector>
 
 #include "purview/area.hpp"
+#include "purview/executor.hpp"
 #include "purview/explain.hpp"
-#include "purview/ids.hpp"
+#include "purview/limits.hpp"
+#include "purview/log.hpp"
 #include "purview/rules.hpp"
 #include "purview/status.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
-
-/// Why a pair became relevant, or stopped being so: what is true of it when the tick is done.
-enum class Reason : std::uint8_t {
-    entered = 0,  ///< nodes say yes now, or the observer sees everything
-    spawned = 1,  ///< and the entity is new this tick
-    owned = 2,    ///< the observer owns it or a member of its group
-    forced = 3,   ///< allowed by hand, or shown to all
-    left = 4,     ///< no node says yes any more
-    /// Denied, force hidden, explicit only, the observer is not ready any more, or a step subtracts
-    /// what the entity says of itself.
-    hidden = 5,
-    despawned = 6,     ///< the entity is gone
-    disconnected = 7,  ///< the observer is gone
-    promoted = 8,      ///< no node shows it, but one below it (KindInterest::promote_ancestors)
-};
-std::string_view to_string(Reason) noexcept;
 
 struct RelevanceEvent {
     ObserverId observer;
@@ -87,7 +74,7 @@ struct KindInterest {
     /// is EntityMode::explicit_only.
     bool never_default = false;
     EntityMode mode = EntityMode::nodes;  ///< where the entity's own is `nodes`
-    bool owner_sees = true;               ///< false: owning it shows nothing (stage 3 is skipped)
+    bool owner_sees = true;  ///< false: owning it shows nothing. See InterestDef::owner_sees
     float range_m = 0;
     /// As a member of a group it is judged by itself, with the members below it: by its own place,
     /// flags, keys and nodes. It is relevant only where its parent is.
@@ -116,9 +103,6 @@ enum class WindowUpdate : std::uint8_t {
     push = 2,       ///< every mover looks up the observers to whom its move matters
 };
 
-/// The most that InterestDef::areas_max may be.
-inline constexpr std::uint32_t observer_areas_max = 63;
-
 struct InterestDef {
     InterestRules rules;
     std::uint32_t flag_count = 0;   ///< at most 16
@@ -130,9 +114,11 @@ struct InterestDef {
     std::vector<std::string> value_names;
     std::vector<std::string> kind_names;
     std::vector<KindInterest> kinds;  ///< by KindId
+    /// False: owning an entity shows nothing, whatever its kind says.
+    bool owner_sees = true;
     std::uint32_t observers_max = 65'536;
     /// Areas of interest of one observer, the place of its main entity not counted; at most
-    /// observer_areas_max.
+    /// limits::areas_per_observer.
     std::uint32_t areas_max = 16;
     /// set_area replaces whatever other area there is (Fusion's shared mode).
     bool single_area = false;
@@ -144,6 +130,7 @@ struct InterestDef {
     /// Measures with every tick how relevant is whoever moved: changed_strengths. A tick takes
     /// about a fifth longer, and windows are always pulled.
     bool measure_changed = false;
+    LogSink log;  ///< receives why create refuses, and warnings
     WindowUpdate window_update = WindowUpdate::automatic;
 };
 
@@ -194,15 +181,6 @@ struct PlaceColumns {
     std::span<const std::uint64_t> changed = {};
 };
 
-/// Runs tasks of the manager, on as many threads as it likes. C function pointers.
-struct Executor {
-    /// Calls task(task_context, i) once for each i < count, and returns when all are done.
-    void (*run)(void* context, std::uint32_t count, void (*task)(void*, std::uint32_t),
-                void* task_context) = nullptr;
-    void* context = nullptr;
-    std::uint32_t workers = 1;  ///< how many may run at once; that many scratch memories are kept
-};
-
 /// Who would gain and who would lose with other rules.
 struct RuleTrial {
     struct Pair {
@@ -213,6 +191,8 @@ struct RuleTrial {
     std::vector<Pair> losses;
     std::uint32_t observers_asked = 0;     ///< ready ones, the first by index
     std::uint32_t observers_left_out = 0;  ///< the other ready ones: see try_rules
+    std::uint64_t pairs_now = 0;           ///< relevant ones of those asked, by the rules that run
+    std::uint64_t pairs_then = 0;          ///< and by these
     std::vector<std::string> warnings;     ///< what about the rules is dear, or never true
     std::string problem;                   ///< not empty: the rules are unsound; all else is empty
 };
@@ -229,9 +209,10 @@ class InterestManager {
     ~InterestManager();
 
     // -- entities. Ids are the caller's: an index below 2^31 and a generation of 1 or more. Indices
-    // are dense: tables are as long as the largest is large, some 8 bytes for each.
-    /// bad_argument (none, or an index of 2^31 or more), bad_position, or duplicate when the index
-    /// is in use.
+    // are dense: tables are as long as the largest is large, some 8 bytes for each. An index may be
+    // used again at once: despawn, then spawn with another generation, in one tick.
+    /// bad_argument (none, generation 0, or an index of 2^31 or more), bad_position, or duplicate
+    /// when an entity with this index is alive.
     Status spawn(EntityId entity, const EntityDef& def);
     /// refused while it has members: they leave its unit first (World does so).
     Status despawn(EntityId entity);
@@ -279,6 +260,21 @@ class InterestManager {
     Status set_nodes(EntityId entity, std::span<const NodeId> nodes);
     /// Bound to nothing: the default node's.
     Status add_default_node(EntityId entity);
+    /// Nodes that the entity is bound to, ascending; empty also for an entity that is not there or
+    /// is a member of a group. Valid until the next edit.
+    std::span<const NodeId> nodes_of(EntityId entity) const noexcept;
+
+    // What an entity has, for custom nodes and kernels. Of an id that is not there: false,
+    // Key::none, 0, none, EntityDef::no_kind. Of a member of a group: flags and values are those of
+    // its root.
+    bool is_known(EntityId entity) const noexcept;
+    bool has_flag(EntityId entity, FlagId flag) const noexcept;
+    Key key_of(EntityId entity, KeyDomain domain) const noexcept;
+    /// Its key of the domain, or a further one (add_key).
+    bool has_key(EntityId entity, KeyDomain domain, Key key) const noexcept;
+    float value_of(EntityId entity, ValueId value) const noexcept;
+    ObserverId owner_of(EntityId entity) const noexcept;
+    KindId kind_of(EntityId entity) const noexcept;
     /// Entities (roots of groups) whose nodes were edited before the last tick; some may be gone.
     /// Valid until the next tick.
     std::span<const EntityId> rebound() const noexcept;
@@ -295,14 +291,22 @@ class InterestManager {
     /// root. A split member (KindInterest::split) stays a unit. What is said of it by hand stays: a
     /// denied, force hidden or explicit-only member is hidden with all below it, and one that is
     /// allowed, shown to all or global makes its whole group relevant, as one that is owned does.
-    /// bad_argument: the parent is not in the group, or is below the member.
+    /// bad_argument: `root` is itself a member, or the parent is not in the group or is below the
+    /// member.
     Status join_unit(EntityId member, EntityId root, EntityId parent = EntityId::none);
     /// A unit of its own again, with these values, and what is said of it by hand.
     /// A split member is one already: it takes all below it along, and keeps its values.
-    Status leave_unit(EntityId member, const EntityDef& def);
+    /// `is_orphan`: what is above it is about to be despawned, which must not reveal it; of several
+    /// orphans those deeper down leave first. What hides
+    /// it by way of those above hides it by itself from now on, until the game says otherwise: it
+    /// is force hidden where one of them is, explicit only where one of them is (or where the root
+    /// is bound to no node), and denied to whom one of them is denied. Pairs that allow one of them
+    /// are not inherited, nor are flags, keys and nodes.
+    Status leave_unit(EntityId member, const EntityDef& def, bool is_orphan = false);
 
-    /// A kernel or node of your own may answer otherwise about this entity, for a reason the engine
-    /// cannot see.
+    /// A kernel or node of the game's own may answer otherwise about this entity, for a reason that
+    /// the engine cannot see. If it is the main entity of observers, they are rescanned as well.
+    /// Custom nodes that are about it are told (InterestNode::updated).
     Status recheck(EntityId entity);
     /// Its place of now counts for dormant nodes, too (N5, N23).
     Status update(EntityId entity);
@@ -377,7 +381,8 @@ class InterestManager {
     /// all that there is: where a million pairs change that takes seconds. No more observers are
     /// asked than are likely to gain and lose `pairs_max` together (one at least).
     RuleTrial try_rules(const InterestRules& rules, std::size_t pairs_max = ~std::size_t{0}) const;
-    /// What about the rules in force is dear, or never true; in words.
+    /// What about the rules in force is expensive, never true or without effect, and which kinds no
+    /// node covers; in words. create and set_rules write them to InterestDef::log as well.
     const std::vector<std::string>& warnings() const noexcept;
     const InterestRules& rules() const noexcept;
     void set_level(InterestLevel level);
@@ -390,8 +395,8 @@ class InterestManager {
 
     // -- the tick -------------------------------------------------------------------------------
     void tick();
-    /// What changed with the last tick, grouped by observer index, at most one a pair. Valid until
-    /// the next tick.
+    /// What changed with the last tick, at most one event a pair. Grouped by observer index; the
+    /// leaves of an observer come before its enters. Valid until the next tick.
     std::span<const RelevanceEvent> events() const noexcept;
     std::span<const RelevanceEvent> events_of(ObserverId observer) const noexcept;
 

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "purview/area.hpp"
-#include "purview/ids.hpp"
 #include "purview/rules.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -246,11 +246,29 @@ class Pair {
     Vec3 place() const noexcept { return place_; }
     bool has(FlagId flag) const noexcept { return question_->slots.flag(flag, slot_); }
     Key key(KeyDomain domain) const noexcept { return question_->slots.keys(domain)[slot_]; }
+    /// Of the entity; 0 where it has none.
+    float value(ValueId value) const noexcept { return number_at(value, slot_); }
     Key observer_key(KeyDomain domain) const noexcept { return question_->keys[index_of(domain)]; }
+    /// The main entity of the observer, or none.
+    EntityId main() const noexcept { return question_->asker.main; }
+    /// A flag and a value of the main entity; false and 0 where there is none, or where it is a
+    /// member of a group. Its keys are observer_key, unless the observer has keys of its own.
+    bool main_has(FlagId flag) const noexcept {
+        const Slot slot = question_->slots.slot_of(main());
+        return slot != no_slot && question_->slots.flag(flag, slot);
+    }
+    float main_value(ValueId value) const noexcept {
+        return number_at(value, question_->slots.slot_of(main()));
+    }
     /// The answer of last tick, if the kernel remembers.
     bool was() const noexcept { return was_; }
 
   private:
+    float number_at(ValueId value, Slot slot) const noexcept {
+        const std::span<const float> all = question_->slots.values(value);
+        return slot == no_slot || all.empty() ? 0 : all[slot];
+    }
+
     const Question* question_;
     Slot slot_;
     Vec3 place_;
@@ -263,13 +281,18 @@ struct PairKernelDef {
     float reach_m = 0;               ///< see InterestKernel
     bool remembers = false;          ///< not of one that gives a number
     bool reads_places = true;
+    /// Evaluated every tick for every candidate. Without it a pair is evaluated when its entity or
+    /// observer moves, when a flag, key or value of the entity changes, and after recheck or
+    /// rescan. So a predicate that reads data of the game needs this, or a call of recheck when
+    /// that data changes.
+    bool every_tick = false;
 };
 
-/// A predicate of the caller's, asked about every candidate in every tick. One that gives a
-/// number says whether and how relevant at once: 0 or less is no, up to 1 is its strength (N51). Of
-/// one pair at a time, it is a few times as dear as a kernel that tests sixteen; of two places, it
-/// is asked of sixteen in a row, which compilers turn into vectors (./dev bench interest --scene
-/// scalar).
+/// A predicate of the caller's for one pair of an observer and an entity. It returns a bool, or a
+/// number: 0 or less means no, up to 1 is the relevance score (N51). When it is evaluated:
+/// PairKernelDef::every_tick. A predicate of one Pair is a few times as expensive as a kernel that
+/// tests sixteen entities; one of two positions is evaluated sixteen at a time, which compilers
+/// vectorize (./dev bench interest --scene scalar).
 template <class Predicate>
 class PairKernel final : public InterestKernel {
     /// bool(Vec3 entity, Vec3 observer): there is nothing else it could ask, so it may be asked of
@@ -336,6 +359,7 @@ class PairKernel final : public InterestKernel {
     bool remembers() const noexcept override { return !is_score && def_.remembers; }
     float reach_m() const noexcept override { return def_.reach_m; }
     bool reads_places() const noexcept override { return def_.reads_places; }
+    bool is_restless() const noexcept override { return def_.every_tick; }
 
   private:
     Pair pair(const Question& q, Slot slot, Mask was) const noexcept {

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "purview/ids.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -50,22 +50,41 @@ class InterestDispatcher {
     virtual void cover(const DispatchedObserver& observer, std::vector<CellId>& out) const = 0;
     /// False: places do not matter, so nobody is asked about moves.
     virtual bool reads_places() const noexcept { return true; }
+    /// Which steps an inner node has: an index into NodeDesc::inner, or no_steps: all of its
+    /// entities match. The same answer for the same inner node, always.
+    virtual std::size_t steps_of(CellId) const noexcept { return no_steps; }
+    static constexpr std::size_t no_steps = ~std::size_t{0};
 };
 
-/// Asked in the tick, on its thread, as often as NodeDesc::refresh says (dormant: only after
-/// recheck, rescan or rescan_node). It may read the manager (places, keys, flags of entities) as
-/// it is; it must not edit it. Its own order of entities does not matter, and naming one twice is
-/// once. Steps of such a node are not used.
+/// A node of the game's own, in the form of the RFC or of Mirror. All of it is called within the
+/// manager's tick, on its thread. It may read the manager, and must not edit it.
+///
+/// query_for or observers_for are called as often as NodeDesc::refresh says (dormant: only after
+/// recheck, rescan or rescan_node), and for everything in the tick of a spawn. The order of what
+/// they append does not matter, and the same entity twice counts once. Steps of such a node are not
+/// used.
+///
+/// added, removed and updated tell the node which entities it is about, so that it may keep a store
+/// of its own. They come before the queries of the same tick, in the order of the edits. Groups are
+/// judged by their roots: a member of a group (unless it is split) is not in any node.
 class InterestNode {
   public:
     virtual ~InterestNode() = default;
-    /// The RFC's form: appends what the observer may know. Groups are judged by their roots: who
-    /// is named but is a member of one (and not split) counts for nothing.
+    /// The RFC's form: appends the entities that the observer may know. A member of a group that is
+    /// appended counts for nothing, unless it is split.
     virtual void query_for(const InterestManager&, ObserverId, std::vector<EntityId>&) {}
-    /// Mirror's form: appends who may know the entity.
+    /// Mirror's form: appends the observers that may know the entity.
     virtual void observers_for(const InterestManager&, EntityId, std::vector<ObserverId>&) {}
     /// Which of the two is asked.
     virtual bool is_entity_centric() const noexcept { return false; }
+    /// The node is about this entity from now on: it was spawned, was bound to the node, left its
+    /// group, or the node itself has come into force. Each entity once until it is removed.
+    virtual void added(const InterestManager&, EntityId) {}
+    /// The node is not about this entity any more: it was despawned (then the manager knows it no
+    /// longer), was bound to other nodes, joined a group, or the node is not in force any more.
+    virtual void removed(const InterestManager&, EntityId) {}
+    /// The game called update or recheck for this entity (the RFC's UpdateObject).
+    virtual void updated(const InterestManager&, EntityId) {}
 };
 
 }  // namespace purview

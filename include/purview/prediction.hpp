@@ -122,6 +122,10 @@ class Prediction {
     /// The whole group, as it was after that command, in the order of input. `root`: its root
     /// ghost. Empty: not known. Valid until the next call that is not const.
     GroupState state_at(GhostId root, CommandTick tick) noexcept;
+    /// The members of the next command's group in the order of their input, root first: the order
+    /// of the server as of the newest correction. `root`: its root ghost. Empty: no group that is
+    /// predicted. Valid until the next call that is not const.
+    std::span<const GhostId> input_order(GhostId root);
     const void* read(GhostId member, ComponentId component, CommandTick tick) const noexcept;
     CommandTick newest_command() const noexcept;
 

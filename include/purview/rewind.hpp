@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "purview/ids.hpp"
 #include "purview/schema.hpp"
 #include "purview/status.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 

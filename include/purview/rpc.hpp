@@ -15,8 +15,9 @@
 #include <type_traits>
 #include <variant>
 
-#include "purview/ids.hpp"
+#include "purview/limits.hpp"
 #include "purview/status.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -82,28 +83,6 @@ struct RpcDesc {
 /// character of UTF-8 that does not fit, and at a zero; or a rotation. Any other counts as missing.
 using RpcArgument = std::variant<double, std::string_view, Rotation>;
 
-/// Calls of one game in one tick; more are answered with Status::capacity.
-inline constexpr std::size_t rpc_calls_per_tick_max = 4'096;
-/// Calls that wait for one observer, or for the server: to be sent, or to be known as delivered.
-inline constexpr std::size_t rpc_waiting_max = 256;
-/// Calls that are held at once: about one entity for one observer, and in all. So neither calls
-/// about hidden entities nor what others have held changes what an observer gets.
-inline constexpr std::size_t rpc_held_per_entity_max = 8;
-inline constexpr std::size_t rpc_held_max = 4'096;
-/// Calls in one packet.
-inline constexpr std::size_t rpc_per_packet_max = 64;
-/// Ordered calls whose delivery is not known yet, of one sender.
-inline constexpr std::uint32_t rpc_window = 64;
-/// A call that came before its ghost waits so long, and so many of them; then it is dropped.
-inline constexpr Micros rpc_orphan_us_max = 5'000'000;
-inline constexpr std::size_t rpc_orphans_max = 64;
-/// Calls that a client has received and its program has not taken; then the oldest are dropped.
-inline constexpr std::size_t rpc_received_max = 1'024;
-/// A session with more refused calls than this within the window is closed (O32). A client makes
-/// none by itself; what it may not know yet (a ghost on its way out) is not counted here.
-inline constexpr std::uint32_t rpc_refused_max = 32;
-inline constexpr std::uint32_t rpc_refused_window_s = 10;
-
 /// Why an observer does not get a call.
 enum class CullReason : std::uint8_t {
     not_ready = 0,
@@ -155,8 +134,8 @@ struct RpcCounters {
     std::uint64_t refused_ghost = 0;    ///< it holds no such ghost: hidden or not there, the same
     std::uint64_t refused_caller = 0;   ///< its role, or not the owner
     std::uint64_t gone = 0;             ///< of an entity that just left, or was just his: no fault
-    std::uint64_t flooded = 0;          ///< more than rpc_waiting_max in one tick
-    std::uint64_t sessions_closed = 0;  ///< because of rpc_refused_max
+    std::uint64_t flooded = 0;          ///< more than limits::rpc_pending_per_observer in one tick
+    std::uint64_t sessions_closed = 0;  ///< because of limits::rpc_refused
 };
 
 /// The arguments of a call as the struct that they are. False, and nothing is changed: another type

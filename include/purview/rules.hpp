@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "purview/cells.hpp"
-#include "purview/ids.hpp"
 #include "purview/settings.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -25,6 +25,10 @@ class InterestKernel;      // purview/kernel.hpp: a kernel of your own
 class SightTest;           // purview/sight.hpp: who stands in the way
 class InterestDispatcher;  // purview/node.hpp: a node of nodes
 class InterestNode;        // purview/node.hpp: a node of your own
+
+/// The largest distance, radius, range or reach that rules and areas may have, in meters: its
+/// square, summed over three axes, is still a finite float.
+inline constexpr float reach_max_m = 1e18F;
 
 /// What a step does with its kernel's answer. add: result |= yes; require: result &= yes;
 /// subtract: result &= ~(yes or unknown).
@@ -153,8 +157,11 @@ inline KernelDesc ask(std::shared_ptr<const InterestKernel> kernel) {
 enum class NodeType : std::uint8_t {
     everything = 0,  ///< all its entities are candidates (the static node)
     grid = 1,        ///< candidates are found by place, distances are exact
-    dispatcher = 2,  ///< candidates are the entities of the inner nodes that an observer looks into
-    custom = 3,      ///< a node of your own says it all
+    /// Candidates are the bucket: the entities of the inner nodes that an observer looks into.
+    /// Steps run over the bucket, and nothing outside of it is ever relevant by this node. Without
+    /// steps all of the bucket is; where the first step does not add, the result starts with it.
+    dispatcher = 2,
+    custom = 3,  ///< a node of your own says it all
 };
 
 /// Which entities a node is about.
@@ -166,7 +173,7 @@ enum class NodeMembers : std::uint8_t {
 
 enum class RefreshType : std::uint8_t {
     exact = 0,
-    every = 1,    ///< enters are looked for in every Nth tick only
+    every = 1,    ///< enters are looked for in every Nth tick only, but for what spawns
     dormant = 2,  ///< an entity's place is the one of its last update(entity)
 };
 
@@ -174,11 +181,12 @@ enum class RefreshType : std::uint8_t {
 /// subtracts, a step that subtracts and remembers nothing) never wait.
 struct Refresh {
     RefreshType type = RefreshType::exact;
-    std::uint32_t every_ticks = 1;
+    std::uint32_t every_ticks = 1;  ///< 1 to 65,535
     /// every: added to radii, max speed x ticks, so that nobody is missed in between.
     float widen_m = 0;
-    /// every: leaves wait as well; not of a node with a step that must be asked in every tick, as
-    /// line of sight.
+    /// every: leaves wait as well. What the node showed in its last tick stays relevant until its
+    /// next one, however far it goes, unless something hides it. Not of a node with a step that
+    /// must be evaluated every tick, such as line of sight.
     bool lazy_leave = false;
 };
 
@@ -204,6 +212,12 @@ struct NodeDesc {
     NodeSettings settings = {};
     NodeMode mode = NodeMode::per_observer;
     std::shared_ptr<const InterestDispatcher> dispatcher = nullptr;
+    /// Dispatcher: steps of inner nodes, by what InterestDispatcher::steps_of answers. An entity is
+    /// in the bucket if an inner node that it shares with the observer has no steps, or if its
+    /// steps match. As in the node itself, the result starts with all of the inner node where the
+    /// first step does not add. No step may remember: no leave radius above the enter radius, no
+    /// line of sight.
+    std::vector<std::vector<StepDesc>> inner = {};
     std::shared_ptr<InterestNode> custom = nullptr;
     /// False: it has no say. One that adds adds nothing, one that requires is met, one that
     /// subtracts takes nothing away.

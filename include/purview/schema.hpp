@@ -16,10 +16,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "purview/ids.hpp"
 #include "purview/rpc.hpp"
 #include "purview/settings.hpp"
 #include "purview/status.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -133,11 +133,21 @@ struct KindDef {
     std::vector<ComponentId> components;  ///< in schema order
     float urgency = 1;                    ///< weight in the send order; 1e-6 to 1e6
     bool owner_sees = true;               ///< the owner sees his own, whatever the rules say
-    /// Its part of a command; none: entities of this kind take no input (O17).
-    InputId input = InputId::none;
+    /// The inputs that entities of this kind take as their parts of a command, in the order in
+    /// which a step finds them (GroupCommand::parts); empty: they take none. See
+    /// Schema::take_input.
+    std::vector<InputId> inputs;
+    /// False: an entity of this kind takes no input until Server::set_in_input switches it on.
+    bool starts_in_input = true;
     /// Under another entity it stays a root of its own: its input comes after that of all plain
     /// children, with its own children behind it (O16). A player who boards a vehicle.
     bool is_inner_root = false;
+    /// Position of the input among `inputs`; inputs.size(): it does not take it.
+    std::size_t slot_of(InputId input) const noexcept {
+        std::size_t slot = 0;
+        while (slot < inputs.size() && inputs[slot] != input) ++slot;
+        return slot;
+    }
     LeavePolicy leave = LeavePolicy::despawn;
     /// A copy that is kept is dropped when its entity has not come back after so many ticks; a
     /// deactivated one when others need its room (docs/limits.md).
@@ -210,6 +220,7 @@ class Schema {
     static constexpr std::size_t rpcs_max = 128;
     static constexpr unsigned extrapolated_bits_max = 24;  ///< of one field
     static constexpr std::size_t inputs_max = 32;
+    static constexpr std::size_t inputs_of_kind_max = 4;
 
     /// Declares a component that is the struct T (trivially copyable). Fields are added to the
     /// builder. More than a limit allows, or a name used twice, makes status() bad_configuration.
@@ -266,7 +277,8 @@ class Schema {
     /// component has them, but no references.
     template <class T>
     InputBuilder<T> input(std::string_view name);
-    /// Entities of the kind take this input.
+    /// Entities of the kind take this input. Several inputs of a kind are processed in the order of
+    /// these calls. problem(): more than inputs_of_kind_max, or the same one twice.
     void take_input(KindId kind, InputId input);
     /// The owner predicts the component: it follows from his commands alone. Between two commands
     /// it is what its fields say on the wire, on the server too: what no field says is lost. No

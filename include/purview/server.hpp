@@ -16,29 +16,27 @@
 #include <utility>
 #include <vector>
 
+#include "purview/connection.hpp"
 #include "purview/events.hpp"
 #include "purview/group_input.hpp"
-#include "purview/ids.hpp"
 #include "purview/interest.hpp"
-#include "purview/link.hpp"
+#include "purview/limits.hpp"
 #include "purview/rewind.hpp"
 #include "purview/rpc.hpp"
 #include "purview/rules.hpp"
 #include "purview/schema.hpp"
 #include "purview/status.hpp"
+#include "purview/types.hpp"
 #include "purview/world.hpp"
 
 namespace purview {
 
 class Server;
 
-/// What a client asks to be; the game may see to it in `admit` and `joined`. The library itself
-/// keeps spectators from calls for RpcCallers::players, and from nothing else.
-enum class Role : std::uint8_t { spectator = 0, player = 1 };
-
 /// What a client asks for when it joins. Name and credential are a stranger's: any bytes, at most
-/// join_name_bytes_max and credential_bytes_max; they go over the line as they are, so a credential
-/// is a ticket that somebody has signed for one time, and no password. Valid during the call.
+/// limits::join_name_bytes and limits::credential_bytes; they go over the line as they are, so a
+/// credential is a ticket that somebody has signed for one time, and no password. Valid during the
+/// call.
 struct JoinRequest {
     Role role = Role::player;
     std::string_view name;
@@ -55,7 +53,7 @@ struct Admission {
         : answer(its_answer), text(std::move(its_text)) {}
 
     Answer answer;
-    std::string text;  ///< why it is refused, for Client::reason_text; reason_text_bytes_max
+    std::string text;  ///< why it is refused, for Client::reason_text; limits::reason_text_bytes
 };
 
 /// The game's code. Called inside Server::tick, on its thread: admit and joined of all who join;
@@ -67,27 +65,27 @@ class Game {
     virtual ~Game() = default;
     /// May it come in? Asked before `joined`, and while the answer is `wait` again in every tick,
     /// for join_timeout_ms after the proof of its address at most: then it is closed
-    /// (never_joined). Who is not asked about in a tick in which fewer than joins_per_tick_max were
-    /// accepted has gone, or is in.
+    /// (never_joined). Who is not asked about in a tick in which fewer than limits::joins_per_tick
+    /// were accepted has gone, or is in.
     virtual Admission admit(Server& server, const JoinRequest& request) {
         (void)server, (void)request;
         return Admission::accept;
     }
-    /// A client comes in; of many at once joins_per_tick_max in a tick, while the others wait, and
-    /// are not asked about. True: the observer becomes ready when this returns; set its main entity
-    /// or area here; send_message, call_one and close know it already. False: it is told "refused"
-    /// without a text, and nothing that was sent to it here, and closed.
+    /// A client comes in; of many at once limits::joins_per_tick in a tick, while the others wait,
+    /// and are not asked about. True: the observer becomes ready when this returns; set its main
+    /// entity or area here; send_message, call_one and close know it already. False: it is told
+    /// "refused" without a text, and nothing that was sent to it here, and closed.
     virtual bool joined(Server& server, ObserverId observer, const JoinRequest& request) = 0;
     /// It is gone. The observer is still valid; its entities are the game's to despawn.
     virtual void left(Server& server, ObserverId observer) = 0;
     /// A message of a client (Client::send_message), in the order in which they were sent, each
-    /// once. `bytes` are a stranger's, at most game_message_bytes_max, and valid during the call.
+    /// once. `bytes` are a stranger's, at most limits::message_bytes, and valid during the call.
     /// How many it may send, and what of, is the game's to say: whom it closes is not heard again.
     virtual void message(Server& server, ObserverId observer, std::span<const std::byte> bytes) {
         (void)server, (void)observer, (void)bytes;
     }
     /// One command of a client, in the order in which they were given, each at most once; some may
-    /// be missing. `data` is a stranger's bytes, at most command_bytes_max.
+    /// be missing. `data` is a stranger's bytes, at most limits::command_bytes.
     virtual void command(Server& server, ObserverId observer, std::span<const std::byte> data) = 0;
     /// One command of a client for one group, in the order in which they were given; per (owner,
     /// group) one a tick, and while it makes up for ticks without any, more. Parts are only those
@@ -113,12 +111,21 @@ class Game {
     virtual void simulate(Server& server, Tick tick) = 0;
 };
 
-inline constexpr std::size_t command_bytes_max = 200;
-inline constexpr std::uint32_t joins_per_tick_max = 128;
-/// Of Server::send_message and Client::send_message.
-inline constexpr std::size_t game_message_bytes_max = 65'534;
-inline constexpr std::size_t join_name_bytes_max = 32;
-inline constexpr std::size_t credential_bytes_max = 512;
+/// On the server: an entity came to an observer's knowledge, or went from it.
+struct ServerEvent {
+    ObserverId observer;
+    EntityId entity;
+    KindId kind;    ///< known, though the entity may be gone by now
+    Reason reason;  ///< why it is known, or is not any more
+    CopyChange copy;
+
+    bool is_enter(EventMode mode = EventMode::paired) const noexcept {
+        return purview::is_enter(copy, mode);
+    }
+    bool is_leave(EventMode mode = EventMode::paired) const noexcept {
+        return purview::is_leave(copy, mode);
+    }
+};
 
 struct ServerDef {
     /// Not owned; must outlive the server.
@@ -128,6 +135,7 @@ struct ServerDef {
     std::vector<KindInterest> kinds;
     InterestLevel level = InterestLevel::full;
     // As in InterestDef.
+    bool owner_sees = true;
     std::uint32_t areas_max = 16;
     bool single_area = false;
     bool ready_requires_entity = false;
@@ -145,7 +153,12 @@ struct ServerDef {
     /// Weight in the send order of what an observer does not have yet, beside that of updates; 1e-6
     /// to 1e6, as all urgencies.
     float first_urgency = 1;
-    std::uint32_t sessions_max = 4'096;  ///< at most 1,048,544
+    /// Those that one core holds at 20 Hz, with room for more (docs/limits.md); at most 1,048,544.
+    std::uint32_t sessions_max = 1'000;
+    /// Of sessions_max, those whose address is proven and that have not joined, also because the
+    /// game lets them wait. The others wait for their turn: their answers are repeated.
+    std::uint32_t sessions_unjoined_max = 256;
+    /// And 4 times as many of an IPv6 /56, 16 times of a /48 or of an IPv4 /24.
     std::uint32_t sessions_per_host_max = 16;
     std::uint32_t session_timeout_ms = 10'000;  ///< without a packet
     std::uint32_t join_timeout_ms = 5'000;      ///< from the proof of the address to its being in
@@ -156,6 +169,9 @@ struct ServerDef {
     std::array<std::byte, 32> secret{};
     /// Required. One that gives the same for other data is refused.
     MacFunction mac = nullptr;
+    /// Receives why create refuses, warnings about rules and kinds, and the first value of each
+    /// component that is beyond its range in the schema.
+    LogSink log;
     /// Only for the stage times of TickProfile; null: they stay 0. With an executor it is called on
     /// any of its threads.
     Micros (*clock)() = nullptr;
@@ -329,14 +345,14 @@ class Server {
     /// own. bad_argument, too_large: as create() answers to such a budget; stale_id: no such
     /// session.
     Status set_budget(ObserverId observer, std::uint32_t bytes_per_tick);
-    /// A message to one client, reliable and in order: at most game_message_bytes_max, copied.
+    /// A message to one client, reliable and in order: at most limits::message_bytes, copied.
     /// stale_id: no such session, or it ends; a probe and a HostView have none. too_large.
     /// capacity: too much waits for it already, as for whoever reads nothing.
     Status send_message(ObserverId observer, std::span<const std::byte> message);
     /// Closes the session; the client is told once, at once, and why: Client::reason_text, at most
-    /// reason_text_bytes_max. What was sent to it before and has not arrived is given up, messages
-    /// too. stale_id: no such session, or it ends; a probe and a HostView have none. bad_argument:
-    /// that is no reason (`left` is the client's).
+    /// limits::reason_text_bytes. What was sent to it before and has not arrived is given up,
+    /// messages too. stale_id: no such session, or it ends; a probe and a HostView have none.
+    /// bad_argument: that is no reason (`left` is the client's).
     Status close(ObserverId observer, CloseReason reason, std::string_view text = {});
     /// Closes all sessions, and refuses new ones. The game is told in the next tick.
     void shut_down();
@@ -345,8 +361,9 @@ class Server {
 
     // -- groups that take input; docs/prediction.md ---------------------------------------------
     /// Off: the member takes no part in commands until it is on again; its parts are refused and
-    /// its owner is told. On at spawn (O20, O43). stale_id.
+    /// its owner is told. At spawn it is as its kind says (KindDef::starts_in_input). stale_id.
     Status set_in_input(EntityId entity, bool on);
+    /// False for a stale id.
     bool is_in_input(EntityId entity) const noexcept;
     /// The members of the group in the order of their input, root first. Valid until the next
     /// change of the world. Empty: no such entity. `root`: any member.
@@ -363,8 +380,9 @@ class Server {
     /// To everybody to whom the entity is relevant once the interest of the running tick, or of
     /// the next one if none is running, is decided: so an entity spawned in this tick can be called
     /// about. What became of it is then in rpc_reports(). bad_argument: not a type of call to
-    /// observers about an entity, or another struct; stale_id; capacity: rpc_calls_per_tick_max.
-    /// `except`: he is passed over, and in no report; who caused it, say, and knows.
+    /// observers about an entity, or another struct; stale_id; capacity:
+    /// limits::rpc_calls_per_tick. `except`: he is passed over, and in no report; who caused it,
+    /// say, and knows.
     template <class T>
     Result<CallId> call(EntityId target, Rpc<T> rpc, const T& args,
                         ObserverId except = ObserverId::none) {

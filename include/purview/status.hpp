@@ -3,9 +3,10 @@
 //
 // The answers of calls that may not succeed, and what happens on a caller's mistake.
 //
-// Three zones, decided once at the boundary: a caller's mistake is asserted (and, but for the value
-// of a Result that has none, answered safely in release); a byte from the wire is checked and
-// counted, never asserted; a limit is a named Status. No exception crosses the library's edge.
+// Three zones, decided once at the boundary: a caller's mistake is asserted (and answered safely in
+// release, except for the value of a Result that has none: that aborts); a byte from the wire is
+// checked and counted, never asserted; a limit is a named Status. No exception crosses the
+// library's edge.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,10 @@ AssertHandler set_assert_handler(AssertHandler handler) noexcept;
 /// Used by the macro only.
 void assert_failed(const char* expression, const char* file, int line) noexcept;
 
+/// Used by Result only: prints the status, and why the last definition was refused, to standard
+/// error, and aborts.
+[[noreturn]] void abort_without_value(Status status) noexcept;
+
 }  // namespace purview
 
 #if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
@@ -63,8 +68,8 @@ void assert_failed(const char* expression, const char* file, int line) noexcept;
 namespace purview {
 
 /// A value or the Status that says why there is none: a subset of std::expected<T, Status>, without
-/// exceptions. value(), * and -> only where has_value(): otherwise it is a mistake, which is
-/// asserted, and undefined without assertions.
+/// exceptions. value(), * and -> only where has_value(): otherwise they print why there is no value
+/// and abort, in every build.
 template <class T>
 class [[nodiscard]] Result {
   public:
@@ -100,11 +105,11 @@ class [[nodiscard]] Result {
 
   private:
     T* pointer() noexcept {
-        PURVIEW_ASSERT(has_value());
+        if (!has_value()) abort_without_value(status_);
         return std::launder(reinterpret_cast<T*>(&storage_));
     }
     const T* pointer() const noexcept {
-        PURVIEW_ASSERT(has_value());
+        if (!has_value()) abort_without_value(status_);
         return std::launder(reinterpret_cast<const T*>(&storage_));
     }
 

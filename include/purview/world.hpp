@@ -10,10 +10,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
-#include "purview/ids.hpp"
 #include "purview/schema.hpp"
 #include "purview/status.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -32,6 +33,15 @@ enum class OwnerPolicy : std::uint8_t {
     automatic = 0,  ///< keep where what is attached has an owner, else inherit
     keep = 1,       ///< a player who boards a vehicle stays his own
     inherit = 2,    ///< a turret is its vehicle's: it follows the owner of its parent
+};
+
+/// One entity of a hierarchy that is declared ahead: see World::spawn_group.
+struct GroupPart {
+    KindId kind{};
+    /// Index of the part that it is attached to, which stands before it. The first one is the root.
+    std::uint16_t parent = 0;
+    Vec3 offset{};  ///< from its parent's position at the spawn, along the world's axes
+    OwnerPolicy owner = OwnerPolicy::automatic;
 };
 
 /// What became of an entity's place in the forest between two ticks: one for each entity, however
@@ -61,8 +71,20 @@ class World {
     /// Everything done to it before the tick ends is one step for observers (N42). Components are
     /// all zeros, whatever their struct's initialisers say.
     Result<EntityId> spawn(KindId kind, Vec3 place = {});
-    /// Children are detached and live on. Its index rests until the next tick.
+    /// Spawns a hierarchy in one step: the parts in this order, each attached to its parent at
+    /// once, as spawn and attach would do one after the other. Returns the root; `members`, if not
+    /// null, is replaced by the entities of all parts. bad_argument: no parts, a parent that does
+    /// not stand before its part, or no such kind; bad_position; capacity; too_deep, too_large: of
+    /// the group. Nothing is spawned then. `parts` is read during the call. O(parts).
+    Result<EntityId> spawn_group(std::span<const GroupPart> parts, Vec3 position,
+                                 std::vector<EntityId>* members = nullptr);
+    /// Its children are detached and live on. Its index rests until the next tick. To observers a
+    /// member of its group is an orphan then: what hid it in the group hides it from now on (see
+    /// InterestManager::leave_unit), so that the end of a hidden vehicle does not show the crew.
     Status despawn(EntityId entity);
+    /// The entity and all below it, in one step: no entity is an orphan in between. Children of
+    /// kinds that take no part in groups are despawned as well. O(number of them).
+    Status despawn_group(EntityId entity);
     bool is_alive(EntityId entity) const noexcept;
     std::uint32_t entity_count() const noexcept;
     /// Kind of a live entity; asserts that it lives.
@@ -120,6 +142,10 @@ class World {
     EntityId root_of(EntityId entity) const noexcept;
     /// Direct children in attach order. Valid until the next attach, detach or despawn.
     std::span<const EntityId> children_of(EntityId entity) const noexcept;
+    /// Replaces `out` by the members of its group in attach order: the root first, then depth
+    /// first, children in the order in which they were attached. Server::input_order has them in
+    /// the order of their input. Empty for a stale id. O(members).
+    void members_of(EntityId entity, std::vector<EntityId>& out) const;
     /// Of the tick that ended last, in the order in which they began to change (O42). Valid until
     /// the next one ends.
     std::span<const RelationEvent> relation_events() const noexcept;

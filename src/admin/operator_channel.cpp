@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "admin/request_shape.hpp"
 #include "core/read_number.hpp"
 
 namespace purview::admin {
@@ -128,6 +129,8 @@ void OperatorChannel::refuse(std::uint32_t connection, const std::string& why) {
 }
 
 void OperatorChannel::message(std::uint32_t connection, std::string_view text) {
+    if (const std::string wrong = problem_of_shape(text); !wrong.empty())
+        return refuse(connection, wrong);
     const json request = json::parse(text, nullptr, false);
     if (!request.is_object() || !request.contains("op") || !request["op"].is_string()) {
         return refuse(connection, "a request is a table with 'op'");
@@ -336,7 +339,7 @@ EntityId OperatorChannel::find_entity(std::uint64_t id) const {
 void OperatorChannel::watch_held(Subscription& subscription, ObserverId observer) {
     const ObserverId old = std::exchange(subscription.held, observer);
     const auto keep = [&](ObserverId whom) {
-        Session* session = server_->data().find_session(whom);
+        Session* session = server_->data().sessions.find(whom);
         if (session == nullptr) return;
         session->keep_held_reports =
             std::any_of(subscriptions_.begin(), subscriptions_.end(),
@@ -361,7 +364,7 @@ void OperatorChannel::closed(std::uint32_t connection) {
 }
 
 void OperatorChannel::send_held(std::uint32_t connection, const Subscription& subscription) {
-    const Session* session = server_->data().find_session(subscription.held);
+    const Session* session = server_->data().sessions.find(subscription.held);
     if (session == nullptr) return;
     for (const HeldReport& report : session->held_reports) {
         const json message = {{"op", "held"},

@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "admin/rule_desk.hpp"
-#include "host/server_data.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::admin {
 

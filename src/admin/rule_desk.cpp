@@ -6,8 +6,9 @@
 #include <map>
 
 #include "admin/rule_json.hpp"
-#include "host/server_data.hpp"
+#include "core/mutate.hpp"
 #include "scene/kind_bindings.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::admin {
 
@@ -19,6 +20,8 @@ namespace {
 constexpr std::size_t observers_told_max = 20;
 /// Of a dry run, in which the server stands still: some tenths of a second.
 constexpr std::size_t trial_pairs_max = 200'000;
+/// Of one relevant entity of one observer, in all tables of a server.
+constexpr std::uint64_t pair_bytes = 300;
 
 json error(const char* about, const Problem& problem) {
     json out = {{"op", "error"}, {"about", about}, {"text", problem.text}};
@@ -133,7 +136,27 @@ json RuleDesk::try_rules(const json& message) {
             {"observers", by_observer(trial)},
             {"asked", trial.observers_asked},
             {"left_out", trial.observers_left_out},
+            {"pairs_now", trial.pairs_now},
+            {"pairs_then", trial.pairs_then},
             {"warnings", trial.warnings}};
+}
+
+/// By a dry run for some of the observers. Rules with more pairs than the bound may still be set
+/// where as many are relevant now: half of them, and less.
+std::string RuleDesk::problem_of_cost(const InterestRules& rules) const {
+    const RuleTrial trial = server_->try_rules(rules, trial_pairs_max);
+    if (!trial.problem.empty() || trial.observers_asked == 0) return {};  // set_rules says which
+    const std::uint64_t asked = trial.observers_asked, all = asked + trial.observers_left_out;
+    const std::uint64_t then = trial.pairs_then * all / asked, now = trial.pairs_now * all / asked;
+    const std::uint64_t most = std::max(pairs_max, 2 * now);
+    if (!PURVIEW_GUARD(rules_cost, then <= most)) {
+        return "these rules would make some " + std::to_string(trial.pairs_then / asked) +
+               " entities relevant to each of " + std::to_string(all) + " observers, " +
+               std::to_string(then) + " pairs (now " + std::to_string(now) + "), which take some " +
+               std::to_string((then * pair_bytes >> 20) + 1) + " MiB; without 'force' at most " +
+               std::to_string(most) + " pairs are set";
+    }
+    return {};
 }
 
 json RuleDesk::set_rules(const json& message) {
@@ -151,6 +174,13 @@ json RuleDesk::set_rules(const json& message) {
     }
     const auto rules = compile(message);
     if (!rules) return error("set_rules", rules.what());
+    const auto force = message.find("force");
+    if (force != message.end() && !force->is_boolean())
+        return error("set_rules", "'force' must be true or false");
+    if (force == message.end() || !force->get<bool>()) {
+        if (std::string dear = problem_of_cost(*rules); !dear.empty())
+            return error("set_rules", std::move(dear));
+    }
     const Status status = server_->set_rules(*rules);
     if (status != Status::ok) {
         return error("set_rules", "the server refuses them: " + std::string(to_string(status)));

@@ -10,9 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include "host/client_data.hpp"
+#include "client/client_data.hpp"
 #include "purview.h"
 #include "purview/c_client.hpp"
+#include "purview/limits.hpp"
 
 using namespace purview;
 
@@ -102,6 +103,7 @@ pv_client* pv_client_create(uint32_t nonce_low, uint32_t nonce_high, uint32_t ro
     def.nonce = (std::uint64_t{nonce_high} << 32) | nonce_low;
     def.role = role == 0 ? Role::spectator : Role::player;
     def.digest_every = digest_every;
+    if (!problem_of(def).empty()) return nullptr;
     return new (std::nothrow) pv_client(def);
 }
 
@@ -155,7 +157,7 @@ uint32_t pv_client_send_command(pv_client* client, uint32_t size) {
 }
 
 uint8_t* pv_client_message_room(pv_client* client, uint32_t size) {
-    if (client == nullptr || size > purview::game_message_bytes_max) return nullptr;
+    if (client == nullptr || size > limits::message_bytes) return nullptr;
     client->message_out.resize(size + 1);  // of an empty one, too, there is an address
     return reinterpret_cast<uint8_t*>(client->message_out.data());
 }

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "purview/ids.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 

@@ -7,6 +7,7 @@
 // used up is not used again: an id never comes back.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -36,13 +37,14 @@ class IdPool {
     /// no_index when the pool is full.
     std::uint32_t acquire() {
         std::uint32_t index = no_index;
+        if (live_count_ >= capacity_) return no_index;
         if (free_head_ < free_.size()) {
             index = free_[free_head_++];
             if (free_head_ == free_.size()) {
                 free_.clear();
                 free_head_ = 0;
             }
-        } else if (index_end() < capacity_ + retired_ && index_end() < indices_max_) {
+        } else if (index_end() < index_limit()) {
             index = index_end();
             generations_.push_back(0);
             live_.push_back(0);
@@ -90,6 +92,15 @@ class IdPool {
     }
 
   private:
+    /// Indices that rest do not count against the capacity, up to as many again: what is released
+    /// in a tick may be replaced in it.
+    std::uint64_t index_limit() const noexcept {
+        const auto resting = static_cast<std::uint64_t>(resting_.size());
+        const std::uint64_t all =
+            std::uint64_t{capacity_} + retired_ + std::min<std::uint64_t>(resting, capacity_);
+        return std::min<std::uint64_t>(all, indices_max_);
+    }
+
     std::uint32_t capacity_;
     std::uint32_t generation_max_;
     std::uint32_t indices_max_;

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "purview/ids.hpp"
 #include "purview/schema.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What an edit of facts means: X before, the edit, X after, and the difference told. Part of
-// InterestData; included by it.
+// Templates and inline functions of InterestData: relevance before an edit, the edit, relevance
+// after it, and the difference as changes. Included by the sources of `interest` that call them.
 #pragma once
 
 #include "interest/interest_data.hpp"
@@ -38,10 +38,8 @@ inline bool InterestData::x_holds(std::uint32_t o, EntityId unit, Slot slot, con
 
 template <class Visit>
 void InterestData::for_each_member(EntityId unit, bool enter, Visit&& visit) const {
-    const std::uint32_t* list =
-        members_list_.size() == 0 ? nullptr : members_list_.find(index_of(unit));
-    if (list == nullptr) return visit(unit);
-    const auto& members = members_[*list];
+    const std::span<const EntityId> members = groups_.members_of(unit);
+    if (members.empty()) return visit(unit);
     if (enter) {
         visit(unit);
         for (const EntityId member : members) visit(member);
@@ -89,7 +87,7 @@ void InterestData::for_each_x_candidate(EntityId unit, Visit&& visit) const {
         }
         return;
     }
-    for (const std::uint32_t o : see_everything_) visit(o);
+    for (const std::uint32_t o : observers_.unculled()) visit(o);
     for_each_source_of(unit, {}, [&](std::uint32_t s) {
         if (program_.rows[s].pulled) return;
         for (const auto at : rows_[s].memberships(unit)) {
@@ -117,7 +115,7 @@ void InterestData::edit_unit(EntityId unit, Edit&& edit) {
     if (is_mixed(unit)) {
         edit();
         note_hide(unit);
-        mixed_units_.push_back(unit);
+        split_queue_.touch(unit);
         return;
     }
     touch_all(unit);
@@ -153,16 +151,15 @@ void InterestData::edit_views(ObserverRange whose, std::initializer_list<EntityI
         for_each_member(unit, true, [&](EntityId member) { who.push_back(member); });
     std::vector<View> before;
     collect_views(who, whose, before);
-    std::vector<Touched> had;
+    std::vector<bool> had;
     for (const EntityId unit : units) {
-        for (std::uint32_t o = whose.begin; o < whose.end; ++o)
-            had.push_back({o, is_seen(o, unit)});
+        for (std::uint32_t o = whose.begin; o < whose.end; ++o) had.push_back(is_seen(o, unit));
     }
     edit();
     std::size_t i = 0;
     for (const EntityId unit : units) {
         for (std::uint32_t o = whose.begin; o < whose.end; ++o, ++i) {
-            if (had[i].before && is_known(unit) && !is_member(unit) && !is_seen(o, unit))
+            if (had[i] && is_known(unit) && !is_member(unit) && !is_seen(o, unit))
                 (void)hold(o, unit);
         }
         if (table_.slot_of(unit) != no_slot) note_hide(unit);
@@ -186,15 +183,14 @@ void InterestData::edit_mixed(std::initializer_list<EntityId> units, Edit&& edit
     edit();
     for (const EntityId entity : who) {
         if (!is_known(entity)) {
-            mixed_gone_.push_back(entity);
+            split_queue_.add_gone(entity);
             continue;
         }
         const EntityId unit = unit_of(entity);
         if (!is_mixed(unit)) {
-            released_[index_of(unit)] = unit;
-            released_units_.push_back(unit);
+            split_queue_.release(unit);
         }
-        mixed_units_.push_back(unit);
+        split_queue_.touch(unit);
         if (unit == entity) note_hide(unit);
     }
 }
@@ -207,11 +203,7 @@ void InterestData::edit_observer(std::uint32_t o, Edit&& edit) {
     before.clear();
     after.clear();
     seen.clear();
-    const auto first_time = [&](EntityId unit) {
-        if (seen.contains(index_of(unit))) return false;
-        seen[index_of(unit)] = 1;
-        return true;
-    };
+    const auto first_time = [&](EntityId unit) { return seen.find_or_make(index_of(unit)).second; };
     for_each_x_unit(o, [&](EntityId unit) {
         ++pairs_asked;
         if (x_holds(o, unit) && first_time(unit)) before.push_back(unit);

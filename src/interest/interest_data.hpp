@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The state of the interest engine and its tick: facts, moves, windows, publish.
+// The interest engine: its stores, and the algorithms that need several of them. It is being
+// dissolved; what concerns one store belongs into that store.
 //
-// relevant(o, e) = ready(o) and (W or X), where W is the bit in o's window and X is everything that
-// is not a window: not denied and (owned or (not force hidden and (shown to all, allowed, in a
-// row))). Facts change X and are told at once, against last tick's windows: an event where X
-// toggled and W was not set. Windows change W, and are told where X, now final, does not hold. What
-// a fact took and a window gives back in the same tick cancels. Facts come before moves; `move`
-// only queues.
+// relevant(o, e) = ready(o) and (spatial or explicit). Spatial relevance is the bit in the window
+// of o. Explicit relevance is all else: not denied and (owned or (not force hidden and (shown to
+// all, allowed, or in a row))). An edit changes explicit relevance against the windows of the last
+// tick and becomes a change where the window bit is not set. Windows are updated afterwards, and
+// become events where explicit relevance, which is final then, does not hold. Two contrary changes
+// of a pair in one tick cancel. `move` only queues.
 //
-//   entities.cpp  places.cpp  attributes.cpp
-//   units.cpp  observers.cpp  bindings                 edits: what they mean for X
-//   split_members.cpp                                  groups that are judged as a tree of units
-//   facts.cpp     edits.hpp                            X itself, and the log of what it did
-//   custom_nodes.cpp  live_rules.cpp                   nodes of the caller's own; other rules
-//   interest_tick.cpp                                  the tick
-//   changed_strengths.cpp  strength_list               and how relevant whoever changed is
-//   answers.cpp   explain.cpp                          what it says
+//   entities/   edits of entities: attributes, positions, bindings of nodes
+//   groups/     units and members; partly split groups
+//   observers/  edits of observers, and where they view from
+//   relations/  explicit relevance, custom nodes; rows and pairs
+//   rules/      other rules, warnings
+//   queries/    answers, explanations, scores of what changed
+//   interest_tick.cpp  the tick; edits.hpp  templates that the sources above share
 #pragma once
 
 #include <array>
@@ -29,31 +29,39 @@
 #include <vector>
 
 #include "core/bitset.hpp"
-#include "core/buckets.hpp"
+#include "core/entity_map.hpp"
 #include "core/finite.hpp"
 #include "core/flat_map.hpp"
 #include "core/hash.hpp"
 #include "core/id_pool.hpp"
-#include "interest/pair_table.hpp"
-#include "interest/program.hpp"
-#include "interest/row_store.hpp"
-#include "interest/scan.hpp"
-#include "interest/split_members.hpp"
-#include "interest/stays.hpp"
-#include "interest/strength_list.hpp"
+#include "interest/entities/entity_kinds.hpp"
+#include "interest/entities/ownership.hpp"
+#include "interest/entities/position_sources.hpp"
+#include "interest/entities/spawned_entities.hpp"
+#include "interest/events/event_list.hpp"
+#include "interest/events/explicit_change_log.hpp"
+#include "interest/events/observer_counts.hpp"
+#include "interest/events/touched_observers.hpp"
+#include "interest/groups/group_store.hpp"
+#include "interest/groups/split_members.hpp"
+#include "interest/groups/split_queue.hpp"
+#include "interest/observers/observer_store.hpp"
+#include "interest/queries/changed_units.hpp"
+#include "interest/queries/strength_list.hpp"
+#include "interest/relations/minimum_relevance.hpp"
+#include "interest/relations/pair_table.hpp"
+#include "interest/relations/row_store.hpp"
+#include "interest/rules/member_columns.hpp"
+#include "interest/rules/program.hpp"
+#include "interest/rules/program_summary.hpp"
+#include "interest/windows/new_units.hpp"
+#include "interest/windows/observer_order.hpp"
+#include "interest/windows/push_update.hpp"
+#include "interest/windows/scan.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
-#include "spatial/region_grid.hpp"
 
 namespace purview {
-
-/// Of the caller, as given; `ends` is the last tick in which it counts.
-struct KeyedArea {
-    std::uint32_t key = 0;
-    Tick ends = 0;
-    Area area;
-    friend bool operator==(const KeyedArea&, const KeyedArea&) = default;
-};
 
 /// What is said of a pair besides its nodes.
 struct PairFacts {
@@ -90,39 +98,6 @@ constexpr bool is_yes(Stage stage) noexcept {
            stage == Stage::sees_everything || stage == Stage::node || stage == Stage::promoted;
 }
 
-/// A row of a source that an observer reads.
-struct SourceRow {
-    std::uint32_t source;
-    std::uint32_t row;
-    friend bool operator==(const SourceRow&, const SourceRow&) = default;
-    friend bool operator<(const SourceRow& a, const SourceRow& b) noexcept {
-        return a.source != b.source ? a.source < b.source : a.row < b.row;
-    }
-};
-
-struct alignas(cache_line_bytes) Observer {
-    // What every tick reads first.
-    EntityId main = EntityId::none;
-    std::uint64_t looked_from = 0;  ///< a number of all places and areas at the last scan
-    bool ready = false;             ///< and has a main entity, where that is asked for
-    bool wants_ready = false;
-    bool needs_scan = true;  ///< something of its own changed: areas, keys, readiness
-    bool sees_everything = false;
-    bool is_held = false;  ///< hold_observer
-    float range_m = 0;
-    float lookahead_s = 0;
-    Tick ready_since = 0;
-    ObserverId id = ObserverId::none;
-    std::uint32_t next_of_main = IdPool::no_index;  ///< another observer with the same main entity
-    Window window;
-    std::vector<KeyedArea> areas;
-    std::vector<SourceRow> rows;               ///< ascending
-    std::array<Key, Schema::keys_max> keys{};  ///< in force: the main entity's, or its own
-    std::array<Key, Schema::keys_max> own_keys{};
-    std::vector<DomainKey> more_keys;  ///< in force: the main entity's, and its own
-    std::uint32_t keys_revision = 0;   ///< of those in force
-};
-
 /// Where an observer looks from and into, for one question.
 struct Sight {
     std::vector<Vec3> places;  ///< counted axes first: owned, main, areas without a shape
@@ -140,6 +115,9 @@ struct Case;
 class Judge;
 
 struct StrengthRoom;  // answers.cpp
+
+/// Adds what is sound and yet probably not meant about the bindings of kinds.
+void warn_of_kinds(const InterestDef& def, std::vector<std::string>& out);
 
 class InterestData {
   public:
@@ -176,7 +154,8 @@ class InterestData {
     Status recheck(EntityId entity);
     // -- units.cpp
     Status join_unit(EntityId member, EntityId root, EntityId parent);
-    Status leave_unit(EntityId member, const EntityDef& def);
+    Status leave_unit(EntityId member, const EntityDef& def, bool is_orphan);
+    void keep_hides(EntityId member);
     // -- observers.cpp
     Result<ObserverId> add_observer();
     Status remove_observer(ObserverId observer);
@@ -203,6 +182,8 @@ class InterestData {
     InterestRules with_kept(InterestRules rules) const;
     Status set_rules(const InterestRules& rules);
     const std::vector<std::string>& warnings() const noexcept { return program_.warnings; }
+    void log_warnings() const;
+    void warn_of_uncovered(EntityId entity);
     RuleTrial try_rules(const InterestRules& rules, const InterestManager& manager,
                         std::size_t pairs_max) const;
     RuleTrial try_some(const InterestRules& rules, const InterestManager& manager,
@@ -216,7 +197,7 @@ class InterestData {
     void set_executor(const Executor& executor);
     void set_count_tested(bool value) noexcept;
     void tick(const InterestManager& manager);
-    std::span<const RelevanceEvent> events() const noexcept { return events_; }
+    std::span<const RelevanceEvent> events() const noexcept { return events_.all(); }
     std::span<const RelevanceEvent> events_of(ObserverId observer) const noexcept;
     // -- answers.cpp
     bool is_relevant(ObserverId observer, EntityId entity) const noexcept;
@@ -228,7 +209,7 @@ class InterestData {
     void for_each_relevant(std::uint32_t observer, Visit&& visit, bool with_gone = false) const;
     void observers_of(EntityId entity, std::vector<ObserverId>& out) const;
     std::uint32_t observer_count(EntityId entity) const noexcept;
-    std::span<const ObserverEdge> edges() const noexcept { return edges_; }
+    std::span<const ObserverEdge> edges() const noexcept { return observer_counts_.edges(); }
     std::span<const EntityId> rebound() const noexcept { return rebound_; }
     bool custom_says(std::size_t custom, std::uint32_t observer, EntityId unit) const;
     void strength(ObserverId observer, std::span<const EntityId> entities,
@@ -245,9 +226,15 @@ class InterestData {
     void entities_of(NodeId node, std::vector<EntityId>& out) const;
     void observers_covering(std::span<const Vec3> places, std::vector<Covering>& out) const;
     Vec3 place_of(EntityId entity) const noexcept;
-    bool is_observer(ObserverId observer) const noexcept {
-        return observer_pool_.is_live(index_of(observer), generation_of(observer));
-    }
+    std::span<const NodeId> nodes_of(EntityId entity) const noexcept;
+    bool has_flag(EntityId entity, FlagId flag) const noexcept;
+    Key key_of(EntityId entity, KeyDomain domain) const noexcept;
+    bool has_key(EntityId entity, KeyDomain domain, Key key) const noexcept;
+    float value_of(EntityId entity, ValueId value) const noexcept;
+    ObserverId owner_of(EntityId entity) const noexcept;
+    KindId kind_of(EntityId entity) const noexcept;
+    bool is_known(EntityId entity) const noexcept;
+    bool is_observer(ObserverId observer) const noexcept { return observers_.is_live(observer); }
     // -- explain.cpp
     Explanation explain(ObserverId observer, EntityId entity) const;
 
@@ -264,36 +251,30 @@ class InterestData {
     InterestData(const InterestData& other) = default;
     void detach();
 
-    /// An event of the facts phase, entity by entity; taken back ones are marked.
-    struct Fact {
-        std::uint32_t observer;
-        EntityId entity;
-        bool enter;
-        bool cancelled;
-    };
-    struct Touched {
-        std::uint32_t observer;
-        bool before;
-    };
-    struct Override {
-        EntityId other = EntityId::none;
-        Vec3 own_place;
-        bool was_unplaced = false;
-    };
     /// What a custom node said last: by observer index, or by entity index if it is entity-centric.
     struct CustomNode {
-        InterestNode* node = nullptr;
+        std::shared_ptr<InterestNode> node;
+        NodeId id{};  ///< and which entities it is about
+        NodeMembers members = NodeMembers::all;
         std::vector<std::vector<std::uint64_t>>
             said;            ///< ascending; entity ids, or observer indices
         Bitset asked_again;  ///< of the same numbering
         bool asks_all = true;
+    };
+    /// What a custom node is told with the next tick.
+    struct Notice {
+        enum class Type : std::uint8_t { added, removed, updated };
+        std::shared_ptr<InterestNode> node;
+        EntityId entity;
+        Type type;
     };
     /// A bit of a window that differs from last tick's.
     struct WindowChange {
         EntityId unit;
         ObserverId observer;
         bool enter;
-        bool is_there;  ///< the unit has not been despawned
+        bool is_there;             ///< the unit has not been despawned
+        std::uint16_t wait_ticks;  ///< see Toggle
     };
     /// What an observer looks from.
     struct Look {
@@ -339,11 +320,10 @@ class InterestData {
     Explanation explain_hidden(std::uint32_t observer, EntityId entity, Explanation out) const;
     std::vector<Change> changes_of(std::uint32_t observer, EntityId unit, const Case& now,
                                    std::span<const Vec3> places) const;
-    // -- facts.cpp
+    // -- explicit_relevance.cpp
     ObserverId id_of(std::uint32_t observer) const noexcept { return observers_[observer].id; }
-    EntityId unit_of(EntityId entity) const noexcept;
-    bool is_known(EntityId entity) const noexcept;
-    bool is_member(EntityId entity) const noexcept;
+    EntityId unit_of(EntityId entity) const noexcept { return groups_.unit_of(entity); }
+    bool is_member(EntityId entity) const noexcept { return groups_.is_member(entity); }
     bool in_window(std::uint32_t observer, EntityId unit) const noexcept;
     bool x_holds(std::uint32_t observer, EntityId unit) const noexcept;
     bool x_holds(std::uint32_t observer, EntityId unit, Slot slot, const PairEntry* pair,
@@ -356,12 +336,10 @@ class InterestData {
     PairFacts facts_of(std::uint32_t observer, EntityId unit, Slot slot) const noexcept;
     PairFacts facts_of(std::uint32_t observer, Slot slot, const PairEntry* pair) const noexcept;
     void note(std::uint32_t observer, EntityId unit, bool before, bool after);
-    void log_fact(std::uint32_t observer, EntityId entity, bool enter);
-    void settle_facts();
-    void sort_facts();
-    Fact* find_fact(std::uint32_t observer, std::size_t end, EntityId entity) noexcept;
-    Fact* fact_of(std::uint32_t observer, EntityId entity);
-    bool cancel_fact(std::uint32_t observer, EntityId entity, bool enter);
+    /// Cancels a contrary explicit change of the pair in this tick; true: there was one.
+    bool cancel_change(std::uint32_t observer, EntityId entity, bool enter) {
+        return changes_.cancel(observer, entity, enter, observers_.size());
+    }
     template <class Visit>
     void for_each_member(EntityId unit, bool enter, Visit&& visit) const;
     template <class Visit>
@@ -406,8 +384,12 @@ class InterestData {
     template <class Edit>
     void edit_observer(std::uint32_t observer, Edit&& edit);
     // -- minimum stay
+    /// Some pair may stay relevant for a while: minimum relevance time, or lazy leaves.
+    bool keeps_stays() const noexcept { return def_.rules.min_stay_ticks > 0 || summary_.has_lazy; }
     bool hold(std::uint32_t observer, EntityId unit);
+    bool defer_leave(std::uint32_t observer, EntityId unit, Tick wait_ticks);
     static bool hides(const WholeNode& node, const Slots& slots, Slot slot);
+    static bool hides(const InnerNodes& inner, const Slots& slots, Slot slot);
     bool is_hidden_by_rules(EntityId unit) const;
     void note_hide(EntityId unit);
     void check_hides();
@@ -423,7 +405,7 @@ class InterestData {
     /// and `others`.
     template <class Visit>
     void for_each_node_of(EntityId unit, std::span<const NodeId> others, Visit&& visit) const {
-        for (const NodeId node : unbound_nodes_) visit(node);
+        for (const NodeId node : summary_.unbound_nodes) visit(node);
         const auto bound = [&](NodeId node) {
             if (index_of(node) < def_.rules.nodes.size() &&
                 def_.rules.nodes[index_of(node)].members == NodeMembers::bound) {
@@ -438,7 +420,8 @@ class InterestData {
     void for_each_source_of(EntityId unit, std::span<const NodeId> others, Visit&& visit) const {
         if (rows_.empty()) return;
         for_each_node_of(unit, others, [&](NodeId node) {
-            for (const std::uint32_t source : sources_of_node_[index_of(node)]) visit(source);
+            for (const std::uint32_t source : summary_.sources_of_node[index_of(node)])
+                visit(source);
         });
     }
     void update_membership(EntityId unit, std::span<const NodeId> left = {});
@@ -452,7 +435,6 @@ class InterestData {
     void update_no_window(EntityId unit);
     void forget_entity(EntityId entity);
     void drop_pairs(EntityId unit);
-    void drop_override(EntityId entity);
     Slot place_unit(EntityId unit, const EntityDef& def);
     std::uint32_t layer_for(const KindInterest* kind, float range_m) const noexcept;
     std::uint32_t layer_of(EntityId unit) const noexcept;
@@ -460,13 +442,18 @@ class InterestData {
     const KindInterest* kind_of(KindId kind) const noexcept {
         return index_of(kind) < def_.kinds.size() ? &def_.kinds[index_of(kind)] : nullptr;
     }
+    /// What is said of the entity's kind; null: nothing.
+    const KindInterest* rules_of_kind(EntityId entity) const noexcept {
+        return kind_of(kinds_.of(index_of(entity)));
+    }
     // -- places.cpp
     bool is_routed(EntityId entity) const noexcept;
     /// Where the unit stands, by itself or through overrides of places.
+    std::size_t links_behind(EntityId unit, std::size_t most) const;
     bool stands_with(EntityId entity, EntityId unit) const noexcept;
     void write_place(EntityId entity, Vec3 inner_place);
-    void end_override(EntityId entity, Override was);
-    void apply_overrides();
+    void end_position_source(EntityId entity, PositionSource was);
+    void apply_position_sources();
     void update_cells();
     // -- attributes.cpp
     void add_owned(EntityId unit, EntityId owned, ObserverId owner, int delta);
@@ -480,26 +467,7 @@ class InterestData {
             return a.observer != b.observer ? a.observer < b.observer : a.member < b.member;
         }
     };
-    /// What is said by hand of a member of a group.
-    struct MemberMarks {
-        bool force_hidden = false;
-        bool shown = false;
-        EntityMode mode = EntityMode::nodes;
-        bool cuts() const noexcept { return force_hidden || mode == EntityMode::explicit_only; }
-        bool shows() const noexcept { return shown || mode == EntityMode::global; }
-        bool is_empty() const noexcept {
-            return !force_hidden && !shown && mode == EntityMode::nodes;
-        }
-    };
-    struct UnitMarks {
-        std::uint32_t cuts = 0;   ///< marks and denied pairs of members
-        std::uint32_t shows = 0;  ///< members that are shown to all
-    };
-    bool has_cuts(EntityId unit) const noexcept {
-        if (unit_marks_.size() == 0) return false;
-        const UnitMarks* marks = unit_marks_.find(index_of(unit));
-        return marks != nullptr && marks->cuts > 0;
-    }
+    bool has_cuts(EntityId unit) const noexcept { return groups_.has_cuts(unit); }
     bool is_cut(std::uint32_t observer, EntityId unit, EntityId member) const noexcept {
         return cut_by(observer, unit, member) != EntityId::none;
     }
@@ -509,7 +477,6 @@ class InterestData {
                    bool owners_only) const noexcept;
     bool has_entry_below(std::uint32_t observer, EntityId unit, EntityId top,
                          bool owners_only) const noexcept;
-    bool is_below(EntityId member, EntityId top) const noexcept;
     bool is_visible(std::uint32_t observer, EntityId entity) const noexcept;
     void collect_views(std::span<const EntityId> who, ObserverRange whose, std::vector<View>& out);
     void tell_views(std::span<const EntityId> who, ObserverRange whose,
@@ -534,9 +501,7 @@ class InterestData {
     void keep_keys(EntityId unit);
     void forget_member(EntityId member);
     void dissolve_unit(EntityId unit);
-    void leave_group(EntityId member, EntityId root);
-    std::vector<EntityId>& members_of(EntityId root);
-    void drop_members_list(EntityId root);
+    void leave_group(EntityId member);
     // -- split_members.cpp
     /// A unit of a group with split members; those above it come before it.
     struct MixedUnit {
@@ -560,7 +525,7 @@ class InterestData {
     bool is_under(EntityId entity, EntityId top) const noexcept;
     /// It is told by settle_mixed, and by nobody else.
     bool is_mixed(EntityId unit) const noexcept {
-        return (splits_.any() || released_.size() > 0) && is_mixed_unit(unit);
+        return (splits_.any() || split_queue_.any_released()) && is_mixed_unit(unit);
     }
     bool is_mixed_unit(EntityId unit) const noexcept;
     void gather_mixed(EntityId top, std::vector<MixedUnit>& out) const;
@@ -586,9 +551,7 @@ class InterestData {
     bool keep_stays(std::uint32_t observer, std::span<const MixedUnit> group,
                     std::span<const MixedAnswer> answers);
     void tell_mixed(std::uint32_t observer, std::span<const MixedUnit> group);
-    void touch_mixed(std::uint32_t observer, EntityId unit) {
-        mixed_touched_.emplace_back(unit, observer);
-    }
+    void touch_mixed(std::uint32_t observer, EntityId unit) { split_queue_.touch(unit, observer); }
     void touch_all_mixed();
     void touch_all_mixed(std::uint32_t observer);
     void settle_mixed();
@@ -611,35 +574,24 @@ class InterestData {
     Key key_of(EntityId entity, std::size_t domain) const noexcept;
     Status check_area(const Area& area) const noexcept;
     Area inner(const Area& given) const noexcept;
-    void put_area(std::uint32_t observer, std::uint32_t key, const Area& area);
-    void keep_areas(std::uint32_t observer, std::uint64_t begin, std::uint64_t end);
-    void expire_areas();
+    KeyedArea keyed(std::uint32_t key, const Area& inner_area) const noexcept;
     void set_watched(EntityId entity);
-    template <class Visit>
-    void for_each_watcher(EntityId main, Visit&& visit) const {
-        const std::uint32_t* first = mains_.find(index_of(main));
-        for (std::uint32_t o = first == nullptr ? IdPool::no_index : *first; o != IdPool::no_index;
-             o = observers_[o].next_of_main) {
-            if (observers_[o].main == main) visit(o);
-        }
-    }
-    void must_scan(std::uint32_t observer) {
-        observers_[observer].needs_scan = any_needs_scan_ = true;
-        if (woken_.size() <= observer) woken_.resize(observer + 1);
-        woken_.set(observer);
-    }
     void collect(std::uint32_t observer, Sight& sight) const { collect(observer, sight, tick_); }
     void collect(std::uint32_t observer, Sight& sight, Tick tick) const;
     void collect_owned(std::uint32_t observer, std::vector<EntityId>& out) const;
     ScanInput input_of(std::uint32_t observer, const Sight& sight) const noexcept;
     // -- live_rules.cpp
-    void summarise_program();
+    void compile_rules(OldKernels old);
     std::vector<std::vector<EntityId>> x_outside_windows() const;
     void tell_difference(const std::vector<std::vector<EntityId>>& before);
     void replace_planes(const InterestRules& old_rules, const Program& old);
-    std::uint32_t member_column_of(NodeId node);
     // -- custom_nodes.cpp
     void set_custom_nodes();
+    bool is_about(const CustomNode& custom, EntityId unit) const noexcept {
+        return facts_table_.bindings.is_member(custom.id, custom.members, unit);
+    }
+    void notify_nodes(EntityId unit, Notice::Type type);
+    void deliver_notices(const InterestManager& manager);
     void ask_again(EntityId unit);
     void update_custom_nodes(const InterestManager& manager);
     void ask_custom_node(std::size_t c, std::uint32_t asked, const InterestManager& manager);
@@ -647,6 +599,8 @@ class InterestData {
     void edit_node_pair(std::uint32_t observer, EntityId unit, bool value);
     void drop_from_custom_nodes(std::uint32_t observer, EntityId unit);
     // -- interest_tick.cpp
+    /// Asserts the invariants of the stores, in builds with assertions.
+    void validate() const;
     Reason reason_of(std::uint32_t observer, EntityId entity, bool enter) const;
     void shuffle_lanes();
     void update_windows();
@@ -654,6 +608,7 @@ class InterestData {
     void repack_windows();
     void update_chunk(Worker& worker, std::size_t chunk);
     void look_from(std::uint32_t observer, Look& look) const;
+    bool may_meet_new(const Look& look) const noexcept;
     void update_window(const Look& look, Worker& worker);
     void resolve_toggles(Worker& worker);
     // -- changed_strengths.cpp
@@ -673,14 +628,10 @@ class InterestData {
     void prefetch_window(const Observer& observer) const noexcept;
     bool can_push() const noexcept;
     void choose_update();
-    void wake();
-    void wake_cell(BlockIndex cell);
-    void wake_watchers(EntityId main);
-    void set_regions(std::uint32_t observer);
+    void set_region(std::uint32_t observer);
     bool is_x_possible() const noexcept;
     void begin_stay(std::uint32_t observer, EntityId unit);
     void publish();
-    void count_observers();
 
     InterestDef def_;
     AttributeNames names_;
@@ -694,89 +645,44 @@ class InterestData {
     Tick tick_ = 0;
     std::uint32_t shown_count_ = 0;  ///< by hand or by mode
     std::uint32_t open_count_ = 0;
-    std::vector<std::uint32_t> see_everything_;  ///< observers, in no order
     std::uint32_t no_window_count_ = 0;
-    std::uint32_t following_count_ = 0;  ///< areas that follow somebody
-    bool has_shared_rows_ = false;       ///< some row is an answer, not only candidates
-    bool has_pulled_rows_ = false;
-    bool any_cells_ = false;             ///< some rows belong to cells of a dispatcher
-    bool has_cells_ = false;             ///< and that one reads places
-    bool has_hiding_flags_ = false;      ///< some step subtracts what an entity says of itself
-    bool has_waiting_ = false;           ///< some node lets enters wait
-    bool any_needs_scan_ = false;        ///< of some observer
-    bool is_anybody_asked_ = false;      ///< recheck of some entity: no enter waits in this tick
-    std::vector<NodeId> unbound_nodes_;  ///< nodes that are about more than those bound to them
-    std::vector<std::vector<std::uint32_t>> sources_of_node_;  ///< row sources by node
-    Bitset open_nodes_;                                        ///< by node: it has no steps
-    std::vector<std::uint32_t> member_columns_;                ///< by node, or no_column
-    std::vector<std::uint32_t> free_columns_;
+    bool is_anybody_asked_ = false;  ///< recheck of some entity: no enter waits in this tick
+    ProgramSummary summary_;         ///< of program_
+    MemberColumns member_columns_;
     std::vector<RowStore> rows_;
     PairTable pairs_;
     std::vector<CustomNode> custom_;
-    Stays stays_;
-    std::vector<EntityId> hide_checks_;  ///< units whose facts changed this tick
-    std::vector<std::pair<std::uint32_t, EntityId>> denial_checks_;  ///< observers, units: denied
-    std::vector<Tick> hidden_at_;                 ///< by entity index: the last tick of a hide
-    FlatMap<std::uint32_t, Override> overrides_;  ///< by entity index
-    std::vector<EntityId> overriding_;
-    FlatMap<std::uint32_t, Vec3> dormant_;  ///< by entity index: where it is by now
+    std::vector<Notice> notices_;
+    bool notifies_nodes_ = true;  ///< false: a copy for a trial, whose nodes are those of the world
+    MinimumRelevance minimum_relevance_;
+    PositionSources position_sources_;
+    EntityMap<Vec3> dormant_;  ///< the current position
     std::vector<EntityId> cell_movers_;
-    std::vector<Move> moves_;                     ///< scratch
-    std::vector<KindId> kinds_;                   ///< by entity index; shorter: none
-    FlatMap<std::uint32_t, std::uint8_t> blind_;  ///< by entity index: its owner does not see it
-    FlatMap<std::uint32_t, ObserverId> owners_;   ///< by entity index
-    FlatMap<std::uint32_t, EntityId> unit_of_member_;    ///< by index of the member: its root
-    FlatMap<std::uint32_t, EntityId> member_ids_;        ///< by index of the member: its full id
-    FlatMap<std::uint32_t, EntityId> parent_of_member_;  ///< by index of the member
-    FlatMap<std::uint32_t, MemberMarks> member_marks_;   ///< by index of the member; or none
-    /// By index of the member, where it has any: those of whoever looks out of it.
-    FlatMap<std::uint32_t, std::array<Key, Schema::keys_max>> member_keys_;
-    FlatMap<std::uint32_t, UnitMarks> unit_marks_;  ///< by index of the root; or none
-    std::vector<View> views_before_;                ///< scratch
+    std::vector<Move> moves_;  ///< scratch
+    EntityKinds kinds_;
+    Ownership ownership_;
+    bool warned_of_uncovered_ = false;  ///< since the rules changed last
+    GroupStore groups_;
+    std::vector<View> views_before_;  ///< scratch
     std::vector<View> views_after_;
     std::vector<EntityId> moving_;
-    FlatMap<std::uint32_t, std::uint32_t> members_list_;  ///< by index of the root
-    std::vector<std::vector<EntityId>> members_;          ///< parents first, without the root
-    std::vector<std::uint32_t> free_members_;
     SplitLinks splits_;
-    GroupViews views_;                                               ///< of mixed groups
-    std::vector<std::pair<EntityId, std::uint32_t>> mixed_touched_;  ///< units, and for whom
-    std::vector<EntityId> mixed_units_;                              ///< touched for everybody
-    std::vector<EntityId> mixed_gone_;                               ///< despawned this tick
-    FlatMap<std::uint32_t, EntityId> released_;  ///< by index: units mixed until the tick ends
-    std::vector<EntityId> released_units_;
+    GroupViews views_;  ///< of mixed groups
+    SplitQueue split_queue_;
     std::vector<MixedUnit> mixed_group_;  ///< scratch
     std::vector<MixedAnswer> mixed_answers_;
-    /// Entity index -> the first of the observers it stands for; Observer::next_of_main is the
-    /// next.
-    FlatMap<std::uint32_t, std::uint32_t> mains_;
-    Bitset spawned_;  ///< this tick, by index
-    std::vector<std::uint32_t> spawned_list_;
+    NewUnits new_units_;
+    SpawnedEntities spawned_;
 
-    IdPool observer_pool_;
-    LineVector<Observer> observers_;
-    MoreKeys observer_keys_;            ///< beside the main entity's, by observer index
-    Bitset timed_;                      ///< observers with areas that end
-    std::vector<std::uint32_t> order_;  ///< observers, neighbours in the world one after another
-    Bitset in_order_;
-    std::uint32_t appended_ = 0;         ///< to order_ since it was sorted
-    std::vector<std::uint32_t> active_;  ///< those of them that have something to look at this tick
-    std::vector<std::uint64_t> order_keys_;
-    std::uint32_t ticks_to_order_ = 0;
+    ObserverStore observers_;
+    ObserverOrder order_;
+    std::vector<std::uint32_t> active_;  ///< those of order_ whose window may change in this tick
 
-    LineVector<Fact> facts_;
-    std::size_t facts_settled_ = 0;         ///< so many, from the first on, are sorted and compared
-    Buckets facts_of_observer_;             ///< of the settled ones
-    LineVector<Fact> facts_unsorted_;       ///< scratch
-    std::vector<std::uint32_t> last_fact_;  ///< by entity index: of the observer looked at last
-    std::uint32_t last_facts_of_ = 0;       ///< that observer
-    std::vector<Touched> touched_;
-    std::size_t touched_before_ = 0;
+    ExplicitChangeLog changes_;
+    TouchedObservers touched_;
     std::vector<EntityId> edit_before_;  ///< of edits of observers, of which none runs in another
     std::vector<EntityId> edit_after_;
-    FlatMap<std::uint32_t, std::uint8_t> edit_seen_;
-    std::vector<std::uint64_t> touch_stamp_;
-    std::uint64_t stamp_ = 0;
+    FlatMap<std::uint32_t, std::uint8_t> edit_seen_;  ///< by index, of units that are there
     std::vector<std::uint32_t> wanted_rows_;
     std::vector<SourceRow> wanted_sources_;
     std::vector<CellId> cells_;
@@ -784,12 +690,7 @@ class InterestData {
 
     /// Observers that are worked on together; results are joined by these.
     static constexpr std::size_t chunk_observers = 64;
-    RegionGrid regions_;
-    std::uint64_t regions_rules_ = 0;  ///< the revision of the rules that they were made for
-    bool is_pushing_ = false;          ///< this tick's moves were kept as nudges
-    bool wakes_all_ = false;
-    Bitset woken_;  ///< by observer: has something to look at
-    std::size_t moved_observers_ = 0;
+    PushUpdate push_;
 
     /// What one chunk of observers brought.
     struct Part {
@@ -799,31 +700,15 @@ class InterestData {
     std::vector<Part> parts_;
     Executor executor_;
     std::vector<Worker> workers_;
-    std::vector<Strengths> strengths_;    ///< by observer, once they are asked for
-    Tick named_tick_ = 0;                 ///< strengths_ is of
-    bool measures_together_ = false;      ///< in this tick, whom one place sees
-    bool measures_late_ = false;          ///< in this tick, after windows
-    std::vector<EntityId> changed_;       ///< units, while somebody sees everything
-    std::vector<EntityId> changed_open_;  ///< those that are open to all
-    std::vector<std::vector<std::vector<EntityId>>> changed_rows_;  ///< by source and row
-    std::vector<SourceRow> changed_rows_touched_;                   ///< that are not empty
-    struct Pending {
-        ObserverId observer;
-        EntityId entity;
-        Reason reason;
-        bool enter;
-        bool is_mixed = false;  ///< its minimum stay is kept already
-    };
-    LineVector<Pending> pending_;
-    LineVector<RelevanceEvent> events_;
-    Buckets events_of_observer_;
-    std::vector<std::uint32_t> observer_counts_;  ///< by entity index
-    std::vector<ObserverEdge> edges_;
-    std::vector<EntityId> rebinding_;               ///< since the last tick
-    std::vector<EntityId> rebound_;                 ///< before it
-    FlatMap<std::uint64_t, std::uint32_t> gained_;  ///< observers in this tick, by whole id; wraps
+    std::vector<Strengths> strengths_;  ///< by observer, once they are asked for
+    Tick named_tick_ = 0;               ///< strengths_ is of
+    bool measures_together_ = false;    ///< in this tick, whom one place sees
+    bool measures_late_ = false;        ///< in this tick, after windows
+    ChangedUnits changed_;
+    EventList events_;
+    ObserverCounts observer_counts_;
+    std::vector<EntityId> rebinding_;  ///< since the last tick
+    std::vector<EntityId> rebound_;    ///< before it
 };
 
 }  // namespace purview
-
-#include "interest/edits.hpp"

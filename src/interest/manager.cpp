@@ -1,32 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-#include "interest/interest_data.hpp"
+#include "core/log.hpp"
+#include "interest/edits.hpp"
+#include "purview/limits.hpp"
 
 namespace purview {
-
-std::string_view to_string(Reason reason) noexcept {
-    switch (reason) {
-        case Reason::entered:
-            return "entered";
-        case Reason::spawned:
-            return "spawned";
-        case Reason::owned:
-            return "owned";
-        case Reason::forced:
-            return "forced";
-        case Reason::left:
-            return "left";
-        case Reason::hidden:
-            return "hidden";
-        case Reason::despawned:
-            return "despawned";
-        case Reason::disconnected:
-            return "disconnected";
-        case Reason::promoted:
-            return "promoted";
-    }
-    return "unknown";
-}
 
 InterestManager::InterestManager(std::unique_ptr<InterestData> data) noexcept
     : data_(std::move(data)) {}
@@ -44,7 +22,8 @@ std::string problem_of(const InterestDef& def) {
     if (def.key_count > Schema::keys_max) return at_most("key_count", Schema::keys_max);
     if (def.value_count > Schema::values_max) return at_most("value_count", Schema::values_max);
     if (def.observers_max > observers_most) return at_most("observers_max", observers_most);
-    if (def.areas_max > observer_areas_max) return at_most("areas_max", observer_areas_max);
+    if (def.areas_max > limits::areas_per_observer)
+        return at_most("areas_max", limits::areas_per_observer);
     const auto& classes = def.rules.range_classes_m;
     for (std::size_t k = 0; k < def.kinds.size(); ++k) {
         const KindInterest& kind = def.kinds[k];
@@ -64,8 +43,13 @@ std::string problem_of(const InterestDef& def) {
 }
 
 Result<InterestManager> InterestManager::create(const InterestDef& def) {
-    if (!problem_of(def).empty()) return Status::bad_configuration;
-    return InterestManager(std::make_unique<InterestData>(def));
+    if (const std::string wrong = problem_of(def); !wrong.empty()) {
+        log_refusal(def.log, wrong);
+        return Status::bad_configuration;
+    }
+    InterestManager made(std::make_unique<InterestData>(def));
+    made.data_->log_warnings();
+    return made;
 }
 
 Status InterestManager::spawn(EntityId e, const EntityDef& def) {
@@ -98,8 +82,8 @@ Status InterestManager::show_to_all(EntityId e, bool shown) {
 Status InterestManager::join_unit(EntityId member, EntityId root, EntityId parent) {
     return data_->is_driven ? Status::refused : data_->join_unit(member, root, parent);
 }
-Status InterestManager::leave_unit(EntityId member, const EntityDef& def) {
-    return data_->is_driven ? Status::refused : data_->leave_unit(member, def);
+Status InterestManager::leave_unit(EntityId member, const EntityDef& def, bool is_orphan) {
+    return data_->is_driven ? Status::refused : data_->leave_unit(member, def, is_orphan);
 }
 
 Result<ObserverId> InterestManager::add_observer() {
@@ -323,6 +307,30 @@ void InterestManager::observers_covering(Vec3 place, std::vector<ObserverId>& ou
     std::vector<Covering> covering;
     data_->observers_covering(std::span(&place, 1), covering);
     for (const Covering& one : covering) out.push_back(one.observer);
+}
+std::span<const NodeId> InterestManager::nodes_of(EntityId e) const noexcept {
+    return data_->nodes_of(e);
+}
+bool InterestManager::is_known(EntityId e) const noexcept {
+    return data_->is_known(e);
+}
+bool InterestManager::has_flag(EntityId e, FlagId flag) const noexcept {
+    return data_->has_flag(e, flag);
+}
+Key InterestManager::key_of(EntityId e, KeyDomain domain) const noexcept {
+    return data_->key_of(e, domain);
+}
+bool InterestManager::has_key(EntityId e, KeyDomain domain, Key key) const noexcept {
+    return data_->has_key(e, domain, key);
+}
+float InterestManager::value_of(EntityId e, ValueId value) const noexcept {
+    return data_->value_of(e, value);
+}
+ObserverId InterestManager::owner_of(EntityId e) const noexcept {
+    return data_->owner_of(e);
+}
+KindId InterestManager::kind_of(EntityId e) const noexcept {
+    return data_->kind_of(e);
 }
 Vec3 InterestManager::place_of(EntityId e) const noexcept {
     return data_->place_of(e);

@@ -6,9 +6,10 @@
 #include <cstring>
 
 #include "core/hash.hpp"
+#include "core/mutate.hpp"
 #include "link/messages.hpp"
-#include "wire/bit_reader.hpp"
-#include "wire/bit_writer.hpp"
+#include "protocol/bit_reader.hpp"
+#include "protocol/bit_writer.hpp"
 
 namespace purview {
 
@@ -82,6 +83,11 @@ void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) no
     const std::uint32_t checksum = checksum_of(seed, datagram);
     for (unsigned i = 0; i < sizeof checksum; ++i)  // the lowest byte first, everywhere
         datagram[1 + i] = static_cast<std::byte>(checksum >> (8 * i));
+}
+
+std::uint64_t data_seed(std::uint64_t connection_id, std::uint32_t number) noexcept {
+    const std::uint32_t round = PURVIEW_GUARD_OR(packet_round, number >> 16, 0U);
+    return connection_id + round * 0x9E3779B97F4A7C15ULL;
 }
 
 bool is_sealed(std::uint64_t seed, std::span<const std::byte> datagram) noexcept {
@@ -258,16 +264,10 @@ std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept {
 
 // -- cookies ------------------------------------------------------------------------------------
 
-namespace {
-
-std::uint32_t seconds_of(Micros now) noexcept {
-    return static_cast<std::uint32_t>(now / 1'000'000);
-}
-
-}  // namespace
-
 CookieJar::CookieJar(std::span<const std::byte, 32> key, MacFunction mac) noexcept : mac_(mac) {
     std::memcpy(key_.data(), key.data(), key.size());
+    const std::array<std::byte, 16> offset = mac_of("clock", {}, 0, 0);
+    clock_offset_ = static_cast<std::uint32_t>(load_word(offset.data()));
 }
 
 std::array<std::byte, 16> CookieJar::mac_of(std::string_view purpose, const Address& from,

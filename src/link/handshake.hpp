@@ -20,8 +20,9 @@
 #include <string_view>
 
 #include "core/flat_map.hpp"
-#include "purview/ids.hpp"
-#include "purview/link.hpp"
+#include "purview/connection.hpp"
+#include "purview/limits.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -41,6 +42,9 @@ enum class PacketType : std::uint8_t {
 inline constexpr std::size_t seal_bytes = 5;
 /// Writes type and checksum over the first bytes of a datagram whose rest is written.
 void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) noexcept;
+/// The seed for packet `number` of a connection. 16 bits of a number travel, and the seed has the
+/// others: a packet that is 65,536 numbers or more behind does not pass for a new one.
+std::uint64_t data_seed(std::uint64_t connection_id, std::uint32_t number) noexcept;
 bool is_sealed(std::uint64_t seed, std::span<const std::byte> datagram) noexcept;
 
 inline constexpr std::size_t hello_bytes = 64;
@@ -51,7 +55,7 @@ inline constexpr std::size_t commands_per_packet_max = 16;
 inline constexpr std::uint32_t protocol_magic = 0x31575650;  // "PVW1", little endian
 
 struct Hello {
-    std::uint16_t version = protocol_version;
+    std::uint16_t version = limits::protocol_version;
     std::uint64_t schema_hash = 0;  ///< 0: any
     std::uint64_t nonce = 0;
 };
@@ -82,15 +86,15 @@ struct Accept {
 struct Refuse {
     std::uint64_t nonce = 0;
     RefuseReason reason = RefuseReason::none;
-    std::uint16_t version = protocol_version;
+    std::uint16_t version = limits::protocol_version;
 };
 
 struct Close {
     std::uint64_t connection_id = 0;
     CloseReason reason = CloseReason::none;
-    std::string_view text{};  ///< at most reason_text_bytes_max; one read is in the datagram
+    std::string_view text{};  ///< at most limits::reason_text_bytes; one read is in the datagram
 };
-inline constexpr std::size_t close_bytes_max = seal_bytes + 8 + 1 + 1 + reason_text_bytes_max;
+inline constexpr std::size_t close_bytes_max = seal_bytes + 8 + 1 + 1 + limits::reason_text_bytes;
 
 /// Each writes one whole datagram into `out` and returns its size in bytes.
 std::size_t write(const Hello&, std::span<std::byte> out) noexcept;
@@ -130,8 +134,14 @@ class CookieJar {
     std::array<std::byte, 16> mac_of(std::string_view purpose, const Address& from,
                                      std::uint64_t nonce, std::uint32_t seconds) const noexcept;
 
+    /// Of cookies: stands at another time for each key, so nobody is told how long we have run.
+    std::uint32_t seconds_of(Micros now) const noexcept {
+        return static_cast<std::uint32_t>(now / 1'000'000) + clock_offset_;
+    }
+
     std::array<std::byte, 32> key_{};
     MacFunction mac_;
+    std::uint32_t clock_offset_ = 0;
     // Those of the last lifetime of a cookie, and of the one before.
     FlatMap<std::uint64_t, bool> spent_, spent_before_;
     std::uint64_t turned_seconds_ = 0;

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// How many sessions or connections there are, in all and of each host: whoever asks to be let in is
-// answered without looking through all of them. Hosts are told apart as by is_same_host.
+// How many sessions or connections there are, in all, of each host and of each network: whoever
+// asks to be let in is answered without looking through all of them. Hosts are told apart as by
+// is_same_host. Networks, of which one line has many hosts, are a /56 of IPv6, and a /48 of IPv6 or
+// a /24 of IPv4; addresses of other carriers than UDP and WebSocket are in none.
 #pragma once
 
 #include <cstdint>
 
 #include "core/flat_map.hpp"
-#include "purview/link.hpp"
+#include "purview/connection.hpp"
 
 namespace purview {
+
+/// Of one /56 there may be so many times as many as of one host.
+inline constexpr std::uint32_t near_network_hosts = 4;
+/// And of one /48 of IPv6, or one /24 of IPv4.
+inline constexpr std::uint32_t far_network_hosts = 16;
 
 class HostCounts {
   public:
@@ -20,51 +27,97 @@ class HostCounts {
     };
 
     Count all() const noexcept { return all_; }
-    Count of(const Address& host) const noexcept {
-        const Count* count = of_.find(key_of(host));
-        return count == nullptr ? Count{} : *count;
+    Count of(const Address& host) const noexcept { return find(of_, host_key(host)); }
+    /// Whether its networks have room for one more, where one host may have so many.
+    bool has_network_room(const Address& host, std::uint32_t per_host_max) const noexcept {
+        return has_near_room(host, per_host_max) && has_far_room(host, per_host_max);
+    }
+    /// The same for one that moves there, who may be of these networks already.
+    bool has_network_room(const Address& from, const Address& to,
+                          std::uint32_t per_host_max) const noexcept {
+        const bool in_networks = has_networks(from);
+        const bool stays_near = in_networks && near_key(from) == near_key(to);
+        const bool stays_far = in_networks && far_key(from) == far_key(to);
+        return (stays_near || has_near_room(to, per_host_max)) &&
+               (stays_far || has_far_room(to, per_host_max));
     }
     void came(const Address& from) {
         ++all_.connected;
-        ++of_[key_of(from)].connected;
+        change(from, [](Count& count) { ++count.connected; });
     }
     void moved(const Address& from, const Address& to) {
-        --of_[key_of(from)].connected;
-        drop_if_none(from);
-        ++of_[key_of(to)].connected;
+        change(from, [](Count& count) { --count.connected; });
+        change(to, [](Count& count) { ++count.connected; });
     }
     void closing(const Address& from) {
-        for (Count* count : {&all_, &of_[key_of(from)]}) {
-            --count->connected;
-            ++count->closing;
-        }
+        const auto close = [](Count& count) {
+            --count.connected;
+            ++count.closing;
+        };
+        close(all_);
+        change(from, close);
     }
     void gone(const Address& from) {
         --all_.closing;
-        --of_[key_of(from)].closing;
-        drop_if_none(from);
+        change(from, [](Count& count) { --count.closing; });
     }
     /// Hosts that have a session.
     std::size_t hosts() const noexcept { return of_.size(); }
+    /// Networks that have one.
+    std::size_t networks() const noexcept { return near_.size() + far_.size(); }
+
+    /// An IPv4 address, or a /64 of IPv6. No network has the numbers 0:1:... that are IPv4's here.
+    static std::uint64_t host_key(const Address& host) noexcept {
+        return is_ipv4(host) ? key_of(host, 12, 16) : key_of(host, 0, 8);
+    }
+    /// A /24 of IPv4, or a /48 of IPv6.
+    static std::uint64_t far_key(const Address& host) noexcept {
+        return is_ipv4(host) ? key_of(host, 12, 15) : key_of(host, 0, 6);
+    }
 
   private:
-    /// An IPv4 address, or the network of an IPv6 one. No network has the numbers 0:1:... that are
-    /// IPv4's here.
-    static std::uint64_t key_of(const Address& host) noexcept {
+    using Counts = FlatMap<std::uint64_t, Count>;
+
+    static std::uint64_t near_key(const Address& host) noexcept {
+        return is_ipv4(host) ? host_key(host) : key_of(host, 0, 7);
+    }
+    static std::uint64_t key_of(const Address& host, std::size_t begin, std::size_t end) noexcept {
         constexpr std::uint64_t ipv4 = std::uint64_t{1} << 32;
-        const bool is_short = is_ipv4(host);
-        const std::size_t begin = is_short ? 12 : 0, end = is_short ? 16 : 8;
-        std::uint64_t key = is_short ? 1 : 0;
+        std::uint64_t key = begin == 0 ? 0 : 1;
         for (std::size_t i = begin; i < end; ++i) key = key << 8 | host.host[i];
         return key == ~std::uint64_t{0} ? ipv4 : key;  // the table's own mark: no host's network
     }
-    void drop_if_none(const Address& host) {
-        const Count& count = of_[key_of(host)];
-        if (count.connected + count.closing == 0) of_.erase(key_of(host));
+    static bool has_networks(const Address& host) noexcept {
+        return host.carrier != Address::Carrier::memory;
+    }
+    static Count find(const Counts& counts, std::uint64_t key) noexcept {
+        const Count* count = counts.find(key);
+        return count == nullptr ? Count{} : *count;
+    }
+    bool has_near_room(const Address& host, std::uint32_t per_host_max) const noexcept {
+        const std::uint64_t most = std::uint64_t{near_network_hosts} * per_host_max;
+        return !has_networks(host) || is_ipv4(host) || find(near_, near_key(host)).connected < most;
+    }
+    bool has_far_room(const Address& host, std::uint32_t per_host_max) const noexcept {
+        const std::uint64_t most = std::uint64_t{far_network_hosts} * per_host_max;
+        return !has_networks(host) || find(far_, far_key(host)).connected < most;
+    }
+    template <class Change>
+    static void change_one(Counts& counts, std::uint64_t key, Change change) {
+        Count& count = counts[key];
+        change(count);
+        if (count.connected + count.closing == 0) counts.erase(key);
+    }
+    template <class Change>
+    void change(const Address& host, Change change) {
+        change_one(of_, host_key(host), change);
+        if (!has_networks(host)) return;
+        if (!is_ipv4(host)) change_one(near_, near_key(host), change);
+        change_one(far_, far_key(host), change);
     }
 
     Count all_;
-    FlatMap<std::uint64_t, Count> of_;
+    Counts of_, near_, far_;
 };
 
 }  // namespace purview

@@ -11,7 +11,8 @@
 #include <span>
 #include <string_view>
 
-#include "purview/server.hpp"
+#include "purview/connection.hpp"
+#include "purview/limits.hpp"
 
 namespace purview {
 
@@ -32,7 +33,7 @@ enum class ServerMessage : std::uint8_t {
 /// Of one message `cells`.
 inline constexpr std::size_t cell_grids_max = 16;
 
-/// Why somebody is refused or closed; it stands in a close, too. At most reason_text_bytes_max.
+/// Why somebody is refused or closed; it stands in a close, too. At most limits::reason_text_bytes.
 void write_reason_text(std::string_view text, BitWriter& out) noexcept;
 /// Points into what `in` reads. Nothing if that is none.
 std::optional<std::string_view> read_reason_text(BitReader& in) noexcept;
@@ -46,10 +47,11 @@ enum class ClientMessage : std::uint8_t {
 /// A client asks to be let in. Of the first byte on: it is the whole message.
 struct Join {
     Role role = Role::player;
-    std::string_view name;                  ///< at most join_name_bytes_max
-    std::span<const std::byte> credential;  ///< at most credential_bytes_max
+    std::string_view name;                  ///< at most limits::join_name_bytes
+    std::span<const std::byte> credential;  ///< at most limits::credential_bytes
 };
-inline constexpr std::size_t join_bytes_max = 5 + join_name_bytes_max + credential_bytes_max;
+inline constexpr std::size_t join_bytes_max =
+    5 + limits::join_name_bytes + limits::credential_bytes;
 
 void write(const Join& join, BitWriter& out);
 /// Behind its first byte. Points into what `in` reads. Nothing if that is no join.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/hash.hpp"
 #include "core/mutate.hpp"
 
 namespace purview {
@@ -42,6 +43,12 @@ void PacketLink::note_accepted(std::uint32_t sequence) noexcept {
     }
     history_[(sequence / 64) % history_words] |= std::uint64_t{1} << (sequence % 64);
     newest_ = sequence;
+}
+
+std::uint32_t PacketLink::number_of(std::span<const std::byte> header) const noexcept {
+    constexpr std::size_t bytes = sequence_bits / 8;
+    if (header.size() < bytes) return 0;
+    return complete(newest_ + 1, static_cast<std::uint16_t>(load_rest(header.first(bytes))));
 }
 
 PacketLink::Verdict PacketLink::read_header(BitReader& in) {

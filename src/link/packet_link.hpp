@@ -12,12 +12,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/aligned.hpp"
 #include "core/prefetch.hpp"
-#include "wire/bit_reader.hpp"
-#include "wire/bit_writer.hpp"
+#include "protocol/bit_reader.hpp"
+#include "protocol/bit_writer.hpp"
 
 namespace purview {
 
@@ -45,6 +46,8 @@ class PacketLink {
     }
     std::uint64_t header_bits_max() const noexcept { return header_bits_max(status_count()); }
 
+    /// The full number of the packet that has a header there: the one nearest to the next. 0: none.
+    std::uint32_t number_of(std::span<const std::byte> header) const noexcept;
     /// Reads a header and changes nothing. accepted: read the rest, and if all of it is sound, call
     /// accept(). late: drop the packet. malformed: count it.
     Verdict read_header(BitReader& in);

@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
+#include "protocol/bit_reader.hpp"
+#include "protocol/bit_writer.hpp"
 #include "purview/status.hpp"
-#include "wire/bit_reader.hpp"
-#include "wire/bit_writer.hpp"
 
 namespace purview {
 

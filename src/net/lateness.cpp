@@ -24,8 +24,7 @@ std::optional<Late> Lateness::look(const LoopStats& stats, Micros now) {
     if (now < next_) return {};
     const Late late{stats.ticks - std::exchange(ticks_, stats.ticks),
                     stats.overruns - std::exchange(overruns_, stats.overruns),
-                    stats.skipped - std::exchange(skipped_, stats.skipped),
-                    stats.skipped * stats.period_us + stats.late_us};
+                    stats.skipped - std::exchange(skipped_, stats.skipped), stats.behind_us};
     const bool is_late = late.skipped > 0 ||
                          (late.overruns > 1 && late.overruns * ticks_for_one_overrun > late.ticks);
     wait_us_ = is_late ? std::min(2 * wait_us_, wait_most_us) : wait_least_us;

@@ -16,7 +16,7 @@ struct Late {
     std::uint64_t ticks = 0;
     std::uint64_t overruns = 0;  ///< of them, those that took longer than their period
     std::uint64_t skipped = 0;   ///< ticks that were left out
-    Micros behind_us = 0;        ///< the clock, since the start
+    Micros behind_us = 0;        ///< the clock, since the start: it never falls
 };
 
 /// Looks at a loop every five seconds, and ever more seldom while it stays late. One tick that was

@@ -48,6 +48,10 @@ void ServerLoop::send() {
     udp_.flush();
 }
 
+void ServerLoop::note_behind(Micros late_us) {
+    stats_.behind_us = std::max(stats_.behind_us, stats_.skipped * stats_.period_us + late_us);
+}
+
 void ServerLoop::run(volatile const bool* stop, double seconds,
                      const std::function<void()>& after_tick) {
     const Micros period = stats_.period_us;
@@ -62,6 +66,7 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
         const Micros watched = watching_ ? watching_() : 0;
         const Micros begin = now();
         stats_.late_us = begin - std::min(begin, due);
+        note_behind(stats_.late_us);
         const Micros cpu_begin = thread_cpu_now();
         border_.tick(begin);
         const Micros watching = watching_ ? watching_() - watched : 0;
@@ -81,6 +86,7 @@ void ServerLoop::run(volatile const bool* stop, double seconds,
         if (now() > due + periods_late_max * period) {
             const Micros late = (now() - due) / period;
             stats_.skipped += late;
+            note_behind(0);  // the skipped ticks are what was late: nothing counts twice
             due += late * period;
         }
         if (after_tick) after_tick();

@@ -21,6 +21,7 @@ struct LoopStats {
     std::uint64_t skipped = 0;   ///< ticks that were not run because the loop was too late
     Micros period_us = 0;        ///< of a tick
     Micros late_us = 0;          ///< by so much the last tick began too late
+    Micros behind_us = 0;        ///< the world behind the clock, the most so far
     UdpCounters udp;
     Micros waited_us = 0;            ///< ready to run, but without a processor, in all
     std::vector<float> tick_ms;      ///< duration of each of the last 2^16 ticks, in no order
@@ -45,6 +46,7 @@ class ServerLoop {
 
   private:
     void send();
+    void note_behind(Micros late_us);
 
     record::Border& border_;
     UdpSocket& udp_;

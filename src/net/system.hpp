@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include "purview/ids.hpp"
-#include "purview/link.hpp"
+#include "purview/connection.hpp"
+#include "purview/types.hpp"
 
 namespace purview::net {
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "purview/interest.hpp"
+#include "purview/executor.hpp"
 
 namespace purview {
 

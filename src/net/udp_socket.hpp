@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "purview/link.hpp"
+#include "purview/connection.hpp"
 
 struct msghdr;
 

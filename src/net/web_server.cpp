@@ -15,8 +15,10 @@
 
 #include "link/handshake.hpp"
 #include "link/host_counts.hpp"
+#include "net/failed_tokens.hpp"
 #include "net/system.hpp"
 #include "net/udp_socket.hpp"
+#include "purview/limits.hpp"
 
 namespace purview::net {
 
@@ -122,6 +124,7 @@ struct WebServer::Data {
     std::map<std::string, WebResource> resources;
     std::map<std::uint32_t, std::shared_ptr<Connection>> connections;
     HostCounts hosts;  ///< of connections
+    FailedTokens failed_tokens;
     std::uint32_t next_number = 1;
     std::vector<std::unique_ptr<Watched>> watched;
     WebCounters counters;
@@ -230,6 +233,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
         response->set(http::field::content_type, type);
         response->set(http::field::cache_control, "no-cache");
         response->set("X-Content-Type-Options", "nosniff");
+        response->set("Referrer-Policy", "no-referrer");  // addresses of operators have a token
+        response->set("X-Frame-Options", "DENY");
+        response->set("Content-Security-Policy", server_.def.content_policy);
         const bool keep_alive = parser_->get().keep_alive();
         response->keep_alive(keep_alive);
         response->body() = {body.data(), body.size()};
@@ -244,33 +250,76 @@ class Connection : public std::enable_shared_from_this<Connection> {
             });
     }
 
-    /// An operator must know the token, and come from our own page or from no page at all.
-    bool may_operate(std::string_view target) const {
-        const auto& request = parser_->get();
+    bool has_token(std::string_view target) const {
         const std::string& token = server_.def.operator_token;
-        if (!token.empty() && !equal_in_constant_time(query_value(target, "token"), token))
-            return false;
+        return token.empty() || equal_in_constant_time(query_value(target, "token"), token);
+    }
+
+    /// A page that was opened under a name of ours.
+    bool is_own_page(std::string_view origin) const {
+        const auto& request = parser_->get();
+        const auto host = request.find(http::field::host);
+        if (host == request.end() || !server_.is_own_name(view_of(host->value()))) return false;
+        const std::string name(view_of(host->value()));
+        return origin == "http://" + name || origin == "https://" + name;  // a proxy has TLS
+    }
+
+    /// An operator comes from our own page, or from no page at all.
+    bool may_operate() const {
+        const auto& request = parser_->get();
         const auto host = request.find(http::field::host);
         if (host == request.end() || !server_.is_own_name(view_of(host->value()))) return false;
         const auto origin = request.find(http::field::origin);
+        return origin == request.end() || is_own_page(view_of(origin->value()));
+    }
+
+    /// A page of somebody else's makes its visitors no players of ours.
+    bool may_play() const {
+        const auto& request = parser_->get();
+        const auto origin = request.find(http::field::origin);
         if (origin == request.end()) return true;
-        const std::string name(view_of(host->value()));
         const std::string_view from = view_of(origin->value());
-        return from == "http://" + name || from == "https://" + name;  // behind a proxy with TLS
+        const auto& listed = server_.def.origins;
+        const bool is_listed = std::any_of(listed.begin(), listed.end(), [&](const auto& one) {
+            return one == "*" || one == from;
+        });
+        return is_listed || is_own_page(from);
     }
 
     void upgrade(std::string_view path, std::string_view target) {
         if (path == "/play") {
-            kind_ = Kind::play;
-        } else if (path == "/operator") {
-            if (!may_operate(target)) {
-                ++server_.counters.refused_operators;
-                return respond(http::status::forbidden, "text/plain", "wrong token or origin\n");
+            if (!may_play()) {
+                ++server_.counters.refused_origins;
+                return respond(http::status::forbidden, "text/plain", "a page of another origin\n");
             }
-            kind_ = Kind::operations;
-        } else {
-            return respond(http::status::not_found, "text/plain", "not here\n");
+            return accept(Kind::play);
         }
+        if (path != "/operator")
+            return respond(http::status::not_found, "text/plain", "not here\n");
+        const Micros delay = server_.failed_tokens.delay_us(address_, now());
+        if (delay == 0) return upgrade_operator(target);
+        // Whoever guesses waits, also for the answer to the right one.
+        session_timer_.expires_after(std::chrono::microseconds(delay));
+        session_timer_.async_wait(
+            [self = shared_from_this(), asked = std::string(target)](error_code error) {
+                if (error || self->ended_) return self->end();
+                self->upgrade_operator(asked);
+            });
+    }
+
+    void upgrade_operator(std::string_view target) {
+        const bool knows = has_token(target);
+        if (!knows) server_.failed_tokens.failed(address_, now());
+        if (!knows || !may_operate()) {
+            ++server_.counters.refused_operators;
+            return respond(http::status::forbidden, "text/plain", "wrong token or origin\n");
+        }
+        server_.failed_tokens.succeeded(address_);
+        accept(Kind::operations);
+    }
+
+    void accept(Kind kind) {
+        kind_ = kind;
         stream_.expires_never();
         ws_.emplace(std::move(stream_));
         websocket::stream_base::timeout timeout{};
@@ -278,7 +327,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         timeout.idle_timeout = std::chrono::seconds(30);
         timeout.keep_alive_pings = true;
         ws_->set_option(timeout);
-        ws_->read_message_max(kind_ == Kind::play ? datagram_bytes_max
+        ws_->read_message_max(kind_ == Kind::play ? limits::datagram_bytes
                                                   : operator_message_bytes_max);
         ws_->async_accept(parser_->get(), [self = shared_from_this()](error_code error) {
             if (error || self->ended_) return self->end();
@@ -369,7 +418,9 @@ bool WebServer::Data::has_room(const tcp::endpoint& from) const {
     if (connections.size() >= def.connections_max) return false;
     Address address;
     fill_host(from.address(), address.host);
-    return hosts.of(address).connected < def.connections_per_host_max;
+    address.carrier = Address::Carrier::web_socket;
+    return hosts.of(address).connected < def.connections_per_host_max &&
+           hosts.has_network_room(address, def.connections_per_host_max);
 }
 
 void WebServer::Data::accept() {
@@ -409,6 +460,8 @@ std::string WebServer::open() {
     error_code error;
     const auto address = asio::ip::make_address(data_->def.host, error);
     if (error) return "'" + data_->def.host + "' is not a numeric address";
+    if (data_->def.operator_token.empty() && !is_loopback(data_->def.host))
+        return data_->def.host + " is not loopback: operators need a token there";
     const tcp::endpoint endpoint(address, data_->def.port);
     data_->acceptor.open(endpoint.protocol(), error);
     if (!error) data_->acceptor.set_option(tcp::acceptor::reuse_address(true), error);

@@ -14,9 +14,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "purview/ids.hpp"
-#include "purview/link.hpp"
+#include "purview/connection.hpp"
+#include "purview/types.hpp"
 
 namespace purview::net {
 
@@ -28,10 +29,16 @@ std::string url_decoded(std::string_view text);
 struct WebDef {
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;
-    /// Must come with every operator connection; never empty unless the host is loopback.
+    /// Must come with every operator connection. Empty: none is asked for, which open() refuses
+    /// where the host is not loopback.
     std::string operator_token;
+    /// Whose pages may play, besides those of the own host: "https://game.example", as browsers
+    /// say it. "*": anybody's. What says no origin is no page, and may.
+    std::vector<std::string> origins;
+    /// Content-Security-Policy of all that is served.
+    std::string content_policy = "frame-ancestors 'none'";
     std::uint32_t connections_max = 1024;  ///< fewer where the system has no descriptors for them
-    std::uint32_t connections_per_host_max = 64;
+    std::uint32_t connections_per_host_max = 64;  ///< 4 times of a /56, 16 of a /48 or IPv4 /24
     std::uint32_t handshake_timeout_ms = 5'000;
     std::uint32_t answer_timeout_ms = 60'000;  ///< until an answer is written
     std::uint32_t session_wait_ms = 10'000;    ///< a player's WebSocket without a session
@@ -45,6 +52,7 @@ struct WebResource {
 struct WebCounters {
     std::uint64_t requests = 0;
     std::uint64_t refused_operators = 0;    ///< wrong token or origin
+    std::uint64_t refused_origins = 0;      ///< pages of others that wanted to play
     std::uint64_t refused_connections = 0;  ///< caps
     std::uint64_t accept_failed = 0;  ///< for want of descriptors; who waits may be taken later
     std::uint64_t oversized_frames = 0;

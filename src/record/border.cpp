@@ -2,15 +2,23 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "record/border.hpp"
 
-#include "core/hash.hpp"
+#include <array>
+
+#include "core/byte_order.hpp"
 #include "record/state_hash.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::record {
 
-std::size_t Border::AddressHash::operator()(const Address& address) const noexcept {
-    return combine64(hash_bytes(std::as_bytes(std::span(address.host)), address.port),
-                     address.channel);
+std::size_t Border::AddressHash::operator()(const Address& address) const {
+    Bytes data;
+    append_address(data.text("border"), address);
+    std::array<std::byte, 16> sum{};
+    def->mac(def->secret, data.view(), sum);
+    return static_cast<std::size_t>(load_word(sum.data()));
 }
+
+Border::Border(Server& server) : server_(&server), numbers_(0, AddressHash{&server.data().def}) {}
 
 void Border::record_to(Writer* writer, std::uint32_t state_every_ticks) {
     writer_ = writer;

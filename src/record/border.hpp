@@ -17,7 +17,7 @@ namespace purview::record {
 
 class Border {
   public:
-    explicit Border(Server& server) : server_(&server) {}
+    explicit Border(Server& server);
     /// Everything from now on; before the first datagram. `writer` must outlive this or be taken
     /// away again with null. A state is written once in `state_every_ticks`.
     void record_to(Writer* writer, std::uint32_t state_every_ticks);
@@ -38,8 +38,10 @@ class Border {
     void note(std::string_view text);
 
   private:
+    /// With the server's key: nobody else knows which addresses collide.
     struct AddressHash {
-        std::size_t operator()(const Address& address) const noexcept;
+        const ServerDef* def;
+        std::size_t operator()(const Address& address) const;
     };
     std::uint32_t number_of(const Address& address);
     void write_state();

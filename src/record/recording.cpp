@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include "record/recording.hpp"
+#include "purview/limits.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -43,6 +48,22 @@ bool keep_old(const std::string& path, std::error_code& error) {
     for (int number = old_recordings_max; number > 0; --number)
         fs::rename(name(number - 1), name(number), error);
     return !error;  // of the last one, which is the file itself
+}
+
+bool open_private(const std::string& path, std::ofstream& out) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::file_status there = fs::status(path, error);
+    if (!fs::exists(there) || fs::is_regular_file(there)) {
+        constexpr mode_t owner_only = 0600;
+        const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, owner_only);
+        if (file < 0) return false;
+        const bool is_private = ::fchmod(file, owner_only) == 0;  // what was there may be open
+        (void)::close(file);
+        if (!is_private) return false;
+    }
+    out.open(path, std::ios::binary | std::ios::trunc);
+    return out.good();
 }
 
 std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) noexcept {
@@ -96,7 +117,7 @@ Writer::Writer(std::ostream& out, const Beginning& beginning) : out_(&out) {
     put(std::as_bytes(std::span(recording_magic)));
     put(Bytes().number(recording_version, 2).view());
     Bytes body;
-    body.number(protocol_version, 2).number(beginning.schema_hash, 8);
+    body.number(limits::protocol_version, 2).number(beginning.schema_hash, 8);
     body.number(beginning.tick_hz, 2).number(beginning.state_every_ticks, 4);
     body.append(beginning.secret);
     for (const std::string& name : {beginning.program, beginning.world_name})
@@ -174,9 +195,9 @@ std::optional<Beginning> Reader::begin() {
     if (!next(chunk)) return {};
     Fields in(chunk.body);
     Beginning out;
-    if (const auto version = in.number(2); version != protocol_version) {
+    if (const auto version = in.number(2); version != limits::protocol_version) {
         fail("a recording of protocol version " + std::to_string(version) + ", not " +
-             std::to_string(protocol_version));
+             std::to_string(limits::protocol_version));
         return {};
     }
     out.schema_hash = in.number(8);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <iosfwd>
 #include <map>
 #include <optional>
@@ -18,7 +19,7 @@
 #include <system_error>
 #include <vector>
 
-#include "purview/link.hpp"
+#include "purview/connection.hpp"
 
 namespace purview::record {
 
@@ -102,6 +103,11 @@ inline constexpr int old_recordings_max = 4;
 /// path.2 and so on; the oldest goes. What is no file of its own (a device, a pipe) is left alone.
 /// True: there was one. `error`: there is one, and it cannot be moved.
 bool keep_old(const std::string& path, std::error_code& error);
+
+/// A file that nobody but its owner may read or write: a recording holds the key of its run, what
+/// players said and showed, and what operators asked. What is no file of its own (a device, a pipe)
+/// is opened as it is. False: it cannot be written.
+bool open_private(const std::string& path, std::ofstream& out);
 
 class Writer {
   public:

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/hash.hpp"
-#include "host/server_data.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::record {
 
@@ -37,7 +37,7 @@ std::uint64_t hash_of_calls(const Session& session, std::uint64_t hash) {
         hash = combine64(hash, std::uint64_t{call.number} << 32 | call.sequence);
         hash = hash_bytes(std::as_bytes(std::span(call.words)), hash);
     });
-    return combine64(hash, session.calls_refused);
+    return combine64(hash, session.misuse.calls_refused);
 }
 
 std::uint64_t hash_of_session(const ServerData& server, const Session& session,
@@ -68,9 +68,9 @@ std::uint64_t hash_of_session(const ServerData& server, const Session& session,
 }
 
 /// Calls that wait for somebody to whom their entities become relevant.
-std::uint64_t hash_of_held(const ServerCalls& calls, std::uint64_t hash) {
-    hash = combine64(hash, calls.next);
-    for (const HeldCall& held : calls.held) {
+std::uint64_t hash_of_held(const RpcRouter& calls, std::uint64_t hash) {
+    hash = combine64(hash, calls.next_call());
+    for (const HeldCall& held : calls.held()) {
         hash = combine64(hash, static_cast<std::uint64_t>(held.wanted.call));
         hash = combine64(hash, held.ends);
         for (const ObserverId observer : held.observers)
@@ -84,7 +84,7 @@ std::uint64_t hash_of_held(const ServerCalls& calls, std::uint64_t hash) {
 std::uint64_t state_hash(const Server& server) {
     const ServerData& data = server.data();
     const WorldData& world = data.world.data();
-    std::uint64_t hash = data.tick_number;
+    std::uint64_t hash = data.time.tick;
     for (std::uint32_t index = 0; index < world.index_end(); ++index) {
         if (world.at_index(index) != EntityId::none) hash = hash_of_entity(world, index, hash);
     }

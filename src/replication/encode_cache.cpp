@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "wire/quantise.hpp"
+#include "protocol/quantise.hpp"
 
 namespace purview {
 

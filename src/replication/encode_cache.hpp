@@ -14,8 +14,8 @@
 
 #include "core/aligned.hpp"
 #include "core/prefetch.hpp"
+#include "protocol/bit_writer.hpp"
 #include "replication/field_store.hpp"
-#include "wire/bit_writer.hpp"
 
 namespace purview {
 

@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "core/mutate.hpp"
-#include "wire/quantise.hpp"
+#include "protocol/quantise.hpp"
 
 namespace purview {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "core/bitset.hpp"
-#include "wire/quantise.hpp"
+#include "protocol/quantise.hpp"
 
 namespace purview {
 
@@ -74,8 +74,7 @@ bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
         if (all || !std::equal(words, words + field.words, now.data())) {
             const std::array<std::uint32_t, 2> before{words[0], words[field.words - 1]};
             std::copy_n(now.data(), field.words, words);
-            if (is_clamped(field, data, now[0]))
-                clamped_ = {clamped_.values + 1, world.at_index(index), component};
+            if (is_clamped(field, data, now[0])) note_clamped(world.at_index(index), component);
             column.ticks[std::size_t{index} * column.field_count + f] = tick;
             differs |= all || field.type != FieldType::reference;
             if (field.type == FieldType::reference) {
@@ -91,6 +90,15 @@ bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
         words += field.words;
     }
     return differs;
+}
+
+void FieldStore::note_clamped(EntityId entity, ComponentId component) {
+    ++clamped_.values;
+    clamped_.entity = entity;
+    clamped_.component = component;
+    const std::uint32_t bit = 1U << index_of(component);
+    if ((clamped_.components & bit) == 0) clamped_.first[index_of(component)] = entity;
+    clamped_.components |= bit;
 }
 
 void FieldStore::add_referrer(const WorldData& world, EntityId referrer,

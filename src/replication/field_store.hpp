@@ -14,7 +14,7 @@
 #include "core/aligned.hpp"
 #include "core/bitset.hpp"
 #include "core/prefetch.hpp"
-#include "replication/schema_codec.hpp"
+#include "protocol/schema_codec.hpp"
 #include "world/world_data.hpp"
 
 namespace purview {
@@ -75,6 +75,8 @@ class FieldStore {
         std::uint64_t values = 0;
         EntityId entity = EntityId::none;  ///< the last of them
         ComponentId component = ComponentId::none;
+        std::uint32_t components = 0;                          ///< all that ever were, a bit each
+        std::array<EntityId, Schema::components_max> first{};  ///< by component
     };
     const Clamped& clamped() const noexcept { return clamped_; }
     /// A reference of a live entity that names somebody else since this tick.
@@ -126,6 +128,7 @@ class FieldStore {
         LineVector<Tick> ticks;           ///< [entities][fields]
     };
     void grow(std::uint32_t entities);
+    void note_clamped(EntityId entity, ComponentId component);
     void add_referrer(const WorldData& world, EntityId referrer, std::uint32_t target_index);
     /// `generation` 0: whichever.
     bool does_name(const WorldData& world, EntityId referrer, std::uint32_t target_index,

@@ -54,8 +54,42 @@ void GhostTable::free_lane(LocalId lane) noexcept {
     auto masks = std::bit_cast<Masks>(of);
     for (std::uint64_t& mask : masks) mask &= ~(std::uint64_t{1} << (lane % bits_per_word));
     of = std::bit_cast<LaneWords>(masks);
+    const LocalId older = end_succession(lane);
+    LocalId* newest = lane_of_.find(entity_index(lane));
+    if (newest != nullptr && *newest == lane) {
+        *newest = older;
+        if (older == no_local_id) lane_of_.erase(entity_index(lane));
+    }
     special_[lane].entity = EntityId::none;
     if (!copies_.empty()) copies_.erase(lane);
+}
+
+// -- slots of one entity --------------------------------------------------------------------------
+
+void GhostTable::supersede(LocalId older, LocalId newer) {
+    PURVIEW_ASSERT(!is_live(older) && entity(older) == entity(newer));
+    ++superseded_count_;
+    succession_[older].newer = newer;
+    succession_[newer].older = older;
+}
+
+/// Takes the slot out of the succession of its entity. Returns the slot before it, or no_local_id.
+LocalId GhostTable::end_succession(LocalId lane) noexcept {
+    const Succession* found = succession_.size() == 0 ? nullptr : succession_.find(lane);
+    if (found == nullptr) return no_local_id;
+    const Succession its = *found;
+    --superseded_count_;  // one slot less, and with two left, one link less
+    succession_.erase(lane);
+    const auto relink = [&](LocalId neighbor, LocalId Succession::*side, LocalId to) {
+        if (neighbor == no_local_id) return;
+        Succession* links = succession_.find(neighbor);
+        PURVIEW_ASSERT(links != nullptr && links->*side == lane);
+        links->*side = to;
+        if (links->older == no_local_id && links->newer == no_local_id) succession_.erase(neighbor);
+    };
+    relink(its.older, &Succession::newer, its.newer);
+    relink(its.newer, &Succession::older, its.older);
+    return its.older;
 }
 
 // -- what the observer has ------------------------------------------------------------------------
@@ -204,6 +238,10 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now, Re
     if (has_weights_) set_weight(lane, 1);
     special_[lane] = nothing_special;  // copied: one that is made by parts is waited for
     special_[lane].entity = entity;
+    const auto [newest, is_first] = lane_of_.find_or_make(index_of(entity));
+    const LocalId before = is_first ? no_local_id : *newest;
+    *newest = lane;
+    if (before != no_local_id && this->entity(before) == entity) supersede(before, lane);
     special_[lane].owned = owned;
     special_[lane].enter_reason = reason;
     begin_tick(now);
@@ -212,7 +250,6 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now, Re
         set(mask, lane);
     has_fresh_ = true;
     ++live_count_;
-    lane_of_[index_of(entity)] = lane;
     return lane;
 }
 
@@ -232,7 +269,6 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
     PURVIEW_ASSERT(lane != no_local_id);
     if (lane == no_local_id) return false;
     turnover_.note(entity_index(lane));
-    lane_of_.erase(entity_index(lane));
     reset(&LaneWords::live, lane);
     end_wait(lane, tick_);
     reset(&LaneWords::needs_enter, lane);
@@ -315,7 +351,8 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
     const bool is_plain =
         as == SentAs::enter && motions.empty() && ((of.behind | of.special | of.paced) & bit) == 0;
     if (!is_plain) {
-        PURVIEW_ASSERT(times.sent != record.tick);  // by its tick its packet is known
+        // Its tick identifies the packet; a leave counts its packets instead.
+        PURVIEW_ASSERT(times.sent != record.tick || as == SentAs::leave);
         times.sent = record.tick;
     }
     if ((of.pending & bit) != 0) end_wait(of, bit, times, record.tick);
@@ -326,6 +363,7 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
         if ((of.behind & bit) != 0) times.baseline = record.tick;
     } else if (as != SentAs::update) {
         of.needs_leave &= ~bit;
+        if (as == SentAs::leave) ++special_[lane].leaves_in_flight;
         return;
     }
     await_if_owed(lane, record.tick);
@@ -404,12 +442,30 @@ void GhostTable::delivered_item(const PacketRecord& record, SentItem item) {
             delivered_update(record, lane);
             break;
         case SentAs::leave:
-            free_lane(lane);
+            leave_delivered(lane);
             break;
         case SentAs::keep:
             set(&LaneWords::away, lane);
             break;
     }
+}
+
+/// The observer does not have the ghost any more. The slot is free once no other packet with its
+/// leave is in flight: otherwise the fate of that packet would be taken for one of the next ghost.
+void GhostTable::leave_delivered(LocalId lane) noexcept {
+    PURVIEW_ASSERT(!is_live(lane) && special_[lane].leaves_in_flight > 0);
+    if (--special_[lane].leaves_in_flight == 0) return free_lane(lane);
+    set(&LaneWords::away, lane);
+    for (const Mask mask : {&LaneWords::held, &LaneWords::needs_leave, &LaneWords::ever_sent})
+        reset(mask, lane);
+}
+
+/// Unless another packet has its leave, it is sent again; or, if one has arrived, the slot is free.
+void GhostTable::leave_lost(LocalId lane) noexcept {
+    PURVIEW_ASSERT(!is_live(lane) && special_[lane].leaves_in_flight > 0);
+    if (--special_[lane].leaves_in_flight > 0) return;
+    if (!test(&LaneWords::ever_sent, lane)) return free_lane(lane);
+    set(&LaneWords::needs_leave, lane);
 }
 
 void GhostTable::delivered_update(const PacketRecord& record, LocalId lane) noexcept {
@@ -490,6 +546,7 @@ void GhostTable::lost_item(const PacketRecord& record, SentItem item) {
     if (item.has_motions) motions_.lost(lane, sent_tick(lane) == record.tick);
     // Whatever was sent since had all of it, but may be lost, too.
     if (item.as == SentAs::update && is_live(lane)) (void)unheard(lane, record.tick);
+    if (item.as == SentAs::leave) return leave_lost(lane);
     if (item.as != SentAs::enter && sent_tick(lane) != record.tick) return;
     switch (item.as) {
         case SentAs::enter:
@@ -501,7 +558,6 @@ void GhostTable::lost_item(const PacketRecord& record, SentItem item) {
             if (PURVIEW_GUARD(relevance_of_items, is_live(lane))) want_again(lane, record);
             break;
         case SentAs::leave:
-            set(&LaneWords::needs_leave, lane);
             break;
         case SentAs::keep:
             if (is_kept(lane)) set(&LaneWords::needs_leave, lane);
@@ -529,7 +585,8 @@ bool GhostTable::is_sound() const noexcept {
 std::size_t GhostTable::memory_bytes() const noexcept {
     std::size_t bytes = blocks_.size() * sizeof(LaneBlock) +
                         lane_end() * (sizeof(Pace) + sizeof(LaneSpecial)) +
-                        lane_of_.memory_bytes() + lost_lanes_.size() * sizeof(std::uint64_t);
+                        lane_of_.memory_bytes() + succession_.memory_bytes() +
+                        lost_lanes_.size() * sizeof(std::uint64_t);
     for (const auto& [lane, copy] : copies_)
         bytes += sizeof(lane) + sizeof(copy) + copy.words.capacity() * sizeof(std::uint32_t);
     return bytes + records_.memory_bytes() + motions_.memory_bytes();

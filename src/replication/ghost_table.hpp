@@ -6,12 +6,15 @@
 //   free --enter--> entering --enter acknowledged--> present --leave--> leaving --leave
 //   acknowledged--> free
 //                       '--leave, never sent--> free
+//                                               leaving --enter--> a second slot of the entity
 //   present --leave, its copy is kept--> lingering --enter--> present
 //                                                 '--too long--> leaving
 //
 // Keyed by entity id and blind to slots. Local ids are dense and small, so an observer can tell
 // neither how many hidden entities there are nor their ids; an id is free again only when a packet
-// that carried the leave is acknowledged, so an id on the wire never speaks of two entities.
+// that carried the leave is acknowledged, so an id on the wire never speaks of two entities. An
+// entity that returns before that has two slots for a while; every packet with the enter of the new
+// one repeats the leave of the old one (for_each_superseded).
 // Must not know: grids, windows, bytes.
 #pragma once
 
@@ -31,8 +34,7 @@
 #include "core/gather_bits.hpp"
 #include "core/mutate.hpp"
 #include "core/prefetch.hpp"
-#include "purview/ids.hpp"
-#include "purview/interest.hpp"
+#include "purview/types.hpp"
 #include "replication/kept_copy.hpp"
 #include "replication/lane_motions.hpp"
 #include "replication/lane_priorities.hpp"
@@ -142,12 +144,16 @@ struct alignas(cache_line_bytes) LaneSpecial {
     bool owed = false;           ///< not all of it fits into a packet
     std::uint8_t turn = 0;       ///< the part that goes first, where not all fits
     std::uint8_t next_turn = 0;  ///< and once what is planned has been sent
+    /// Packets in flight that carry its leave (not one that retains the ghost).
+    std::uint16_t leaves_in_flight = 0;
 
     /// It says nothing that is younger. `whole`: the last tick of which he has all.
     bool is_covered_by(Tick baseline, Tick whole) const noexcept {
         return std::max({meta, reference, resumed, requested}) <= baseline && gained_tick <= whole;
     }
 };
+
+static_assert(sizeof(LaneSpecial) == cache_line_bytes);
 
 class GhostTable {
   public:
@@ -208,8 +214,20 @@ class GhostTable {
     /// The same, of the entity of now with this index.
     LocalId find_at(std::uint32_t index) const noexcept {
         const LocalId* lane = lane_of_.find(index);
-        return lane != nullptr ? *lane : no_local_id;
+        return lane != nullptr && is_live(*lane) ? *lane : no_local_id;
     }
+    /// Calls visit(slot) for every older ghost slot of the same entity whose leave is not known to
+    /// have arrived. A packet with the enter of `lane` must carry these leaves too: the end of the
+    /// old ghost and the begin of the new one are one statement, so the observer never holds both.
+    template <class Visit>
+    void for_each_superseded(LocalId lane, Visit&& visit) const {
+        if (PURVIEW_GUARD_OR(one_ghost, succession_.size(), 0) == 0) return;
+        for (lane = older_of(lane); lane != no_local_id; lane = older_of(lane)) {
+            if (test(&LaneWords::ever_sent, lane)) visit(lane);
+        }
+    }
+    /// Slots whose entity has a newer one (see for_each_superseded). O(1).
+    std::uint32_t superseded_count() const noexcept { return superseded_count_; }
     /// Whether the observer owns it: told with the next update.
     void set_owned(EntityId entity, bool owned, Tick now);
     /// Parts of the entity that the observer is told, a bit each (KindLayout). What is new is sent
@@ -606,6 +624,19 @@ class GhostTable {
         return std::max({resolved, special_[lane].entered, special_[lane].resumed});
     }
     LocalId take_lane();
+    /// Ghost slots of one entity that are in use at once, from the oldest to the newest.
+    struct Succession {
+        LocalId older = no_local_id;
+        LocalId newer = no_local_id;
+    };
+    LocalId older_of(LocalId lane) const noexcept {
+        const Succession* its = succession_.find(lane);
+        return its != nullptr ? its->older : no_local_id;
+    }
+    void supersede(LocalId older, LocalId newer);
+    LocalId end_succession(LocalId lane) noexcept;
+    void leave_delivered(LocalId lane) noexcept;
+    void leave_lost(LocalId lane) noexcept;
     LocalId find_lingering(EntityId entity) const noexcept;
     void end_lingering(LocalId lane) noexcept;
     void free_lane(LocalId lane) noexcept;
@@ -631,8 +662,13 @@ class GhostTable {
     Tick fate_known_ = 0;     ///< of the packet whose fate was known last
     bool has_fresh_ = false;  ///< some lane may be fresh
     Tick longest_wait_ = 0;
-    bool has_weights_ = false;                 ///< some may not be 1
-    FlatMap<std::uint32_t, LocalId> lane_of_;  ///< by entity index, relevant ones only
+    bool has_weights_ = false;  ///< some may not be 1
+    /// By entity index: the newest slot, which may be a leaving one of an older generation.
+    FlatMap<std::uint32_t, LocalId> lane_of_;
+    /// By slot, only of entities that have more than one: they returned before their leave was
+    /// acknowledged.
+    FlatMap<LocalId, Succession> succession_;
+    std::uint32_t superseded_count_ = 0;
     FlatMap<std::uint32_t, LocalId> lingering_of_;
     std::unordered_map<LocalId, KeptCopy> copies_;
     std::uint32_t lingering_count_ = 0;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/fifo.hpp"
-#include "replication/motion.hpp"
+#include "protocol/motion.hpp"
 
 namespace purview {
 

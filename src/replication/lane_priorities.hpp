@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "purview/ids.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 

@@ -12,12 +12,10 @@
 
 #include "core/bitset.hpp"
 #include "core/fifo.hpp"
-#include "purview/ids.hpp"
+#include "protocol/local_id.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
-
-using LocalId = std::uint32_t;
-inline constexpr LocalId no_local_id = 0xffffffffU;
 
 enum class SentAs : std::uint8_t { enter = 0, update = 1, leave = 2, keep = 3 };
 

@@ -26,6 +26,4 @@ struct ReplicationInput {
     bool break_audience = false;  ///< test builds: an update also says what is for others
 };
 
-unsigned kind_bits(const Schema& schema) noexcept;
-
 }  // namespace purview

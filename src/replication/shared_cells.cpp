@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "replication/rice.hpp"
+#include "protocol/quantise.hpp"
+#include "protocol/rice.hpp"
 #include "replication/spawn_order.hpp"
-#include "wire/quantise.hpp"
 
 namespace purview {
 

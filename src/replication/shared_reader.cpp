@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "core/mutate.hpp"
+#include "protocol/snapshot_format.hpp"
 #include "replication/spawn_order.hpp"
 
 namespace purview {

@@ -11,10 +11,10 @@
 #include <span>
 #include <vector>
 
+#include "protocol/bit_writer.hpp"
 #include "replication/ghost_table.hpp"
 #include "replication/replication_input.hpp"
 #include "replication/shared_cells.hpp"
-#include "wire/bit_writer.hpp"
 
 namespace purview {
 

@@ -7,7 +7,8 @@
 #include <bit>
 
 #include "core/mutate.hpp"
-#include "purview/link.hpp"
+#include "purview/connection.hpp"
+#include "purview/limits.hpp"
 #include "replication/extrapolated_fields.hpp"
 #include "replication/send_limits.hpp"
 #include "replication/snapshot_writer.hpp"
@@ -299,6 +300,7 @@ class Planner {
     void add(const SnapshotItem& item) {
         plan_.items.push_back(item);
         count(item);
+        if (item.type == ItemType::enter) add_superseded(item.lane);
     }
     /// The last item.
     void count(const SnapshotItem& item) {
@@ -387,6 +389,15 @@ class Planner {
         count(item);
         return true;
     }
+    /// The leaves without which the enter of this slot must not go.
+    void add_superseded(LocalId lane) {
+        ghosts_.for_each_superseded(lane, [this](LocalId older) {
+            if (plan_.item_of_lane[older] != 0) return;  // it has to be sent anyway
+            SnapshotItem leave = make_leave(ghosts_, older);
+            leave.repeats = true;
+            add(leave);
+        });
+    }
     /// And before it the parents that it cannot come without.
     bool add_one(LocalId lane, float priority) {
         if (plan_.item_of_lane[lane] != 0) return true;
@@ -408,6 +419,7 @@ class Planner {
         }
         if (!item.has_link() || input_.break_order || is_present(ghosts_, item.parent)) {
             count(item);
+            if (item.type == ItemType::enter) add_superseded(lane);
             return true;
         }
         const SnapshotItem child = item;
@@ -428,7 +440,7 @@ class Planner {
         for (std::size_t t = 0; t < item_types; ++t) {
             bits += section_bits_max(static_cast<ItemType>(t), plan_.counts[t], ghosts_.lane_end());
         }
-        return bits + (bits / (datagram_bytes_max * 8) + 1) * packet_bits_max;
+        return bits + (bits / (limits::datagram_bytes * 8) + 1) * packet_bits_max;
     }
 
   private:
@@ -580,7 +592,7 @@ std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept {
     // Beside it: seal, numbers, acknowledgements, counts, its local id and its parent's;
     // generously.
     constexpr std::uint64_t besides = 400;
-    const std::uint64_t bits = std::min<std::uint64_t>(budget_bytes, datagram_bytes_max) * 8;
+    const std::uint64_t bits = std::min<std::uint64_t>(budget_bytes, limits::datagram_bytes) * 8;
     return bits > besides ? bits - besides : 0;
 }
 

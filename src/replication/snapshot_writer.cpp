@@ -10,10 +10,6 @@
 
 namespace purview {
 
-unsigned kind_bits(const Schema& schema) noexcept {
-    return bits_for(schema.kinds().size() - 1);
-}
-
 std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t lanes) noexcept {
     std::uint64_t bits = BitWriter::varint_bits(count);
     if (count == 0) return bits;
@@ -64,26 +60,6 @@ bool is_whole(const ReplicationInput& input, const GhostTable& ghosts, EntityId 
                 makes_present(ghosts, plan->items[at - 1]);
     });
     return whole || (known == 1 && plan != nullptr);
-}
-
-namespace {
-
-constexpr std::array enter_reasons = {Reason::entered, Reason::spawned, Reason::owned,
-                                      Reason::forced, Reason::promoted};
-static_assert(enter_reasons.size() <= 1U << enter_reason_bits);
-
-}  // namespace
-
-std::uint32_t wire_enter_reason(Reason reason) noexcept {
-    const auto at = std::find(enter_reasons.begin(), enter_reasons.end(), reason);
-    PURVIEW_ASSERT(at != enter_reasons.end());
-    return at == enter_reasons.end() ? 0 : static_cast<std::uint32_t>(at - enter_reasons.begin());
-}
-
-bool read_enter_reason(std::uint64_t number, Reason& reason) noexcept {
-    if (number >= enter_reasons.size()) return false;
-    reason = enter_reasons[static_cast<std::size_t>(number)];
-    return true;
 }
 
 namespace {
@@ -218,10 +194,37 @@ void put_into_packet(SnapshotPlan& plan, SnapshotItem& item, std::size_t at) {
     }
 }
 
-/// Takes the item if it fits.
-bool take(SnapshotPlan& plan, std::size_t at, Filling& filling) {
+/// Calls visit(index) for every leave that this enter must not go without and that is not in the
+/// packet yet. One that another packet of this tick carries goes again: that one may be lost.
+template <class Visit>
+void for_each_leave_with(const GhostTable& ghosts, const SnapshotPlan& plan,
+                         const SnapshotItem& item, Visit&& visit) {
+    if (item.type != ItemType::enter) return;
+    ghosts.for_each_superseded(item.lane, [&](LocalId older) {
+        const std::uint32_t at = plan.item_of_lane[older];
+        PURVIEW_ASSERT(at != 0);
+        if (at != 0 && plan.items[at - 1].packet != plan.packet) visit(at - 1);
+    });
+}
+
+/// Adds the item and the leaves that it must not go without.
+bool add_whole(const GhostTable& ghosts, const SnapshotPlan& plan, const SnapshotItem& item,
+               Filling& filling) noexcept {
+    bool fits = true;
+    for_each_leave_with(ghosts, plan, item,
+                        [&](std::size_t leave) { fits = fits && filling.add(plan.items[leave]); });
+    return fits && filling.add(item);
+}
+
+/// Takes the item, and the leaves that it must not go without, if all of it fits.
+bool take(const GhostTable& ghosts, SnapshotPlan& plan, std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
-    if (!PURVIEW_GUARD(packet_room, filling.add(item))) return false;
+    Filling with = filling;
+    if (!PURVIEW_GUARD(packet_room, add_whole(ghosts, plan, item, with))) return false;
+    filling = with;
+    for_each_leave_with(ghosts, plan, item, [&](std::size_t leave) {
+        put_into_packet(plan, plan.items[leave], leave);
+    });
     put_into_packet(plan, item, at);
     return true;
 }
@@ -250,8 +253,8 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
         });
     };
     for_each_new([&](std::size_t one) {
-        fits = fits && with.add(plan.items[one]);
-        fits_alone = fits_alone && alone.add(plan.items[one]);
+        fits = fits && add_whole(ghosts, plan, plan.items[one], with);
+        fits_alone = fits_alone && add_whole(ghosts, plan, plan.items[one], alone);
     });
     if (!fits && fits_alone) return false;
     for_each_new([&](std::size_t one) { (void)choose_one(input, ghosts, plan, one, filling); });
@@ -275,7 +278,7 @@ bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
             return false;  // its parent is under way: wait
         }
     }
-    return take(plan, at, filling);
+    return take(ghosts, plan, at, filling);
 }
 
 /// Whoever was kept room, behind the leaves; of its group as many as fit, if not all do.
@@ -285,7 +288,8 @@ void take_kept(const ReplicationInput& input, const GhostTable& ghosts, Snapshot
     if (kept == nullptr || kept->packet != 0) return;
     for (std::size_t i = plan.next; i < plan.items.size() && plan.items[i].type == ItemType::leave;
          ++i) {
-        if (plan.items[i].packet == 0) (void)take(plan, i, filling);
+        if (plan.items[i].packet == 0 && !plan.items[i].repeats)
+            (void)take(ghosts, plan, i, filling);
     }
     const std::size_t at = plan.item_of_lane[plan.kept_for] - 1;
     if (!choose(input, ghosts, plan, at, filling))
@@ -305,8 +309,8 @@ void take_what_fits(const ReplicationInput& input, const GhostTable& ghosts, Sna
         const SnapshotItem& item = plan.items[i];
         if (item.has_link()) {
             (void)choose(input, ghosts, plan, i, filling);
-        } else if (item.packet == 0) {
-            (void)take(plan, i, filling);
+        } else if (item.packet == 0 && !item.repeats) {
+            (void)take(ghosts, plan, i, filling);
         }
     }
 }

@@ -8,7 +8,9 @@
 // no items. Must not know: who is relevant and why; sockets.
 //
 // Parent gate: a child enters only in a packet that also brings its parent, or after the parent is
-// known to have arrived (O1). Layout of a snapshot: PROTOCOL.md.
+// known to have arrived (O1). One ghost per entity: an enter goes only into a packet that also
+// carries the leaves of the entity's older ghosts, unless they are known to have arrived. Layout of
+// a snapshot: PROTOCOL.md.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +20,13 @@
 #include <vector>
 
 #include "core/trim.hpp"
+#include "protocol/bit_writer.hpp"
+#include "protocol/rice.hpp"
+#include "protocol/snapshot_format.hpp"
 #include "replication/encode_cache.hpp"
 #include "replication/ghost_table.hpp"
 #include "replication/replication_input.hpp"
-#include "replication/rice.hpp"
 #include "replication/shared_reader.hpp"
-#include "wire/bit_writer.hpp"
 #include "world/world_data.hpp"
 
 namespace purview {
@@ -51,6 +54,8 @@ struct SnapshotItem {
     ItemType type = ItemType::plain;
     bool keeps = false;   ///< a leave after which the copy stays
     bool relink = false;  ///< parent or owner is told anew
+    /// A leave that is in flight already: it is sent again only beside an enter of its entity.
+    bool repeats = false;
 
     /// It may have to come with others, or after them.
     bool has_link() const noexcept { return type == ItemType::enter || relink; }
@@ -201,14 +206,6 @@ std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t
 /// (null: with none).
 bool is_whole(const ReplicationInput& input, const GhostTable& ghosts, EntityId root,
               const SnapshotPlan* plan) noexcept;
-/// How a link says why, in enter_reason_bits: entered, spawned, owned, forced, promoted, from 0 on.
-std::uint32_t wire_enter_reason(Reason reason) noexcept;
-/// False: no enter says that.
-bool read_enter_reason(std::uint64_t number, Reason& reason) noexcept;
-/// What a leave may say, in leave_reason_bits.
-constexpr bool is_leave_reason(Reason reason) noexcept {
-    return reason >= Reason::left && reason <= Reason::despawned;
-}
 /// It makes the ghost present: an enter, or what a copy goes on with.
 bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept;
 /// A parent, an owner or parts that are told are others than in what was sent last, or a copy goes
@@ -229,10 +226,5 @@ inline constexpr float strength_floor = 0.25F;
 
 /// Bits that the body of an entity alone in its packet may have, references included.
 std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept;
-
-inline constexpr unsigned wire_tick_bits = 16;
-inline constexpr unsigned leave_reason_bits = 3;
-inline constexpr unsigned enter_reason_bits = 3;  ///< in every link: wire_enter_reason
-inline constexpr unsigned leave_policy_bits = 2;
 
 }  // namespace purview

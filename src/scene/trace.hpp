@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "purview/ids.hpp"
+#include "purview/types.hpp"
 #include "scene/loaded.hpp"
 
 namespace purview::scene {

@@ -30,10 +30,10 @@
 #include "core/finite.hpp"
 #include "core/flat_map.hpp"
 #include "core/prefetch.hpp"
-#include "purview/ids.hpp"
 #include "purview/kernel.hpp"
 #include "purview/status.hpp"
-#include "spatial/lane_test.hpp"
+#include "purview/types.hpp"
+#include "spatial/simd_lanes.hpp"
 
 namespace purview {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "spatial/block_table.hpp"
-#include "spatial/lane_test.hpp"
+#include "spatial/simd_lanes.hpp"
 
 namespace purview {
 

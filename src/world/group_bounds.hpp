@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
-#include "purview/ids.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 

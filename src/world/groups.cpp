@@ -85,7 +85,8 @@ void WorldData::track_places_in_groups(std::span<const WorldOp> fresh) {
         if (parent != EntityId::none) {
             joins_.push_back({WorldOp::Type::root, entity, its.root, parent});
         } else if (its.is_told) {
-            net_ops_.push_back({WorldOp::Type::root, entity, entity});
+            net_ops_.push_back({WorldOp::Type::root, entity, entity, EntityId::none,
+                                ObserverId::none, !is_alive(its.tracked_parent)});
         }
         its.tracked_parent = parent;
     }

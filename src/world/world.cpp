@@ -25,8 +25,19 @@ const Schema& World::schema() const noexcept {
 Result<EntityId> World::spawn(KindId kind, Vec3 place) {
     return data_->spawn(kind, place);
 }
+Result<EntityId> World::spawn_group(std::span<const GroupPart> parts, Vec3 position,
+                                    std::vector<EntityId>* members) {
+    std::vector<EntityId> made;
+    const Status status = data_->spawn_group(parts, position, made);
+    if (members != nullptr) *members = made;
+    if (status != Status::ok) return status;
+    return made.front();
+}
 Status World::despawn(EntityId entity) {
     return data_->despawn(entity);
+}
+Status World::despawn_group(EntityId entity) {
+    return data_->despawn_group(entity);
 }
 bool World::is_alive(EntityId entity) const noexcept {
     return data_->is_alive(entity);
@@ -106,6 +117,13 @@ EntityId World::root_of(EntityId entity) const noexcept {
 std::span<const EntityId> World::children_of(EntityId entity) const noexcept {
     if (!is_alive(entity)) return {};
     return data_->children_at(index_of(entity));
+}
+
+void World::members_of(EntityId entity, std::vector<EntityId>& out) const {
+    out.clear();
+    if (!is_alive(entity)) return;
+    data_->for_each_in_group(index_of(data_->root_at(index_of(entity))),
+                             [&](EntityId member) { out.push_back(member); });
 }
 
 Status World::set_owner(EntityId entity, ObserverId owner) {

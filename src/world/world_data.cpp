@@ -110,6 +110,45 @@ Status WorldData::despawn(EntityId entity) {
     return Status::ok;
 }
 
+Status WorldData::spawn_group(std::span<const GroupPart> parts, Vec3 position,
+                              std::vector<EntityId>& out) {
+    out.clear();
+    if (parts.empty()) return Status::bad_argument;
+    std::vector<Vec3> positions;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        const GroupPart& part = parts[p];
+        if (index_of(part.kind) >= schema().kinds().size() || (p > 0 && part.parent >= p))
+            return Status::bad_argument;
+        const Vec3 from = p == 0 ? position : positions[part.parent];
+        positions.push_back(
+            {from.x + part.offset.x, from.y + part.offset.y, from.z + part.offset.z});
+        if (!is_finite(positions.back())) return Status::bad_position;
+    }
+    Status status = Status::ok;
+    for (std::size_t p = 0; p < parts.size() && status == Status::ok; ++p) {
+        const auto made = spawn(parts[p].kind, positions[p]);
+        status = made.error();
+        if (!made) break;
+        out.push_back(*made);
+        if (p > 0) status = attach(*made, out[parts[p].parent], parts[p].owner);
+    }
+    if (status == Status::ok) return status;
+    for (; !out.empty(); out.pop_back()) (void)despawn(out.back());
+    return status;
+}
+
+Status WorldData::despawn_group(EntityId entity) {
+    if (!is_alive(entity)) return Status::stale_id;
+    // Parents before those below them, however deep.
+    std::vector<EntityId> doomed{entity};
+    for (std::size_t i = 0; i < doomed.size(); ++i) {
+        const auto& children = children_[index_of(doomed[i])];
+        doomed.insert(doomed.end(), children.begin(), children.end());
+    }
+    for (; !doomed.empty(); doomed.pop_back()) (void)despawn(doomed.back());
+    return Status::ok;
+}
+
 Vec3 WorldData::place_at(std::uint32_t index) const noexcept {
     if (!is_placed(index)) return {};
     Vec3 place;

@@ -34,6 +34,7 @@ struct WorldOp {
     EntityId root;                               ///< the new root (type root)
     EntityId parent = EntityId::none;            ///< within the group (type root)
     ObserverId owner_before = ObserverId::none;  ///< (type owner)
+    bool is_orphan = false;                      ///< the parent that it had is gone (type root)
 };
 
 /// A flag, key or value of an entity that differs from the last tick; one of the three is named.
@@ -87,6 +88,10 @@ class WorldData {
 
     Result<EntityId> spawn(KindId kind, Vec3 place);
     Status despawn(EntityId entity);
+    /// Parts in this order, into `out`; empty where it is refused.
+    Status spawn_group(std::span<const GroupPart> parts, Vec3 position, std::vector<EntityId>& out);
+    /// With all below it, deepest first.
+    Status despawn_group(EntityId entity);
     KindId kind_at(std::uint32_t index) const noexcept { return entities_[index].kind; }
     const KindDef& kind_def_at(std::uint32_t index) const noexcept {
         return schema().kinds()[index_of(entities_[index].kind)];

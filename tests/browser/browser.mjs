@@ -2,18 +2,17 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // What the tests of the page share: a server of their own, a browser, and patience.
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-
-const { chromium } = createRequire(import.meta.url)("playwright-core");
+import { launch } from "./chromium.mjs";
+import { chromium } from "./packages.mjs";
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Polls until `probe()` is truthy, or fails after `ms`. */
-export async function until(what, probe, ms = 15000) {
+/** Polls until `probe()` is truthy, or fails after `ms`: long, since the machine may be busy. */
+export async function until(what, probe, ms = 60000) {
   const end = Date.now() + ms;
   for (;;) {
     const value = await probe();
@@ -26,6 +25,7 @@ export async function until(what, probe, ms = 15000) {
 /** A demo server of our own; ends by itself after three minutes whatever happens. */
 export async function startServer(binary, port = 0, ...more) {
   const child = spawn(binary, ["demo", "--bots", "150", "--port", String(port), "--seconds", "180", ...more], { stdio: ["ignore", "ignore", "pipe"] });
+  process.once("exit", () => child.kill());
   let output = "";
   child.stderr.on("data", (data) => { output += data; });
   const address = await until("the server prints its address", () => {
@@ -44,18 +44,12 @@ export async function stopServer(server) {
 /** A browser with a profile that goes with it: {context, close()}. */
 export async function openBrowser(viewport = { width: 1360, height: 820 }) {
   const profile = mkdtempSync(join(tmpdir(), "purview-browser-"));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: execFileSync("sh", ["-c", "command -v chromium"]).toString().trim(),
-    headless: true,
-    viewport,
-    args: ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic",
-           "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-  });
+  const context = await launch(chromium(), profile, viewport);
   return {
     context,
     async close() {
       await context.close();
-      rmSync(profile, { recursive: true, force: true });
+      rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

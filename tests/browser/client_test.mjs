@@ -6,15 +6,15 @@
 //   node client_test.mjs WEB_DIRECTORY MODULE PURVIEW_BINARY
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { webcrypto } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import { sleep, startServer, stopServer, until } from "./browser.mjs";
+import { packageOf } from "./packages.mjs";
 
 const [web, modulePath, binary] = process.argv.slice(2);
 globalThis.crypto ??= webcrypto;
-const { WebSocket } = createRequire(import.meta.url)("ws");
+const { WebSocket } = packageOf("ws");
 const load = (name) => import(pathToFileURL(join(web, name)));
 const { PurviewClient, loadPurview } = await load("client.mjs");
 const { KindStyles } = await load("kinds.mjs");

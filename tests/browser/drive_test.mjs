@@ -4,7 +4,7 @@
 // Driving on the page, in a real browser, on a line that has been made bad:
 //   node drive_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY
 // The own cart moves at once and hardly ever has to be put right; shots are told and listed. (Whom they hit:
-// tests/unit/prediction/rewind_test.cpp.)
+// tests/server/rewind_test.cpp.)
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -5,12 +5,12 @@
 //   node types_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { packageOf } from "./packages.mjs";
 
 const [web] = process.argv.slice(2);
-const ts = createRequire(import.meta.url)("typescript");
+const ts = packageOf("typescript");
 const check = fileURLToPath(new URL("types_check.mts", import.meta.url));
 const typed = readdirSync(web).filter((name) => name.endsWith(".d.mts"));
 assert.ok(typed.includes("client.d.mts"));

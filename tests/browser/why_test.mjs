@@ -92,7 +92,21 @@ try {
     await page.mouse.click(at.x, at.y);
   };
   const verdict = () => page.locator("#why-verdict").innerText().then((text) => text.replace(/\s+/g, " "));
-  const answered = (what, words) => until(what, async () => await page.isVisible("#why-answer") && words.test(await verdict()), 5000);
+  const answered = (what, words) => until(what, async () => await page.isVisible("#why-answer") && words.test(await verdict()));
+  /** Clicks one that `find` finds, and another one where it walked away under the click. */
+  const clickOne = async (kind, from, to, what, isDone) => {
+    for (let attempt = 0; ; ++attempt) {
+      const thing = await find(kind, from, to);
+      await clickAt(thing);
+      try {
+        await until(what, isDone, 10000);
+        return thing;
+      } catch (problem) {
+        if (attempt === 9) throw problem;
+      }
+    }
+  };
+  const isAnswered = (words) => async () => await page.isVisible("#why-answer") && words.test(await verdict());
   const changes = () => page.locator("#why-changes li").allInnerTexts();
   /** The distance that the first step tells. */
   const told = async () => Number(/distance ([\d.]+) of/.exec(await page.locator(".explained li").first().innerText())[1]);
@@ -102,9 +116,7 @@ try {
   assert.deepEqual(await draws(), { lines: 0, circles: 2 });
 
   // One that is seen.
-  const seen = await find("known", 80, RADIUS - 10);
-  await clickAt(seen);
-  await answered("the seen one is explained", /is relevant to me/);
+  const seen = await clickOne("known", 80, RADIUS - 10, "the seen one is explained", isAnswered(/is relevant to me/));
   assert.match(await verdict(), /step 1 decides: add distance [\d.]+ of 150/);
   assert.ok(Math.abs(await told() - seen.metres) < LAG_M, `${await told()} m told, ${seen.metres} m away`);
   await until("the map says how far", async () => Math.abs(parseFloat(await page.textContent(".map-label.between")) - seen.metres) < LAG_M);
@@ -127,7 +139,7 @@ try {
   });
   await page.mouse.move(10, 400);
   await page.keyboard.down("d");
-  await until("the distance changes", () => page.evaluate(() => globalThis.still.card.innerText !== globalThis.still.words), 5000);
+  await until("the distance changes", () => page.evaluate(() => globalThis.still.card.innerText !== globalThis.still.words));
   await page.keyboard.up("d");
   const still = await page.evaluate(() => ({ said: globalThis.still.said, isThere: globalThis.still.card.isConnected && globalThis.still.line.isConnected }));
   assert.deepEqual(still, { said: 0, isThere: true });
@@ -138,9 +150,7 @@ try {
   await clickAt(far);
   await until("nothing is known there", async () => /nothing that this client knows of/.test(await page.textContent("#why-problem")));
   await page.check("#truth");
-  const unseen = await find("unknown", RADIUS * 1.1 + 10, 235);
-  await clickAt(unseen);
-  await answered("the far one is explained", /is not relevant to me/);
+  const unseen = await clickOne("unknown", RADIUS * 1.1 + 10, 235, "the far one is explained", isAnswered(/is not relevant to me/));
   assert.match(await verdict(), /no step adds it/);
   assert.ok(Math.abs(await told() - unseen.metres) < LAG_M, `${await told()} m told, ${unseen.metres} m away`);
   assert.equal(await page.textContent(".stages [aria-current]"), "no node says yes");
@@ -153,11 +163,7 @@ try {
   // One that is near enough, and cloaked: within twice as far there are some wherever one stands.
   await setRadius(2 * RADIUS);
   await page.evaluate(() => { globalThis.purview.view.halfHeight = 400; });
-  for (let attempt = 0; ; ++attempt) {  // it may walk away under the click, or uncloak
-    await clickAt(await find("cloaked", 10, 2 * RADIUS - 20));
-    const words = /is not relevant to me.*decides: subtract cloaked is set/;
-    if (await answered("the cloaked one is explained", words).catch((problem) => { if (attempt === 2) throw problem; })) break;
-  }
+  await clickOne("cloaked", 10, 2 * RADIUS - 20, "the cloaked one is explained", isAnswered(/is not relevant to me.*decides: subtract cloaked is set/));
   assert.match(await page.textContent(".explained .decides"), /subtractcloaked is set.*so far no · decides/);
   assert.ok((await changes()).includes("clear cloaked"), String(await changes()));
   await page.screenshot({ path: join(artifacts, "why-cloaked.png") });
@@ -165,11 +171,9 @@ try {
 
   // Nobody looks from a beast; somebody does from a player.
   await page.click("#why-first");
-  await clickAt(await find("beast", 10, 2 * RADIUS));
-  await until("nobody looks from there", async () => /is no observer's main entity/.test(await page.textContent("#why-problem")), 5000);
+  await clickOne("beast", 10, 2 * RADIUS, "nobody looks from there", async () => /is no observer's main entity/.test(await page.textContent("#why-problem")));
   assert.equal(await page.getAttribute("#why-first", "aria-pressed"), "true");
-  await clickAt(await find("player", 10, 1000));
-  await answered("a player's view", /relevant to player \d+/);
+  await clickOne("player", 10, 1000, "a player's view", isAnswered(/relevant to player \d+/));
   assert.match(await page.textContent("#why-first-note"), /observer \d+/);
   assert.ok((await draws()).circles >= 4);
   log(`another's view: ${await verdict()}`);

@@ -25,12 +25,14 @@ run() {
     expected=$1
     shift
     code=0
-    timeout 100 "$program" "$@" >"$dir/out" 2>"$dir/err" </dev/null || code=$?
+    timeout 300 "$program" "$@" >"$dir/out" 2>"$dir/err" </dev/null || code=$?
     [ "$code" = "$expected" ] || fail "'$*' ended with $code, not $expected"
 }
+# Quarters of a second in which something has to happen: a minute, since the machine may be busy.
+tries=$(awk 'BEGIN { for (i = 0; i < 240; ++i) printf "%d ", i }')
 # wait_for_server: until a server has printed its address to $dir/first; sets port.
 wait_for_server() {
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    for _ in $tries; do
         [ -s "$dir/first" ] && break
         sleep 0.25
     done
@@ -94,13 +96,13 @@ TOML
 serve_six() {
     token=0123456789abcdef
     : >"$dir/first"
-    "$program" serve --world "$dir/six.toml" --port 0 --operator-token $token --seconds 60 "$@" >"$dir/first" 2>"$dir/log" &
+    "$program" serve --world "$dir/six.toml" --port 0 --operator-token $token --seconds 170 "$@" >"$dir/first" 2>"$dir/log" &
     child=$!
     wait_for_server
     operator="--port $port --operator-token $token"
-    "$program" bots --server "127.0.0.1:$port" --clients 1 --seconds 50 >"$dir/bots" 2>&1 &
+    "$program" bots --server "127.0.0.1:$port" --clients 1 --seconds 160 >"$dir/bots" 2>&1 &
     bots=$!
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    for _ in $tries; do
         # shellcheck disable=SC2086
         "$program" explain $operator --observer 0 --entity 0 >/dev/null 2>&1 && return
         sleep 0.25
@@ -114,7 +116,7 @@ stop_six() {
 }
 # in_log TEXT: the server says so on standard error, soon.
 in_log() {
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    for _ in $tries; do
         grep -q -- "$1" "$dir/log" && return
         sleep 0.25
     done
@@ -153,7 +155,7 @@ while True:
     client.close()
 PY
     child=$!
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    for _ in $tries; do
         [ -s "$dir/odd" ] && break
         sleep 0.25
     done
@@ -254,7 +256,7 @@ case "$case_name" in
         (export TMPDIR="$dir/none" && run 1 serve --port 0 --seconds 1)
         in_err 'the built-in world cannot be unpacked: no room for temporary files?'
         mkdir "$dir/small"
-        (trap '' XFSZ && ulimit -f 0 && TMPDIR="$dir/small" timeout 100 "$program" serve --port 0 --seconds 1 2>&1 </dev/null) |
+        (trap '' XFSZ && ulimit -f 0 && TMPDIR="$dir/small" timeout 300 "$program" serve --port 0 --seconds 1 2>&1 </dev/null) |
             cat >"$dir/err"
         in_err 'the built-in world cannot be unpacked: no room for temporary files?'
         [ -z "$(ls "$dir/small")" ] || fail 'what was unpacked in part is left behind'
@@ -347,7 +349,7 @@ PY
         in_err 'crowd.toml: 1044481 entities'
         ;;
     port_in_use)
-        "$program" serve --port 0 --seconds 60 >"$dir/first" 2>/dev/null &
+        "$program" serve --port 0 --seconds 170 >"$dir/first" 2>/dev/null &
         child=$!
         wait_for_server
         run 1 serve --port "$port" --seconds 1
@@ -355,14 +357,14 @@ PY
         ;;
     explain)
         token=0123456789abcdef
-        "$program" serve --port 0 --operator-token $token --seconds 60 >"$dir/first" 2>/dev/null &
+        "$program" serve --port 0 --operator-token $token --seconds 170 >"$dir/first" 2>/dev/null &
         child=$!
         wait_for_server
         server=127.0.0.1:$port
         "$program" bots --server "$server" --clients 3 --seconds 30 >"$dir/bots" 2>&1 &
         bots=$!
         code=1
-        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        for _ in $tries; do
             "$program" explain --server "$server" --operator-token $token --observer 1 --entity 1 \
                 >"$dir/out" 2>"$dir/err" && code=0 && break
             sleep 0.25
@@ -515,13 +517,13 @@ PY
 import os, pty, sys, time
 child, master = pty.fork()
 if child == 0:
-    os.execv(sys.argv[1], [sys.argv[1], "serve", "--world", sys.argv[2], "--port", "0", "--seconds", "30"])
+    os.execv(sys.argv[1], [sys.argv[1], "serve", "--world", sys.argv[2], "--port", "0", "--seconds", "170"])
 text = b""
 while b"http://" not in text:
     text += os.read(master, 1000)
 time.sleep(0.3)
 os.close(master)
-for _ in range(40):
+for _ in range(240):
     if os.waitpid(child, os.WNOHANG) != (0, 0):
         sys.exit(0)
     time.sleep(0.25)
@@ -568,6 +570,17 @@ PY
         in_err 'at least 16 characters'
         run 2 serve --port 0 --seconds 1 --no-operator --operator-token 0123456789abcdef
         in_err '--operator-token excludes --no-operator'
+        # A demo has the same rules, and prints how another machine reaches it.
+        run 2 demo --host 0.0.0.0 --port 0 --seconds 1
+        in_err 'is not loopback'
+        run 2 demo --host 0.0.0.0 --port 0 --seconds 1 --operator-token short
+        in_err 'at least 16 characters'
+        run 2 demo --host localhost --port 0 --seconds 1
+        in_err "'localhost' is not a numeric address"
+        run 2 demo --port 0 --seconds 1 --no-operator --operator-token 0123456789abcdef
+        run 0 demo --host 127.0.0.2 --port 0 --bots 3 --seconds 3 --no-operator --fail-if 'joined < 3'
+        in_err 'Open  http://127.0.0.2:[0-9]*/$'
+        in_err 'From another machine: ssh -L \([0-9]*\):127.0.0.2:\1 '
         ;;
     json_streams)
         run 0 serve --port 0 --seconds 2 --json -
@@ -583,7 +596,7 @@ PY
         done
         run 1 serve --world "$dir/nowhere.toml" --seconds 1 --json "$dir/none.json"
         [ ! -e "$dir/none.json" ] || fail 'a run that does not begin leaves a report'
-        "$program" serve --port 0 --seconds 20 >"$dir/first" 2>/dev/null &
+        "$program" serve --port 0 --seconds 170 >"$dir/first" 2>/dev/null &
         child=$!
         wait_for_server
         if "$program" bots --server "127.0.0.1:$port" --clients 2 --seconds 1 >/dev/full 2>"$dir/err"; then fail 'a table that is lost is no error'; fi
@@ -594,7 +607,7 @@ PY
         wait "$child" 2>/dev/null || true
         # Who is turned away leaves a trace, in the log and in the report.
         : >"$dir/first"
-        "$program" serve --port 0 --seconds 20 --sessions-per-host-max 1 --json "$dir/report.json" >"$dir/first" 2>"$dir/log" &
+        "$program" serve --port 0 --seconds 170 --sessions-per-host-max 1 --json "$dir/report.json" >"$dir/first" 2>"$dir/log" &
         child=$!
         wait_for_server
         python3 - "$port" <<'PY' || fail 'a connection beyond the cap is not closed'
@@ -608,8 +621,45 @@ PY
         child=
         python3 -c 'import json, sys; report = json.load(open(sys.argv[1])); assert report["web_refused"] == 1, report' "$dir/report.json" || fail 'the report does not count them'
         ;;
+    guarded)
+        # Only the pages that are named may play; guessed tokens are told in the log; recordings are the owner's.
+        for bad in game.example https:// https://game.example/ https://a.example/page 'https://a b' null ftp://a.example; do
+            run 2 serve --port 0 --seconds 1 --origin "$bad"
+            in_err "--origin: '$bad' is no origin, such as https://game.example, or \\*"
+        done
+        (umask 022 && exec "$program" serve --port 0 --seconds 30 --origin https://game.example --origin http://127.0.0.1:8000 \
+            --operator-token a-token-of-our-own --record "$dir/kept.pvrec" --json "$dir/report.json") >"$dir/first" 2>"$dir/log" &
+        child=$!
+        wait_for_server
+        python3 - "$port" <<'PY' || fail 'not those who may were let in'
+import socket, sys
+port = int(sys.argv[1])
+def status(target, origin):
+    with socket.create_connection(("127.0.0.1", port), 10) as client:
+        head = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        head += f"Origin: {origin}\r\n" if origin else ""
+        client.sendall((head + "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n").encode())
+        return client.recv(4096).decode().split(" ")[1]
+own = f"http://127.0.0.1:{port}"
+for origin in (None, own, "https://game.example", "http://127.0.0.1:8000"):
+    assert status("/play", origin) == "101", origin
+for origin in ("null", "http://evil.example", "http://game.example"):
+    assert status("/play", origin) == "403", origin
+for guess in range(3):
+    assert status(f"/operator?token={guess}", own) == "403"
+assert status("/operator?token=a-token-of-our-own", own) == "101"
+assert status("/operator?token=a-token-of-our-own", "https://game.example") == "403"
+PY
+        in_log 'operators that were refused for a wrong token or origin: '
+        in_log 'pages of other origins that wanted to play and were refused: .*--origin'
+        [ "$(stat -c %a "$dir/kept.pvrec")" = 600 ] || fail 'others may read the recording'
+        kill "$child"
+        wait "$child" || fail 'the server did not end well'
+        child=
+        python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert r["origins_refused"] == 3 and r["operators_refused"] == 4, r' "$dir/report.json" || fail 'the report does not count them'
+        ;;
     bots_and_serve)
-        "$program" serve --threads 2 --port 0 --seconds 40 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &
+        "$program" serve --threads 2 --port 0 --seconds 170 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &
         child=$!
         wait_for_server
         run 0 bots --server "127.0.0.1:$port" --clients 60 --seconds 6 --loss 0.05 --jitter 20 --report -
@@ -627,7 +677,7 @@ PY
         # with ARGUMENT...: a server of that kind; count MOVEMENT: enters of 20 bots that move so.
         with() {
             : >"$dir/first"
-            "$program" serve --port 0 --seconds 40 --sessions-per-host-max 60 "$@" >"$dir/first" 2>/dev/null &
+            "$program" serve --port 0 --seconds 170 --sessions-per-host-max 60 "$@" >"$dir/first" 2>/dev/null &
             child=$!
             wait_for_server
         }
@@ -658,7 +708,7 @@ PY
         in_err '^--movement: swim not in {flock,hotspot,roam,teleport}$'
         run 2 bots --clients 10 --slow-readers 11
         in_err 'there are not so many bots'
-        "$program" serve --port 0 --seconds 40 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &
+        "$program" serve --port 0 --seconds 170 --sessions-per-host-max 60 >"$dir/first" 2>/dev/null &
         child=$!
         wait_for_server
         run 0 bots --server "127.0.0.1:$port" --clients 20 --seconds 4 --fail-if 'refused > 0' --fail-if 'bytes_p50 <= 0' --json "$dir/report.json"

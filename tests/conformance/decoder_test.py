@@ -9,7 +9,9 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/conformance"))
 sys.dont_write_bytecode = True
 
-from bits import BitReader, Mismatch, PROTOCOL_VERSION, combine, expand, hash_bytes, mix  # noqa: E402
+from bits import (BitReader, Mismatch, PROTOCOL_VERSION, checksum_holds, combine, data_seed, expand,  # noqa: E402
+                  hash_bytes, mix, sum_bytes)
+from decode import seed_of  # noqa: E402
 import fields  # noqa: E402
 import motion  # noqa: E402
 from ghosts import Ghosts  # noqa: E402
@@ -47,6 +49,15 @@ class Reading(unittest.TestCase):
         self.assertEqual(bits("0001 1000").varint(), 8)
         self.refuses("not the shortest", bits("1111 0000").varint)
         self.refuses("more than 64 bits", bits("1111 " * 21 + "0100").varint)
+
+    def test_a_checksum_of_data_goes_by_the_whole_number(self):
+        self.assertEqual(data_seed(0x1234, 65_535), 0x1234)
+        self.assertEqual(data_seed(0x1234, 70_000), 0x9E3779B97F4A8E49)
+        self.assertEqual(data_seed(0x1234, 140_000), 0x3C6EF372FE950A5E)
+        rest = (70_000).to_bytes(4, "little")[:2] + b"and what follows"
+        datagram = b"\x06" + (sum_bytes(rest, data_seed(7, 70_000)) & 0xFFFFFFFF).to_bytes(4, "little") + rest
+        for near, holds in ((70_000, True), (60_000, True), (102_000, True), (4_464, False), (136_000, False)):
+            self.assertEqual(checksum_holds(datagram, seed_of(7, datagram[5:7], near)), holds, near)
 
     def test_rice_is_ones_a_zero_and_low_bits(self):
         reader = bits("110 10 1 0000")
@@ -519,7 +530,7 @@ class OfInputs(Reading):
 
     class Schema:
         class Kind:
-            input = 0
+            inputs = [0]
 
         kinds = [Kind]
         inputs = [[fields.Number(7, 0)], [fields.Number(7, 0)]]

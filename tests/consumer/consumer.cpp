@@ -16,6 +16,9 @@ int main() {
     if (manager->spawn(entity, {}) != purview::Status::ok) return 4;
     const float nowhere = std::numeric_limits<float>::quiet_NaN();
     if (manager->move(entity, {nowhere, 0, 0}) != purview::Status::bad_position) return 5;
-    purview::Client client{purview::ClientDef{}};
+    purview::ClientDef client_def;
+    if (purview::Client::create(client_def)) return 6;  // without a nonce
+    client_def.nonce = 7;
+    const purview::Client client = purview::Client::create(client_def).value();
     return client.state() == purview::ClientState::connecting ? 0 : 3;
 }

@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# The coverage script must not take a line for covered that is not.
+# The coverage script must not count a line as covered when it is not.
 set -eu
 script=$(cd "$(dirname "$0")/../../tools" && pwd)/coverage.py
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 fail() { echo "FAILED: $*"; exit 1; }
-cover() { python3 "$script" --lines lines.txt --results results.xml --out coverage.md "$@" >out 2>&1; }
+cover() { python3 "$script" --lines lines.txt --results results.xml --program ./program --out coverage.md "$@" >out 2>&1; }
+suite() { printf '<TestCase name="%s" testsuite="%s" filename="a.cpp" line="1"/>\n' "$1" "$2"; } # NAME IDS
+program() { # a test program whose list is the input
+    { printf '#!/bin/sh\ncat <<XML\n<doctest>\n'; cat; printf '</doctest>\nXML\n'; } >program
+    chmod +x program
+}
 test_case() { # NAME STATUS OUTPUT
     printf '<testcase name="%s" status="%s"><system-out>%s</system-out></testcase>\n' "$1" "$2" "$3"
 }
@@ -49,8 +54,18 @@ N13 | not ours | never | because
 source M: there
 M1 | near | by a list
 M2 | far | half | the other half
+M3 | near | by a suite
+M4 | near | by a suite that failed
+M5 | near | in a suite that did not run
 TXT
 {
+    suite 'a: by a suite' 'M3 N10'
+    suite 'a: by a suite' ''
+    suite 'a: broken (N3 N10)' M4
+    suite 'a: did not run' M5
+} | program
+{
+    test_case 'a: by a suite' run "$(doctest 2 4 0)"
     test_case 'a: N1 holds' run "$(doctest 1 7 0)"
     test_case 'a: empty (N2)' run "$(doctest 1 0 0)"
     test_case 'a: broken (N3 N10)' fail "$(doctest 1 3 1)"
@@ -66,21 +81,22 @@ TXT
 cover --checks || fail "without --require it only writes: $(cat out)"
 row N1 'a: N1 holds'
 row N5 'cli: a program (N5)'
-row N10 'a: a \\| good one (N10, M1)'
+row N10 'a: a \\| good one (N10, M1)<br>a: by a suite'
+row M3 'a: by a suite'
 row M1 'a: a \\| good one (N10, M1)'
 row N12 'a: early (N12)'
-for open in N2 N3 N4 N6 N7 N8 N9; do row $open '\*\*open\*\*'; done
+for open in N2 N3 N4 N6 N7 N8 N9 M4 M5; do row $open '\*\*open\*\*'; done
 row N11 later
 row N13 'not ours'
-grep -q '^| all | 15 | 5 | 7 | 2 | 1 |$' coverage.md || fail "the sums: $(grep '^| all' coverage.md)"
+grep -q '^| all | 18 | 6 | 9 | 2 | 1 |$' coverage.md || fail "the sums: $(grep '^| all' coverage.md)"
 grep -q '^| M2 | half (in part) | the other half |$' coverage.md || fail 'the reason of a part'
 grep -q '^N1: 7 checks' out || fail 'the number of checks'
 grep -q '7 passed\|[0-9] checks' coverage.md && fail 'a number of checks is in the document'
 
 cover --check || fail 'the same run gives another document'
 cover --require near && fail '--require let open lines pass'
-for open in N2 N3 N4 N6 N7 N8 N9; do grep -q "^open: $open " out || fail "--require does not name $open"; done
-[ "$(grep -c '^open: ' out)" = 7 ] || fail '--require names lines that are covered, or not of the room'
+for open in N2 N3 N4 N6 N7 N8 N9 M4 M5; do grep -q "^open: $open " out || fail "--require does not name $open"; done
+[ "$(grep -c '^open: ' out)" = 9 ] || fail '--require names lines that are covered, or not of the room'
 cover --require far && fail 'a later line is open when its room is required'
 refused 'a room that is not there' --require nowhere
 
@@ -96,6 +112,10 @@ echo '# stale' >coverage.md
 cover --check && fail 'a document of another run passed'
 [ "$(cat coverage.md)" = '# stale' ] || fail '--check wrote'
 
+suite 'a: typing error' N99 | program
+test_case 'a: typing error' run "$(doctest 1 1 0)" | results
+refused 'a suite that names a line that does not exist'
+suite 'a: N1 holds' '' | program
 test_case 'a: typing error (N99)' run "$(doctest 1 1 0)" | results
 refused 'a line that does not exist'
 printf '' | results
@@ -105,6 +125,13 @@ refused 'a file that broke off'
 rm results.xml
 refused 'a run that is not there'
 test_case 'a: N1 holds' run "$(doctest 1 7 0)" | results
+printf '' | program
+refused 'a program without tests'
+printf '#!/bin/sh\nexit 1\n' >program
+refused 'a program that fails'
+rm program
+refused 'a program that is not there'
+suite 'a: N1 holds' '' | program
 for bad in 'N2 | near | one left out' 'N1 | attic | no such room' 'N1 | not ours | no reason' 'N1 | near' \
     'N1 | near | one two three four five six seven eight nine'; do
     printf 'rooms: near, not ours\ndue: near\nsource N: here\n%s\n' "$bad" >lines.txt

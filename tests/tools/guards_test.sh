@@ -44,9 +44,9 @@ cd "$root"
 python3 tools/mutate.py --list || fail "docs/guards.md and the sources name other guards"
 
 # A name is at one place, or removing it says nothing of each.
-mkdir -p "$dir/tree/docs" "$dir/tree/src" "$dir/tree/include" "$dir/tree/tests/unit"
+mkdir -p "$dir/tree/docs" "$dir/tree/src" "$dir/tree/include" "$dir/tree/tests/link"
 cd "$dir/tree"
-echo 'TEST_CASE("nobody else gets in") {}' >tests/unit/seal_test.cpp
+echo 'TEST_CASE("nobody else gets in") {}' >tests/link/seal_test.cpp
 row='| `seal` | `src/seal.cpp` | damaged bytes | nobody else gets in |'
 place='bool is_sealed() { return PURVIEW_GUARD(seal, left <= right); }'
 lists() {

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Purview authors
 """PROTOCOL.md, "Bits and bytes" and "Every datagram": values, hashes and checksums."""
 
-PROTOCOL_VERSION = 10
+PROTOCOL_VERSION = 11
 MASK64 = (1 << 64) - 1
 VARINT_BITS_MAX = 64
 
@@ -123,6 +123,11 @@ def checksum_holds(datagram, connection=None):
     rest = datagram[5:]
     h = hash_bytes(rest, 0) if connection is None else sum_bytes(rest, connection)
     return h & 0xFFFFFFFF == int.from_bytes(datagram[1:5], "little")
+
+
+def data_seed(connection, number):
+    """A data packet's checksum has the bits of its number that do not travel in its seed."""
+    return (connection + (number >> 16) * 0x9E3779B97F4A7C15) & MASK64
 
 
 def expand(low, near):

@@ -9,7 +9,7 @@ import argparse
 import sys
 
 import recording
-from bits import Mismatch, checksum_holds
+from bits import Mismatch, checksum_holds, data_seed, expand
 from calls import Calls
 from fields import Number
 from groups import Groups
@@ -31,6 +31,11 @@ OF_GROUPS = ("whole", "held_back", "ordered_groups")
 OF_INPUTS = ("frames", "repeated_frames", "parts", "starved", "corrections", "corrected_groups")
 # Calls to observers by delivery; numbers that were given up; forced ones without a ghost.
 OF_CALLS = ("unreliable", "unordered", "ordered", "voids", "ghostless")
+
+
+def seed_of(connection, low, near):
+    """Of a data packet whose number has these two bytes, and is nearest to `near`."""
+    return data_seed(connection, max(0, expand(int.from_bytes(low, "little"), near)))
 
 
 class Decoder:
@@ -73,8 +78,10 @@ class Decoder:
             self.damaged += 1
             return
         if datagram[0] == DATA:
-            session = self.sessions.get(int.from_bytes(datagram[5:13], "little"))
-            if not checksum_holds(datagram, int.from_bytes(datagram[5:13], "little")):
+            connection = int.from_bytes(datagram[5:13], "little")
+            session = self.sessions.get(connection)
+            near = 0 if session is None else session.up.newest + 1
+            if not checksum_holds(datagram, seed_of(connection, datagram[13:15], near)):
                 self.damaged += 1
             elif session is None or session.over:
                 self.strangers += 1
@@ -126,7 +133,7 @@ class Decoder:
         """Packets of the server do not name their connection; the checksum tells."""
         here = [s for s in self.sessions.values() if s.address == address and not s.over]
         for session in here:
-            if checksum_holds(datagram, session.connection):
+            if checksum_holds(datagram, seed_of(session.connection, datagram[5:7], session.down.newest + 1)):
                 return session
         raise Mismatch(f"a checksum of none of the {len(here)} connections at this address")
 

@@ -123,7 +123,7 @@ def check_named(groups, kinds_ever, schema):
         if root not in kinds_ever:
             raise Mismatch(f"a command for the group of ghost {root}, which has never entered")
         for ghost, index, _ in parts:
-            if all(schema.kinds[kind].input != index for kind in kinds_ever.get(ghost, ())):
+            if all(index not in schema.kinds[kind].inputs for kind in kinds_ever.get(ghost, ())):
                 raise Mismatch(f"a part of input {index} for ghost {ghost}, which has never taken it")
 
 

@@ -21,7 +21,7 @@ RPCS_MAX = 128
 EXTRAPOLATED_BITS_MAX = 24
 INPUTS_MAX = 32
 WORDS_MAX = 80  # of the fields of one component, input or call
-NO_INPUT = 255
+INPUTS_OF_KIND_MAX = 4
 
 
 class Component:
@@ -196,12 +196,19 @@ class Schema:
         if count == 0:
             return
         for kind in self.kinds:
-            kind.input = reader.u(5) if reader.u(1) else NO_INPUT
-            if kind.input != NO_INPUT and kind.input >= count:
-                raise reader.wrong(f"input {kind.input} of {count}")
+            taken = reader.u(3)
+            if taken > INPUTS_OF_KIND_MAX:
+                raise reader.wrong(f"a kind that takes {taken} inputs")
+            kind.inputs = [reader.u(5) for _ in range(taken)]
+            if any(index >= count for index in kind.inputs) or len(set(kind.inputs)) < taken:
+                raise reader.wrong(f"inputs {kind.inputs} of {count}")
             kind.is_inner_root = reader.u(1)
-            self.mix_in(kind.input)
+            kind.starts_in_input = reader.u(1)
+            self.mix_in(taken)
+            for index in kind.inputs:
+                self.mix_in(index)
             self.mix_in(kind.is_inner_root)
+            self.mix_in(kind.starts_in_input)
         for component in components:
             component.is_predicted = reader.u(1) == 1
             self.mix_in(1 if component.is_predicted else 0)

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The world is idle and the network good: everything that waits must arrive.
+#include <algorithm>
+#include <cmath>
+
+#include "purview/limits.hpp"
+#include "replay_sim.hpp"
+#include "server/server_data.hpp"
+#include "simulation.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr std::uint32_t quiet_ticks_max = 30 * sim_tick_hz;
+/// At rest: half a step of 1 cm along either axis, for each of three generations.
+constexpr double place_error_m = 0.03;
+
+/// A crate that was set down far outside is told to stand where the range of places ends. (Of a
+/// member the world itself goes by what is told.)
+Vec3 as_told(Vec3 place) {
+    constexpr float least = -SmallGame::beside_m, most = SmallGame::side_m + SmallGame::beside_m;
+    return {std::clamp(place.x, least, most), std::clamp(place.y, least, most), place.z};
+}
+
+}  // namespace
+
+void Simulation::settle() {
+    world_.border->note(freeze_note);
+    world_.game.frozen = true;
+    for (auto& client : world_.clients) {
+        for (FaultyNetwork* network : {client->up.get(), client->down.get()}) {
+            network->blackout = false;
+            network->faults = {};
+        }
+    }
+    std::string missing = "nobody was asked";
+    for (std::uint32_t i = 0; i < quiet_ticks_max && trouble.empty() && !missing.empty(); ++i) {
+        step();
+        missing = what_is_missing();
+    }
+    if (trouble.empty() && !missing.empty()) fail("at rest: " + missing);
+}
+
+std::string Simulation::what_is_missing() {
+    std::vector<SessionStats> sessions;
+    world_.server->sessions(sessions);
+    for (auto& client : world_.clients) {
+        const auto its = std::find_if(sessions.begin(), sessions.end(), [&](const auto& one) {
+            return one.address == client->address;
+        });
+        if (client->client.state() == ClientState::closed) continue;  // it never joined
+        if (client->client.state() != ClientState::joined || its == sessions.end())
+            return "a client has not joined";
+        if (its->backlog > 0 || client->client.ghost_count() != its->relevant) {
+            return std::to_string(client->client.ghost_count()) + " ghosts of " +
+                   std::to_string(its->relevant) + " relevant entities";
+        }
+        if (const double off = largest_error(*client, its->observer); off > place_error_m)
+            return "a place is off by " + std::to_string(off) + " m";
+        if (const std::uint64_t missing = world_.missing_calls(*client); missing > 0)
+            return std::to_string(missing) + " reliable calls have not arrived";
+        if (const std::uint64_t missing = world_.mail->missing(client->nonce); missing > 0)
+            return std::to_string(missing) + " messages have not arrived";
+        if (const std::string wrong = wrong_page(*client, its->observer); !wrong.empty())
+            return wrong;
+        if (const std::string wrong = wrong_gait(*client, its->observer); !wrong.empty())
+            return wrong;
+    }
+    return "";
+}
+
+double Simulation::largest_error(const SmallClient& client, ObserverId observer) {
+    const Session* session = world_.server->data().sessions.find(observer);
+    const World& all = world_.server->world();
+    double largest = 0;
+    all.for_each([&](EntityId entity) {
+        const LocalId ghost = session->ghosts.find(entity);
+        if (ghost == no_local_id || !client.client.is_held(ghost)) return;
+        const Vec3 is = client.client.place_of(ghost, client.client.newest_tick());
+        Vec3 should = all.place_of(entity);
+        if (all.root_of(entity) == entity) should = as_told(should);
+        largest = std::max<double>(largest, std::hypot(is.x - should.x, is.y - should.y));
+        ++counts.places;
+    });
+    return largest;
+}
+
+std::string Simulation::wrong_page(const SmallClient& client, ObserverId observer) {
+    const Session* session = world_.server->data().sessions.find(observer);
+    const World& all = world_.server->world();
+    std::string wrong;
+    all.for_each([&](EntityId entity) {
+        if (all.kind_of(entity) != world_.schema.book) return;
+        const LocalId ghost = session->ghosts.find(entity);
+        if (ghost == no_local_id || !client.client.is_held(ghost)) return;
+        for (std::size_t i = 0; i < world_.schema.pages.size(); ++i) {
+            const Component<Page> page = world_.schema.pages[i];
+            const Page& should = *all.get(entity, page);
+            if (!client.client.is_told(ghost, page.id) ||
+                client.client.text_of(ghost, page.id, 0) !=
+                    std::string(should.left, sizeof should.left) ||
+                client.client.text_of(ghost, page.id, 1) !=
+                    std::string(should.right, sizeof should.right))
+                wrong = "page " + std::to_string(i) + " of a book is not told, or is another";
+        }
+    });
+    return wrong;
+}
+
+std::string Simulation::wrong_gait(const SmallClient& client, ObserverId observer) {
+    const Session* session = world_.server->data().sessions.find(observer);
+    const World& all = world_.server->world();
+    const SmallSchema& small = world_.schema;
+    const CartDriver& driver = *client.driver;
+    const std::size_t steps = small.schema.find_field(small.gait.id, "steps");
+    std::set<EntityId> roots;  // of all that are its own
+    for (const EntityId entity : world_.game.carts.all) {
+        if (all.owner_of(entity) == observer) roots.insert(all.root_of(entity));
+    }
+    for (const EntityId entity : world_.game.carts.all) {
+        const LocalId ghost = session->ghosts.find(entity);
+        if (ghost == no_local_id || !client.client.is_held(ghost)) continue;
+        const bool is_told = client.client.is_told(ghost, small.gait.id);
+        const Gait& should = *all.get(entity, small.gait);
+        if (is_told && client.client.value_of(ghost, small.gait.id, steps) != should.steps)
+            return "a cart is told otherwise than it is";
+        const bool drives = all.owner_of(entity) == observer && !driver.is_silent();
+        const bool is_predicted = drives && driver.prediction.is_predicted(ghost);
+        if (drives && !is_predicted && roots.size() <= limits::input_groups)
+            return "a cart is not predicted by who drives it";
+        if (!is_predicted && !is_told) return "a cart is not told to who does not predict it";
+        if (!is_predicted) continue;
+        if (!(*driver.prediction.get(ghost, small.gait) == should))
+            return "a cart is predicted otherwise than it is";
+        if (is_told) return "a cart is told to who predicts it";
+        ++counts.driven.at_rest;
+    }
+    return "";
+}
+
+}  // namespace purview::test

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "purview/client.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "client/client_data.hpp"
+#include "core/mutate.hpp"
+#include "protocol/quantise.hpp"
+
+namespace purview {
+
+ClientData::FoundField ClientData::find_field(GhostId ghost, ComponentId component,
+                                              std::size_t field) const noexcept {
+    if (!has_values(ghost)) return {};
+    const std::uint32_t* words = ghosts->find_words(ghost, component, field);
+    if (words == nullptr) return {};
+    return {&ghosts->schema().components()[index_of(component)].fields[field], words};
+}
+
+void ClientData::drop_events(std::size_t events_count, std::size_t relations_count) {
+    const auto end = events.begin() + static_cast<std::ptrdiff_t>(events_count);
+    // Who left under the same id and has not been read of yet: his values stay.
+    Bitset unread(events_count > 0 && end != events.end() ? ghosts->lane_end() : 0);
+    for (auto event = end; unread.size() > 0 && event != events.end(); ++event) {
+        if (!event->is_enter()) unread.set(event->ghost);
+    }
+    for (auto event = events.begin(); event != end; ++event) {
+        if (!event->is_enter() && (unread.size() == 0 || !unread.test(event->ghost)))
+            ghosts->forget_left(event->ghost);
+    }
+    events.erase(events.begin(), end);
+    events_taken_ -= std::min(events_taken_, events_count);
+    relations_taken_ -= std::min(relations_taken_, relations_count);
+    relations.erase(relations.begin(),
+                    relations.begin() + static_cast<std::ptrdiff_t>(relations_count));
+}
+
+std::string problem_of(const ClientDef& def) {
+    if (!PURVIEW_GUARD(client_nonce, def.nonce != 0))
+        return "there is no nonce: fill it with 64 random bits";
+    return {};
+}
+
+ClientData::ClientData(const ClientDef& client_def)
+    : def(client_def), reason_text(problem_of(client_def)) {
+    if (!reason_text.empty()) state = ClientState::closed;
+}
+
+Result<Client> Client::create(const ClientDef& def) {
+    if (!problem_of(def).empty()) return Status::bad_configuration;
+    return Client(def);
+}
+Client::Client(const ClientDef& def) : data_(std::make_unique<ClientData>(def)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+void Client::receive(std::span<const std::byte> datagram, Micros now) {
+    data_->receive(datagram, now);
+}
+void Client::tick(Micros now) {
+    data_->tick(now);
+}
+bool Client::next_datagram(std::span<const std::byte>& out) {
+    return data_->next_datagram(out);
+}
+ClientState Client::state() const noexcept {
+    return data_->state;
+}
+RefuseReason Client::refuse_reason() const noexcept {
+    return data_->refuse_reason;
+}
+std::string_view Client::reason_text() const noexcept {
+    return data_->reason_text;
+}
+CloseReason Client::close_reason() const noexcept {
+    return data_->close_reason;
+}
+void Client::leave() {
+    data_->leave();
+}
+Status Client::send_command(std::span<const std::byte> data) {
+    return data_->send_command(data);
+}
+Status Client::send_message(std::span<const std::byte> message) {
+    return data_->send_message(message);
+}
+bool Client::next_message(std::span<const std::byte>& out) {
+    return data_->next_message(out);
+}
+
+Status Client::call(RpcId rpc, GhostId ghost, std::span<const double> values) {
+    std::array<RpcArgument, Schema::fields_max> arguments;
+    const std::size_t count = std::min(values.size(), arguments.size());
+    std::copy_n(values.begin(), count, arguments.begin());
+    return call(rpc, ghost, std::span<const RpcArgument>(arguments).first(count));
+}
+Status Client::call(RpcId rpc, GhostId ghost, std::span<const RpcArgument> arguments) {
+    const Schema* known = schema();
+    if (known == nullptr) return Status::not_ready;
+    if (index_of(rpc) >= known->rpcs().size()) return Status::bad_argument;
+    return data_->call(rpc, ghost, words_of_arguments(known->rpcs()[index_of(rpc)], arguments));
+}
+Status Client::call(const Schema& own, RpcId rpc, GhostId ghost, std::span<const std::byte> args) {
+    if (schema() == nullptr) return Status::not_ready;
+    if (index_of(rpc) >= own.rpcs().size() || !data_->is_own(own, own.hash()) ||
+        args.size() != own.rpcs()[index_of(rpc)].args.size_bytes) {
+        return Status::bad_argument;
+    }
+    return data_->call(rpc, ghost, words_of_struct(own.rpcs()[index_of(rpc)], args.data()));
+}
+bool Client::next_rpc(ReceivedRpc& out) {
+    return data_->next_rpc(out);
+}
+std::string Client::text_of(const ReceivedRpc& received, std::size_t argument) const {
+    const auto [field, words] = data_->find_argument(received, argument);
+    return words != nullptr && field->type == FieldType::text ? text_of_words(*field, words)
+                                                              : std::string();
+}
+Rotation Client::rotation_of(const ReceivedRpc& received, std::size_t argument) const noexcept {
+    const auto [field, words] = data_->find_argument(received, argument);
+    const bool is_one = words != nullptr && field->type == FieldType::rotation;
+    return is_one ? unpack_rotation(*words) : Rotation{};
+}
+bool Client::read_rpc(const Schema& own, const ReceivedRpc& received, std::span<std::byte> out) {
+    if (index_of(received.rpc) >= own.rpcs().size()) return false;
+    const RpcDef& rpc = own.rpcs()[index_of(received.rpc)];
+    if (out.size() != rpc.args.size_bytes || received.values.size() != rpc.args.fields.size()) {
+        return false;
+    }
+    RpcWords words{};
+    if (received.words.size() != words.size()) return false;
+    std::copy(received.words.begin(), received.words.end(), words.begin());
+    struct_of_words(rpc, words, out.data());
+    return true;
+}
+
+const Schema* Client::schema() const noexcept {
+    return data_->ghosts ? &data_->ghosts->schema() : nullptr;
+}
+std::string_view Client::world_name() const noexcept {
+    return data_->world_name;
+}
+std::uint32_t Client::tick_hz() const noexcept {
+    return data_->tick_hz;
+}
+Tick Client::newest_tick() const noexcept {
+    return data_->newest_tick;
+}
+std::uint32_t Client::newest_packet() const noexcept {
+    return data_->newest_packet;
+}
+std::uint32_t Client::ghost_count() const noexcept {
+    return data_->ghosts ? data_->ghosts->count() : 0;
+}
+GhostId Client::ghost_end() const noexcept {
+    return data_->ghosts ? data_->ghosts->lane_end() : 0;
+}
+bool Client::is_held(GhostId ghost) const noexcept {
+    return data_->ghosts && data_->ghosts->is_shown(ghost);
+}
+LeavePolicy Client::kept_as(GhostId ghost) const noexcept {
+    return data_->ghosts ? data_->ghosts->kept_as(ghost) : LeavePolicy::despawn;
+}
+KindId Client::kind_of(GhostId ghost) const noexcept {
+    return data_->has_values(ghost) ? data_->ghosts->kind(ghost) : KindId{};
+}
+bool Client::is_owned(GhostId ghost) const noexcept {
+    return is_held(ghost) && data_->ghosts->owned(ghost);
+}
+GhostId Client::parent_of(GhostId ghost) const noexcept {
+    return is_held(ghost) ? data_->ghosts->shown_parent(ghost) : no_ghost;
+}
+GhostId Client::root_of(GhostId ghost) const noexcept {
+    return is_held(ghost) ? data_->ghosts->shown_root(ghost) : no_ghost;
+}
+void Client::members_of(GhostId ghost, std::vector<GhostId>& out) const {
+    out.clear();
+    if (is_held(ghost)) data_->ghosts->members_of(ghost, out);
+}
+std::span<const ClientRelation> Client::relation_events() const noexcept {
+    return data_->relations;
+}
+Tick Client::updated_of(GhostId ghost) const noexcept {
+    return data_->has_values(ghost) ? data_->ghosts->updated(ghost) : 0;
+}
+std::size_t Client::cell_grid_count() const noexcept {
+    return data_->cells.size();
+}
+Result<CellGrid> Client::cell_grid(std::size_t grid) const {
+    if (grid >= data_->cells.size()) return Status::bad_argument;
+    return data_->cells[grid].grid;
+}
+std::uint32_t Client::cell_of(GhostId ghost, std::size_t grid) const noexcept {
+    return data_->cell_of(ghost, grid);
+}
+Vec3 Client::place_of(GhostId ghost, double tick) const noexcept {
+    return data_->has_values(ghost) ? data_->ghosts->place_at(ghost, tick) : Vec3{};
+}
+Rotation Client::orientation_of(GhostId ghost, double tick) const noexcept {
+    return data_->has_values(ghost) ? data_->ghosts->pose_at(ghost, tick).turn : Rotation{};
+}
+
+double Client::value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept {
+    const auto [def, words] = data_->find_field(ghost, component, field);
+    return words == nullptr ? 0 : dequantised_value(*def, *words);
+}
+
+Rotation Client::rotation_of(GhostId ghost, ComponentId component,
+                             std::size_t field) const noexcept {
+    const auto [def, words] = data_->find_field(ghost, component, field);
+    const bool is_one = words != nullptr && def->type == FieldType::rotation;
+    return is_one ? unpack_rotation(*words) : Rotation{};
+}
+
+std::string Client::text_of(GhostId ghost, ComponentId component, std::size_t field) const {
+    const auto [def, words] = data_->find_field(ghost, component, field);
+    return words != nullptr && def->type == FieldType::text ? text_of_words(*def, words)
+                                                            : std::string();
+}
+
+GhostId Client::reference_of(GhostId ghost, ComponentId component,
+                             std::size_t field) const noexcept {
+    const auto [def, words] = data_->find_field(ghost, component, field);
+    const bool names = words != nullptr && def->type == FieldType::reference && *words != 0;
+    return names && is_held(*words - 1) ? *words - 1 : no_ghost;
+}
+
+bool Client::is_told(GhostId ghost, ComponentId component) const noexcept {
+    if (!is_held(ghost)) return false;  // a copy that is kept is told nothing
+    const auto& parts = data_->ghosts->layout(kind_of(ghost)).parts;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        if (parts[p].component == component) return (data_->ghosts->told(ghost) >> p & 1U) != 0;
+    }
+    return false;
+}
+
+bool Client::is_view_complete() const noexcept {
+    return data_->is_view_complete;
+}
+std::span<const ClientEvent> Client::events() const noexcept {
+    return data_->events;
+}
+void Client::clear_events() noexcept {
+    data_->drop_events(data_->events.size(), data_->relations.size());
+    data_->clear_changes();
+}
+std::span<const ClientChange> Client::changes() const noexcept {
+    return data_->ghosts ? data_->ghosts->changes() : std::span<const ClientChange>();
+}
+std::uint64_t Client::digest() const noexcept {
+    return data_->ghosts ? data_->ghosts->digest() : 0;
+}
+ClientStats Client::stats() const noexcept {
+    return data_->stats;
+}
+
+}  // namespace purview

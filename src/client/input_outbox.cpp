@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "client/input_outbox.hpp"
+
+#include <algorithm>
+
+namespace purview {
+
+InputFrame* InputOutbox::add(CommandTick tick) noexcept {
+    PURVIEW_ASSERT(tick == newest_ + 1);
+    if (!has_room()) return nullptr;
+    newest_ = tick;
+    InputFrame& frame = frames_[tick % frames_max];
+    frame.clear();
+    frame.tick = tick;
+    return &frame;
+}
+
+InputFrame* InputOutbox::find(CommandTick tick) noexcept {
+    return tick > consumed_ && tick <= newest_ ? &frames_[tick % frames_max] : nullptr;
+}
+
+void InputOutbox::acknowledge(std::uint16_t consumed_low) noexcept {
+    const auto more = static_cast<std::int16_t>(
+        static_cast<std::uint16_t>(consumed_low - static_cast<std::uint16_t>(consumed_)));
+    if (more > 0) consumed_ = std::min(consumed_ + static_cast<std::uint32_t>(more), newest_);
+}
+
+std::uint64_t InputOutbox::choose(const Schema& schema, bool has_digests,
+                                  std::uint64_t bits_max) noexcept {
+    chosen_count_ = 0;
+    std::uint64_t bits = input_header_bits_max;
+    const InputFrame* before = nullptr;
+    for (CommandTick tick = consumed_ + 1; tick <= newest_ && chosen_count_ < chosen_.size();
+         ++tick) {
+        const InputFrame& frame = frames_[tick % frames_max];
+        const std::uint64_t more = bits + frame_bits(schema, frame, before, has_digests);
+        if (more > bits_max) break;
+        bits = more;
+        chosen_[chosen_count_++] = before = &frame;
+    }
+    return chosen_count_ == 0 ? 0 : bits;
+}
+
+void InputOutbox::write(const Schema& schema, bool has_digests, std::uint8_t corrections,
+                        BitWriter& out) const noexcept {
+    if (chosen_count_ == 0) return;
+    write_inputs(schema, std::span(chosen_).first(chosen_count_), has_digests, corrections, out);
+}
+
+}  // namespace purview

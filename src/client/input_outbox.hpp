@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Commands of a client that the server is not known to have consumed: every packet repeats them,
+// oldest first, so that a lost packet loses none.
+#pragma once
+
+#include <array>
+
+#include "protocol/input_codec.hpp"
+#include "purview/limits.hpp"
+
+namespace purview {
+
+class InputOutbox {
+  public:
+    /// Null: too many wait. Ticks ascend without gaps.
+    InputFrame* add(CommandTick tick) noexcept;
+    /// Null: acknowledged, or not given yet.
+    InputFrame* find(CommandTick tick) noexcept;
+    bool has_room() const noexcept { return newest_ - consumed_ < frames_max; }
+    void acknowledge(std::uint16_t consumed_low) noexcept;
+    CommandTick consumed() const noexcept { return consumed_; }
+    CommandTick newest() const noexcept { return newest_; }
+
+    /// Picks what the next packet repeats, at most `bits_max` of it, and returns the bits.
+    std::uint64_t choose(const Schema& schema, bool has_digests, std::uint64_t bits_max) noexcept;
+    /// What was chosen.
+    void write(const Schema& schema, bool has_digests, std::uint8_t corrections,
+               BitWriter& out) const noexcept;
+
+  private:
+    static constexpr std::uint32_t frames_max = 64;
+
+    std::array<InputFrame, frames_max> frames_;
+    std::array<const InputFrame*, limits::inputs_repeated> chosen_{};
+    std::size_t chosen_count_ = 0;
+    CommandTick consumed_ = 0;
+    CommandTick newest_ = 0;
+};
+
+}  // namespace purview

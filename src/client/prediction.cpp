@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "purview/prediction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "client/correction_codec.hpp"
+#include "client/prediction_data.hpp"
+#include "protocol/group_order.hpp"
+#include "protocol/quantise.hpp"
+#include "purview/limits.hpp"
+
+namespace purview {
+
+namespace {
+
+Vec3 plus(Vec3 a, Vec3 b, float times) noexcept {
+    return {a.x + b.x * times, a.y + b.y * times, a.z + b.z * times};
+}
+float length_of(Vec3 v) noexcept {
+    return std::sqrt(v.x * v.x + v.y * v.y + v.z * v.z);
+}
+
+}  // namespace
+
+PredictionData::PredictionData(ClientData& made_client, const PredictionDef& made_def)
+    : client(&made_client),
+      def(made_def),
+      past(*made_def.schema),
+      commands(20, made_def.waiting_target),
+      view(20, made_def.view_delay_ticks),
+      schema_hash_(made_def.schema->hash()) {
+    past.go_on_from(client->inputs.outbox.newest());
+}
+
+bool PredictionData::is_in_world() const {
+    return client->state == ClientState::joined && client->ghosts.has_value() &&
+           client->is_own(*def.schema, schema_hash_);
+}
+
+bool PredictionData::is_ready() const {
+    return is_in_world() && !def.schema->inputs().empty();
+}
+
+// -- groups -------------------------------------------------------------------------------------
+
+bool PredictionData::is_off(LocalId ghost) const noexcept {
+    const Order order = order_of(ghost);
+    if (order.is_told) return order.is_off;
+    return !def.schema->kinds()[index_of(client->ghosts->kind(ghost))].starts_in_input;
+}
+
+std::span<const LocalId> PredictionData::children_of(LocalId ghost) const noexcept {
+    const auto [first, end] =
+        std::equal_range(children_.begin(), children_.end(), Child{ghost},
+                         [](const Child& a, const Child& b) { return a.parent < b.parent; });
+    return std::span(child_ids_)
+        .subspan(static_cast<std::size_t>(first - children_.begin()),
+                 static_cast<std::size_t>(end - first));
+}
+
+/// If it is wanted now: one in which something of ours takes input, or else is predicted only.
+void PredictionData::add_group(LocalId root, bool with_input) {
+    struct Tree {
+        const PredictionData& its;
+        std::span<const LocalId> children(LocalId member) const noexcept {
+            return its.children_of(member);
+        }
+        bool is_inner_root(LocalId member) const noexcept {
+            return its.def.schema->kinds()[index_of(its.client->ghosts->kind(member))]
+                .is_inner_root;
+        }
+        bool is_member(LocalId) const noexcept { return true; }
+    };
+    Group group{root, static_cast<std::uint32_t>(members_.size()), 0};
+    append_group(root, Tree{*this}, def.order, members_);
+    group.count = static_cast<std::uint32_t>(members_.size()) - group.first;
+    bool takes_input = false, is_predicted = false;
+    for (auto member = members_.begin() + group.first; member != members_.end(); ++member) {
+        if (!client->ghosts->owned(*member)) continue;
+        const KindId kind = client->ghosts->kind(*member);
+        takes_input |= !def.schema->kinds()[index_of(kind)].inputs.empty();
+        is_predicted |= !past.layout().parts(kind).empty();
+    }
+    const bool is_wanted = takes_input ? with_input : is_predicted && !with_input;
+    if (is_wanted && groups_.size() < limits::input_groups) {
+        groups_.push_back(group);
+    } else {
+        members_.resize(group.first);
+    }
+}
+
+/// Walks all ghosts: only when a relation has changed.
+void PredictionData::know_groups() {
+    const ClientGhosts& ghosts = *client->ghosts;
+    if (revision_known_ == ghosts.revision() && !order_changed_) return;
+    revision_known_ = ghosts.revision();
+    order_changed_ = false;
+    for (auto& [ghost, order] : orders_) {
+        const bool is_another =
+            !ghosts.is_held(ghost) || (order.since != 0 && order.since != ghosts.since(ghost));
+        order.is_told = order.is_told && !is_another;
+    }
+    children_.clear();
+    child_ids_.clear();
+    ghosts.for_each_held([&](LocalId ghost) {
+        const unsigned depth = ghosts.depth_of(ghost);
+        if (depth == 0 || depth >= limits::group_depth) return;
+        children_.push_back({ghosts.parent(ghost), order_of(ghost).place, ghost});
+    });
+    std::sort(children_.begin(), children_.end(), [](const Child& a, const Child& b) {
+        return std::tie(a.parent, a.place, a.ghost) < std::tie(b.parent, b.place, b.ghost);
+    });
+    for (const Child& child : children_) child_ids_.push_back(child.ghost);
+    members_.clear();
+    groups_.clear();
+    for (const bool with_input : {true, false}) {
+        ghosts.for_each_held([&](LocalId ghost) {
+            if (ghosts.depth_of(ghost) == 0) add_group(ghost, with_input);
+        });
+    }
+    rows_.clear();
+    for (const LocalId member : members_)
+        rows_.push_back({member, static_cast<std::uint32_t>(rows_.size())});
+    std::sort(rows_.begin(), rows_.end(),
+              [](const MemberRow& a, const MemberRow& b) { return a.ghost < b.ghost; });
+}
+
+std::span<const LocalId> PredictionData::input_order(LocalId root) {
+    if (!is_in_world()) return {};
+    know_groups();
+    for (const Group& group : groups_) {
+        if (group.root == root) return std::span(members_).subspan(group.first, group.count);
+    }
+    return {};
+}
+
+// -- corrections --------------------------------------------------------------------------------
+
+/// How far what is drawn is on its way to the newest command: there, while no other can follow.
+float PredictionData::part_of_tick(Micros at) const noexcept {
+    return is_full_ ? 1 : static_cast<float>(commands.part(at));
+}
+
+Vec3 PredictionData::shown_place(GhostId member) const noexcept {
+    Vec3 newer;
+    if (!predicted_place(past.newest(), member, newer)) return {};
+    const Vec3 older = place_before(member, newer);
+    const auto part = part_of_tick(now);
+    return plus(plus(older, older, -part), newer, part);
+}
+
+bool PredictionData::shown_turn(GhostId member, Micros at, Rotation& out) const noexcept {
+    Rotation newest, older;
+    if (!predicted_turn(past.newest(), member, newest)) return false;
+    if (!has_pose_before(member) || !predicted_turn(past.newest() - 1, member, older))
+        older = newest;
+    out = slerp(older, newest, part_of_tick(at));
+    return true;
+}
+
+/// The frame before the newest says it as seen from the same.
+bool PredictionData::has_pose_before(GhostId ghost) const noexcept {
+    const PredictedMember* const member = newest_member(ghost);
+    const PredictedFrame* const frame = past.frame(past.newest() - 1);
+    const PredictedMember* const then = frame == nullptr ? nullptr : member_of(*frame, ghost);
+    return member != nullptr && then != nullptr && then->has_frame_of(*member);
+}
+
+Vec3 PredictionData::place_before(GhostId ghost, Vec3 newest) const noexcept {
+    Vec3 place = newest;
+    if (has_pose_before(ghost)) (void)predicted_place(past.newest() - 1, ghost, place);
+    return place;
+}
+
+/// Of ghosts that are not here (yet) only what the newest correction says is kept.
+void PredictionData::learn_orders() {
+    std::erase_if(orders_, [&](const auto& one) { return !client->ghosts->is_held(one.first); });
+    std::uint32_t place = 0;
+    for (const CorrectedMember& member : correction_.members) {
+        Order& order = orders_[member.ghost];
+        order_changed_ |= order.place != place;
+        const bool is_here = client->ghosts->is_held(member.ghost);
+        order = {place++, true, !member.is_in_input,
+                 is_here ? client->ghosts->since(member.ghost) : 0};
+    }
+}
+
+void PredictionData::apply_correction() {
+    learn_orders();
+    struct Shown {
+        LocalId member;
+        Pose at;      ///< drawn
+        Pose newest;  ///< predicted
+    };
+    std::vector<Shown> shown;
+    for (const CorrectedMember& member : correction_.members) {
+        Pose newest, at;
+        if (!predicted_place(past.newest(), member.ghost, newest.place)) continue;
+        const Pose error = error_of(member.ghost, now);
+        at.place = plus(shown_place(member.ghost), error.place, 1);
+        (void)predicted_turn(past.newest(), member.ghost, newest.turn);
+        if (shown_turn(member.ghost, now, at.turn)) at.turn = composed(error.turn, at.turn);
+        shown.push_back({member.ghost, at, newest});
+    }
+    const Reconciler::Outcome outcome = past.correct(correction_, def.step, def.corrects_root_only);
+    if (!outcome.is_remembered) ++stats.too_late;
+    if (!outcome.has_changed) {
+        ++stats.confirmations;
+        return;
+    }
+    ++stats.corrections;
+    stats.replayed_commands += outcome.replayed;
+    for (CommandTick tick = client->inputs.outbox.consumed() + 1; tick <= past.newest(); ++tick) {
+        InputFrame* sent = client->inputs.outbox.find(tick);
+        const PredictedFrame* frame = past.frame(tick);
+        if (sent == nullptr || frame == nullptr) continue;
+        for (std::size_t g = 0; g < sent->groups.size(); ++g)
+            sent->groups[g].digest = frame->groups[g].digest;
+    }
+    stats.last_error_m = 0;
+    double turned = 0;
+    for (const Shown& before : shown) {
+        Pose newest, error;
+        if (!predicted_place(past.newest(), before.member, newest.place)) continue;
+        stats.last_error_m =
+            std::max(stats.last_error_m, length_of(plus(before.newest.place, newest.place, -1)));
+        error.place = plus(before.at.place, shown_place(before.member), -1);
+        if (Rotation turn; shown_turn(before.member, now, turn)) {
+            error.turn = composed(before.at.turn, inverse(turn));
+            (void)predicted_turn(past.newest(), before.member, newest.turn);
+            turned = std::max(turned, angle_between(before.newest.turn, newest.turn));
+        }
+        if (length_of(error.place) <= def.error_max_m) {
+            glides_[before.member] = {client->ghosts->since(before.member), error, now};
+        } else {
+            glides_.erase(before.member);
+        }
+    }
+    stats.largest_error_m = std::max(stats.largest_error_m, stats.last_error_m);
+    // Of a turn it counts how far it moves what is a metre away.
+    if (std::max<double>(stats.last_error_m, turned) <= def.tolerance_m) ++stats.invisible;
+}
+
+void PredictionData::take_corrections() {
+    auto& messages = client->inputs.messages;
+    for (; !messages.empty(); messages.pop_front()) {
+        ++client->inputs.corrections;
+        if (!read_correction(*def.schema, past.layout(), past.newest(), messages.front(),
+                             correction_)) {
+            ++client->stats.packets_malformed;
+            continue;
+        }
+        if (!def.ignores_corrections) apply_correction();
+    }
+}
+
+// -- one tick -----------------------------------------------------------------------------------
+
+unsigned PredictionData::ticks_due(Micros at) {
+    now = at;
+    if (!is_in_world()) return 0;
+    if (!std::exchange(has_clocks_, true)) {
+        commands = CommandClock(client->tick_hz, def.waiting_target);
+        view = ViewClock(client->tick_hz, def.view_delay_ticks);
+        client->inputs.has_digests = def.step != nullptr;
+        client->ghosts->way_ticks_max = def.view_delay_ticks;
+    }
+    view.heard(client->newest_tick, client->newest_tick_at);
+    view.advance(now);
+    if (!is_ready()) return 0;
+    if (client->inputs.heard != heard_) {
+        heard_ = client->inputs.heard;
+        commands.heard(client->inputs.waiting, client->inputs.is_starved);
+        stats.starved += client->inputs.is_starved ? 1 : 0;
+    }
+    take_corrections();
+    due_ = commands.advance(now, view.server_pace());
+    return due_;
+}
+
+Status PredictionData::set_part(GhostId member, InputId input, std::span<const std::byte> part) {
+    if (!is_ready()) return Status::not_ready;
+    if (index_of(input) >= def.schema->inputs().size() ||
+        part.size() != def.schema->inputs()[index_of(input)].size_bytes)
+        return Status::bad_argument;
+    if (!client->ghosts->is_held(member)) return Status::not_found;
+    know_groups();
+    if (!client->ghosts->owned(member) || is_off(member)) return Status::refused;
+    const KindDef& kind = def.schema->kinds()[index_of(client->ghosts->kind(member))];
+    if (kind.slot_of(input) == kind.inputs.size()) return Status::bad_argument;
+    if (std::find(members_.begin(), members_.end(), member) == members_.end())
+        return Status::capacity;
+    auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& its) {
+        return its.member == member && its.input == input;
+    });
+    if (found == parts_.end()) {
+        if (parts_.size() >= limits::input_members) return Status::capacity;
+        found = parts_.insert(parts_.end(), Part{member, input, {}});
+    }
+    words_of_struct(def.schema->inputs()[index_of(input)], part.data(), found->words.data());
+    return Status::ok;
+}
+
+/// The command: every own group, with the parts that were set, in the order of input.
+void PredictionData::say(InputFrame& input) {
+    input.clear();
+    input.view_tick = view.tick(now);
+    for (const Group& group : groups_) {
+        InputGroup command;
+        command.root = group.root;
+        command.parts_at = static_cast<std::uint32_t>(input.parts.size());
+        for (std::uint32_t m = 0; m < group.count; ++m) {
+            const LocalId member = members_[group.first + m];
+            if (!client->ghosts->owned(member)) continue;
+            const KindDef& kind = def.schema->kinds()[index_of(client->ghosts->kind(member))];
+            for (const InputId wanted : kind.inputs) {
+                const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& its) {
+                    return its.member == member && its.input == wanted;
+                });
+                if (part == parts_.end()) continue;
+                input.parts.push_back({member, wanted,
+                                       static_cast<std::uint32_t>(input.words.size()),
+                                       EntityId::none});
+                const auto count = word_count(def.schema->inputs()[index_of(wanted)]);
+                input.words.insert(input.words.end(), part->words.begin(),
+                                   part->words.begin() + count);
+            }
+        }
+        command.parts = static_cast<std::uint32_t>(input.parts.size()) - command.parts_at;
+        input.groups.push_back(command);
+    }
+}
+
+/// What is predicted is predicted as it is told: a place that is relative, as seen from its parent.
+void PredictionData::sample(LocalId ghost, KindId kind, std::byte* out) const noexcept {
+    const bool in_frame = client->ghosts->frame_of(ghost) != no_local_id;
+    for (const PredictedPart& part : past.layout().parts(kind)) {
+        const std::uint32_t* words = client->ghosts->find_words(ghost, part.component, 0);
+        if (words != nullptr) part_of_words(part, words, in_frame, out + part.offset);
+    }
+}
+
+/// Where it is in the world at the end of a frame, as far as it is predicted; or as it was told,
+/// also where it was predicted as seen from who has gone.
+Pose PredictionData::pose_in(const PredictedFrame& frame, LocalId ghost,
+                             unsigned below) const noexcept {
+    const ClientGhosts& ghosts = *client->ghosts;
+    if (!ghosts.is_held(ghost) || below == limits::group_depth) return {};
+    Pose pose = ghosts.told_pose_at(ghost, client->newest_tick);
+    LocalId above = ghosts.frame_of(ghost);
+    const PredictedMember* member = member_of(frame, ghost);
+    if (member != nullptr && has_frame(*member)) {
+        above = member->frame;
+        (void)predicted_place(frame.tick, ghost, pose.place);
+        (void)predicted_turn(frame.tick, ghost, pose.turn);
+    }
+    return above == no_local_id ? pose
+                                : placed_within(pose_in(frame, above, below + 1), pose,
+                                                ghosts.has_orientation(ghost));
+}
+
+/// It has another parent than in the frame before: it stands where it stood, turned as it was, as
+/// pose_in has it.
+void PredictionData::change_frame(const PredictedFrame& before, const PredictedMember& member,
+                                  std::byte* data) const noexcept {
+    const OrientationDef& turn = def.schema->kinds()[index_of(member.kind)].orientation;
+    Pose pose = pose_in(before, member.ghost);
+    if (member.frame != no_local_id) {
+        pose = as_seen_from(pose_in(before, member.frame), pose,
+                            client->ghosts->has_orientation(member.ghost));
+    }
+    for (const PredictedPart& part : past.layout().parts(member.kind)) {
+        std::byte* const its = data + part.offset;
+        if (part.is_place) std::memcpy(its, &pose.place, sizeof pose.place);
+        if (part.is_turn)
+            (void)keep_orientation_in(turn, part.def->fields[turn.field], pose.turn, its);
+    }
+}
+
+void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
+    const ClientGhosts& ghosts = *client->ghosts;
+    const PredictedFrame* last = past.frame(frame.tick - 1);
+    frame.view_tick = input.view_tick;
+    frame.rows = rows_;
+    for (const Group& group : groups_) {
+        const auto first = static_cast<std::uint32_t>(frame.members.size());
+        frame.groups.push_back({group.root, first, group.count, 0});
+        for (std::uint32_t m = 0; m < group.count; ++m) {
+            const LocalId ghost = members_[group.first + m];
+            PredictedMember member;
+            member.ghost = ghost;
+            member.kind = ghosts.kind(ghost);
+            member.is_owned = ghosts.owned(ghost);
+            member.frame = ghosts.frame_of(ghost);
+            if (member.frame != no_local_id) member.frame_since = ghosts.since(member.frame);
+            member.since = ghosts.since(ghost);
+            // Parents stand before their children.
+            const std::size_t above = frame.row_of(ghosts.parent(ghost));
+            if (above >= first && above < frame.members.size())
+                member.parent = static_cast<std::uint16_t>(above - first);
+            member.data_at = frame.before.add(past.layout().bytes(member.kind));
+            const PredictedMember* before = last == nullptr ? nullptr : last->find(ghost);
+            if (before != nullptr && (before->kind != member.kind || before->since != member.since))
+                before = nullptr;  // another, which had its id
+            member.first = before == nullptr ? frame.tick : before->first;
+            if (member.is_owned && before != nullptr && before->is_owned) {
+                std::byte* data = frame.before.at(member.data_at);
+                std::copy_n(last->after.at(before->data_at), past.layout().bytes(member.kind),
+                            data);
+                if (!member.has_frame_of(*before)) change_frame(*last, member, data);
+            } else {
+                sample(ghost, member.kind, frame.before.at(member.data_at));
+            }
+            frame.members.push_back(member);
+        }
+    }
+    for (const InputPart& part : input.parts) {
+        const ComponentDef& its = def.schema->inputs()[index_of(part.input)];
+        PredictedMember& member = frame.members[frame.row_of(part.ghost)];
+        const std::uint32_t at = frame.parts.add(its.size_bytes);
+        member.part_at[def.schema->kinds()[index_of(member.kind)].slot_of(part.input)] = at;
+        struct_of_words(its, input.words.data() + part.words_at, frame.parts.at(at));
+    }
+}
+
+Status PredictionData::run_tick() {
+    if (due_ == 0 || !is_ready()) return Status::not_ready;
+    InputOutbox& outbox = client->inputs.outbox;
+    is_full_ = !outbox.has_room();
+    if (is_full_) return Status::capacity;
+    know_groups();
+    say(next_);
+    if (command_bits(*def.schema, next_) > limits::command_bytes * 8) {
+        parts_.clear();
+        return Status::too_large;
+    }
+    --due_;
+    PredictedFrame& frame = past.begin();
+    fill(frame, next_);
+    past.step(frame, def.step, false);
+    for (std::size_t g = 0; g < next_.groups.size(); ++g)
+        next_.groups[g].digest = frame.groups[g].digest;
+    next_.tick = frame.tick;
+    next_.has_digests = def.step != nullptr;
+    std::swap(*outbox.add(frame.tick), next_);
+    parts_.clear();
+    return Status::ok;
+}
+
+// -- answers ------------------------------------------------------------------------------------
+
+const PredictedMember* PredictionData::newest_member(GhostId ghost) const noexcept {
+    const PredictedFrame* frame = past.frame(past.newest());
+    return frame == nullptr || def.step == nullptr ? nullptr : member_of(*frame, ghost);
+}
+
+const PredictedMember* PredictionData::find_in(const PredictedFrame& frame,
+                                               GhostId ghost) const noexcept {
+    const PredictedMember* member = frame.find(ghost);
+    return member != nullptr && is_it(ghost, member->since) ? member : nullptr;
+}
+
+/// Also: if it was his own.
+const PredictedMember* PredictionData::member_of(const PredictedFrame& frame,
+                                                 GhostId ghost) const noexcept {
+    const PredictedMember* member = find_in(frame, ghost);
+    return member != nullptr && member->is_owned ? member : nullptr;
+}
+
+const std::byte* PredictionData::component_at(const PredictedFrame& frame,
+                                              const PredictedMember& member,
+                                              ComponentId component) const noexcept {
+    for (const PredictedPart& part : past.layout().parts(member.kind)) {
+        if (part.component == component) return frame.after.at(member.data_at) + part.offset;
+    }
+    return nullptr;
+}
+
+bool PredictionData::predicted_place(CommandTick tick, GhostId ghost, Vec3& out) const noexcept {
+    const PredictedFrame* frame = past.frame(tick);
+    const PredictedMember* member = frame == nullptr ? nullptr : member_of(*frame, ghost);
+    if (member == nullptr || def.schema->place() == ComponentId::none) return false;
+    const std::byte* place = component_at(*frame, *member, def.schema->place());
+    if (place == nullptr) return false;
+    std::copy_n(place, sizeof out, reinterpret_cast<std::byte*>(&out));
+    return true;
+}
+
+Pose PredictionData::error_of(GhostId member, Micros at) const noexcept {
+    if (member == no_ghost || def.error_half_life_ms == 0) return {};
+    const Glide* glide = glides_.find(member);
+    if (glide == nullptr || !is_it(member, glide->since)) return {};
+    const double lives = static_cast<double>(at > glide->from ? at - glide->from : 0) /
+                         (def.error_half_life_ms * 1000.0);
+    const double left = std::exp2(-lives);
+    return {plus({}, glide->error.place, static_cast<float>(left)),
+            slerp({}, glide->error.turn, left)};
+}
+
+bool PredictionData::predicted_turn(CommandTick tick, GhostId ghost, Rotation& out) const noexcept {
+    const PredictedFrame* frame = past.frame(tick);
+    const PredictedMember* member = frame == nullptr ? nullptr : member_of(*frame, ghost);
+    if (member == nullptr) return false;
+    const OrientationDef& turn = def.schema->kinds()[index_of(member->kind)].orientation;
+    if (turn.component == ComponentId::none) return false;
+    const std::byte* data = component_at(*frame, *member, turn.component);
+    if (data == nullptr) return false;
+    const ComponentDef& owner = def.schema->components()[index_of(turn.component)];
+    out = orientation_in(turn, owner.fields[turn.field], data);
+    return true;
+}
+
+/// Of what is not predicted, as it is told: as seen from its frame, or in the world.
+Pose PredictionData::viewed_pose(GhostId ghost, Micros at) const noexcept {
+    const ClientGhosts& ghosts = *client->ghosts;
+    const double tick = view.tick(at);
+    const Tick updated = ghosts.updated(ghost);
+    Pose pose = ghosts.told_pose_at(ghost, tick);
+    // Only what moved until the silence began moves on in it, and packets that tell nothing are
+    // none.
+    if (tick <= client->newest_tick || updated + 1 < client->newest_tick) return pose;
+    if (client->is_quiet || ghosts.did_jump(ghost)) return pose;
+    const double on = std::min<double>(tick - updated, def.extrapolate_ticks_max);
+    pose.place = plus(pose.place, ghosts.told_velocity(ghost), static_cast<float>(on));
+    return pose;
+}
+
+/// Whoever sits in what is predicted is where that is drawn, not where the server last had it.
+Pose PredictionData::pose_of(GhostId ghost, Micros at, unsigned below) const noexcept {
+    if (!client->has_values(ghost)) return {};
+    const ClientGhosts& ghosts = *client->ghosts;
+    const PredictedMember* const member = newest_member(ghost);
+    Pose pose = viewed_pose(ghost, at);
+    LocalId frame = ghosts.frame_of(ghost);
+    if (member != nullptr && has_frame(*member)) {
+        const auto part = part_of_tick(at);
+        const Pose error = error_of(ghost, at);
+        if (shown_turn(ghost, at, pose.turn)) pose.turn = composed(error.turn, pose.turn);
+        Vec3 newer;
+        if (predicted_place(past.newest(), ghost, newer)) {
+            frame = member->frame;
+            const Vec3 older = place_before(ghost, newer);
+            pose.place = plus(plus(plus(older, older, -part), newer, part), error.place, 1);
+        }
+    }
+    if (frame == no_local_id || below == limits::group_depth) return pose;
+    return placed_within(pose_of(frame, at, below + 1), pose, ghosts.has_orientation(ghost));
+}
+
+// -- the public class ---------------------------------------------------------------------------
+
+Prediction::Prediction(std::unique_ptr<PredictionData> data) noexcept : data_(std::move(data)) {}
+Prediction::Prediction(Prediction&&) noexcept = default;
+Prediction& Prediction::operator=(Prediction&&) noexcept = default;
+Prediction::~Prediction() = default;
+
+Result<Prediction> Prediction::create(Client& client, const PredictionDef& def) {
+    if (def.schema == nullptr || def.schema->status() != Status::ok || def.waiting_target == 0 ||
+        !(def.view_delay_ticks >= 0) || !(def.extrapolate_ticks_max >= 0)) {
+        return Status::bad_configuration;
+    }
+    return Prediction(std::make_unique<PredictionData>(client.data(), def));
+}
+
+unsigned Prediction::ticks_due(Micros now) {
+    return data_->ticks_due(now);
+}
+Status Prediction::set_part(GhostId member, InputId input, std::span<const std::byte> part) {
+    return data_->set_part(member, input, part);
+}
+Status Prediction::run_tick() {
+    return data_->run_tick();
+}
+bool Prediction::is_predicted(GhostId member) const noexcept {
+    return data_->newest_member(member) != nullptr;
+}
+std::span<const GhostId> Prediction::input_order(GhostId root) {
+    return data_->input_order(root);
+}
+const void* Prediction::read(GhostId member, ComponentId component,
+                             CommandTick tick) const noexcept {
+    const PredictedFrame* frame = data_->past.frame(tick);
+    const PredictedMember* its = frame == nullptr ? nullptr : data_->find_in(*frame, member);
+    return its == nullptr ? nullptr : data_->component_at(*frame, *its, component);
+}
+GroupState Prediction::state_at(GhostId root, CommandTick tick) noexcept {
+    PredictedFrame* frame = data_->past.frame(tick);
+    if (frame == nullptr) return {};
+    for (const PredictedGroup& group : frame->groups) {
+        if (group.root == root && data_->find_in(*frame, root) != nullptr)
+            return data_->past.state_of(*frame, group);
+    }
+    return {};
+}
+CommandTick Prediction::newest_command() const noexcept {
+    return data_->past.newest();
+}
+double Prediction::view_tick(Micros now) const noexcept {
+    return data_->view.tick(now);
+}
+Vec3 Prediction::place_of(GhostId ghost, Micros now) const noexcept {
+    return data_->pose_of(ghost, now).place;
+}
+Rotation Prediction::orientation_of(GhostId ghost, Micros now) const noexcept {
+    return data_->pose_of(ghost, now).turn;
+}
+Vec3 Prediction::error_of(GhostId member) const noexcept {
+    return data_->error_of(member, data_->now).place;
+}
+PredictionStats Prediction::stats() const noexcept {
+    PredictionStats stats = data_->stats;
+    stats.newest_command = data_->past.newest();
+    stats.consumed = data_->client->inputs.outbox.consumed();
+    stats.waiting = data_->client->inputs.waiting;
+    stats.rate = data_->commands.rate();
+    return stats;
+}
+
+}  // namespace purview

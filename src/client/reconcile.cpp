@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "client/reconcile.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace purview {
+
+std::uint32_t AlignedBytes::add(std::size_t bytes) {
+    const auto offset = static_cast<std::uint32_t>(size_);
+    size_ += (bytes + sizeof(Block) - 1) / sizeof(Block) * sizeof(Block);
+    if (blocks_.size() * sizeof(Block) < size_) blocks_.resize(size_ / sizeof(Block));
+    if (size_ > offset) std::memset(at(offset), 0, size_ - offset);
+    return offset;
+}
+
+void PredictedFrame::clear() noexcept {
+    groups.clear();
+    members.clear();
+    rows.clear();
+    before.clear();
+    after.clear();
+    parts.clear();
+}
+
+std::size_t PredictedFrame::row_of(LocalId ghost) const noexcept {
+    const auto found =
+        std::lower_bound(rows.begin(), rows.end(), ghost,
+                         [](const MemberRow& row, LocalId its) { return row.ghost < its; });
+    return found == rows.end() || found->ghost != ghost ? rows.size() : found->member;
+}
+
+const PredictedMember* PredictedFrame::find(LocalId ghost) const noexcept {
+    const std::size_t row = row_of(ghost);
+    return row < members.size() ? &members[row] : nullptr;
+}
+
+const PredictedFrame* Reconciler::frame(CommandTick tick) const noexcept {
+    const PredictedFrame& its = frames_[tick % frames_max];
+    return tick != 0 && its.tick == tick ? &its : nullptr;
+}
+
+PredictedFrame* Reconciler::frame(CommandTick tick) noexcept {
+    return const_cast<PredictedFrame*>(std::as_const(*this).frame(tick));
+}
+
+PredictedFrame& Reconciler::begin() {
+    PredictedFrame& next = frames_[++newest_ % frames_max];
+    next.clear();
+    next.tick = newest_;
+    return next;
+}
+
+void Reconciler::bind(PredictedFrame& frame, const PredictedGroup& group, AlignedBytes& data) {
+    const std::size_t stride = layout_.stride();
+    members_.clear();
+    const std::size_t slots = layout_.input_slots();
+    parts_.assign(group.count * slots, {});
+    components_.assign(group.count * stride, nullptr);
+    for (std::size_t m = 0; m < group.count; ++m) {
+        const PredictedMember& member = frame.members[group.first + m];
+        members_.push_back({member.kind, member.parent, member.is_owned, member.ghost});
+        for (const PredictedPart& part : layout_.parts(member.kind))
+            components_[m * stride + part.rank] = data.at(member.data_at) + part.offset;
+        const std::span<const InputId> inputs = layout_.inputs(member.kind);
+        for (std::size_t s = 0; s < inputs.size(); ++s) {
+            const std::uint32_t at = member.part_at[s];
+            parts_[m * slots + s] = {inputs[s],
+                                     at == PredictedMember::no_part ? nullptr : frame.parts.at(at)};
+        }
+    }
+}
+
+GroupState Reconciler::state_of(PredictedFrame& frame, const PredictedGroup& group) {
+    bind(frame, group, frame.after);
+    return GroupState(members_, components_, layout_.rank(), layout_.stride(), false);
+}
+
+void Reconciler::step(PredictedFrame& frame, GroupStep* step, bool is_replay) {
+    frame.after.clear();
+    if (frame.before.size() > 0) {
+        (void)frame.after.add(frame.before.size());
+        std::memcpy(frame.after.at(0), frame.before.at(0), frame.before.size());
+    }
+    for (PredictedGroup& group : frame.groups) {
+        GroupState state = state_of(frame, group);
+        if (step != nullptr)
+            step->step(state, GroupCommand(frame.tick, frame.view_tick, is_replay, parts_,
+                                           layout_.input_slots()));
+        std::uint64_t digest = frame.tick;
+        for (std::size_t m = 0; m < group.count; ++m) {
+            const PredictedMember& member = frame.members[group.first + m];
+            if (!member.is_owned) continue;
+            digest = settle_kind(member.kind, digest);
+            for (const PredictedPart& part : layout_.parts(member.kind)) {
+                digest = settle_part(part, member.frame != no_local_id,
+                                     frame.after.at(member.data_at) + part.offset, digest);
+            }
+        }
+        group.digest = static_cast<std::uint16_t>(digest);
+    }
+}
+
+/// Compares with what was predicted, and takes the server's. True: something differed.
+bool Reconciler::put_right(PredictedFrame& frame, const Correction& correction, bool root_only) {
+    bool differs = false;
+    for (const CorrectedMember& its : correction.members) {
+        const PredictedMember* member = frame.find(its.ghost);
+        if (member == nullptr || !its.has_values || member->kind != its.kind || !member->is_owned)
+            continue;
+        if (correction.tick < member->first)
+            continue;  // too late: perhaps of who had its id before
+        const bool is_root =
+            std::any_of(frame.groups.begin(), frame.groups.end(),
+                        [&](const PredictedGroup& group) { return group.root == its.ghost; });
+        const bool has_its_frame = its.frame == member->frame;
+        for (const PredictedPart& part : layout_.parts(its.kind)) {
+            if (part.is_pose() && !has_its_frame) continue;  // told soon who its parent is
+            std::byte* predicted = frame.after.at(member->data_at) + part.offset;
+            const std::byte* true_value = correction.data.at(its.data_at) + part.offset;
+            if (std::memcmp(predicted, true_value, part.def->size_bytes) == 0) continue;
+            differs = true;
+            if (is_root || !root_only) std::memcpy(predicted, true_value, part.def->size_bytes);
+        }
+    }
+    return differs;
+}
+
+Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep* step,
+                                        bool root_only) {
+    Outcome outcome;
+    PredictedFrame* from = frame(correction.tick);
+    outcome.is_remembered = from != nullptr;
+    if (from == nullptr) from = frame(newest_);  // better late than never
+    if (from == nullptr) return outcome;
+    outcome.has_changed = put_right(*from, correction, root_only);
+    if (!outcome.has_changed) return outcome;
+    const PredictedFrame* newest = frame(newest_);
+    std::vector<std::byte> present;  // only for the RFC's bug
+    if (root_only) present.assign(newest->after.at(0), newest->after.at(0) + newest->after.size());
+    for (CommandTick tick = from->tick + 1; tick <= newest_; ++tick) {
+        PredictedFrame& next = *frame(tick);
+        const PredictedFrame& before = *frame(tick - 1);
+        for (const PredictedMember& member : next.members) {
+            const PredictedMember* then = before.find(member.ghost);
+            if (!member.is_owned || then == nullptr || !then->is_owned ||
+                then->kind != member.kind || then->since != member.since)
+                continue;
+            const std::byte* start = before.after.at(then->data_at);
+            if (root_only && tick == from->tick + 1 && member.ghost != next.groups.front().root)
+                start = present.data() + newest->find(member.ghost)->data_at;
+            for (const PredictedPart& part : layout_.parts(member.kind)) {
+                if (part.is_pose() && !then->has_frame_of(member)) continue;  // as it was then
+                std::copy_n(start + part.offset, part.def->size_bytes,
+                            next.before.at(member.data_at) + part.offset);
+            }
+        }
+        this->step(next, step, true);
+        ++outcome.replayed;
+    }
+    return outcome;
+}
+
+}  // namespace purview

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The kind of each entity, by index; none where nothing has one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "purview/interest.hpp"
+
+namespace purview {
+
+class EntityKinds {
+  public:
+    /// EntityDef::no_kind: it has none.
+    KindId of(std::uint32_t index) const noexcept {
+        return index < kinds_.size() ? kinds_[index] : EntityDef::no_kind;
+    }
+    void set(std::uint32_t index, KindId kind) {
+        if (kind != EntityDef::no_kind && kinds_.size() <= index)
+            kinds_.resize(index + 1 + index / 8, EntityDef::no_kind);
+        if (index < kinds_.size()) kinds_[index] = kind;
+    }
+
+  private:
+    std::vector<KindId> kinds_;  ///< shorter than the entities: the others have none
+};
+
+}  // namespace purview

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Which observer owns an entity, and whether owning it makes it relevant
+// (KindInterest::owner_sees). An owner that left stays here: the caller checks whether it lives.
+// Must not know: groups, pairs.
+#pragma once
+
+#include <cstdint>
+
+#include "core/entity_map.hpp"
+#include "purview/types.hpp"
+
+namespace purview {
+
+class Ownership {
+  public:
+    /// none: nobody owns it.
+    ObserverId owner_of(EntityId entity) const noexcept {
+        const ObserverId* owner = owners_.find(entity);
+        return owner == nullptr ? ObserverId::none : *owner;
+    }
+    void set_owner(EntityId entity, ObserverId owner) {
+        if (owner == ObserverId::none) {
+            owners_.erase(entity);
+        } else {
+            owners_[entity] = owner;
+        }
+    }
+    /// Its owner does not see it for owning it.
+    bool is_blind(EntityId entity) const noexcept { return blind_.contains(entity); }
+    void set_blind(EntityId entity, bool value) {
+        if (value) {
+            blind_[entity] = 1;
+        } else {
+            blind_.erase(entity);
+        }
+    }
+    /// The observer owns it and therefore sees it.
+    bool shows(EntityId entity, ObserverId observer) const noexcept {
+        return owner_of(entity) == observer && !is_blind(entity);
+    }
+    void forget(EntityId entity) {
+        owners_.erase(entity);
+        blind_.erase(entity);
+    }
+
+  private:
+    EntityMap<ObserverId> owners_;
+    EntityMap<std::uint8_t> blind_;
+};
+
+}  // namespace purview

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Where entities are: moves, places that follow another entity, dormant entities.
+#include <cstring>
+
+#include "interest/edits.hpp"
+
+namespace purview {
+
+/// It has no place of its own in the table, or not the one that it is told.
+bool InterestData::is_routed(EntityId entity) const noexcept {
+    return is_member(entity) || position_sources_.contains(entity) || dormant_.contains(entity);
+}
+
+bool InterestData::stands_with(EntityId entity, EntityId unit) const noexcept {
+    // Groups may join chains into longer ones.
+    const std::size_t hops_max = position_sources_.size();
+    for (std::size_t hops = 0; hops <= hops_max && entity != EntityId::none; ++hops) {
+        if (unit_of(entity) == unit) return true;
+        const PositionSource* next = position_sources_.find(unit_of(entity));
+        entity = next == nullptr ? EntityId::none : next->other;
+    }
+    return false;
+}
+
+void InterestData::write_place(EntityId entity, Vec3 inner_place) {
+    const Move one{entity, inner_place};
+    (void)table_.write_places(std::span(&one, 1));
+    if (summary_.has_moving_cells) cell_movers_.push_back(entity);
+}
+
+Status InterestData::move(EntityId entity, Vec3 place) {
+    if (!is_known(entity)) {
+        ++counters.stale_ids;
+        return Status::stale_id;
+    }
+    if (!is_finite(place)) {
+        ++counters.bad_positions;
+        return Status::bad_position;
+    }
+    if (is_member(entity)) return Status::ok;
+    if (!position_sources_.empty()) {
+        if (PositionSource* source = position_sources_.find(entity)) {
+            source->own_position = inner(place);
+            return Status::ok;
+        }
+    }
+    if (dormant_.size() > 0) {
+        if (Vec3* away = dormant_.find(entity)) {
+            *away = inner(place);
+            return Status::ok;
+        }
+    }
+    write_place(entity, inner(place));
+    return Status::ok;
+}
+
+namespace {
+
+/// Moves with their counted axes first.
+struct ExchangedMoves {
+    std::span<const Move> moves;
+    std::size_t size() const noexcept { return moves.size(); }
+    const Move* data() const noexcept { return moves.data(); }
+    Move operator[](std::size_t i) const noexcept {
+        return {moves[i].entity, exchanged(Axes::xz, moves[i].place)};
+    }
+};
+
+}  // namespace
+
+void InterestData::move(std::span<const Move> moves) {
+    if (groups_.any() || !position_sources_.empty() || dormant_.size() > 0 ||
+        summary_.has_moving_cells) {
+        for (const Move& one : moves) (void)move(one.entity, one.place);
+        return;
+    }
+    const BlockTable::Refused refused = facts_table_.axes == Axes::xz
+                                            ? table_.write_places(ExchangedMoves{moves})
+                                            : table_.write_places(moves);
+    counters.stale_ids += refused.stale_ids;
+    counters.bad_positions += refused.bad_positions;
+}
+
+void InterestData::move(const PlaceColumns& columns) {
+    moves_.clear();
+    const auto at = [&](const float* column, std::size_t i) {
+        if (column == nullptr) return 0.0F;
+        const auto* bytes = reinterpret_cast<const unsigned char*>(column);
+        float value = 0;
+        std::memcpy(&value, bytes + i * columns.stride_bytes, sizeof value);
+        return value;
+    };
+    const auto put = [&](std::size_t i) {
+        if (i >= columns.entities.size() || columns.entities[i] == EntityId::none) return;
+        moves_.push_back(
+            {columns.entities[i], {at(columns.x, i), at(columns.y, i), at(columns.z, i)}});
+    };
+    if (!columns.changed.empty()) {
+        for (std::size_t w = 0; w < columns.changed.size(); ++w)
+            for_each_bit(columns.changed[w], w * bits_per_word, put);
+    } else {
+        const bool is_flat = !table_.is_three_d();
+        for (std::size_t i = 0; i < columns.entities.size(); ++i) {
+            const Slot slot = table_.slot_of(columns.entities[i]);
+            if (slot != no_slot && !is_routed(columns.entities[i])) {
+                Vec3 now = inner({at(columns.x, i), at(columns.y, i), at(columns.z, i)});
+                if (is_flat) now.z = 0;
+                if (now == table_.place(slot)) continue;
+            }
+            put(i);
+        }
+    }
+    move(std::span<const Move>(moves_));
+}
+
+Status InterestData::update(EntityId entity) {
+    if (!is_known(entity)) return Status::stale_id;
+    const EntityId unit = unit_of(entity);
+    if (dormant_.size() > 0) {
+        if (const Vec3* away = dormant_.find(unit)) write_place(unit, *away);
+    }
+    return recheck(unit);
+}
+
+/// The longest chain of position sources that ends at the unit or one of its members, up to `most`.
+std::size_t InterestData::links_behind(EntityId unit, std::size_t most) const {
+    std::size_t longest = 0;
+    const auto look = [&](EntityId one) {
+        for (const EntityId follower : position_sources_.followers(one)) {
+            if (longest == most) return;
+            longest = std::max(longest, 1 + links_behind(follower, most - 1));
+        }
+    };
+    if (most == 0 || position_sources_.empty()) return 0;
+    for_each_member(unit, true, look);
+    return longest;
+}
+
+Status InterestData::set_place_override(EntityId entity, EntityId other) {
+    if (!is_known(entity)) return Status::stale_id;
+    if (is_member(entity)) return Status::refused;
+    if (other == EntityId::none) {
+        if (const PositionSource* had = position_sources_.find(entity))
+            end_position_source(entity, *had);
+        return Status::ok;
+    }
+    if (!is_known(other)) return Status::stale_id;
+    EntityId at = unit_of(other);
+    std::size_t links = 1;
+    for (; links <= position_sources_.size() + 1; ++links) {
+        if (at == entity) return Status::would_cycle;
+        const PositionSource* next = position_sources_.find(at);
+        if (next == nullptr) break;
+        at = unit_of(next->other);
+    }
+    constexpr std::size_t links_max = PositionSources::links_max;
+    if (links + links_behind(entity, links_max) > links_max) return Status::too_deep;
+    if (position_sources_.contains(entity)) {
+        position_sources_.change(entity, other);
+        return Status::ok;
+    }
+    const Slot slot = table_.slot_of(entity);
+    const Vec3* away = dormant_.find(entity);
+    position_sources_.add(entity, {other, away != nullptr ? *away : table_.place(slot),
+                                   !table_.will_be_placed(slot)});
+    return Status::ok;
+}
+
+/// Its own place counts again, or that it has none.
+void InterestData::end_position_source(EntityId entity, PositionSource was) {
+    position_sources_.erase(entity);
+    if (dormant_.size() > 0) {
+        if (Vec3* away = dormant_.find(entity)) *away = was.own_position;
+    }
+    const Slot slot = table_.slot_of(entity);
+    const std::uint32_t layer = was.was_unplaced ? unplaced_layer_ : layer_of(entity);
+    const bool is_there = table_.layer_of(block_of(slot)) == layer;
+    if (is_there) write_place(entity, was.own_position);
+    table_.change_layer(entity, layer, is_there ? nullptr : &was.own_position);
+    if (summary_.has_moving_cells) cell_movers_.push_back(entity);
+}
+
+/// Moves every entity with a source to the position of the source.
+void InterestData::apply_position_sources() {
+    const std::size_t in_a_row_max = position_sources_.size();  // groups may join chains
+    // A group that an entity joined may close a cycle: then its sources end.
+    const auto comes_back = [&](EntityId entity) {
+        EntityId at = entity;
+        for (std::size_t steps = 0; steps < in_a_row_max; ++steps) {
+            const PositionSource* next = position_sources_.find(at);
+            if (next == nullptr) return false;
+            at = unit_of(next->other);
+            if (at == entity) return true;
+        }
+        return false;
+    };
+    std::vector<EntityId> ended;
+    for (std::size_t i = position_sources_.size(); i > 0; --i) {
+        const EntityId entity = position_sources_.entities()[i - 1];
+        const EntityId other = position_sources_.find(entity)->other;
+        if (!is_known(other) || comes_back(entity)) ended.push_back(entity);
+    }
+    for (const EntityId entity : ended)
+        end_position_source(entity, *position_sources_.find(entity));
+    for (const EntityId entity : position_sources_.entities()) {
+        EntityId at = entity;
+        for (std::size_t steps = 0; steps < in_a_row_max; ++steps) {
+            const PositionSource* next = position_sources_.find(at);
+            if (next == nullptr) break;
+            at = unit_of(next->other);
+        }
+        const Slot slot = table_.slot_of(at), own = table_.slot_of(entity);
+        if (slot == no_slot || own == no_slot) continue;
+        const bool has_place = table_.will_be_placed(slot);
+        const Vec3 there = table_.place(slot);
+        if (has_place != table_.will_be_placed(own)) {
+            // It has a place as long as the other has one.
+            table_.change_layer(entity, has_place ? layer_of(entity) : unplaced_layer_, &there);
+            if (summary_.has_moving_cells) cell_movers_.push_back(entity);
+        } else if (has_place && !(there == table_.place(own))) {
+            write_place(entity, there);
+        }
+    }
+}
+
+/// Inner nodes of whoever moved, entities and observers.
+void InterestData::update_cells() {
+    if (!summary_.has_moving_cells) return;
+    for (const EntityId unit : cell_movers_) {
+        if (table_.slot_of(unit) == no_slot || is_in_its_rows(unit)) continue;
+        touch_all(unit);  // of a mixed group, too: for those to whom it matters
+        update_rows(unit);
+        tell_touched(unit);
+    }
+    cell_movers_.clear();
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (observers_[o].ready) edit_observer_rows(o);
+    }
+}
+
+}  // namespace purview

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// How many observers each entity is relevant to, and which entities gained their first or lost
+// their last one in the last tick. Counted from events; all zero where nothing counts.
+//
+// Invariant: of an entity that is alive, the count is its enters less its leaves since its spawn.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/flat_map.hpp"
+#include "purview/interest.hpp"
+
+namespace purview {
+
+class ObserverCounts {
+  public:
+    /// By entity index. O(1).
+    std::uint32_t of(std::uint32_t index) const noexcept {
+        return index < counts_.size() ? counts_[index] : 0;
+    }
+    std::span<const ObserverEdge> edges() const noexcept { return edges_; }
+    void clear_edges() { edges_.clear(); }
+
+    /// Counts the events of a tick and replaces edges(). is_alive(EntityId). O(events).
+    template <class IsAlive>
+    void count(std::span<const RelevanceEvent> events, IsAlive&& is_alive) {
+        gained_.clear();
+        for (const RelevanceEvent& event : events) add(event);
+        for (const RelevanceEvent& event : events) {
+            const auto id = static_cast<std::uint64_t>(event.entity);
+            const std::uint32_t* gained = gained_.find(id);
+            if (gained == nullptr) continue;
+            const std::uint32_t now = counts_[index_of(event.entity)], before = now - *gained;
+            if ((before == 0) != (now == 0) && is_alive(event.entity))
+                edges_.push_back({event.entity, now > 0});
+            gained_.erase(id);
+        }
+    }
+
+  private:
+    void add(const RelevanceEvent& event) {
+        const std::uint32_t index = index_of(event.entity);
+        if (counts_.size() <= index) counts_.resize(index + 1 + index / 8, 0);
+        const std::uint32_t gain = event.enter ? 1 : static_cast<std::uint32_t>(-1);
+        counts_[index] += gain;
+        gained_[static_cast<std::uint64_t>(event.entity)] += gain;  // an index may have had two
+    }
+
+    std::vector<std::uint32_t> counts_;  ///< by entity index
+    std::vector<ObserverEdge> edges_;
+    FlatMap<std::uint64_t, std::uint32_t> gained_;  ///< in this tick, by entity id; wraps
+};
+
+}  // namespace purview

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The observers that one edit of a unit may concern, and whether the unit was explicitly relevant
+// to them before it. Invariant: each observer is in it once. Must not know: why.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/id_pool.hpp"
+
+namespace purview {
+
+class TouchedObservers {
+  public:
+    struct Entry {
+        std::uint32_t observer;  ///< IdPool::no_index: left out
+        bool before;
+    };
+    /// Begins an edit: nothing is touched.
+    void begin(std::size_t observers) {
+        ++stamp_;
+        entries_.clear();
+        before_edit_ = 0;
+        if (stamps_.size() < observers) stamps_.resize(observers, 0);
+    }
+    /// True: it was not touched yet, and add() is to follow.
+    bool is_new(std::uint32_t observer) noexcept {
+        if (stamps_[observer] == stamp_) return false;
+        stamps_[observer] = stamp_;
+        return true;
+    }
+    void add(std::uint32_t observer, bool before) { entries_.push_back({observer, before}); }
+    /// What is added from now on is touched by the edit itself. leaves_out(observer): whether it is
+    /// not to be reported.
+    template <class LeavesOut>
+    void end_before(LeavesOut&& leaves_out) {
+        before_edit_ = entries_.size();
+        for (Entry& entry : entries_) {
+            if (leaves_out(entry.observer)) entry.observer = IdPool::no_index;
+        }
+    }
+    /// visit(observer, whether the unit was explicitly relevant before).
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (std::size_t i = 0; i < entries_.size(); ++i) {
+            const Entry entry = entries_[i];
+            if (entry.observer != IdPool::no_index)
+                visit(entry.observer, i < before_edit_ && entry.before);
+        }
+    }
+
+  private:
+    std::vector<Entry> entries_;
+    std::size_t before_edit_ = 0;        ///< of entries_: those from before the edit
+    std::vector<std::uint64_t> stamps_;  ///< by observer: of the edit that touched it last
+    std::uint64_t stamp_ = 0;
+};
+
+}  // namespace purview

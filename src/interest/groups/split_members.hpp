@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Split members: who is below whom, and what observers were told of their groups. Must not know:
+// why anything is relevant (split_members.cpp).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/entity_map.hpp"
+#include "purview/types.hpp"
+
+namespace purview {
+
+/// Units that are below a member of another unit.
+class SplitLinks {
+  public:
+    bool any() const noexcept { return links_.size() > 0; }
+    /// All that are in a group, in no order.
+    std::span<const EntityId> units() const noexcept { return units_; }
+    /// none: it is no split member, or in no group.
+    EntityId parent_of(EntityId unit) const noexcept {
+        if (!any()) return EntityId::none;
+        const Link* link = links_.find(unit);
+        return link != nullptr ? link->parent : EntityId::none;
+    }
+    /// Split members right below it, in the order in which they came.
+    std::span<const EntityId> below(EntityId parent) const noexcept {
+        const std::uint32_t* list = any() ? list_of_.find(parent) : nullptr;
+        if (list == nullptr) return {};
+        return lists_[*list];
+    }
+    void link(EntityId unit, EntityId parent) {
+        unlink(unit);
+        links_[unit] = {parent, units_.size()};
+        units_.push_back(unit);
+        if (!list_of_.contains(parent)) {
+            if (free_.empty()) {
+                free_.push_back(static_cast<std::uint32_t>(lists_.size()));
+                lists_.emplace_back();
+            }
+            list_of_[parent] = free_.back();
+            free_.pop_back();
+        }
+        lists_[list_of_[parent]].push_back(unit);
+    }
+    void unlink(EntityId unit) {
+        const EntityId parent = parent_of(unit);
+        if (parent == EntityId::none) return;
+        const std::uint32_t list = *list_of_.find(parent);
+        std::erase(lists_[list], unit);
+        const std::size_t at = links_.find(unit)->at;
+        links_.find(units_.back())->at = at;
+        units_[at] = units_.back();
+        units_.pop_back();
+        links_.erase(unit);
+        if (!lists_[list].empty()) return;
+        list_of_.erase(parent);
+        free_.push_back(list);
+    }
+    /// Those below `from` are below `to`.
+    void rehang(EntityId from, EntityId to) {
+        while (!below(from).empty()) link(below(from).front(), to);
+    }
+
+  private:
+    struct Link {
+        EntityId parent = EntityId::none;
+        std::size_t at = 0;  ///< in units_
+    };
+    std::vector<EntityId> units_;
+    EntityMap<Link> links_;             ///< of split members
+    EntityMap<std::uint32_t> list_of_;  ///< of parents: an index into lists_
+    std::vector<std::vector<EntityId>> lists_;
+    std::vector<std::uint32_t> free_;
+};
+
+/// What observers were told of groups with split members. Everything else is known from windows,
+/// rows and pairs; what a group comes to is not, so it is kept.
+class GroupViews {
+  public:
+    struct View {
+        EntityId entity = EntityId::none;
+        bool seen = false;  ///< he has it
+        bool own = false;   ///< of a unit: it would be relevant but for the rest of its group
+    };
+    View of(std::uint32_t observer, EntityId entity) const noexcept {
+        if (observer >= by_observer_.size()) return {};
+        const auto& views = by_observer_[observer];
+        const auto at = std::lower_bound(views.begin(), views.end(), entity, before);
+        return at != views.end() && at->entity == entity ? *at : View{};
+    }
+    void set(std::uint32_t observer, const View& view) {
+        if (by_observer_.size() <= observer) by_observer_.resize(observer + 1);
+        auto& views = by_observer_[observer];
+        const auto at = std::lower_bound(views.begin(), views.end(), view.entity, before);
+        const bool is_there = at != views.end() && at->entity == view.entity;
+        const bool is_empty = !view.seen && !view.own;
+        if (is_there && is_empty) {
+            views.erase(at);
+        } else if (is_there) {
+            *at = view;
+        } else if (!is_empty) {
+            views.insert(at, view);
+        }
+    }
+    void forget(EntityId entity) {
+        for (std::uint32_t o = 0; o < by_observer_.size(); ++o) set(o, {entity, false, false});
+    }
+    std::span<const View> of(std::uint32_t observer) const noexcept {
+        if (observer >= by_observer_.size()) return {};
+        return by_observer_[observer];
+    }
+
+  private:
+    static bool before(const View& view, EntityId entity) noexcept { return view.entity < entity; }
+    std::vector<std::vector<View>> by_observer_;  ///< each ascending by entity
+};
+
+}  // namespace purview

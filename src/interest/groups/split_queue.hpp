@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Partly split groups that an edit or a window touched in this tick: they are evaluated when the
+// tick's explicit relevance and windows are final, each once for each touched observer.
+//
+// Invariant: released units are treated as partly split until take_released(). Must not know: what
+// a group comes to.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/entity_map.hpp"
+#include "purview/types.hpp"
+
+namespace purview {
+
+class SplitQueue {
+  public:
+    /// For one observer, or for all.
+    void touch(EntityId unit, std::uint32_t observer) { pairs_.emplace_back(unit, observer); }
+    void touch(EntityId unit) { units_.push_back(unit); }
+    void touch(std::span<const EntityId> units) {
+        units_.insert(units_.end(), units.begin(), units.end());
+    }
+    /// A despawned entity of such a group.
+    void add_gone(EntityId entity) { gone_.push_back(entity); }
+    std::span<const EntityId> gone() const noexcept { return gone_; }
+    void clear_gone() { gone_.clear(); }
+
+    /// The unit is in no such group any more, from the end of this tick on.
+    void release(EntityId unit) {
+        released_[unit] = true;
+        released_units_.push_back(unit);
+    }
+    bool any_released() const noexcept { return released_.size() > 0; }
+    bool is_released(EntityId unit) const noexcept { return released_.contains(unit); }
+    std::vector<EntityId> take_released() {
+        released_.clear();
+        return std::exchange(released_units_, {});
+    }
+
+    /// visit(top of the group, observer), ascending, each once; then nothing is touched.
+    /// top_of(unit): none, if it is gone; is_concerned(observer): one of all.
+    template <class TopOf, class IsConcerned, class Visit>
+    void settle(std::uint32_t observers, TopOf&& top_of, IsConcerned&& is_concerned,
+                Visit&& visit) {
+        for (EntityId& unit : units_) unit = top_of(unit);
+        std::sort(units_.begin(), units_.end());
+        units_.erase(std::unique(units_.begin(), units_.end()), units_.end());
+        for (auto& one : pairs_) one.first = top_of(one.first);
+        for (const EntityId top : units_) {
+            for (std::uint32_t o = 0; o < observers && top != EntityId::none; ++o) {
+                if (is_concerned(o)) pairs_.emplace_back(top, o);
+            }
+        }
+        units_.clear();
+        std::sort(pairs_.begin(), pairs_.end());
+        pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
+        for (const auto& [top, observer] : pairs_) {
+            if (top != EntityId::none) visit(top, observer);
+        }
+        pairs_.clear();
+    }
+
+  private:
+    std::vector<std::pair<EntityId, std::uint32_t>> pairs_;  ///< units, and for which observer
+    std::vector<EntityId> units_;                            ///< touched for all observers
+    std::vector<EntityId> gone_;
+    EntityMap<bool> released_;
+    std::vector<EntityId> released_units_;
+};
+
+}  // namespace purview

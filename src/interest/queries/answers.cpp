@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What the engine says between ticks.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/prefetch.hpp"
+#include "interest/edits.hpp"
+
+namespace purview {
+
+bool InterestData::is_relevant(ObserverId observer, EntityId entity) const noexcept {
+    if (!is_observer(observer) || !is_known(entity)) return false;
+    return is_visible(index_of(observer), entity);
+}
+
+bool InterestData::is_ready(ObserverId observer) const noexcept {
+    return is_observer(observer) && observers_[index_of(observer)].ready;
+}
+
+bool InterestData::is_denied(ObserverId observer, EntityId entity) const noexcept {
+    if (!is_observer(observer) || !is_known(entity)) return false;
+    for (EntityId one = entity; one != EntityId::none; one = parent_of(one)) {
+        const PairEntry* pair = pairs_.find(index_of(observer), one);
+        if (pair != nullptr && pair->deny) return true;
+    }
+    return false;
+}
+
+bool InterestData::is_denied_to_anybody(EntityId entity) const noexcept {
+    if (!is_known(entity)) return false;
+    for (EntityId one = entity; one != EntityId::none; one = parent_of(one)) {
+        if (pairs_.has_denial(one)) return true;
+    }
+    return false;
+}
+
+/// Windows are looked at one by one; for what comes otherwise, there are lists of who it may be.
+void InterestData::observers_of(EntityId entity, std::vector<ObserverId>& out) const {
+    if (!is_known(entity)) return;
+    const EntityId unit = unit_of(entity);
+    const Slot slot = table_.slot_of(unit);
+    if (slot == no_slot) return;
+    if (is_mixed(unit)) {
+        for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+            if (is_visible(o, entity)) out.push_back(id_of(o));
+        }
+        return;
+    }
+    const bool may_be_cut = unit != entity && has_cuts(unit);
+    const auto add = [&](std::uint32_t o) {
+        if (!may_be_cut || !is_cut(o, unit, entity)) out.push_back(id_of(o));
+    };
+    if (is_open_to_all(slot)) {
+        for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+            if (is_seen(o, unit)) add(o);
+        }
+        return;
+    }
+    const std::size_t first = out.size();
+    const BlockIndex cell_end = table_.cell_end();
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        const Observer& observer = observers_[o];
+        if (observer.ready && observer.window.contains(slot, cell_end)) add(o);
+    }
+    const std::size_t in_windows = out.size();
+    for_each_x_candidate(unit, [&](std::uint32_t o) {
+        if (x_holds(o, unit)) add(o);
+    });
+    if (out.size() == in_windows) return;
+    const auto mine = out.begin() + static_cast<std::ptrdiff_t>(first);
+    std::sort(mine, out.end(),
+              [](ObserverId l, ObserverId r) { return index_of(l) < index_of(r); });
+    out.erase(std::unique(mine, out.end()), out.end());
+}
+
+std::uint32_t InterestData::observer_count(EntityId entity) const noexcept {
+    return is_known(entity) ? observer_counts_.of(index_of(entity)) : 0;
+}
+
+Vec3 InterestData::place_of(EntityId entity) const noexcept {
+    const Slot slot = table_.slot_of(unit_of(entity));
+    if (slot == no_slot || !table_.will_be_placed(slot)) return {};
+    return exchanged(facts_table_.axes, table_.place(slot));
+}
+
+std::span<const NodeId> InterestData::nodes_of(EntityId entity) const noexcept {
+    if (table_.slot_of(entity) == no_slot) return {};
+    return facts_table_.bindings.nodes_of(entity);
+}
+
+bool InterestData::has_flag(EntityId entity, FlagId flag) const noexcept {
+    const Slot slot = table_.slot_of(unit_of(entity));
+    return slot != no_slot && index_of(flag) < def_.flag_count && table_.flag(index_of(flag), slot);
+}
+
+Key InterestData::key_of(EntityId entity, KeyDomain domain) const noexcept {
+    if (!is_known(entity) || index_of(domain) >= def_.key_count) return Key::none;
+    return key_of(entity, std::size_t{index_of(domain)});
+}
+
+bool InterestData::has_key(EntityId entity, KeyDomain domain, Key key) const noexcept {
+    if (key == Key::none || !is_known(entity)) return false;
+    if (key_of(entity, domain) == key) return true;
+    const auto more = facts_table_.more_keys.of(index_of(entity));
+    return std::any_of(more.begin(), more.end(), [&](const DomainKey& one) {
+        return one.domain == domain && one.key == key;
+    });
+}
+
+float InterestData::value_of(EntityId entity, ValueId value) const noexcept {
+    const Slot slot = table_.slot_of(unit_of(entity));
+    return slot == no_slot || index_of(value) >= def_.value_count
+               ? 0
+               : table_.number(index_of(value), slot);
+}
+
+ObserverId InterestData::owner_of(EntityId entity) const noexcept {
+    const ObserverId owner = ownership_.owner_of(entity);
+    return is_observer(owner) ? owner : ObserverId::none;
+}
+
+KindId InterestData::kind_of(EntityId entity) const noexcept {
+    return is_known(entity) ? kinds_.of(index_of(entity)) : EntityDef::no_kind;
+}
+
+/// Whether a row of the observer's says it for the node.
+bool InterestData::in_rows_of(NodeId node, std::uint32_t o, EntityId unit) const noexcept {
+    const auto& mine = observers_[o].rows;
+    const std::vector<std::uint32_t>& sources = summary_.sources_of_node[index_of(node)];
+    return std::any_of(sources.begin(), sources.end(), [&](std::uint32_t source) {
+        if (program_.rows[source].pulled) return false;
+        const auto at = rows_[source].memberships(unit);
+        return std::any_of(at.begin(), at.end(), [&](RowStore::Membership one) {
+            return rows_[source].is_live(one) &&
+                   std::binary_search(mine.begin(), mine.end(), SourceRow{source, one.row});
+        });
+    });
+}
+
+/// Whether a custom node, by its place among them, names the pair.
+bool InterestData::custom_says(std::size_t custom, std::uint32_t o, EntityId unit) const {
+    const bool by_entity = custom_[custom].node->is_entity_centric();
+    const std::uint32_t asked = by_entity ? index_of(unit) : o;
+    if (asked >= custom_[custom].said.size()) return false;
+    const auto& said = custom_[custom].said[asked];
+    const std::uint64_t other = by_entity ? o : static_cast<std::uint64_t>(unit);
+    return std::binary_search(said.begin(), said.end(), other);
+}
+
+/// Room to work in for strength(): of each thread its own, so that several may ask at once. It
+/// outlives whom it worked for, so nothing of it comes through the hooks (purview/memory.hpp).
+struct StrengthRoom {
+    /// Somebody about whom the nodes decide.
+    struct Asked {
+        std::uint32_t at;        ///< where the answer goes
+        std::uint32_t position;  ///< of its block in `blocks`
+        Slot slot;
+        EntityId unit;
+        float best;
+        bool decides;       ///< how strong it is; if not, only how often it is told
+        bool has_settings;  ///< of some node
+        bool wanted;        ///< by the nodes together
+    };
+    std::vector<Slot> slots;  ///< [entities]
+    std::vector<Asked> who;
+    std::vector<BlockIndex> blocks;        ///< each once
+    std::vector<std::uint32_t> in_window;  ///< [blocks] position in the window, or its size
+    std::vector<std::uint32_t> position;   ///< by position in the window: in `blocks` + 1, else 0
+    /// The same of blocks beside the window.
+    FlatMap<std::uint32_t, std::uint32_t, ~std::uint32_t{0}, HeapVector> elsewhere;
+    std::vector<Mask> masks;
+    std::vector<Mask> asked;           ///< [blocks]
+    std::vector<std::uint32_t> begin;  ///< [blocks] where its asked lanes begin in `said`
+    std::vector<float> said;           ///< of one node
+    std::vector<NodeId> bound;         ///< nodes that one of `who` is bound to, ascending
+    Sight sight;
+    MeasureScratch measure;
+};
+
+void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
+                            std::span<float> strength, std::span<NodeSettings> settings) const {
+    PURVIEW_ASSERT(entities.size() == strength.size());
+    PURVIEW_ASSERT(settings.empty() || entities.size() == settings.size());
+    std::fill(strength.begin(), strength.end(), 0.0F);
+    std::fill(settings.begin(), settings.end(), NodeSettings{});
+    if (!is_observer(id) || !observers_[index_of(id)].ready) return;
+    entities = entities.first(std::min(entities.size(), strength.size()));
+    if (settings.size() < entities.size()) settings = {};
+    if (def_.rules.nodes.empty() || def_.level == InterestLevel::none) settings = {};
+    static thread_local StrengthRoom room;
+    find_judged(index_of(id), entities, strength, !settings.empty(), room);
+    if (!room.who.empty()) measure_judged(index_of(id), strength, settings, room);
+}
+
+/// Puts those about whom nodes decide into the room; all others have their strength.
+void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entities,
+                               std::span<float> strength, bool with_settings,
+                               StrengthRoom& room) const {
+    const Window& window = observers_[o].window;
+    const bool x_possible = is_x_possible();
+    room.who.clear();
+    room.blocks.clear();
+    room.in_window.clear();
+    room.asked.clear();
+    room.position.assign(window.size() + 1, 0);
+    room.elsewhere.clear();
+    room.slots.resize(entities.size());
+    // Look-up by look-up, for all: their memory is far apart.
+    for (const EntityId entity : entities) table_.prefetch_home_of(entity);
+    for (std::size_t i = 0; i < entities.size(); ++i) {
+        room.slots[i] = table_.slot_of(unit_of(entities[i]));
+        if (room.slots[i] == no_slot) continue;
+        const float* block = table_.coordinates(block_of(room.slots[i]));
+        for (unsigned f = 0; f < table_.floats_per_block(); f += lanes_per_block)
+            prefetch_line(block + f);
+    }
+    for (std::size_t i = 0; i < entities.size(); ++i) {
+        const EntityId unit = unit_of(entities[i]);
+        const Slot slot = room.slots[i];
+        if (slot == no_slot) continue;
+        const BlockIndex block = block_of(slot);
+        const Mask bit = lane_bit(lane_of(slot));
+        const std::size_t at = window.find(block, table_.cell_end());
+        const bool is_inside = at < window.size();
+        const bool is_one_of_mixed = is_mixed(unit);
+        if (is_one_of_mixed) {
+            if (!views_.of(o, entities[i]).seen) continue;
+        } else {
+            if (!(is_inside && (window.masks()[at] & bit) != 0) && !x_holds(o, unit)) continue;
+            if (has_cuts(unit) && is_cut(o, unit, entities[i])) continue;
+        }
+        strength[i] = 1;  // by other means than nodes, or for the rest of its time
+        bool decides = true;
+        if (x_possible) {
+            PairFacts facts = is_one_of_mixed ? facts_with_below(o, unit) : facts_of(o, unit, slot);
+            decides = facts.decide(false) == Stage::no_node;
+            // Below the full level everything is seen; how often is what nodes say all the same.
+            facts.sees_everything = observers_[o].sees_everything;
+            const bool is_asked =
+                decides || (with_settings && facts.decide(false) == Stage::no_node);
+            if (!is_asked) continue;
+        }
+        std::uint32_t& position = is_inside ? room.position[at] : room.elsewhere[block];
+        if (position == 0) {
+            room.blocks.push_back(block);
+            room.in_window.push_back(static_cast<std::uint32_t>(at));
+            room.asked.push_back(0);
+            position = static_cast<std::uint32_t>(room.blocks.size());
+        }
+        room.asked[position - 1] |= bit;
+        room.who.push_back(
+            {static_cast<std::uint32_t>(i), position - 1, slot, unit, 0, decides, false, false});
+    }
+}
+
+namespace {
+
+/// The most generous of both (N43).
+void take(NodeSettings& best, const NodeSettings& its, bool& has_settings) noexcept {
+    if (!std::exchange(has_settings, true)) {
+        best = its;
+        return;
+    }
+    best.every_ticks = std::min(best.every_ticks, its.every_ticks);
+    best.urgency = std::max(best.urgency, its.urgency);
+    best.leave = std::max(best.leave, its.leave);
+}
+
+}  // namespace
+
+/// What the nodes make of them, block by block.
+void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
+                                  std::span<NodeSettings> settings, StrengthRoom& room) const {
+    const Window& window = observers_[o].window;
+    const std::size_t n = room.blocks.size(), planes = 1 + program_.plane_count;
+    room.masks.assign(planes * n, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t p = 0; room.in_window[i] < window.size() && p < planes; ++p)
+            room.masks[p * n + i] = window.masks()[p * window.size() + room.in_window[i]];
+    }
+    collect(o, room.sight);
+    ScanInput input = input_of(o, room.sight);
+    input.may_be_unplaced = true;
+    input.asker.again = true;
+    // Node by node, rows too: whole nodes, not only what runs over windows.
+    std::uint32_t asked = 0;
+    room.begin.clear();
+    for (const Mask mask : room.asked) {
+        room.begin.push_back(asked);
+        asked += count_lanes(mask);
+    }
+    room.said.resize(asked + lanes_per_block);
+    const std::span<float> said = std::span(room.said).first(asked);
+    // Of bound nodes only those that one of them is bound to: there may be thousands.
+    room.bound.clear();
+    for (const StrengthRoom::Asked& one : room.who) {
+        const auto its = facts_table_.bindings.nodes_of(one.unit);
+        room.bound.insert(room.bound.end(), its.begin(), its.end());
+    }
+    std::sort(room.bound.begin(), room.bound.end());
+    std::size_t custom = 0;  // its place among the custom nodes
+    for (const WholeNode& node : program_.whole) {
+        const NodeMembers members = def_.rules.nodes.empty()
+                                        ? NodeMembers::unbound
+                                        : def_.rules.nodes[index_of(node.id)].members;
+        if (members == NodeMembers::bound && node.program.combine != StepOp::require &&
+            !std::binary_search(room.bound.begin(), room.bound.end(), node.id)) {
+            custom += node.is_custom ? 1 : 0;
+            continue;
+        }
+        const bool is_measured = !node.is_custom && !node.everything;
+        if (is_measured) {
+            measure(input, node.program, room.blocks, room.masks, room.asked, said, room.measure);
+        }
+        const std::uint32_t plane = node.program.result_plane;
+        const bool is_due = input.is_due(node.program);
+        for (StrengthRoom::Asked& one : room.who) {
+            float its = 0;
+            bool says = false;
+            if (facts_table_.bindings.is_member(node.id, members, one.unit)) {
+                const Mask bit = lane_bit(lane_of(one.slot));
+                const PairEntry* pair = node.is_custom ? pairs_.find(o, one.unit) : nullptr;
+                const bool named = pair != nullptr && pair->nodes > 0;
+                const auto before = static_cast<Mask>(bit - 1);
+                const std::uint32_t rank = count_lanes(room.asked[one.position] & before);
+                its = node.everything || named ? 1
+                      : is_measured            ? said[room.begin[one.position] + rank]
+                                               : 0;
+                says = node.is_custom ? !settings.empty() && custom_says(custom, o, one.unit)
+                       : is_measured && plane != no_plane && !is_due
+                           ? (room.masks[(1 + plane) * n + one.position] & bit) != 0 ||
+                                 in_rows_of(node.id, o, one.unit)
+                           : its > 0;
+            }
+            one.best = joined_strength(node.program.combine, one.best, its);
+            one.wanted = node.program.combine == StepOp::add       ? one.wanted || says
+                         : node.program.combine == StepOp::require ? one.wanted && says
+                                                                   : one.wanted && !says;
+            if (says && !settings.empty() && node.program.combine == StepOp::add) {
+                take(settings[one.at], def_.rules.nodes[index_of(node.id)].settings,
+                     one.has_settings);
+            }
+        }
+        custom += node.is_custom ? 1 : 0;
+    }
+    for (const StrengthRoom::Asked& one : room.who) {
+        if (one.decides && one.best > 0) strength[one.at] = one.best;
+        if (settings.empty() || one.wanted) continue;
+        const PairEntry* pair = pairs_.find(o, one.unit);
+        if (pair == nullptr || !pair->held) settings[one.at] = {};
+    }
+}
+
+void InterestData::entities_of(NodeId node, std::vector<EntityId>& out) const {
+    const std::vector<NodeDesc>& nodes = def_.rules.nodes;
+    if (index_of(node) >= std::max<std::size_t>(nodes.size(), 1)) return;
+    const NodeMembers members =
+        nodes.empty() ? NodeMembers::unbound : nodes[index_of(node)].members;
+    for_each_unit([&](EntityId unit) {
+        if (facts_table_.bindings.is_member(node, members, unit)) out.push_back(unit);
+    });
+}
+
+void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const {
+    if (!is_finite(min) || !is_finite(max)) return;
+    const Vec3 low = inner(min), high = inner(max);
+    const bool three_d = table_.is_three_d();
+    const auto inside = [&](Vec3 at) {
+        return low.x <= at.x && at.x <= high.x && low.y <= at.y && at.y <= high.y &&
+               (!three_d || (low.z <= at.z && at.z <= high.z));
+    };
+    const auto is_wanted = [&](EntityId entity) {
+        return kind == EntityDef::no_kind || kinds_.of(index_of(entity)) == kind;
+    };
+    const auto add_block = [&](BlockIndex block) {
+        for (Mask rest = table_.occupied(block); rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+            const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
+            if (!inside(table_.place(slot))) continue;
+            const EntityId entity = table_.entity(slot);
+            if (is_wanted(entity)) out.push_back(entity);
+        }
+    };
+    const auto layers = table_.layers();
+    for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+        const GridLayer& layer = layers[l];
+        const float slack = layer.cell_m * 0.01F;
+        const std::uint32_t z0 = three_d ? layer.cell_z(low.z - slack) : 0;
+        const std::uint32_t z1 = three_d ? layer.cell_z(high.z + slack) : 0;
+        for (std::uint32_t z = z0; z <= z1; ++z) {
+            for (std::uint32_t y = layer.cell_y(low.y - slack); y <= layer.cell_y(high.y + slack);
+                 ++y) {
+                for (std::uint32_t x = layer.cell_x(low.x - slack);
+                     x <= layer.cell_x(high.x + slack); ++x) {
+                    const BlockIndex base = layer.first_cell + (z * layer.ny + y) * layer.nx + x;
+                    add_block(base);
+                    for (BlockIndex b = table_.next(base); b != base; b = table_.next(b))
+                        add_block(b);
+                }
+            }
+        }
+    }
+    // Whoever has come here since the last tick is still in the cell from which he came.
+    const std::size_t first = out.size();
+    for (const EntityId entity : table_.leaving()) {
+        const Slot slot = table_.slot_of(entity);
+        if (slot == no_slot || !inside(table_.place(slot))) continue;
+        const std::uint32_t number = table_.layer_of(block_of(slot));
+        if (number + 1 == layers.size()) continue;  // it has no place any more
+        const GridLayer& layer = layers[number];
+        const float slack = layer.cell_m * 0.01F;
+        const std::uint32_t cell = table_.cell_of_block(block_of(slot)) - layer.first_cell;
+        const std::uint32_t x = cell % layer.nx, y = cell / layer.nx % layer.ny;
+        const std::uint32_t z = cell / (layer.nx * layer.ny);
+        const bool is_looked_at =
+            x >= layer.cell_x(low.x - slack) && x <= layer.cell_x(high.x + slack) &&
+            y >= layer.cell_y(low.y - slack) && y <= layer.cell_y(high.y + slack) &&
+            (!three_d || (z >= layer.cell_z(low.z - slack) && z <= layer.cell_z(high.z + slack)));
+        if (!is_looked_at && is_wanted(entity)) out.push_back(entity);
+    }
+    const auto late = out.begin() + static_cast<std::ptrdiff_t>(first);
+    std::sort(late, out.end());  // whoever moved twice is listed twice
+    out.erase(std::unique(late, out.end()), out.end());
+}
+
+/// Steps that add by place, of every node that adds, and of those that require what is somewhere;
+/// and how far from an observer any of them may say yes.
+InterestData::SpatialSteps InterestData::spatial_steps() const {
+    SpatialSteps out;
+    const auto add_steps_of = [&](const NodeProgram& node) {
+        NodeProgram spatial;
+        spatial.combine = node.combine;
+        for (const Step& step : node.steps) {
+            if (step.op == StepOp::add && step.kernel->needs_place()) spatial.steps.push_back(step);
+        }
+        // What it takes away, or wants, it may take or want of some only.
+        if (spatial.steps.empty() || node.combine == StepOp::subtract) return;
+        for (const Step& step : spatial.steps) {
+            const float reach = step.kernel->reach_m();
+            if (!(reach > 0)) out.is_bounded = false;
+            out.reach_m = std::max(out.reach_m, reach * 1.001F);
+        }
+        out.nodes.push_back(std::move(spatial));
+    };
+    for (const NodeProgram& node : program_.nodes) add_steps_of(node);
+    for (const NodeProgram& node : program_.classes) add_steps_of(node);
+    return out;
+}
+
+/// A thing without flags and keys, put at one place after the other, judged by steps that look at
+/// places.
+void InterestData::observers_covering(std::span<const Vec3> places,
+                                      std::vector<Covering>& out) const {
+    const SpatialSteps spatial = spatial_steps();
+    BlockTable table(table_.is_three_d());
+    table.add_layer({0, 0, 0}, {1, 1, 1}, 1);
+    (void)table.add_unplaced_layer();
+    EntityFacts facts;
+    facts.axes = facts_table_.axes;
+    facts.columns = Columns::add_to(table, def_.flag_count, def_.key_count, def_.value_count);
+    constexpr EntityId probe = make_entity_id(0, 1);
+    (void)table.insert(probe, 0, {});
+    const auto put = [&](Vec3 at) {
+        const std::array move{Move{probe, at}};
+        (void)table.write_places(std::span<const Move>(move));
+        table.settle_moves();
+        table.end_tick();
+        return table.slot_of(probe);
+    };
+    struct Probed {
+        Vec3 at;
+        std::uint32_t number;
+    };
+    std::vector<Probed> probed;
+    for (std::uint32_t i = 0; i < places.size(); ++i) {
+        if (is_finite(places[i])) probed.push_back({inner(places[i]), i});
+    }
+    const float reach_m = spatial.reach_m;
+    const float reach_z = table.is_three_d() ? reach_m : std::numeric_limits<float>::infinity();
+    const std::size_t first = out.size();
+    std::vector<std::uint32_t> near;
+    std::vector<Mask> masks(1 + program_.plane_count);
+    Sight sight;
+    ScanScratch scratch;
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (!observers_[o].ready) continue;
+        collect(o, sight);
+        const bool may_be_anywhere = !spatial.is_bounded || !sight.areas.empty();
+        near.clear();
+        for (std::uint32_t i = 0; i < probed.size(); ++i) {
+            const Vec3 at = probed[i].at;
+            bool is_near = may_be_anywhere;
+            for (const Vec3 from : sight.places) {
+                const float across = std::max(std::abs(from.x - at.x), std::abs(from.y - at.y));
+                is_near = is_near || (across <= reach_m && std::abs(from.z - at.z) <= reach_z);
+            }
+            if (is_near) near.push_back(i);
+        }
+        if (near.empty()) continue;
+        const ScanInput now = input_of(o, sight);
+        ScanInput input{.table = table, .facts = facts, .program = program_};
+        input.observer = now.observer;
+        input.views = now.views;
+        input.keys = now.keys;
+        input.asker = now.asker;
+        input.nodes = spatial.nodes;
+        for (const std::uint32_t i : near) {
+            const Slot slot = put(probed[i].at);
+            const std::array block{block_of(slot)};
+            std::fill(masks.begin(), masks.end(), Mask{0});
+            evaluate(input, block, 0, masks, scratch);
+            if ((masks[0] & lane_bit(lane_of(slot))) != 0)
+                out.push_back({probed[i].number, now.observer});
+        }
+    }
+    std::sort(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
+}
+
+}  // namespace purview

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// How relevant whoever changed is to whom, observer by observer. While its window is at hand, the
+// lanes that windows alone decide about are measured together; all others, few as they are, as
+// `strength` measures anybody.
+#include <algorithm>
+
+#include "interest/edits.hpp"
+
+namespace purview {
+
+bool InterestData::has_changed(Slot slot) const noexcept {
+    return table_.flag(facts_table_.columns.changed, slot);
+}
+
+void InterestData::begin_changed() {
+    // Groups with split members and stays are settled when all windows are.
+    measures_late_ = splits_.any() || split_queue_.any_released() || keeps_stays();
+    measures_together_ = program_.nearness_m > 0 && bounded_count_ == 0;
+    for (Worker& worker : workers_) worker.strengths.clear();
+    changed_.begin(rows_.size());
+    const bool is_all_open = !observers_.unculled().empty() || def_.level != InterestLevel::full;
+    const bool is_any_open = open_count_ > 0 || shown_count_ > 0;
+    if (measures_late_ || (!is_all_open && !is_any_open && !summary_.has_shared_rows)) return;
+    const auto flags = table_.flags(facts_table_.columns.changed);
+    for (BlockIndex block = 0; block < table_.block_end(); ++block) {
+        Mask rest = flags[block] & table_.occupied(block);
+        for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+            const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
+            const EntityId unit = table_.entity(slot);
+            if (is_all_open) changed_.add(unit);
+            if (is_any_open && has_open_flag(slot)) changed_.add_open(unit);
+            for (std::uint32_t s = 0; s < rows_.size(); ++s) {
+                if (program_.rows[s].pulled) continue;
+                for (const RowStore::Membership at : rows_[s].memberships(unit))
+                    changed_.add_to_row({s, at.row}, unit);
+            }
+        }
+    }
+}
+
+/// visit(unit) for all that have changed and for which X may hold. Some twice.
+template <class Visit>
+void InterestData::for_each_changed_x(std::uint32_t o, Visit&& visit) const {
+    const Observer& observer = observers_[o];
+    changed_.for_each_of(observer, sees_all(observer), visit);
+    pairs_.for_each_of_observer(o, [&](EntityId unit, const PairEntry&) {
+        const Slot slot = table_.slot_of(unit);
+        if (slot != no_slot && has_changed(slot)) visit(unit);
+    });
+}
+
+/// Takes those out of the observer's lanes about whom windows do not decide alone, and asks about
+/// them as `strength` does.
+void InterestData::settle_special(StrengthList::Part& part, Worker& worker) {
+    const std::uint32_t o = part.observer;
+    worker.special.clear();
+    const auto take_out = [&](EntityId unit, Slot slot) {
+        worker.strengths.drop(part, slot);
+        for_each_visible(o, unit, true, [&](EntityId one) { worker.special.push_back(one); });
+    };
+    if (is_x_possible())
+        for_each_changed_x(o, [&](EntityId unit) { take_out(unit, table_.slot_of(unit)); });
+    if (groups_.any()) {
+        worker.strengths.for_each_lane(part, [&](Slot slot, std::uint32_t) {
+            const EntityId unit = table_.entity(slot);
+            if (groups_.has_members(unit)) take_out(unit, slot);
+        });
+    }
+    std::sort(worker.special.begin(), worker.special.end());
+    worker.special.erase(std::unique(worker.special.begin(), worker.special.end()),
+                         worker.special.end());
+    add_known(part, worker);
+}
+
+/// Those of worker.special that are relevant.
+void InterestData::add_known(StrengthList::Part& part, Worker& worker) {
+    part.known = worker.strengths.known_size();
+    if (!worker.special.empty()) {
+        worker.said.resize(worker.special.size());
+        this->strength(id_of(part.observer), worker.special, worker.said);
+    }
+    for (std::size_t i = 0; i < worker.special.size(); ++i) {
+        if (worker.said[i] > 0)
+            worker.strengths.add_known(index_of(worker.special[i]), worker.said[i]);
+    }
+    part.known_end = worker.strengths.known_size();
+}
+
+/// Now, or, where all that matters is how near to one place they are, with many others.
+void InterestData::measure_changed(const Look& look, Worker& worker) {
+    const std::uint32_t o = look.observer;
+    const std::span<const Vec3> places = look.input->views.of(program_.nearness_from);
+    if (measures_together_ && places.size() == 1) {
+        worker.strengths.look_at(o, observers_[o].window, places.front());
+        return;
+    }
+    StrengthList& out = worker.strengths;
+    const Window& window = observers_[o].window;
+    auto& part = out.add(o, window, table_.flags(facts_table_.columns.changed));
+    measure_relevant(*look.input, window, out.blocks(part), out.lanes(part), out.strength_of(part),
+                     worker.measure);
+    settle_special(part, worker);
+}
+
+void InterestData::measure_together(Worker& worker) {
+    const auto parts = worker.strengths.add(table_.flags(facts_table_.columns.changed), table_,
+                                            program_.nearness_m);
+    if (!is_x_possible() && !groups_.any()) return;
+    for (StrengthList::Part& part : parts) settle_special(part, worker);
+}
+
+void InterestData::measure_changed_late() {
+    Worker& worker = workers_.front();
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        if (!observers_[o].ready) continue;
+        worker.special.clear();
+        for_each_relevant(o, [&](EntityId entity) {
+            const Slot slot = table_.slot_of(unit_of(entity));
+            if (slot != no_slot && has_changed(slot)) worker.special.push_back(entity);
+        });
+        add_known(worker.strengths.add(o), worker);
+    }
+}
+
+/// Who they are, of all observers at once: neighbours share much that has to be looked up.
+void InterestData::name_changed() {
+    strengths_.assign(observers_.size(), {});
+    for (Worker& worker : workers_) {
+        worker.strengths.name(table_);
+        for (const StrengthList::Part& part : worker.strengths.parts())
+            strengths_[part.observer] = worker.strengths.of(part);
+    }
+    named_tick_ = tick_;
+}
+
+Strengths InterestData::changed_strengths(ObserverId observer) {
+    if (!is_observer(observer) || !def_.measure_changed) return {};
+    if (named_tick_ != tick_) name_changed();
+    const std::uint32_t o = index_of(observer);
+    return o < strengths_.size() ? strengths_[o] : Strengths{};
+}
+
+}  // namespace purview

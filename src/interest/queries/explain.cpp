@@ -1,0 +1,659 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Why, and what would have to be otherwise. The entity is copied into a table of its own and judged
+// there by `evaluate` and PairFacts::decide, the code of the tick; a what-if question changes the
+// copy.
+#include "purview/explain.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "interest/edits.hpp"
+#include "interest/groups/judge_group.hpp"
+#include "interest/rules/kernel.hpp"
+
+namespace purview {
+
+std::string_view to_string(Stage stage) noexcept {
+    constexpr std::array<std::string_view, 11> names{
+        "observer not ready", "denied",        "owned",           "force hidden",
+        "shown to all",       "allowed",       "sees everything", "a node says yes",
+        "no node says yes",   "explicit only", "promoted"};
+    return names[static_cast<std::size_t>(stage)];
+}
+
+namespace {
+
+/// A line about what is not usual; nothing where all is.
+std::string text_of(const ExplainedSettings& its) {
+    const NodeSettings usual;
+    std::string out;
+    const auto add = [&](const std::string& what, const std::string& node) {
+        out += (out.empty() ? "  settings: " : ", ") + what + " ('" + node + "')";
+    };
+    if (its.settings.every_ticks != usual.every_ticks)
+        add("every " + std::to_string(its.settings.every_ticks) + " ticks", its.every_ticks_by);
+    if (its.settings.urgency != usual.urgency)
+        add("urgency " + number_text(its.settings.urgency), its.urgency_by);
+    if (its.settings.leave != usual.leave)
+        add("leave " + std::string(to_string(its.settings.leave)), its.leave_by);
+    return out.empty() ? out : out + "\n";
+}
+
+}  // namespace
+
+std::string Explanation::text() const {
+    if (status != Status::ok) return "nobody to explain: " + std::string(to_string(status)) + "\n";
+    std::string out = std::string(relevant ? "relevant" : "not relevant") + ": " +
+                      std::string(to_string(stage)) +
+                      (promoted_by == EntityId::none
+                           ? "\n"
+                           : " by entity " + std::to_string(index_of(promoted_by)) + "\n");
+    constexpr std::array<const char*, 3> ops{"add", "subtract", "require"};
+    for (const ExplainedNode& node : nodes) {
+        constexpr std::array<const char*, 3> joins{"", ", subtracted", ", required"};
+        out += "  node '" + node.name + "'" + joins[static_cast<std::size_t>(node.combine)] + ": " +
+               (node.is_member ? (node.result ? "yes" : "no") : "not its entity") + "\n";
+        for (const ExplainedStep& step : node.steps) {
+            out += std::string("    ") + ops[static_cast<std::size_t>(step.op)] + ": " + step.what +
+                   (step.unknown  ? " -> unknown"
+                    : step.answer ? " -> applies"
+                                  : " -> does not apply") +
+                   (step.so_far ? ", so far yes\n" : ", so far no\n");
+        }
+    }
+    out += text_of(settings);
+    if (hidden_member != EntityId::none)
+        out += "  of its group, entity " + std::to_string(index_of(hidden_member)) +
+               " is hidden with all below it\n";
+    if (!knows_changes && !relevant)
+        out += "  decided about entity " + std::to_string(index_of(unit)) + " of its group\n";
+    if (held) out += "  no node says yes any more; it stays for the rest of its time\n";
+    const std::string turn = relevant ? "would hide it" : "would show it";
+    for (const Change& change : single) out += "  " + turn + ": " + change.what + "\n";
+    if (turns_by_itself)
+        out += "  it turns by itself: nodes are about to be asked, or a stay or an area ends\n";
+    if (knows_changes && !turns_by_itself && single.empty() && pair.empty())
+        out += "  no single change and no pair " + turn + "\n";
+    if (single.empty() && !pair.empty())
+        out += "  no single change; together: " + pair[0].what + " and " + pair[1].what + "\n";
+    return out;
+}
+
+/// All that the answer about one pair depends on.
+struct Case {
+    EntityId id = EntityId::none;
+    PairFacts facts;
+    bool placed = true;
+    Vec3 place;  ///< counted axes first
+    std::uint16_t flags = 0;
+    std::array<Key, Schema::keys_max> keys{};
+    std::array<float, Schema::keys_max> values{};
+    float range_m = 0;
+    float bounds_m = 0;
+    std::vector<std::uint8_t> member;  ///< [nodes of the rules]
+    std::vector<std::uint8_t> custom;  ///< [nodes of the rules] what a custom node said
+    bool held = false;
+    bool stays = false;        ///< no node need say yes in the next tick, unless something hides it
+    std::uint32_t memory = 0;  ///< bit p: plane p of the window remembers the entity
+};
+
+/// Judges cases of one observer, on a copy of the entity.
+class Judge {
+  public:
+    Judge(const InterestData& data, std::uint32_t observer) : data_(data), observer_(observer) {
+        data.collect(observer, sight_);
+        data.collect(observer, next_sight_, data.tick_ + 1);
+    }
+    const Sight& next_sight() const noexcept { return next_sight_; }
+
+    /// `nodes` may be null: it is a what-if question then. `hides`: whether a step subtracts what
+    /// the entity says of itself.
+    Stage judge(const Case& c, std::vector<ExplainedNode>* nodes, bool* hides = nullptr) const {
+        const InterestDef& def = data_.def_;
+        const Program& program = data_.program_;
+        BlockTable table(data_.table_.is_three_d());
+        table.add_layer({0, 0, 0}, {1, 1, 1}, 1);
+        const std::uint32_t unplaced = table.add_unplaced_layer();
+        const Columns columns =
+            Columns::add_to(table, def.flag_count, def.key_count, def.value_count);
+        const Slot slot = table.insert(make_entity_id(0, 1), c.placed ? 0 : unplaced, c.place);
+        for (std::uint32_t f = 0; f < def.flag_count; ++f)
+            table.set_flag(f, slot, ((c.flags >> f) & 1U) != 0);
+        for (std::uint32_t k = 0; k < def.key_count; ++k) table.set_key(k, slot, c.keys[k]);
+        for (std::uint32_t v = 0; v < def.value_count; ++v) table.set_number(v, slot, c.values[v]);
+        table.set_number(columns.range, slot, c.range_m);
+        table.set_number(columns.bounds, slot, c.bounds_m);
+        table.set_flag(columns.bounded, slot, c.bounds_m > 0);
+        table.set_flag(columns.more_keys, slot, true);
+        const std::array block{block_of(slot)};
+        const Mask bit = lane_bit(lane_of(slot));
+        bool yes = false;
+        for (const WholeNode& node : program.whole) {
+            const std::size_t n = index_of(node.id);
+            ExplainedNode out;
+            bool result = node.everything || (node.is_custom && c.custom[n] != 0);
+            if (!node.everything && !node.is_custom) {
+                std::vector<StepTrace> trace;
+                std::vector<Mask> masks(1 + program.plane_count, 0);
+                for (std::uint32_t p = 0; p < program.plane_count; ++p) {
+                    if ((c.memory >> p & 1U) != 0) masks[1 + p] = bit;
+                }
+                const std::vector<Mask> was = masks;
+                const ScanInput input = input_of(c, table, node, nodes != nullptr, trace);
+                ScanScratch scratch;
+                evaluate(input, block, 0, masks, scratch);
+                result = (masks[0] & bit) != 0;
+                if (node.program.combine != StepOp::add)
+                    result = !trace.empty() && (trace.back().so_far & bit) != 0;
+                if (nodes != nullptr) describe(input, block, slot, was, trace, out);
+                if (nodes != nullptr && waits(node.program)) {
+                    result = (was[1 + node.program.result_plane] & bit) != 0 ||
+                             data_.in_rows_of(node.id, observer_, c.id);
+                }
+            }
+            const bool is_member = c.member[n] != 0;
+            result = result && is_member;
+            const StepOp combine = node.program.combine;
+            yes = combine == StepOp::add       ? yes || result
+                  : combine == StepOp::require ? yes && result
+                                               : yes && !result;
+            if (nodes == nullptr) continue;
+            out.name = def.rules.nodes.empty() ? "default" : def.rules.nodes[n].name;
+            out.result = result;
+            out.is_member = is_member;
+            out.combine = combine;
+            nodes->push_back(std::move(out));
+        }
+        if (nodes != nullptr) return c.facts.decide(yes || c.held);
+        const bool is_cloaked = (c.stays || hides != nullptr) &&
+                                is_hidden(c, Slots(table, data_.facts_table_, c.id), slot);
+        if (hides != nullptr) *hides = is_cloaked;
+        return c.facts.decide(yes || (c.stays && !is_cloaked));
+    }
+
+    /// A group with split members: all its units, those above first.
+    struct Mixed {
+        std::vector<InterestData::MixedUnit> group;
+        std::vector<Case> cases;  ///< of each, by itself
+        EntityId asked = EntityId::none;
+        std::size_t at = 0;       ///< its unit
+        std::size_t changed = 0;  ///< the unit that is changed
+    };
+    Mixed mixed_of(EntityId entity, EntityId changed) const {
+        Mixed mixed;
+        mixed.asked = entity;
+        data_.gather_mixed(data_.top_of(data_.unit_of(entity)), mixed.group);
+        for (std::size_t i = 0; i < mixed.group.size(); ++i) {
+            const EntityId unit = mixed.group[i].unit;
+            mixed.cases.push_back(data_.case_of(observer_, unit));
+            mixed.cases.back().facts = data_.facts_of(observer_, unit, data_.table_.slot_of(unit));
+            if (unit == data_.unit_of(entity)) mixed.at = i;
+            if (unit == changed) mixed.changed = i;
+        }
+        return mixed;
+    }
+    /// Some member of it is hidden by hand: who owns or is allowed something counts for that, too.
+    bool has_cuts(const Mixed& mixed) const {
+        return std::any_of(
+            mixed.group.begin(), mixed.group.end(),
+            [&](const InterestData::MixedUnit& one) { return data_.has_cuts(one.unit); });
+    }
+    /// With each unit as its case says.
+    bool is_shown(const Mixed& mixed) const {
+        std::vector<InterestData::MixedAnswer> answers;
+        data_.judge_group(observer_, mixed.group, answers,
+                          [&](std::size_t i, const PairFacts& below) {
+                              InterestData::UnitSays says{mixed.cases[i].facts, false, false};
+                              says.facts.take_shown(below);
+                              if (says.facts.decide(false) != Stage::no_node) return says;
+                              Case by_nodes = mixed.cases[i];
+                              by_nodes.facts = {};
+                              by_nodes.facts.ready = true;
+                              says.nodes = judge(by_nodes, nullptr, &says.hides) == Stage::node;
+                              return says;
+                          });
+        return answers[mixed.at].shown &&
+               data_.is_open_way(observer_, mixed.group[mixed.at].unit, mixed.asked);
+    }
+
+  private:
+    /// What the node said last counts, not what its steps say now.
+    bool waits(const NodeProgram& node) const noexcept {
+        return !data_.input_of(observer_, sight_).is_due(node);
+    }
+    /// Some node hides it, by what it asks the entity alone.
+    bool is_hidden(const Case& c, const Slots& slots, Slot slot) const {
+        return std::any_of(data_.program_.whole.begin(), data_.program_.whole.end(),
+                           [&](const WholeNode& node) {
+                               return !node.is_custom && c.member[index_of(node.id)] != 0 &&
+                                      InterestData::hides(node, slots, slot);
+                           });
+    }
+
+    ScanInput input_of(const Case& c, const BlockTable& table, const WholeNode& node, bool again,
+                       std::vector<StepTrace>& trace) const {
+        const ScanInput now = data_.input_of(observer_, again ? sight_ : next_sight_);
+        ScanInput input{.table = table, .facts = data_.facts_table_, .program = data_.program_};
+        input.observer_index = now.observer_index;
+        input.observer = now.observer;
+        input.views = now.views;
+        input.keys = now.keys;
+        input.asker = now.asker;
+        input.asker.again = again;
+        input.is_what_if = true;
+        input.nodes = {&node.program, 1};
+        input.may_be_unplaced = true;
+        input.trace = &trace;
+        input.stands_for = c.id;
+        return input;
+    }
+
+    void describe(const ScanInput& input, std::span<const BlockIndex> block, Slot slot,
+                  const std::vector<Mask>& was, const std::vector<StepTrace>& trace,
+                  ExplainedNode& out) const {
+        const Slots slots(input.table, input.facts, input.stands_for);
+        const Mask bit = lane_bit(lane_of(slot));
+        for (const StepTrace& step : trace) {
+            const InterestKernel& kernel = *step.step->kernel;
+            const std::uint32_t plane = step.step->plane;
+            const std::array memory{plane == no_plane ? Mask{0} : was[1 + plane]};
+            const Question question{input.observer,
+                                    input.views.of(kernel.looks_from()),
+                                    input.keys,
+                                    block,
+                                    memory,
+                                    {},
+                                    0,
+                                    slots,
+                                    input.asker,
+                                    {}};
+            out.steps.push_back({step.step->op, kernel.describe(question, lane_of(slot)),
+                                 (step.answer & bit) != 0, (step.unknown & bit) != 0,
+                                 (step.so_far & bit) != 0});
+        }
+    }
+
+    const InterestData& data_;
+    std::uint32_t observer_;
+    Sight sight_;
+    Sight next_sight_;  ///< of what-if questions: answered by the next tick
+};
+
+namespace {
+
+std::string words(Vec3 p, Axes axes) {
+    std::string text = number_text(p.x) + ", ";
+    if (axes != Axes::xz) text += number_text(p.y);
+    if (axes == Axes::xyz) text += ", ";
+    if (axes != Axes::xy) text += number_text(p.z);
+    return text;
+}
+
+void apply(const Change& change, Case& c) {
+    switch (change.type) {
+        case ChangeType::ready:
+            c.facts.ready = change.value;
+            break;
+        case ChangeType::deny:
+            c.facts.denied = change.value;
+            break;
+        case ChangeType::owner:
+            c.facts.owned = change.value;
+            break;
+        case ChangeType::force_hide:
+            c.facts.force_hidden = change.value;
+            break;
+        case ChangeType::show_to_all:
+            c.facts.shown_to_all = change.value;
+            break;
+        case ChangeType::allow:
+            c.facts.allowed = change.value;
+            break;
+        case ChangeType::sees_everything:
+            c.facts.sees_everything = change.value;
+            break;
+        case ChangeType::flag: {
+            const auto bit = static_cast<std::uint16_t>(1U << index_of(change.flag));
+            c.flags = static_cast<std::uint16_t>(change.value ? c.flags | bit : c.flags & ~bit);
+            break;
+        }
+        case ChangeType::key:
+            c.keys[index_of(change.domain)] = change.key;
+            break;
+        case ChangeType::move:
+            c.place = change.place;
+            break;
+        case ChangeType::explicit_only:
+            c.facts.explicit_only = change.value;
+            break;
+        case ChangeType::number:
+            c.values[index_of(change.number)] = change.to;
+            break;
+    }
+}
+
+/// What is said of the observer is so for the whole group.
+void apply(const Change& change, std::vector<Case>& group, std::size_t changed) {
+    const bool of_observer =
+        change.type == ChangeType::ready || change.type == ChangeType::sees_everything;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        if (of_observer || i == changed) apply(change, group[i]);
+    }
+}
+
+/// Two changes of the same thing are no pair.
+bool is_same_input(const Change& a, const Change& b) {
+    return a.type == b.type && a.flag == b.flag && a.domain == b.domain && a.number == b.number;
+}
+
+/// Places just inside and just outside of every circle, on the line through the entity, nearest
+/// first.
+void add_moves(const Case& c, std::span<const Vec3> places, std::span<const float> edges, Axes axes,
+               std::vector<Change>& out) {
+    const Vec3 at = c.place;
+    const bool three_d = axes == Axes::xyz;
+    const auto away = [&](Vec3 from) {
+        const double flat = std::hypot(double{at.x} - from.x, double{at.y} - from.y);
+        return three_d ? std::hypot(flat, double{at.z} - from.z) : flat;
+    };
+    const Vec3 from = *std::min_element(places.begin(), places.end(),
+                                        [&](Vec3 a, Vec3 b) { return away(a) < away(b); });
+    const double nearest = away(from);
+    const double dx = nearest > 0 ? (double{at.x} - from.x) / nearest : 1;
+    const double dy = nearest > 0 ? (double{at.y} - from.y) / nearest : 0;
+    const double dz = nearest > 0 && three_d ? (double{at.z} - from.z) / nearest : 0;
+    std::vector<double> distances{0};
+    for (const float edge : edges) {
+        const double counted = double{edge} + c.bounds_m;
+        distances.push_back(counted * 0.998);
+        distances.push_back(counted * 1.002 + 0.001);
+    }
+    std::sort(distances.begin(), distances.end(),
+              [&](double a, double b) { return std::abs(a - nearest) < std::abs(b - nearest); });
+    for (const double d : distances) {
+        Change change;
+        change.type = ChangeType::move;
+        change.value = true;
+        change.place = {static_cast<float>(from.x + dx * d), static_cast<float>(from.y + dy * d),
+                        three_d ? static_cast<float>(from.z + dz * d) : at.z};
+        change.what = "move it to " + words(exchanged(axes, change.place), axes);
+        out.push_back(change);
+    }
+}
+
+/// Numbers just inside and outside of what a step asks for.
+void add_numbers(const InterestRules& rules, const AttributeNames& names, std::uint32_t count,
+                 std::vector<Change>& out) {
+    const auto put = [&](ValueId value, float to) {
+        if (!std::isfinite(to) || index_of(value) >= count) return;
+        Change change;
+        change.type = ChangeType::number;
+        change.value = true;
+        change.number = value;
+        change.to = to;
+        change.what = "set its " + names.value(value) + " to " + number_text(to);
+        out.push_back(change);
+    };
+    for (const NodeDesc& node : rules.nodes) {
+        for (const StepDesc& step : node.steps) {
+            if (step.kernel.type != KernelType::value) continue;
+            put(step.kernel.value, step.kernel.value_min);
+            put(step.kernel.value, step.kernel.value_max);
+            put(step.kernel.value, step.kernel.value_min - 1);
+            put(step.kernel.value, step.kernel.value_max + 1);
+        }
+    }
+}
+
+/// Those that turn the answer alone; or, if there are none, two that do it together.
+template <class Flips>
+void suggest(const std::vector<Change>& changes, Axes axes, Explanation& out, Flips&& flips) {
+    bool has_move = false;
+    for (const Change& change : changes) {
+        if (change.type == ChangeType::move && has_move) continue;  // the nearest is enough
+        if (!flips(change, nullptr)) continue;
+        has_move = has_move || change.type == ChangeType::move;
+        out.single.push_back(change);
+    }
+    for (std::size_t i = 0; out.single.empty() && out.pair.empty() && i < changes.size(); ++i) {
+        for (std::size_t j = i + 1; out.pair.empty() && j < changes.size(); ++j) {
+            if (!is_same_input(changes[i], changes[j]) && flips(changes[i], &changes[j]))
+                out.pair = {changes[i], changes[j]};
+        }
+    }
+    // Places as the caller knows them.
+    for (std::vector<Change>* list : {&out.single, &out.pair}) {
+        for (Change& change : *list) change.place = exchanged(axes, change.place);
+    }
+}
+
+}  // namespace
+
+/// The pair as it is now.
+Case InterestData::case_of(std::uint32_t o, EntityId unit) const {
+    const Slot slot = table_.slot_of(unit);
+    const Observer& observer = observers_[o];
+    Case now;
+    now.id = unit;
+    now.facts = is_mixed(unit) ? facts_with_below(o, unit) : facts_of(o, unit, slot);
+    now.placed = !table_.is_unplaced(block_of(slot));
+    now.place = table_.place(slot);
+    for (std::uint32_t f = 0; f < def_.flag_count; ++f) {
+        if (table_.flag(f, slot)) now.flags = static_cast<std::uint16_t>(now.flags | 1U << f);
+    }
+    for (std::uint32_t k = 0; k < def_.key_count; ++k) now.keys[k] = table_.key(k, slot);
+    for (std::uint32_t v = 0; v < def_.value_count; ++v) now.values[v] = table_.number(v, slot);
+    now.range_m = table_.number(facts_table_.columns.range, slot);
+    now.bounds_m = table_.number(facts_table_.columns.bounds, slot);
+    const std::size_t nodes = std::max<std::size_t>(def_.rules.nodes.size(), 1);
+    now.member.assign(nodes, 0);
+    now.custom.assign(nodes, 0);
+    for (std::size_t n = 0; n < nodes; ++n) {
+        const NodeMembers members =
+            def_.rules.nodes.empty() ? NodeMembers::unbound : def_.rules.nodes[n].members;
+        now.member[n] =
+            facts_table_.bindings.is_member(NodeId{static_cast<std::uint16_t>(n)}, members, unit);
+    }
+    for (std::size_t c = 0; c < custom_.size(); ++c)
+        now.custom[index_of(program_.custom_nodes[c])] = custom_says(c, o, unit);
+    const PairEntry* pair = pairs_.find(o, unit);
+    now.held = pair != nullptr && pair->held;
+    now.stays = has_stay(o, unit, tick_ + 1);
+    const std::size_t position = observer.window.find(block_of(slot), table_.cell_end());
+    for (std::uint32_t p = 0; position < observer.window.size() && p < program_.plane_count; ++p) {
+        const Mask mask = observer.window.masks()[(1 + p) * observer.window.size() + position];
+        if ((mask & lane_bit(lane_of(slot))) != 0) now.memory |= 1U << p;
+    }
+    return now;
+}
+
+std::vector<Change> InterestData::changes_of(std::uint32_t o, EntityId unit, const Case& now,
+                                             std::span<const Vec3> places) const {
+    std::vector<Change> changes;
+    const auto toggle = [&](ChangeType type, bool is, const char* on, const char* off) {
+        Change change;
+        change.type = type;
+        change.value = !is;
+        change.what = is ? off : on;
+        changes.push_back(change);
+    };
+    const Observer& observer = observers_[o];
+    // Without a main entity it may be that readiness is not its own to give.
+    if (!def_.ready_requires_entity || observer.main != EntityId::none) {
+        toggle(ChangeType::ready, now.facts.ready, "make the observer ready",
+               "make the observer not ready");
+    }
+    toggle(ChangeType::deny, now.facts.denied, "deny the pair", "end the deny");
+    const bool owns_itself = ownership_.owner_of(unit) == id_of(o);
+    const PairEntry* pair = pairs_.find(o, unit);
+    const bool is_blind = ownership_.is_blind(unit);
+    const bool reads_owner = program_.needs_owned;
+    if (!is_blind && !reads_owner && (!now.facts.owned || (owns_itself && pair->owned == 1))) {
+        toggle(ChangeType::owner, now.facts.owned, "give it to the observer",
+               "take it from the observer");
+    }
+    const Slot slot = table_.slot_of(unit);
+    const bool global = table_.flag(facts_table_.columns.global_mode, slot);
+    toggle(ChangeType::force_hide, now.facts.force_hidden, "force-hide it", "end the force-hide");
+    const bool by_member = table_.flag(facts_table_.columns.shown_by_members, slot);
+    if (!global && !by_member) {
+        toggle(ChangeType::show_to_all, now.facts.shown_to_all, "show it to all",
+               "end the show to all");
+        toggle(ChangeType::explicit_only, now.facts.explicit_only, "make it explicit only",
+               "let nodes decide about it");
+    }
+    if (pair == nullptr || pair->member_allows == 0)
+        toggle(ChangeType::allow, now.facts.allowed, "allow the pair", "end the allow");
+    if (def_.level == InterestLevel::full) {
+        toggle(ChangeType::sees_everything, now.facts.sees_everything,
+               "let the observer see everything", "let the rules count for the observer");
+    }
+    for (std::uint32_t f = 0; f < def_.flag_count; ++f) {
+        Change change;
+        change.type = ChangeType::flag;
+        change.flag = FlagId{static_cast<std::uint8_t>(f)};
+        change.value = ((now.flags >> f) & 1U) == 0;
+        change.what = (change.value ? "set " : "clear ") + names_.flag(change.flag);
+        changes.push_back(change);
+    }
+    // The observer's own main entity takes his keys along.
+    for (std::uint32_t k = 0; k < def_.key_count && observer.main != unit; ++k) {
+        if (observer.keys[k] == Key::none) continue;
+        Change change;
+        change.type = ChangeType::key;
+        change.value = true;
+        change.domain = KeyDomain{static_cast<std::uint8_t>(k)};
+        change.key = now.keys[k] == observer.keys[k] ? Key::none : observer.keys[k];
+        change.what = "set its " + names_.key(change.domain) + " to " +
+                      (change.key == Key::none ? "none" : std::to_string(index_of(change.key)));
+        changes.push_back(change);
+    }
+    add_numbers(def_.rules, names_, def_.value_count, changes);
+    // What stands where another stands, or is looked from, does not move alone.
+    bool moves_alone =
+        !is_routed(unit) && !program_.looks_from_owned && !stands_with(observer.main, unit);
+    for (const KeyedArea& area : observer.areas)
+        moves_alone = moves_alone && !stands_with(area.area.follow, unit);
+    if (now.placed && !places.empty() && moves_alone)
+        add_moves(now, places, program_.all_edges_m, facts_table_.axes, changes);
+    return changes;
+}
+
+/// The group may be relevant; a member of it is not.
+Explanation InterestData::explain_hidden(std::uint32_t o, EntityId entity, Explanation out) const {
+    if (!out.relevant) return out;  // two things at once hide it
+    const EntityId unit = out.unit;
+    out.relevant = false;
+    out.unit = out.hidden_member;
+    out.stage = cut_of(o, unit, out.unit);
+    const MemberMarks* found = groups_.marks_of(out.unit);
+    const MemberMarks marks = found == nullptr ? MemberMarks{} : *found;
+    const bool is_both = marks.force_hidden && marks.mode == EntityMode::explicit_only;
+    const bool is_denied = out.stage == Stage::denied;
+    std::size_t cuts = 0;
+    for (EntityId one = entity; one != unit; one = groups_.parent_of(one))
+        cuts += cut_of(o, unit, one) != Stage::node ? 1 : 0;
+    if (cuts != 1 || is_both || (is_denied && marks.cuts())) return out;
+    Change change;
+    change.type = is_denied                          ? ChangeType::deny
+                  : out.stage == Stage::force_hidden ? ChangeType::force_hide
+                                                     : ChangeType::explicit_only;
+    change.what = is_denied                          ? "end the deny of the member"
+                  : out.stage == Stage::force_hidden ? "end the force-hide of the member"
+                                                     : "let its group decide about the member";
+    out.single.push_back(change);
+    return out;
+}
+
+Explanation InterestData::explain(ObserverId id, EntityId entity) const {
+    Explanation out;
+    out.status = is_observer(id) && is_known(entity) ? Status::ok : Status::stale_id;
+    if (out.status != Status::ok) return out;
+    const std::uint32_t o = index_of(id);
+    const EntityId unit = out.unit = unit_of(entity);
+    const Case now = case_of(o, unit);
+    const Judge judge(*this, o);
+    out.stage = judge.judge(now, &out.nodes);
+    if (Case alone = now; now.held && out.stage == Stage::node) {
+        alone.held = false;
+        std::vector<ExplainedNode> nodes;
+        out.held = judge.judge(alone, &nodes) != Stage::node;
+    }
+    out.relevant = is_yes(out.stage);
+    out.settings.settings = settings(id, entity, &out.settings);
+    if (is_mixed(unit)) {
+        explain_mixed(o, entity, out);
+        if (out.hidden_member != EntityId::none) return out;
+        const Judge::Mixed mixed = judge.mixed_of(entity, out.unit);
+        out.knows_changes = true;
+        out.turns_by_itself = judge.is_shown(mixed) != out.relevant;
+        if (out.turns_by_itself) return out;
+        std::vector<Change> changes =
+            changes_of(o, out.unit, mixed.cases[mixed.changed], judge.next_sight().places);
+        if (judge.has_cuts(mixed)) {
+            std::erase_if(changes, [](const Change& change) {
+                return change.type == ChangeType::owner || change.type == ChangeType::allow ||
+                       change.type == ChangeType::show_to_all;
+            });
+        }
+        suggest(changes, facts_table_.axes, out, [&](const Change& a, const Change* b) {
+            Judge::Mixed then = mixed;
+            apply(a, then.cases, then.changed);
+            if (b != nullptr) apply(*b, then.cases, then.changed);
+            return judge.is_shown(then) != out.relevant;
+        });
+        return out;
+    }
+    if (has_cuts(unit) && entity != unit) {
+        out.hidden_member = cut_by(o, unit, entity);
+        if (out.hidden_member != EntityId::none) return explain_hidden(o, entity, out);
+    }
+    out.turns_by_itself = is_yes(judge.judge(now, nullptr)) != out.relevant;
+    if (out.turns_by_itself) return out;
+    suggest(changes_of(o, unit, now, judge.next_sight().places), facts_table_.axes, out,
+            [&](const Change& a, const Change* b) {
+                Case then = now;
+                apply(a, then);
+                if (b != nullptr) apply(*b, then);
+                return is_yes(judge.judge(then, nullptr)) != out.relevant;
+            });
+    return out;
+}
+
+NodeSettings InterestData::settings(ObserverId id, EntityId entity, ExplainedSettings* by) const {
+    NodeSettings best;
+    if (!is_relevant(id, entity) || def_.rules.nodes.empty() || def_.level == InterestLevel::none) {
+        return best;
+    }
+    const std::uint32_t o = index_of(id);
+    const Judge judge(*this, o);
+    std::vector<ExplainedNode> nodes;
+    Case now = case_of(o, unit_of(entity));
+    // Below the full level everything is seen; how often is what nodes say all the same.
+    now.facts.sees_everything = observers_[o].sees_everything;
+    if (judge.judge(now, &nodes) != Stage::node) return best;
+    bool any = false;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (!nodes[i].result || nodes[i].combine != StepOp::add) continue;
+        const NodeSettings& its = def_.rules.nodes[index_of(program_.whole[i].id)].settings;
+        const auto take = [&](auto& value, auto its_value, bool is_better, std::string* name) {
+            if (any && !is_better) return;
+            value = its_value;
+            if (name != nullptr) *name = nodes[i].name;
+        };
+        take(best.every_ticks, its.every_ticks, its.every_ticks < best.every_ticks,
+             by == nullptr ? nullptr : &by->every_ticks_by);
+        take(best.urgency, its.urgency, its.urgency > best.urgency,
+             by == nullptr ? nullptr : &by->urgency_by);
+        take(best.leave, its.leave, its.leave > best.leave,
+             by == nullptr ? nullptr : &by->leave_by);
+        any = true;
+    }
+    return best;
+}
+
+}  // namespace purview

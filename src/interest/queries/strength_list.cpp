@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "interest/queries/strength_list.hpp"
+
+#include "purview/kernel.hpp"
+
+namespace purview {
+
+void StrengthList::clear() noexcept {
+    size_ = picked_.size = 0;
+    known_.clear();
+    parts_.clear();
+}
+
+/// Room for n, and when there is none, for half as many again. What is in the list stays.
+void StrengthList::make_room(std::size_t n) {
+    const std::size_t room = size_ + n + lanes_per_block;
+    if (strength_.size() < room) strength_.resize(room + room / 2);
+}
+
+StrengthList::Part& StrengthList::add(std::uint32_t observer) {
+    parts_.push_back({observer, 0, 0, size_, size_, 0, 0, false});
+    return parts_.back();
+}
+
+StrengthList::Part& StrengthList::add(std::uint32_t observer, const Window& window,
+                                      std::span<const Mask> flags) {
+    Part& part = add(observer);
+    part.block = picked_.size;
+    const LaneWindow one = lanes_of(window, {});
+    LaneEnd end{};
+    pick_lanes(std::span(&one, 1), flags.data(), picked_, &end);
+    part.block_end = end.blocks;
+    std::uint32_t lanes = 0;
+    for (const Mask mask : this->lanes(part)) lanes += count_lanes(mask);
+    make_room(lanes);
+    part.lane_end = size_ += lanes;
+    return part;
+}
+
+std::span<StrengthList::Part> StrengthList::add(std::span<const Mask> flags,
+                                                const BlockTable& table, float nearness_m) {
+    const std::size_t n = windows_.size();
+    std::uint32_t block = picked_.size, lane = size_;
+    ends_.resize(n);
+    pick_lanes(windows_, flags.data(), picked_, ends_.data());
+    make_room(std::size_t{picked_.size - block} * lanes_per_block);
+    size_ += static_cast<std::uint32_t>(
+        gather_nearness({table.coordinates(0), table.is_three_d() ? 3U : 2U}, windows_, picked_,
+                        block, nearness_m, least_strength, ends_.data(), strength_.data() + size_));
+    const std::uint32_t begin = lane;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t lane_end = begin + ends_[i].lanes;
+        parts_.push_back({observers_[i], block, ends_[i].blocks, lane, lane_end, 0, 0, false});
+        block = ends_[i].blocks;
+        lane = lane_end;
+    }
+    windows_.clear();
+    observers_.clear();
+    return std::span(parts_).last(n);
+}
+
+void StrengthList::drop(Part& part, Slot slot) noexcept {
+    for_each_lane(part, [&](Slot one, std::uint32_t k) {
+        if (one != slot) return;
+        strength_[k] = 0;
+        part.has_dropped = true;
+    });
+}
+
+void StrengthList::name(const BlockTable& table) {
+    entities_.resize(strength_.size());
+    (void)gather_lanes(table.entity_indices(), picked_, entities_.data());
+    if (!table.displaced().empty()) {  // somebody has left his lane since
+        for (const Part& part : parts_) {
+            for_each_lane(
+                part, [&](Slot slot, std::uint32_t k) { entities_[k] = table.last_index(slot); });
+        }
+    }
+    for (Part& part : parts_) settle(part);
+}
+
+/// Lanes that were not dropped and known entities side by side.
+void StrengthList::settle(Part& part) {
+    if (!part.has_dropped && part.known == part.known_end) return;
+    make_room(part.lane_end - part.lane + part.known_end - part.known);
+    entities_.resize(strength_.size());
+    const std::uint32_t begin = size_;
+    const auto append = [&](std::uint32_t entity, float strength) {
+        entities_[size_] = entity;
+        strength_[size_++] = strength;
+    };
+    for (std::uint32_t k = part.lane; k < part.lane_end; ++k) {
+        if (strength_[k] > 0) append(entities_[k], strength_[k]);
+    }
+    for (std::uint32_t k = part.known; k < part.known_end; ++k)
+        append(known_[k].entity, known_[k].strength);
+    part = {part.observer, 0, 0, begin, size_, 0, 0, false};
+}
+
+}  // namespace purview

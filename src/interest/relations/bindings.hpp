@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Which entity is bound to which nodes (N3, N7, N8, N40). Equal lists are stored once: most
+// entities of a kind share one. A list that no entity has any more is given back. Must not know:
+// what a node does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "purview/rules.hpp"
+#include "purview/types.hpp"
+
+namespace purview {
+
+class Bindings {
+  public:
+    Bindings();
+
+    std::span<const NodeId> nodes_of(EntityId entity) const noexcept {
+        return lists_[number_of(entity)];
+    }
+    /// Bound to nothing and not orphaned: the default node's.
+    bool is_unbound(EntityId entity) const noexcept { return number_of(entity) == unbound; }
+    bool is_member(NodeId node, NodeMembers members, EntityId entity) const noexcept;
+    /// Some entity is bound to it.
+    bool has_bound(NodeId node) const noexcept;
+    /// Exactly these; none: orphaned.
+    void set(EntityId entity, std::span<const NodeId> nodes);
+    /// As if it had never been bound.
+    void set_unbound(EntityId entity);
+    /// Nodes with equal steps form a class, which is evaluated once: [node] its class, or no_class.
+    void set_classes(std::span<const std::uint32_t> class_of_node);
+    /// Classes of the nodes that the entity with this index is bound to, ascending. Valid until the
+    /// next edit.
+    std::span<const std::uint32_t> classes_at(std::uint32_t index) const noexcept {
+        return classes_of_list_[index < numbers_.size() ? numbers_[index] : unbound];
+    }
+    static constexpr std::uint32_t no_class = 0xffffffffU;
+
+  private:
+    static constexpr std::uint32_t unbound = 0, orphaned = 1;
+    std::uint32_t number_of(EntityId entity) const noexcept {
+        return index_of(entity) < numbers_.size() ? numbers_[index_of(entity)] : unbound;
+    }
+    void set_number(EntityId entity, std::uint32_t number);
+    void find_classes(std::uint32_t list);
+
+    std::vector<std::vector<NodeId>> lists_;  ///< ascending
+    std::vector<std::vector<std::uint32_t>> classes_of_list_;
+    std::vector<std::uint32_t> class_of_node_;
+    std::vector<std::uint32_t> free_lists_;
+    std::map<std::vector<NodeId>, std::uint32_t> known_;
+    std::vector<std::uint32_t> counts_;   ///< by list: entities that have it
+    std::vector<std::uint32_t> numbers_;  ///< by entity index; shorter: unbound
+    std::vector<NodeId> sorted_;
+};
+
+}  // namespace purview

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Minimum relevance time: until when a pair stays relevant after a node made it so, and what ends
+// that early. Invariants: a pair has at most one period; each period has an entry in the queue
+// of ends. Must not know: why a pair would leave, or what hides an entity.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/flat_map.hpp"
+#include "interest/relations/pair_table.hpp"
+#include "purview/status.hpp"
+#include "purview/types.hpp"
+
+namespace purview {
+
+class MinimumRelevance {
+  public:
+    struct Period {
+        EntityId entity = EntityId::none;
+        Tick from = 0;
+        Tick until = 0;  ///< the first tick in which it may leave
+    };
+    void begin(std::uint32_t observer, EntityId unit, Tick now, std::uint32_t ticks) {
+        const Tick until = later(now, ticks);
+        by_pair_[pair_key(observer, unit)] = {unit, now, until};
+        constexpr std::size_t few = 64;
+        if (queue_.size() > 2 * by_pair_.size() + few) forget_ended();
+        queue_.push_back({observer, now, unit, until});
+    }
+    /// The period of a pair; null: it has none.
+    const Period* find(std::uint32_t observer, EntityId unit) const noexcept {
+        if (by_pair_.size() == 0) return nullptr;
+        const Period* period = by_pair_.find(pair_key(observer, unit));
+        return period != nullptr && period->entity == unit ? period : nullptr;
+    }
+    void end(std::uint32_t observer, EntityId unit) {
+        if (find(observer, unit) != nullptr) by_pair_.erase(pair_key(observer, unit));
+    }
+    /// visit(observer, unit) for all that end with this tick or before it, in the order in which
+    /// they began.
+    template <class Visit>
+    void expire(Tick now, Visit&& visit) {
+        while (begin_ < queue_.size() && queue_[begin_].until <= now) {
+            const Entry entry = queue_[begin_++];
+            if (!is_its_end(entry)) continue;  // it began again since
+            end(entry.observer, entry.unit);
+            visit(entry.observer, entry.unit);
+        }
+        if (begin_ * 2 > queue_.size()) {
+            queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(begin_));
+            begin_ = 0;
+        }
+    }
+    /// Ends every period at most `ticks` after it began. O(size()).
+    void shorten(std::uint32_t ticks) {
+        for (std::size_t i = begin_; i < queue_.size(); ++i) {
+            Entry& entry = queue_[i];
+            if (!is_its_end(entry)) {
+                entry.until = 0;  // it began again since
+                continue;
+            }
+            Period* period = by_pair_.find(pair_key(entry.observer, entry.unit));
+            entry.until = period->until = std::min(period->until, later(period->from, ticks));
+        }
+    }
+    std::size_t size() const noexcept { return by_pair_.size(); }
+
+    /// Every period of the unit that began before `tick` is over.
+    void note_hidden(EntityId unit, Tick tick) {
+        const std::uint32_t index = index_of(unit);
+        if (hidden_at_.size() <= index) hidden_at_.resize(index + 1, 0);
+        hidden_at_[index] = tick;
+    }
+    bool was_hidden_after(EntityId unit, Tick tick) const noexcept {
+        return index_of(unit) < hidden_at_.size() && hidden_at_[index_of(unit)] > tick;
+    }
+    /// Units whose explicit relevance changed in this tick: whether that hides them is checked when
+    /// all changes of the tick are known. The same for denied pairs.
+    std::vector<EntityId> hide_checks;
+    std::vector<std::pair<std::uint32_t, EntityId>> denial_checks;  ///< observer, unit
+    /// Entries in the queue: at most twice size(), and some.
+    std::size_t ends() const noexcept { return queue_.size(); }
+
+    /// Asserts that each period has an entry in the queue, so that it ends. O(size()).
+    void validate() const {
+        std::size_t own = 0;
+        for (std::size_t i = begin_; i < queue_.size(); ++i) own += is_its_end(queue_[i]) ? 1U : 0U;
+        PURVIEW_ASSERT(own >= by_pair_.size());
+    }
+
+  private:
+    static constexpr Tick later(Tick now, std::uint32_t ticks) noexcept {
+        return now > std::numeric_limits<Tick>::max() - ticks ? std::numeric_limits<Tick>::max()
+                                                              : now + ticks;
+    }
+    struct Entry {
+        std::uint32_t observer;
+        Tick from;
+        EntityId unit;
+        Tick until;
+    };
+    /// False: its period has ended, or began again since.
+    bool is_its_end(const Entry& entry) const noexcept {
+        const Period* period = find(entry.observer, entry.unit);
+        return period != nullptr && period->from == entry.from && period->until == entry.until;
+    }
+    void forget_ended() {
+        std::erase_if(queue_, [&](const Entry& entry) { return !is_its_end(entry); });
+        begin_ = 0;
+    }
+    FlatMap<std::uint64_t, Period> by_pair_;
+    std::vector<Entry> queue_;
+    std::size_t begin_ = 0;
+    std::vector<Tick> hidden_at_;  ///< by entity index: the last tick of a hide
+};
+
+}  // namespace purview

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "interest/relations/pair_table.hpp"
+
+#include <algorithm>
+
+namespace purview {
+
+PairEntry& PairTable::edit(std::uint32_t observer, EntityId entity) {
+    if (by_observer_.size() <= observer) by_observer_.resize(observer + 1);
+    const std::uint32_t index = index_of(entity);
+    const auto [entry, is_new] = by_observer_[observer].find_or_make(index);
+    if (!is_new) return *entry;
+    ++size_;
+    entry->entity = index;
+    if (list_of_.size() <= index) list_of_.resize(index + 1 + index / 8, no_list);
+    std::uint32_t& list = list_of_[index];
+    if (list == no_list) {
+        if (free_lists_.empty()) {
+            free_lists_.push_back(static_cast<std::uint32_t>(by_entity_.size()));
+            by_entity_.emplace_back();
+        }
+        list = free_lists_.back();
+        free_lists_.pop_back();
+        by_entity_[list].entity = entity;
+    }
+    LineVector<std::uint32_t>& its = by_entity_[list].observers;
+    entry->at = static_cast<std::uint32_t>(its.size());
+    its.push_back(observer);
+    return *entry;
+}
+
+void PairTable::set(PairEntry& entry, PairMark mark, bool value) noexcept {
+    if (mark == PairMark::allow) {
+        entry.allow = value;
+    } else if ((entry.deny != 0) != value) {
+        entry.deny = value;
+        by_entity_[list_of_[entry.entity]].denials += value ? 1 : static_cast<std::uint32_t>(-1);
+    }
+}
+
+void PairTable::drop(std::uint32_t observer, EntityId entity) {
+    PairEntry& entry = edit(observer, entity);
+    set(entry, PairMark::deny, false);
+    entry.owned = entry.owned_blind = entry.member_allows = 0;
+    entry.nodes = entry.allow = entry.held = 0;
+    settle(observer, entry);
+}
+
+void PairTable::settle(std::uint32_t observer, const PairEntry& entry) {
+    if (!entry.is_empty()) return;
+    const std::uint32_t entity = entry.entity;
+    std::uint32_t& list = list_of_[entity];
+    LineVector<std::uint32_t>& its = by_entity_[list].observers;
+    // Who is among the first may have been moved there.
+    std::size_t at = entry.at;
+    if (at >= its.size() || its[at] != observer)
+        at = static_cast<std::size_t>(std::find(its.begin(), its.end(), observer) - its.begin());
+    PURVIEW_ASSERT(at < std::min(its.size(), looked_through) || at == entry.at);
+    by_observer_[observer].erase(entry);
+    --size_;
+    // The last of the list takes the place of the one that goes.
+    const std::uint32_t last = its.back();
+    its[at] = last;
+    its.pop_back();
+    if (at >= looked_through && at < its.size())
+        by_observer_[last].find(entity)->at = static_cast<std::uint32_t>(at);
+    if (!its.empty()) return;
+    free_lists_.push_back(list);
+    list = no_list;
+}
+
+}  // namespace purview

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What is exceptional between one observer and one entity: allowed, denied, owned, held, wanted by
+// a custom node. Counted reasons, never masks: a reason is added and taken back, the entry goes
+// when none is left. An observer's pairs are one hash table, as questions come observer by
+// observer; of an entity there is a list of the observers that have a pair with it. What an
+// observer has left of its table is the next one's with the same index.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/aligned.hpp"
+#include "core/flat_map.hpp"
+#include "core/prefetch.hpp"
+#include "purview/types.hpp"
+
+namespace purview {
+
+/// What the game says of a pair.
+enum class PairMark : std::uint8_t { allow, deny };
+
+struct PairEntry {
+    using Key = std::uint32_t;
+
+    static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+
+    std::uint32_t entity = nobody;  ///< its index
+    std::uint32_t at = 0;           ///< where he is in the entity's list, if behind its first ones
+    std::uint16_t owned = 0;  ///< members of the entity's group that he owns and sees by owning
+    std::uint16_t owned_blind = 0;    ///< and those that he does not see by owning them
+    std::uint16_t member_allows = 0;  ///< members of the entity's group that are allowed
+    std::uint16_t nodes : 13 = 0;     ///< custom nodes that say yes, of 4,096 at most
+    std::uint16_t allow : 1 = 0;
+    std::uint16_t deny : 1 = 0;  ///< written by PairTable alone, which counts them
+    std::uint16_t held : 1 = 0;  ///< no node says yes any more, and its time is not over
+
+    Key key() const noexcept { return entity; }
+    bool is_free() const noexcept { return entity == nobody; }
+    bool is_empty() const noexcept {
+        return owned == 0 && owned_blind == 0 && member_allows == 0 && nodes == 0 && allow == 0 &&
+               deny == 0 && held == 0;
+    }
+    bool has(PairMark mark) const noexcept { return mark == PairMark::allow ? allow : deny; }
+};
+static_assert(sizeof(PairEntry) == 16);  // four to a cache line
+
+/// One word for a pair; all ones are nobody's.
+constexpr std::uint64_t pair_key(std::uint32_t observer, EntityId entity) noexcept {
+    return (std::uint64_t{observer} << 32) | index_of(entity);
+}
+
+class PairTable {
+  public:
+    /// Null when nothing is exceptional about the pair. `entity` is alive, or its index has no
+    /// pairs: entries are by index, and a despawn drops them.
+    const PairEntry* find(std::uint32_t observer, EntityId entity) const noexcept {
+        if (observer >= by_observer_.size()) return nullptr;
+        const PairEntry* entry = by_observer_[observer].find(index_of(entity));
+        PURVIEW_ASSERT(entry == nullptr || find_list(entity)->entity == entity);
+        return entry;
+    }
+    /// Before many are looked up one after the other.
+    void prefetch(std::uint32_t observer, EntityId entity) const noexcept {
+        if (observer < by_observer_.size()) by_observer_[observer].prefetch(index_of(entity));
+    }
+    /// visit(one) for each, in order, while what an edit of pair_of(one) touches is fetched for
+    /// those that come later: where the entry and the entity's list are, then both, then who is in
+    /// the list.
+    template <class Span, class PairOf, class Visit>
+    void for_each_ahead(const Span& list, PairOf&& pair_of, Visit&& visit) const {
+        constexpr std::size_t owner_ahead = 24, entry_ahead = 16, list_ahead = 8;
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            if (i + owner_ahead < list.size()) {
+                const auto [observer, entity] = pair_of(list[i + owner_ahead]);
+                if (observer < by_observer_.size()) prefetch_line(&by_observer_[observer]);
+                if (index_of(entity) < list_of_.size()) prefetch_line(&list_of_[index_of(entity)]);
+            }
+            if (i + entry_ahead < list.size()) {
+                const auto [observer, entity] = pair_of(list[i + entry_ahead]);
+                prefetch(observer, entity);
+                if (const List* its = find_list(entity)) prefetch_line(its);
+            }
+            if (i + list_ahead < list.size()) {
+                const EntityId entity = pair_of(list[i + list_ahead]).second;
+                if (const List* its = find_list(entity)) {
+                    prefetch_line(its->observers.data());
+                    prefetch_line(&its->observers.back());
+                }
+            }
+            visit(list[i]);
+        }
+    }
+    /// The entry, made where there was none; it stands there until the next edit. Call `settle`
+    /// when this one is done.
+    PairEntry& edit(std::uint32_t observer, EntityId entity);
+    /// Drops the entry when no reason is left.
+    void settle(std::uint32_t observer, EntityId entity) {
+        if (const PairEntry* entry = find(observer, entity)) settle(observer, *entry);
+    }
+    void settle(std::uint32_t observer, const PairEntry& entry);
+    /// What an entry says.
+    void set(PairEntry& entry, PairMark mark, bool value) noexcept;
+    /// Nothing is exceptional about the pair any more.
+    void drop(std::uint32_t observer, EntityId entity);
+
+    /// Pairs of an observer: visit(entity, const PairEntry&). Nothing is edited meanwhile.
+    template <class Visit>
+    void for_each_of_observer(std::uint32_t observer, Visit&& visit) const {
+        if (observer >= by_observer_.size()) return;
+        by_observer_[observer].for_each([&](const PairEntry& entry) {
+            visit(by_entity_[list_of_[entry.entity]].entity, entry);
+        });
+    }
+    /// Pairs of an entity: visit(observer, const PairEntry&).
+    template <class Visit>
+    void for_each_of_entity(EntityId entity, Visit&& visit) const {
+        constexpr std::size_t ahead = 8;
+        const List* list = find_list(entity);
+        if (list == nullptr) return;
+        const LineVector<std::uint32_t>& its = list->observers;
+        for (std::size_t i = 0; i < its.size(); ++i) {
+            if (i + ahead < its.size()) prefetch(its[i + ahead], entity);
+            visit(its[i], *find(its[i], entity));
+        }
+    }
+    std::size_t count_of_observer(std::uint32_t observer) const noexcept {
+        return observer < by_observer_.size() ? by_observer_[observer].size() : 0;
+    }
+    bool has_any(EntityId entity) const noexcept { return find_list(entity) != nullptr; }
+    /// Somebody is denied it.
+    bool has_denial(EntityId entity) const noexcept {
+        const List* list = find_list(entity);
+        return list != nullptr && list->denials > 0;
+    }
+    /// One who has a pair with the entity, if has_any(entity).
+    std::uint32_t any_observer(EntityId entity) const noexcept {
+        return find_list(entity)->observers.back();
+    }
+    std::size_t size() const noexcept { return size_; }
+    /// Among so many, the first of a list, one is looked for where his entry does not say where he
+    /// is: most lists are short, and whom an edit moves in them need not be told.
+    static constexpr std::size_t looked_through = 32;
+
+  private:
+    struct List {
+        EntityId entity = EntityId::none;
+        std::uint32_t denials = 0;            ///< entries that deny
+        LineVector<std::uint32_t> observers;  ///< indices
+    };
+    static constexpr std::uint32_t no_list = ~std::uint32_t{0};
+    /// Null, or of somebody.
+    const List* find_list(EntityId entity) const noexcept {
+        const std::uint32_t index = index_of(entity);
+        const std::uint32_t list = index < list_of_.size() ? list_of_[index] : no_list;
+        return list == no_list ? nullptr : &by_entity_[list];
+    }
+
+    LineVector<FlatTable<PairEntry>> by_observer_;
+    LineVector<std::uint32_t> list_of_;  ///< by entity index: in by_entity_, or no_list
+    LineVector<List> by_entity_;
+    std::vector<std::uint32_t> free_lists_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace purview

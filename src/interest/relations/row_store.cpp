@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "interest/relations/row_store.hpp"
+
+#include <algorithm>
+
+namespace purview {
+
+namespace {
+
+constexpr std::uint64_t number_max = ~std::uint64_t{0};  // the one number that the map cannot hold
+
+}  // namespace
+
+std::uint32_t RowStore::row_of(std::uint64_t key) {
+    const std::uint32_t* known = key == number_max ? &last_row_ : row_by_key_.find(key);
+    if (known != nullptr && *known != no_row) return *known;
+    if (free_rows_.empty()) {
+        free_rows_.push_back(static_cast<std::uint32_t>(rows_.size()));
+        rows_.emplace_back();
+    }
+    const std::uint32_t row = free_rows_.back();
+    free_rows_.pop_back();
+    rows_[row].key = key;
+    if (key == number_max) return last_row_ = row;
+    return row_by_key_[key] = row;
+}
+
+std::span<const RowStore::Membership> RowStore::memberships(EntityId entity) const noexcept {
+    const Member* member = members_.find(entity);
+    if (member == nullptr) return {};
+    if (member->list != no_row) return lists_[member->list];
+    return {&member->first, 1};
+}
+
+RowStore::Membership RowStore::join(EntityId entity, std::uint32_t row, bool live) {
+    Row& target = rows_[row];
+    Membership at{row, 0};
+    if (target.free_lanes.empty()) {
+        at.lane = static_cast<std::uint32_t>(target.members.size());
+        target.members.push_back(entity);
+        target.live.push_back(live ? 1 : 0);
+    } else {
+        at.lane = target.free_lanes.back();
+        target.free_lanes.pop_back();
+        target.members[at.lane] = entity;
+        target.live[at.lane] = live ? 1 : 0;
+    }
+    return at;
+}
+
+void RowStore::leave(Membership at) {
+    Row& row = rows_[at.row];
+    row.members[at.lane] = EntityId::none;
+    row.live[at.lane] = 0;
+    row.free_lanes.push_back(at.lane);
+    settle(at.row);
+}
+
+/// Without a member and without an observer it is given back.
+void RowStore::settle(std::uint32_t index) {
+    Row& row = rows_[index];
+    if (!row.observers.empty() || row.free_lanes.size() < row.members.size()) return;
+    if (row.key == number_max) {
+        last_row_ = no_row;
+    } else {
+        row_by_key_.erase(row.key);
+    }
+    row.members.clear();
+    row.live.clear();
+    row.free_lanes.clear();
+    free_rows_.push_back(index);
+}
+
+bool RowStore::has_memberships(EntityId entity, std::span<const std::uint32_t> rows,
+                               bool live) const noexcept {
+    const auto now = memberships(entity);
+    return now.size() == rows.size() && std::all_of(now.begin(), now.end(), [&](Membership at) {
+               return is_live(at) == live && std::binary_search(rows.begin(), rows.end(), at.row);
+           });
+}
+
+void RowStore::set_memberships(EntityId entity, std::span<const std::uint32_t> rows, bool live) {
+    const auto before = memberships(entity);
+    if (before.empty() && rows.empty()) return;
+    kept_.clear();
+    for (const Membership at : before) {
+        if (std::binary_search(rows.begin(), rows.end(), at.row)) {
+            rows_[at.row].live[at.lane] = live ? 1 : 0;
+            kept_.push_back(at);
+        } else {
+            leave(at);
+        }
+    }
+    for (const std::uint32_t row : rows) {
+        const bool is_new = std::none_of(before.begin(), before.end(),
+                                         [&](Membership at) { return at.row == row; });
+        if (is_new) kept_.push_back(join(entity, row, live));
+    }
+    if (kept_.empty()) {
+        const Member member = *members_.find(entity);
+        if (member.list != no_row) free_lists_.push_back(member.list);
+        members_.erase(entity);
+        return;
+    }
+    Member& member = members_[entity];
+    member.first = kept_.front();
+    if (kept_.size() == 1 && member.list == no_row) return;
+    if (member.list == no_row) {
+        if (free_lists_.empty()) {
+            free_lists_.push_back(static_cast<std::uint32_t>(lists_.size()));
+            lists_.emplace_back();
+        }
+        member.list = free_lists_.back();
+        free_lists_.pop_back();
+    }
+    lists_[member.list].assign(kept_.begin(), kept_.end());
+}
+
+void RowStore::unsubscribe(std::uint32_t row, std::uint32_t observer) {
+    auto& observers = rows_[row].observers;
+    const auto found = std::find(observers.begin(), observers.end(), observer);
+    if (found == observers.end()) return;
+    *found = observers.back();
+    observers.pop_back();
+    settle(row);
+}
+
+}  // namespace purview

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "interest/rules/evaluate.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/trim.hpp"
+#include "purview/status.hpp"
+
+namespace purview {
+
+ScanScratch::ScanScratch() = default;
+ScanScratch::ScanScratch(ScanScratch&&) noexcept = default;
+ScanScratch& ScanScratch::operator=(ScanScratch&&) noexcept = default;
+ScanScratch::~ScanScratch() = default;
+
+namespace {
+
+void combine(StepOp op, std::span<const Mask> answer, std::span<const Mask> unknown,
+             bool any_unknown, std::span<Mask> so_far) noexcept {
+    const std::size_t n = so_far.size();
+    if (!any_unknown) {
+        switch (op) {
+            case StepOp::add:
+                for (std::size_t i = 0; i < n; ++i) so_far[i] |= answer[i];
+                break;
+            case StepOp::require:
+                for (std::size_t i = 0; i < n; ++i) so_far[i] &= answer[i];
+                break;
+            case StepOp::subtract:
+                for (std::size_t i = 0; i < n; ++i)
+                    so_far[i] = static_cast<Mask>(so_far[i] & ~answer[i]);
+                break;
+        }
+        return;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto yes = static_cast<Mask>(answer[i] & ~unknown[i]);
+        switch (op) {
+            case StepOp::add:
+                so_far[i] |= yes;
+                break;
+            case StepOp::require:
+                so_far[i] &= yes;
+                break;
+            case StepOp::subtract:
+                so_far[i] = static_cast<Mask>(so_far[i] & ~(answer[i] | unknown[i]));
+                break;
+        }
+    }
+}
+
+void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
+               std::size_t inside, std::span<Mask> masks, ScanScratch& scratch,
+               std::span<Mask> so_far);
+
+/// The inner nodes that the observer looks into, ascending.
+void find_cover(const ScanInput& input, const InterestDispatcher& dispatcher,
+                std::vector<CellId>& out) {
+    out.clear();
+    dispatcher.cover({input.observer, input.asker.main, input.asker.outer_places, input.keys}, out);
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+}
+
+/// Calls visit(list of steps, or no_steps) for every inner node that the entity on the lane shares
+/// with the observer.
+template <class Visit>
+void for_each_shared(const ScanInput& input, const InnerNodes& inner, Slot slot,
+                     std::span<const CellId> cover, std::vector<CellId>& cells, Visit&& visit) {
+    cells.clear();
+    add_cells_of(*inner.dispatcher, Slots(input.table, input.facts, input.stands_for), slot, cells);
+    for (const CellId cell : cells) {
+        if (std::binary_search(cover.begin(), cover.end(), cell))
+            visit(inner.dispatcher->steps_of(cell));
+    }
+}
+
+/// The bucket of a dispatcher whose inner nodes have steps: what an inner node that observer and
+/// entity share matches. `asked`: only these lanes matter; or empty.
+void ask_bucket(const ScanInput& input, const InnerNodes& inner, std::span<const BlockIndex> blocks,
+                std::span<const Mask> asked, ScanScratch& scratch, std::span<Mask> out) {
+    if (scratch.bucket == nullptr) scratch.bucket = std::make_unique<BucketScratch>();
+    BucketScratch& room = *scratch.bucket;
+    ScanInput of_inner = input;
+    of_inner.trace = nullptr;
+    find_cover(input, *inner.dispatcher, room.cover);
+    room.results.resize(std::max(room.results.size(), inner.programs.size()));
+    for (auto& result : room.results) result.clear();
+    for (const CellId cell : room.cover) {
+        const std::size_t list = inner.dispatcher->steps_of(cell);
+        PURVIEW_ASSERT(list == InterestDispatcher::no_steps || list < inner.programs.size());
+        if (list >= inner.programs.size() || !room.results[list].empty()) continue;
+        room.results[list].resize(blocks.size());
+        run_steps(of_inner, inner.programs[list], blocks, 0, {}, room.scan, room.results[list]);
+    }
+    const auto occupied = input.table.occupied();
+    for (std::size_t i = 0; i < blocks.size() && !room.cover.empty(); ++i) {
+        Mask rest = occupied[blocks[i]];
+        if (!asked.empty()) rest &= asked[i];
+        for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+            const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+            bool yes = false;
+            const auto visit = [&](std::size_t list) {
+                yes |=
+                    list == InterestDispatcher::no_steps ||
+                    (list < inner.programs.size() && (room.results[list][i] & lane_bit(lane)) != 0);
+            };
+            for_each_shared(input, inner, slot_at(blocks[i], lane), room.cover, room.cells, visit);
+            if (yes) out[i] |= lane_bit(lane);
+        }
+    }
+}
+
+/// What one step's kernel says. `out` is zeroed here; true: something is unknown. `memory`: all of
+/// its planes.
+bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+         std::size_t inside, std::span<Mask> memory, std::span<const Mask> asked,
+         ScanScratch& scratch, std::span<Mask> out) {
+    const std::size_t n = blocks.size();
+    const InterestKernel& kernel = *step.kernel;
+    const auto places = input.views.of(step.from);
+    std::fill(out.begin(), out.end(), Mask{0});
+    if (step.inner != nullptr) {
+        ask_bucket(input, *step.inner, blocks, asked, scratch, out);
+        return false;
+    }
+    const bool is_nowhere =
+        step.needs_place && (step.into_areas ? input.asker.areas.empty() : places.empty());
+    const bool has_unplaced = step.needs_place && input.may_be_unplaced;
+    const bool may_be_unknown = is_nowhere || has_unplaced || step.answers_unknown;
+    if (may_be_unknown) scratch.unknown.assign(n, is_nowhere ? all_lanes : Mask{0});
+    if (is_nowhere) return true;
+    const Slots slots(input.table, input.facts, input.stands_for);
+    const std::span<Mask> was = memory.first(std::min(n, memory.size()));
+    kernel.test({input.observer, places, input.keys, blocks, was, asked,
+                 &kernel == input.program.inside_kernel ? inside : 0, slots, input.asker,
+                 memory.subspan(was.size())},
+                out, scratch.unknown);
+    for (std::size_t i = 0; has_unplaced && i < n; ++i) {
+        if (input.table.is_unplaced(blocks[i])) scratch.unknown[i] = all_lanes;
+    }
+    return may_be_unknown;
+}
+
+std::span<Mask> memory_of(const Step& step, std::span<Mask> masks, std::size_t n) noexcept {
+    if (step.plane == no_plane) return {};
+    return masks.subspan((1 + step.plane) * n, step.planes * n);
+}
+
+/// The occupied lanes that a step may still change, or, for a trace, all.
+std::span<const Mask> open_lanes(const ScanInput& input, StepOp op,
+                                 std::span<const BlockIndex> blocks, std::span<const Mask> so_far,
+                                 ScanScratch& scratch) {
+    const auto occupied = input.table.occupied();
+    const bool all = input.trace != nullptr;
+    scratch.asked.resize(blocks.size());
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const int open = op == StepOp::add ? ~so_far[i] : so_far[i];
+        scratch.asked[i] = static_cast<Mask>((all ? ~0 : open) & occupied[blocks[i]]);
+    }
+    return scratch.asked;
+}
+
+/// Enters wait: what the node said last, less what is taken away by steps that remember nothing,
+/// and not given again behind them. What remembers says what it said last.
+void keep_but_hides(const ScanInput& input, const NodeProgram& node,
+                    std::span<const BlockIndex> blocks, std::span<Mask> masks,
+                    std::span<const Mask> last, ScanScratch& scratch, std::span<Mask> so_far) {
+    std::copy(last.begin(), last.end(), so_far.begin());
+    bool has_added = false, has_hidden = false;
+    for (const Step& step : node.steps) {
+        const bool is_first_add = step.op == StepOp::add && !has_added;
+        has_added |= step.op == StepOp::add;
+        if (is_first_add || !has_added || step.op == StepOp::require) continue;
+        const std::span<const Mask> memory = memory_of(step, masks, blocks.size());
+        if (step.op == StepOp::add && !has_hidden) continue;
+        if (step.op == StepOp::add && !memory.empty()) {
+            for (std::size_t i = 0; i < blocks.size(); ++i)
+                so_far[i] |= static_cast<Mask>(memory[i] & last[i]);
+            continue;
+        }
+        if (!memory.empty()) continue;
+        has_hidden |= step.op == StepOp::subtract;
+        scratch.answer.resize(blocks.size());
+        std::span<const Mask> asked;
+        if (step.takes_asked) asked = open_lanes(input, step.op, blocks, so_far, scratch);
+        const bool any_unknown = ask(input, step, blocks, 0, {}, asked, scratch, scratch.answer);
+        combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
+        for (std::size_t i = 0; i < blocks.size(); ++i) so_far[i] &= last[i];
+    }
+}
+
+void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
+               std::size_t inside, std::span<Mask> masks, ScanScratch& scratch,
+               std::span<Mask> so_far) {
+    const std::size_t n = blocks.size();
+    const auto occupied = input.table.occupied();
+    bool is_first_step = true;
+    for (const Step& step : node.steps) {
+        const std::span<Mask> memory = memory_of(step, masks, n);
+        if (is_first_step && step.op == StepOp::add && memory.empty() && input.trace == nullptr) {
+            // A node's first add writes the node's result itself.
+            if (ask(input, step, blocks, inside, {}, {}, scratch, so_far)) {
+                for (std::size_t i = 0; i < n; ++i)
+                    so_far[i] = static_cast<Mask>(so_far[i] & ~scratch.unknown[i]);
+            }
+            is_first_step = false;
+            continue;
+        }
+        if (is_first_step) std::fill(so_far.begin(), so_far.end(), Mask{0});
+        is_first_step = false;
+        scratch.answer.resize(n);
+        // What is settled is not asked about; but whoever remembers must see all, and so must a
+        // trace.
+        std::span<const Mask> asked;
+        if (step.takes_asked || (memory.empty() && input.trace == nullptr))
+            asked = open_lanes(input, step.op, blocks, so_far, scratch);
+        const bool any_unknown =
+            ask(input, step, blocks, inside, memory, asked, scratch, scratch.answer);
+        combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
+        if (input.trace != nullptr) {
+            input.trace->push_back(
+                {&step, scratch.answer[0], any_unknown ? scratch.unknown[0] : Mask{0}, so_far[0]});
+        }
+        if (memory.empty()) continue;
+        for (std::size_t i = 0; any_unknown && i < n; ++i)
+            scratch.answer[i] = static_cast<Mask>(scratch.answer[i] & ~scratch.unknown[i]);
+        for (std::size_t i = 0; i < n; ++i) memory[i] = scratch.answer[i] & occupied[blocks[i]];
+    }
+    if (is_first_step) std::fill(so_far.begin(), so_far.end(), Mask{0});
+}
+
+/// Lanes of units that begin in this tick are evaluated although the node is not due, block by
+/// block: there are few. All others stay as they are, also what kernels remember of them.
+void run_new_lanes(const ScanInput& input, const NodeProgram& node,
+                   std::span<const BlockIndex> blocks, std::span<Mask> masks, ScanScratch& scratch,
+                   std::span<Mask> so_far) {
+    const std::size_t n = blocks.size(), planes = 1 + input.program.plane_count;
+    std::vector<Mask>& own = scratch.own_planes;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Mask lanes = input.new_lanes_of(blocks[i]);
+        if (lanes == 0) continue;
+        own.resize(planes);
+        for (std::size_t p = 0; p < planes; ++p) own[p] = masks[p * n + i];
+        Mask result = 0;
+        run_steps(input, node, blocks.subspan(i, 1), 0, own, scratch, {&result, 1});
+        const auto merge = [&](Mask& into, Mask from) {
+            into = static_cast<Mask>((into & ~lanes) | (from & lanes));
+        };
+        merge(so_far[i], result);
+        for (std::size_t p = 1; p < planes; ++p) merge(masks[p * n + i], own[p]);
+    }
+}
+
+/// The node's result: its steps, cut to its members, and to what may enter now.
+void evaluate_node(const ScanInput& input, const NodeProgram& node,
+                   std::span<const BlockIndex> blocks, std::size_t inside, std::span<Mask> masks,
+                   ScanScratch& scratch, std::span<Mask> so_far) {
+    const std::size_t n = blocks.size();
+    const bool is_due = input.is_due(node);
+    std::span<Mask> last;
+    if (node.result_plane != no_plane) last = masks.subspan((1 + node.result_plane) * n, n);
+    const auto members = node.member_column == no_column ? std::span<const Mask>{}
+                                                         : input.table.flags(node.member_column);
+    const auto remembers = [](const Step& step) { return step.plane != no_plane; };
+    const auto is_restless = [](const Step& step) { return step.kernel->is_restless(); };
+    if (node.member_column != no_column && members.empty() &&
+        std::none_of(node.steps.begin(), node.steps.end(), remembers)) {
+        std::fill(so_far.begin(), so_far.end(), Mask{0});  // nobody is: kernels are not asked
+    } else if (!is_due && node.refresh.lazy_leave &&
+               std::none_of(node.steps.begin(), node.steps.end(), is_restless)) {
+        keep_but_hides(input, node, blocks, masks, last, scratch, so_far);
+        if (input.new_lanes != nullptr) run_new_lanes(input, node, blocks, masks, scratch, so_far);
+    } else {
+        run_steps(input, node, blocks, inside, masks, scratch, so_far);
+    }
+    if (node.member_column != no_column) {
+        for (std::size_t i = 0; i < n; ++i)
+            so_far[i] &= members.empty() ? Mask{0} : members[blocks[i]];
+    }
+    if (!is_due) {  // only what was there before, and what begins in this tick
+        for (std::size_t i = 0; i < last.size(); ++i)
+            last[i] = so_far[i] &= static_cast<Mask>(last[i] | input.new_lanes_of(blocks[i]));
+        return;
+    }
+    const auto occupied = input.table.occupied();
+    for (std::size_t i = 0; i < last.size(); ++i) last[i] = so_far[i] & occupied[blocks[i]];
+}
+
+}  // namespace
+
+namespace {
+
+/// Calls visit(class) for every class that some of these lanes are bound to, with the blocks and
+/// lanes of the class in `room`. `lanes`: [blocks] occupied ones.
+template <class LanesAt, class Visit>
+void for_each_class(const ScanInput& input, std::span<const BlockIndex> blocks, LanesAt&& lanes_at,
+                    ClassLanes& room, Visit&& visit) {
+    room.first.resize(input.classes.size(), ClassLanes::none);
+    room.last.resize(input.classes.size(), ClassLanes::none);
+    room.entries.clear();
+    room.classes.clear();
+    const std::uint32_t* const indices = input.table.entity_indices();
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        for_each_bit(lanes_at(i), 0, [&](std::size_t lane) {
+            const Slot slot = slot_at(blocks[i], static_cast<unsigned>(lane));
+            for (const std::uint32_t c : input.facts.bindings.classes_at(indices[slot])) {
+                const std::uint32_t end = room.last[c];
+                if (end != ClassLanes::none && room.entries[end].position == i) {
+                    room.entries[end].lanes |= lane_bit(static_cast<unsigned>(lane));
+                    continue;
+                }
+                const auto at = static_cast<std::uint32_t>(room.entries.size());
+                room.entries.push_back({static_cast<std::uint32_t>(i),
+                                        lane_bit(static_cast<unsigned>(lane)), ClassLanes::none});
+                if (end == ClassLanes::none) {
+                    room.first[c] = at;
+                    room.classes.push_back(c);
+                } else {
+                    room.entries[end].next = at;
+                }
+                room.last[c] = at;
+            }
+        });
+    }
+    for (const std::uint32_t c : room.classes) {
+        room.positions.clear();
+        room.blocks.clear();
+        room.lanes.clear();
+        for (std::uint32_t at = room.first[c]; at != ClassLanes::none; at = room.entries[at].next) {
+            room.positions.push_back(room.entries[at].position);
+            room.blocks.push_back(blocks[room.entries[at].position]);
+            room.lanes.push_back(room.entries[at].lanes);
+        }
+        room.first[c] = room.last[c] = ClassLanes::none;
+        visit(c);
+    }
+}
+
+/// Adds what classes of bound nodes say. Each looks at the entities that are bound to it, and at no
+/// others: what that costs depends on the entities of the window, not on the number of nodes.
+void evaluate_classes(const ScanInput& input, std::span<const BlockIndex> blocks,
+                      ScanScratch& scratch, std::span<Mask> result) {
+    const auto occupied = input.table.occupied();
+    ClassLanes& room = scratch.class_lanes;
+    const auto undecided = [&](std::size_t i) {
+        return static_cast<Mask>(occupied[blocks[i]] & ~result[i]);
+    };
+    for_each_class(input, blocks, undecided, room, [&](std::uint32_t c) {
+        room.result.resize(room.blocks.size());
+        run_steps(input, input.classes[c], room.blocks, 0, {}, scratch, room.result);
+        for (std::size_t k = 0; k < room.blocks.size(); ++k) {
+            Mask& all = result[room.positions[k]];
+            all = static_cast<Mask>(all | (room.result[k] & room.lanes[k]));
+        }
+    });
+}
+
+}  // namespace
+
+void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::size_t inside,
+              std::span<Mask> masks, ScanScratch& scratch) {
+    const std::size_t n = blocks.size();
+    const std::span<Mask> result = masks.first(n);
+    for (auto* list : {&scratch.node_result, &scratch.answer, &scratch.unknown, &scratch.asked})
+        reserve_for(*list, n);
+    bool is_first_node = true;
+    for (const NodeProgram& node : input.nodes) {
+        // The first node writes the result itself.
+        const bool writes = is_first_node && node.combine == StepOp::add;
+        if (is_first_node && !writes) std::fill(result.begin(), result.end(), Mask{0});
+        if (!writes) scratch.node_result.resize(n);
+        const std::span<Mask> so_far = writes ? result : std::span(scratch.node_result);
+        evaluate_node(input, node, blocks, inside, masks, scratch, so_far);
+        if (!writes) combine(node.combine, so_far, {}, false, result);
+        is_first_node = false;
+    }
+    if (is_first_node) std::fill(result.begin(), result.end(), Mask{0});
+    if (!input.classes.empty()) evaluate_classes(input, blocks, scratch, result);
+    const auto occupied = input.table.occupied();
+    for (std::size_t i = 0; !input.skips_empty && i < n; ++i) result[i] &= occupied[blocks[i]];
+    if (input.any_cut) {
+        const auto hidden = input.table.flags(input.facts.columns.no_window);
+        for (std::size_t i = 0; i < n && !hidden.empty(); ++i) {
+            result[i] = static_cast<Mask>(result[i] & ~hidden[blocks[i]]);
+        }
+    }
+}
+
+// -- strength -------------------------------------------------------------------------------------
+
+namespace {
+
+/// Whether one step says yes to the asked lanes; memory says what it said, or it is asked again.
+void ask_again(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+               std::span<const Mask> masks, std::span<const Mask> asked, MeasureScratch& scratch) {
+    const std::size_t n = blocks.size();
+    scratch.memory.clear();
+    if (step.plane != no_plane) {
+        const auto kept = masks.subspan((1 + step.plane) * n, step.planes * n);
+        scratch.memory.assign(kept.begin(), kept.end());
+    }
+    const std::span<Mask> yes = scratch.yes;
+    const bool sees_all = step.plane != no_plane && !step.takes_asked;
+    const bool any_unknown = ask(input, step, blocks, 0, scratch.memory,
+                                 sees_all ? std::span<const Mask>{} : asked, scratch.scan, yes);
+    for (std::size_t i = 0; i < n; ++i) {
+        if (any_unknown) {  // it adds nothing, and subtracts
+            const Mask unknown = scratch.scan.unknown[i];
+            yes[i] = static_cast<Mask>(step.op == StepOp::subtract ? yes[i] | unknown
+                                                                   : yes[i] & ~unknown);
+        }
+        yes[i] &= asked[i];
+    }
+}
+
+/// visit(position of the block, lane) for all lanes of the masks, one after another.
+template <class Visit>
+void for_each_lane(std::span<const Mask> masks, Visit&& visit) {
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+        for (Mask rest = masks[i]; rest != 0; rest &= static_cast<Mask>(rest - 1))
+            visit(i, static_cast<unsigned>(std::countr_zero(rest)));
+    }
+}
+
+}  // namespace
+
+float joined_strength(StepOp op, float so_far, float more) noexcept {
+    if (op == StepOp::add) return std::max(so_far, more);
+    return op == StepOp::require ? std::min(so_far, more) : (more > 0 ? 0 : so_far);
+}
+
+namespace {
+
+/// The relevance score of a bucket whose inner nodes have steps: the highest among the inner nodes
+/// that observer and entity share.
+void ask_bucket_strength(const ScanInput& input, const InnerNodes& inner,
+                         std::span<const BlockIndex> blocks, std::span<const Mask> asked,
+                         std::span<float> out, MeasureScratch& scratch) {
+    if (scratch.inner == nullptr) scratch.inner = std::make_unique<MeasureScratch>();
+    MeasureScratch& room = *scratch.inner;
+    if (scratch.scan.bucket == nullptr) scratch.scan.bucket = std::make_unique<BucketScratch>();
+    BucketScratch& bucket = *scratch.scan.bucket;
+    ScanInput of_inner = input;
+    of_inner.trace = nullptr;
+    find_cover(input, *inner.dispatcher, bucket.cover);
+    bucket.scores.resize(std::max(bucket.scores.size(), inner.programs.size()));
+    for (auto& scores : bucket.scores) scores.clear();
+    for (const CellId cell : bucket.cover) {
+        const std::size_t list = inner.dispatcher->steps_of(cell);
+        if (list >= inner.programs.size() || !bucket.scores[list].empty()) continue;
+        bucket.scores[list].resize(out.size() + lanes_per_block);
+        measure(of_inner, inner.programs[list], blocks, {}, asked,
+                std::span(bucket.scores[list]).first(out.size()), room);
+    }
+    std::size_t k = 0;
+    for_each_lane(asked, [&](std::size_t i, unsigned lane) {
+        float& best = out[k];
+        best = 0;
+        const auto visit = [&](std::size_t list) {
+            if (list == InterestDispatcher::no_steps) best = 1;
+            if (list < inner.programs.size()) best = std::max(best, bucket.scores[list][k]);
+        };
+        for_each_shared(input, inner, slot_at(blocks[i], lane), bucket.cover, bucket.cells, visit);
+        ++k;
+    });
+}
+
+/// What a step's kernel says of all that are asked about, whether it says yes to them or not.
+void ask_strength(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+                  std::span<const Mask> asked, std::span<float> out, MeasureScratch& scratch) {
+    if (step.inner != nullptr)
+        return ask_bucket_strength(input, *step.inner, blocks, asked, out, scratch);
+    const Slots slots(input.table, input.facts, input.stands_for);
+    step.kernel->strength({input.observer,
+                           input.views.of(step.from),
+                           input.keys,
+                           blocks,
+                           {},
+                           asked,
+                           0,
+                           slots,
+                           input.asker,
+                           {}},
+                          asked, out);
+}
+
+/// A list of numbers with the room behind them that kernels may write to.
+std::span<float> room_for(std::vector<float>& list, std::size_t n) {
+    list.resize(n + lanes_per_block);
+    return std::span(list).first(n);
+}
+
+}  // namespace
+
+void measure(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
+             std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,
+             MeasureScratch& scratch) {
+    scratch.yes.resize(blocks.size());
+    std::fill(strength.begin(), strength.end(), 0.0F);
+    const auto members = node.member_column == no_column ? std::span<const Mask>{}
+                                                         : input.table.flags(node.member_column);
+    if (node.member_column != no_column && members.empty()) return;
+    for (const Step& step : node.steps) {
+        ask_again(input, step, blocks, masks, asked, scratch);
+        std::span<float> one;
+        if (step.op != StepOp::subtract) {
+            one = room_for(scratch.one, strength.size());
+            ask_strength(input, step, blocks, asked, one, scratch);
+        }
+        std::size_t k = 0;
+        for_each_lane(asked, [&](std::size_t i, unsigned lane) {
+            const Mask of = members.empty() ? all_lanes : members[blocks[i]];
+            const bool applies = (scratch.yes[i] & of & lane_bit(lane)) != 0;
+            const float said = !applies ? 0 : one.empty() ? 1 : one[k];
+            strength[k] = joined_strength(step.op, strength[k], said);
+            ++k;
+        });
+    }
+}
+
+namespace {
+
+/// The same of classes of bound nodes: the larger one counts.
+void measure_classes(const ScanInput& input, std::span<const BlockIndex> blocks,
+                     std::span<const Mask> asked, std::span<float> strength,
+                     MeasureScratch& scratch) {
+    if (input.classes.empty()) return;
+    scratch.begin.resize(blocks.size());
+    std::uint32_t lanes = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        scratch.begin[i] = lanes;
+        lanes += count_lanes(asked[i]);
+    }
+    ClassLanes& room = scratch.class_lanes;
+    const auto asked_at = [&](std::size_t i) { return asked[i]; };
+    for_each_class(input, blocks, asked_at, room, [&](std::uint32_t c) {
+        std::size_t count = 0;
+        for (const Mask mask : room.lanes) count += count_lanes(mask);
+        const std::span<float> its = room_for(scratch.node, count);
+        measure(input, input.classes[c], room.blocks, {}, room.lanes, its, scratch);
+        std::size_t at = 0;
+        for_each_lane(room.lanes, [&](std::size_t k, unsigned lane) {
+            const std::uint32_t i = room.positions[k];
+            const auto before = static_cast<Mask>(asked[i] & (lane_bit(lane) - 1U));
+            float& best = strength[scratch.begin[i] + count_lanes(before)];
+            best = std::max(best, its[at++]);
+        });
+    });
+}
+
+}  // namespace
+
+void measure_relevant(const ScanInput& input, const Window& window,
+                      std::span<const BlockIndex> blocks, std::span<const Mask> asked,
+                      std::span<float> strength, MeasureScratch& scratch) {
+    if (strength.empty()) return;
+    const auto is_add = [](const Step& step) { return step.op == StepOp::add; };
+    if (input.nodes.size() == 1 && input.classes.empty() &&
+        input.nodes.front().result_plane == no_plane) {
+        const NodeProgram& node = input.nodes.front();
+        const auto add = std::find_if(node.steps.begin(), node.steps.end(), is_add);
+        if (std::count_if(add, node.steps.end(), is_add) == 1) {
+            // They have passed every step: none needs to be asked for whom it says yes.
+            ask_strength(input, *add, blocks, asked, strength, scratch);
+            for (auto step = add + 1; step < node.steps.end(); ++step) {
+                if (step->op != StepOp::require) continue;
+                const std::span<float> one = room_for(scratch.one, strength.size());
+                ask_strength(input, *step, blocks, asked, one, scratch);
+                for (std::size_t k = 0; k < one.size(); ++k)
+                    strength[k] = std::min(strength[k], one[k]);
+            }
+            return;
+        }
+    }
+    const std::size_t n = blocks.size(), planes = 1 + input.program.plane_count;
+    scratch.masks.resize(planes * n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t at = window.find(blocks[i], input.table.cell_end());
+        for (std::size_t p = 0; p < planes; ++p)
+            scratch.masks[p * n + i] = window.masks()[p * window.size() + at];
+    }
+    ScanInput again = input;
+    again.may_be_unplaced = again.asker.again = true;
+    std::fill(strength.begin(), strength.end(), 0.0F);
+    const std::span<float> its = room_for(scratch.node, strength.size());
+    for (const NodeProgram& one : input.nodes) {
+        measure(again, one, blocks, scratch.masks, asked, its, scratch);
+        for (std::size_t k = 0; k < its.size(); ++k)
+            strength[k] = joined_strength(one.combine, strength[k], its[k]);
+    }
+    measure_classes(again, blocks, asked, strength, scratch);
+    for (float& one : strength) one = one > 0 ? one : 1;  // kept until its node is asked again
+}
+
+}  // namespace purview

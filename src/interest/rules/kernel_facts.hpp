@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#pragma once
+
+#include "purview/rules.hpp"
+
+namespace purview {
+
+/// The kernel compares positions: it is never true of an entity without one.
+inline bool needs_position(const KernelDesc& kernel) noexcept {
+    return kernel.type == KernelType::distance || kernel.type == KernelType::area ||
+           kernel.type == KernelType::neighbourhood || kernel.type == KernelType::hexagons ||
+           kernel.type == KernelType::line_of_sight;
+}
+
+}  // namespace purview

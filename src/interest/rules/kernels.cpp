@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "interest/rules/kernel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include "spatial/simd_lanes.hpp"
+
+namespace purview {
+
+std::string number_text(double value) {
+    constexpr double counted_max = 1e15;  // beyond that tenths say nothing
+    if (!(std::fabs(value) <= counted_max)) return value < 0 ? "below -1e15" : "above 1e15";
+    const auto tenths = static_cast<long long>(std::llround(std::fabs(value) * 10));
+    return std::string(value < 0 && tenths != 0 ? "-" : "") + std::to_string(tenths / 10) + "." +
+           std::to_string(tenths % 10);
+}
+
+namespace {
+
+/// Within a radius of any place of the observer; whoever was in stays in for a margin more.
+class DistanceKernel final : public InterestKernel {
+  public:
+    DistanceKernel(const KernelDesc& desc, float range_max_m, float widen_m)
+        : enter_m_(desc.enter_m + widen_m),
+          margin_m_(desc.leave_m - desc.enter_m),
+          reach_m_(std::max(enter_m_, range_max_m + widen_m) + margin_m_),
+          widen_m_(widen_m),
+          range_(desc.range),
+          from_(desc.from) {}
+
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        for (std::size_t i = 0; i < q.inside; ++i) out[i] = q.slots.occupied()[q.blocks[i]];
+        for (const Vec3 place : q.places)
+            add(q, q.blocks.subspan(q.inside), place, 0, out.subspan(q.inside));
+        if (!remembers() || q.was.empty()) return;
+        // Only whoever was in, and is not near any more, is measured again.
+        for (std::size_t i = q.inside; i < q.blocks.size(); ++i) {
+            if ((q.was[i] & ~out[i]) == 0) continue;
+            Mask still = 0;
+            for (const Vec3 place : q.places)
+                add(q, q.blocks.subspan(i, 1), place, margin_m_, std::span(&still, 1));
+            out[i] = static_cast<Mask>(out[i] | (still & q.was[i]));
+        }
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        std::string text = "distance ";
+        if (q.places.empty()) return text + "unknown: the observer is nowhere";
+        if (q.slots.is_unplaced(q.blocks[0])) return text + "unknown: the entity has no place";
+        const Slot slot = slot_at(q.blocks[0], lane);
+        const float radius = radius_of(q, slot);
+        text += number_text(counted(q, slot)) + " of " + number_text(radius);
+        if (q.slots.bounds(slot) > 0) {
+            text += " (to its bounds: " + number_text(nearest(q, slot)) + " less " +
+                    number_text(q.slots.bounds(slot)) + ")";
+        }
+        if (!remembers()) return text;
+        return text + ", once in of " + number_text(radius + margin_m_) +
+               ((q.was[0] & lane_bit(lane)) != 0 ? " (it was in)" : " (it was not)");
+    }
+    void strength(const Question& q, std::span<const Mask> asked,
+                  std::span<float> strength) const noexcept override {
+        const bool is_same_for_all = range_ != RangeOf::entity || q.slots.ranges().empty();
+        if (is_same_for_all && q.slots.lanes_with_bounds().empty() && !q.places.empty()) {
+            (void)gather_nearness({q.slots.coordinates(), q.slots.axes()}, q.blocks, asked,
+                                  q.places, 2 * (radius_of(q, no_slot) + margin_m_), least_strength,
+                                  strength.data());
+            return;
+        }
+        std::size_t k = 0;
+        for (std::size_t i = 0; i < q.blocks.size(); ++i) {
+            for (Mask rest = asked[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+                const Slot slot =
+                    slot_at(q.blocks[i], static_cast<unsigned>(std::countr_zero(rest)));
+                const float leave = radius_of(q, slot) + margin_m_;
+                const auto away = static_cast<float>(counted(q, slot));
+                strength[k++] = std::max(1 - away / (2 * leave), least_strength);
+            }
+        }
+    }
+    float nearness_m() const noexcept override {
+        return range_ == RangeOf::rule ? 2 * (enter_m_ + margin_m_) : 0;
+    }
+    bool answers_unknown() const noexcept override { return false; }
+    /// Those are infinitely far away.
+    bool skips_empty() const noexcept override { return std::isfinite(reach_m_ * reach_m_); }
+    bool remembers() const noexcept override { return margin_m_ > 0; }
+    float reach_m() const noexcept override { return reach_m_; }
+    float inside_m() const noexcept override { return enter_m_; }
+    bool tells_inside() const noexcept override {
+        return range_ == RangeOf::rule && from_ == LookFrom::main_and_areas;
+    }
+    LookFrom looks_from() const noexcept override { return from_; }
+    std::vector<float> edges_m() const override {
+        if (range_ != RangeOf::rule) return {};
+        if (!remembers()) return {enter_m_};
+        return {enter_m_, enter_m_ + margin_m_};
+    }
+
+  private:
+    float radius_of(const Question& q, Slot slot) const noexcept {
+        const auto ranges = q.slots.ranges();
+        if (range_ == RangeOf::entity && !ranges.empty() && ranges[slot] > 0)
+            return ranges[slot] + widen_m_;
+        if (range_ == RangeOf::observer && q.asker.range_m > 0) return q.asker.range_m + widen_m_;
+        return enter_m_;
+    }
+    void add(const Question& q, std::span<const BlockIndex> blocks, Vec3 place, float margin_m,
+             std::span<Mask> out) const noexcept {
+        const LaneCoordinates at{q.slots.coordinates(), q.slots.axes()};
+        const auto ranges = q.slots.ranges();
+        if (range_ == RangeOf::entity && !ranges.empty()) {
+            add_lanes_within_own(at, blocks, place, ranges.data(), enter_m_ - widen_m_,
+                                 margin_m + widen_m_, out);
+            add_bounded(q.slots, blocks, out,
+                        [&](std::span<const BlockIndex> one, Slot slot, float bounds_m,
+                            std::span<Mask> near) {
+                            const float own = ranges[slot] > 0 ? ranges[slot] : enter_m_ - widen_m_;
+                            const float radius = own + (margin_m + widen_m_) + bounds_m;
+                            add_lanes_within(at, one, place, radius * radius, near);
+                        });
+            return;
+        }
+        const float own = range_ == RangeOf::observer && q.asker.range_m > 0
+                              ? q.asker.range_m + widen_m_
+                              : enter_m_;
+        const float radius = own + margin_m;
+        add_lanes_within(at, blocks, place, radius * radius, out);
+        add_bounded(
+            q.slots, blocks, out,
+            [&](std::span<const BlockIndex> one, Slot, float bounds_m, std::span<Mask> near) {
+                const float wider = radius + bounds_m;
+                add_lanes_within(at, one, place, wider * wider, near);
+            });
+    }
+    /// To the nearest point of the bounds of its group.
+    static double counted(const Question& q, Slot slot) noexcept {
+        return std::max(nearest(q, slot) - q.slots.bounds(slot), 0.0);
+    }
+    static double nearest(const Question& q, Slot slot) noexcept {
+        const Vec3 at = q.slots.place(slot);
+        double best = -1;
+        for (const Vec3 place : q.places) {
+            const double dx = double{at.x} - place.x, dy = double{at.y} - place.y;
+            const double dz = q.slots.axes() == 3 ? double{at.z} - place.z : 0;
+            const double d = std::sqrt(dx * dx + dy * dy + dz * dz);
+            if (best < 0 || d < best) best = d;
+        }
+        return std::max(best, 0.0);
+    }
+
+    float enter_m_;
+    float margin_m_;
+    float reach_m_;
+    float widen_m_;
+    RangeOf range_;
+    LookFrom from_;
+};
+
+/// A key in common in a domain; Key::none matches nobody.
+class SameGroupKernel final : public InterestKernel {
+  public:
+    SameGroupKernel(KeyDomain domain, std::string name) : domain_(domain), name_(std::move(name)) {}
+
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        add(q, q.keys[index_of(domain_)], out);
+        for (const DomainKey& more : q.asker.more_keys) {
+            if (more.domain == domain_) add(q, more.key, out);
+        }
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        const auto said = [&](Key key, std::span<const DomainKey> more) {
+            std::string text = key == Key::none ? "none" : std::to_string(index_of(key));
+            for (const DomainKey& one : more) {
+                if (one.domain == domain_) text += " and " + std::to_string(index_of(one.key));
+            }
+            return text;
+        };
+        const Slot slot = slot_at(q.blocks[0], lane);
+        return name_ + " of the entity " +
+               said(q.slots.keys(domain_)[slot], q.slots.more_keys(slot)) + ", of the observer " +
+               said(q.keys[index_of(domain_)], q.asker.more_keys);
+    }
+    bool answers_unknown() const noexcept override { return false; }
+    bool reads_places() const noexcept override { return false; }
+    DependsOn depends_on() const noexcept override { return DependsOn::key; }
+    bool test_entity(const Slots& slots, Slot slot) const noexcept override {
+        if (slots.keys(domain_)[slot] != Key::none) return true;
+        const auto more = slots.more_keys(slot);
+        return std::any_of(more.begin(), more.end(),
+                           [&](const DomainKey& one) { return one.domain == domain_; });
+    }
+    KeyDomain domain() const noexcept override { return domain_; }
+
+  private:
+    void add(const Question& q, Key own, std::span<Mask> out) const noexcept {
+        if (own == Key::none) return;
+        const auto keys = q.slots.keys(domain_);
+        const auto several = q.slots.lanes_with_more_keys();
+        for (std::size_t i = 0; i < q.blocks.size(); ++i) {
+            const Key* lane = keys.data() + std::size_t{q.blocks[i]} * lanes_per_block;
+            std::uint32_t mask = 0;
+            for (unsigned l = 0; l < lanes_per_block; ++l)
+                mask |= static_cast<std::uint32_t>(lane[l] == own) << l;
+            Mask rest = several.empty() ? Mask{0} : several[q.blocks[i]];
+            for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+                const auto l = static_cast<unsigned>(std::countr_zero(rest));
+                for (const DomainKey& one : q.slots.more_keys(slot_at(q.blocks[i], l)))
+                    mask |= one.domain == domain_ && one.key == own ? 1U << l : 0U;
+            }
+            out[i] = static_cast<Mask>(out[i] | mask);
+        }
+    }
+
+    KeyDomain domain_;
+    std::string name_;
+};
+
+/// What is said of an entity alone: the base of flag and value.
+class EntityKernel : public InterestKernel {
+  public:
+    bool answers_unknown() const noexcept override { return false; }
+    bool reads_places() const noexcept override { return false; }
+    DependsOn depends_on() const noexcept override { return DependsOn::entity; }
+};
+
+/// The entity has the flag.
+class FlagKernel final : public EntityKernel {
+  public:
+    FlagKernel(FlagId flag, std::string name) : flag_(flag), name_(std::move(name)) {}
+
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        const auto flags = q.slots.flags(flag_);
+        if (flags.empty()) return;
+        for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = flags[q.blocks[i]];
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        const bool has = q.slots.flag(flag_, slot_at(q.blocks[0], lane));
+        return name_ + (has ? " is set" : " is not set");
+    }
+    bool test_entity(const Slots& slots, Slot slot) const noexcept override {
+        return slots.flag(flag_, slot);
+    }
+
+  private:
+    FlagId flag_;
+    std::string name_;
+};
+
+/// A value of the entity lies in a range.
+class ValueKernel final : public EntityKernel {
+  public:
+    ValueKernel(const KernelDesc& desc, std::string name)
+        : value_(desc.value), min_(desc.value_min), max_(desc.value_max), name_(std::move(name)) {}
+
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        const auto values = q.slots.values(value_);
+        for (std::size_t i = 0; i < q.blocks.size(); ++i) {
+            if (values.empty()) {
+                out[i] = in_range(0) ? all_lanes : Mask{0};
+                continue;
+            }
+            const float* lane = values.data() + std::size_t{q.blocks[i]} * lanes_per_block;
+            std::uint32_t mask = 0;
+            for (unsigned l = 0; l < lanes_per_block; ++l)
+                mask |= static_cast<std::uint32_t>(in_range(lane[l])) << l;
+            out[i] = static_cast<Mask>(mask);
+        }
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        std::string text =
+            name_ + " " + number_text(number(q.slots, slot_at(q.blocks[0], lane))) + " of ";
+        text += std::isinf(min_) ? "any" : number_text(min_);
+        return text + " to " + (std::isinf(max_) ? "any" : number_text(max_));
+    }
+    bool test_entity(const Slots& slots, Slot slot) const noexcept override {
+        return in_range(number(slots, slot));
+    }
+
+  private:
+    bool in_range(float v) const noexcept { return min_ <= v && v <= max_; }
+    float number(const Slots& slots, Slot slot) const noexcept {
+        const auto values = slots.values(value_);
+        return values.empty() ? 0 : values[slot];
+    }
+
+    ValueId value_;
+    float min_;
+    float max_;
+    std::string name_;
+};
+
+/// The observer owns it.
+class OwnerKernel final : public InterestKernel {
+  public:
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        static thread_local std::vector<Slot> owned;
+        owned.clear();
+        for (const EntityId unit : q.asker.owned) {
+            const Slot slot = q.slots.slot_of(unit);
+            if (slot != no_slot) owned.push_back(slot);
+        }
+        std::sort(owned.begin(), owned.end());
+        for (std::size_t i = 0; i < q.blocks.size() && !owned.empty(); ++i) {
+            auto at = std::lower_bound(owned.begin(), owned.end(), slot_at(q.blocks[i], 0));
+            for (; at != owned.end() && block_of(*at) == q.blocks[i]; ++at)
+                out[i] |= lane_bit(lane_of(*at));
+        }
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        const EntityId entity = q.slots.entity(slot_at(q.blocks[0], lane));
+        const bool owns =
+            std::find(q.asker.owned.begin(), q.asker.owned.end(), entity) != q.asker.owned.end();
+        return owns ? "the observer owns it" : "the observer does not own it";
+    }
+    bool answers_unknown() const noexcept override { return false; }
+    bool reads_places() const noexcept override { return false; }
+};
+
+class EverythingKernel final : public EntityKernel {
+  public:
+    void test(const Question&, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        std::fill(out.begin(), out.end(), all_lanes);
+    }
+    std::string describe(const Question&, unsigned) const override { return "everything"; }
+    bool test_entity(const Slots&, Slot) const noexcept override { return true; }
+};
+
+/// Observer and entity meet in an inner node of a dispatcher.
+class CellsKernel final : public InterestKernel {
+  public:
+    explicit CellsKernel(const InterestDispatcher& dispatcher) : dispatcher_(&dispatcher) {}
+
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        const std::vector<CellId> looks_into = cover(q);
+        for (std::size_t i = 0; i < q.blocks.size() && !looks_into.empty(); ++i) {
+            Mask rest = q.slots.occupied()[q.blocks[i]];
+            if (!q.asked.empty()) rest &= q.asked[i];
+            for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+                const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+                if (meet(looks_into, cells_of(q.slots, slot_at(q.blocks[i], lane))))
+                    out[i] |= lane_bit(lane);
+            }
+        }
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        const auto cells = cells_of(q.slots, slot_at(q.blocks[0], lane));
+        std::string text = "in";
+        for (const CellId cell : cells) text += " " + std::to_string(cell);
+        return text + (cells.empty() ? " no inner node" : "") +
+               (meet(cover(q), cells) ? ", where the observer looks"
+                                      : ", where the observer does not look");
+    }
+    bool answers_unknown() const noexcept override { return false; }
+    bool reads_places() const noexcept override { return dispatcher_->reads_places(); }
+    DependsOn depends_on() const noexcept override { return DependsOn::key; }
+    bool test_entity(const Slots&, Slot) const noexcept override { return true; }
+
+  private:
+    std::vector<CellId> cover(const Question& q) const {
+        std::vector<CellId> cells;
+        dispatcher_->cover({q.observer, q.asker.main, q.asker.outer_places, q.keys}, cells);
+        return cells;
+    }
+    std::vector<CellId> cells_of(const Slots& slots, Slot slot) const {
+        std::vector<CellId> cells;
+        add_cells_of(*dispatcher_, slots, slot, cells);
+        return cells;
+    }
+    static bool meet(const std::vector<CellId>& a, const std::vector<CellId>& b) {
+        return std::any_of(a.begin(), a.end(), [&](CellId cell) {
+            return std::find(b.begin(), b.end(), cell) != b.end();
+        });
+    }
+
+    const InterestDispatcher* dispatcher_;
+};
+
+}  // namespace
+
+void add_cells_of(const InterestDispatcher& dispatcher, const Slots& slots, Slot slot,
+                  std::vector<CellId>& out) {
+    std::uint16_t flags = 0;
+    for (std::uint32_t f = 0; f < slots.flag_count(); ++f) {
+        if (slots.flag(FlagId{static_cast<std::uint8_t>(f)}, slot))
+            flags = static_cast<std::uint16_t>(flags | 1U << f);
+    }
+    std::array<Key, 8> keys{};
+    for (std::uint32_t k = 0; k < slots.key_count(); ++k)
+        keys[k] = slots.keys(KeyDomain{static_cast<std::uint8_t>(k)})[slot];
+    dispatcher.cells_of({slots.entity(slot), slots.outer(slots.place(slot)), slots.has_place(slot),
+                         flags, std::span(keys).first(slots.key_count())},
+                        out);
+}
+
+std::shared_ptr<const InterestKernel> make_cells_kernel(const InterestDispatcher& dispatcher) {
+    return std::make_shared<CellsKernel>(dispatcher);
+}
+std::shared_ptr<const InterestKernel> make_everything_kernel() {
+    return std::make_shared<EverythingKernel>();
+}
+
+std::shared_ptr<const InterestKernel> make_kernel(const KernelDesc& desc,
+                                                  const InterestRules& rules, float widen_m,
+                                                  const AttributeNames& names) {
+    switch (desc.type) {
+        case KernelType::distance: {
+            float range_max = 0;
+            if (desc.range == RangeOf::observer) range_max = rules.observer_range_max_m;
+            if (desc.range == RangeOf::entity && !rules.range_classes_m.empty())
+                range_max = rules.range_classes_m.back();
+            return std::make_shared<DistanceKernel>(desc, range_max, widen_m);
+        }
+        case KernelType::same_group:
+            return std::make_shared<SameGroupKernel>(desc.domain, names.key(desc.domain));
+        case KernelType::flag:
+            return std::make_shared<FlagKernel>(desc.flag, names.flag(desc.flag));
+        case KernelType::custom:
+            return desc.custom;
+        case KernelType::area:
+            return make_area_kernel(desc, widen_m);
+        case KernelType::owner:
+            return std::make_shared<OwnerKernel>();
+        case KernelType::value:
+            return std::make_shared<ValueKernel>(desc, names.value(desc.value));
+        case KernelType::neighbourhood:
+            return make_neighbourhood_kernel(desc, rules);
+        case KernelType::hexagons:
+            return make_hexagon_kernel(desc, rules);
+        case KernelType::line_of_sight:
+            return make_sight_kernel(desc);
+    }
+    return nullptr;
+}
+
+}  // namespace purview

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Flag columns of the block table that say which entities a node is about. Nodes with equal steps
+// share one. Invariant: a column is free or of at least one node, never both.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "interest/rules/program.hpp"
+#include "purview/types.hpp"
+#include "spatial/block_table.hpp"
+
+namespace purview {
+
+class MemberColumns {
+  public:
+    /// no_column: the node needs none.
+    std::uint32_t of(NodeId node) const noexcept {
+        const std::uint32_t n = index_of(node);
+        return n < columns_.size() ? columns_[n] : no_column;
+    }
+    /// All columns are clear and free; there are so many nodes.
+    void reset(BlockTable& table, std::size_t nodes) {
+        std::sort(columns_.begin(), columns_.end());
+        columns_.erase(std::unique(columns_.begin(), columns_.end()), columns_.end());
+        for (const std::uint32_t column : columns_) {
+            if (column == no_column) continue;
+            table.clear_flag_column(column);
+            free_.push_back(column);
+        }
+        columns_.assign(nodes, no_column);
+    }
+    /// One column for these nodes.
+    std::uint32_t acquire(BlockTable& table, std::span<const NodeId> nodes) {
+        if (free_.empty()) free_.push_back(table.add_flag_column());
+        const std::uint32_t column = free_.back();
+        free_.pop_back();
+        for (const NodeId node : nodes) columns_[index_of(node)] = column;
+        return column;
+    }
+
+  private:
+    std::vector<std::uint32_t> columns_;  ///< by node
+    std::vector<std::uint32_t> free_;
+};
+
+}  // namespace purview

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What every tick asks about compiled rules, computed once when they take effect. Never changed
+// afterwards. Must not know: entities, observers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/bitset.hpp"
+#include "interest/rules/program.hpp"
+#include "purview/rules.hpp"
+
+namespace purview {
+
+struct ProgramSummary {
+    ProgramSummary() = default;
+    /// O(steps of all nodes).
+    ProgramSummary(const InterestRules& rules, const Program& program);
+
+    bool has_shared_rows = false;       ///< some row makes its members relevant by itself
+    bool has_pulled_rows = false;       ///< some row only names candidates, which windows evaluate
+    bool has_cells = false;             ///< some rows are inner nodes of a dispatcher
+    bool has_moving_cells = false;      ///< and that dispatcher reads positions
+    bool has_hiding_flags = false;      ///< some step subtracts by the entity's own attributes
+    bool has_waiting = false;           ///< some node is not evaluated in every tick
+    bool has_lazy = false;              ///< and some of these let leaves wait, too
+    std::vector<NodeId> unbound_nodes;  ///< nodes that may have entities that are not bound to them
+    std::vector<std::vector<std::uint32_t>> sources_of_node;  ///< by node: indices of row sources
+    Bitset open_nodes;                                        ///< by node: it has no steps
+};
+
+}  // namespace purview

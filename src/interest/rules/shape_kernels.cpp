@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Kernels of areas of interest, cell neighbourhoods and hexagons.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <numbers>
+
+#include "interest/rules/kernel.hpp"
+#include "spatial/simd_lanes.hpp"
+
+namespace purview {
+
+namespace {
+
+/// How many cells lie from one to the other. Their numbers are whole, but may be too large for an
+/// integer, or infinite: a cell is always 0 away from itself.
+double cells_between(double one, double other) noexcept {
+    return one == other ? 0 : one - other;
+}
+
+/// For a text: as many as a number can say.
+long long text_number(double cells) noexcept {
+    constexpr double most = 1e18;
+    return static_cast<long long>(std::min(std::fabs(cells), most));
+}
+
+LaneCone lane_cone(const Area& area, float margin_m) noexcept {
+    constexpr float radians = std::numbers::pi_v<float> / 180;
+    LaneCone cone;
+    cone.tip = area.centre;
+    cone.direction = area.direction;
+    cone.cosine = std::cos(area.half_angle_deg * radians);
+    cone.sine = std::sin(area.half_angle_deg * radians);
+    cone.radius_m = area.radius_m;
+    cone.margin_m = margin_m;
+    return cone;
+}
+
+/// Inside of an area of the observer; whoever was inside stays in for a margin more.
+class AreaKernel final : public InterestKernel {
+  public:
+    AreaKernel(float enter_margin_m, float leave_margin_m)
+        : enter_margin_m_(enter_margin_m), leave_margin_m_(leave_margin_m) {}
+
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        for (const Area& area : q.asker.areas) add(q, area, enter_margin_m_, q.blocks, out);
+        if (!remembers() || q.was.empty()) return;
+        for (std::size_t i = 0; i < q.blocks.size(); ++i) {
+            if ((q.was[i] & ~out[i]) == 0) continue;
+            Mask still = 0;
+            for (const Area& area : q.asker.areas)
+                add(q, area, leave_margin_m_, q.blocks.subspan(i, 1), std::span(&still, 1));
+            out[i] = static_cast<Mask>(out[i] | (still & q.was[i]));
+        }
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        if (q.asker.areas.empty()) return "areas unknown: the observer has none";
+        if (q.slots.is_unplaced(q.blocks[0])) return "areas unknown: the entity has no place";
+        std::string text;
+        for (std::size_t a = 0; a < q.asker.areas.size(); ++a) {
+            Mask in = 0;
+            add(q, q.asker.areas[a], enter_margin_m_, q.blocks.first(1), std::span(&in, 1));
+            text += (text.empty() ? "" : ", ") + name(q.asker.areas[a].shape) + " " +
+                    std::to_string(a) + ((in & lane_bit(lane)) != 0 ? ": inside" : ": outside");
+        }
+        if (const float bounds_m = q.slots.bounds(slot_at(q.blocks[0], lane)); bounds_m > 0)
+            text += ", with its bounds of " + number_text(bounds_m);
+        if (!remembers()) return text;
+        return text + ", once in up to " + number_text(leave_margin_m_) + " outside" +
+               ((q.was[0] & lane_bit(lane)) != 0 ? " (it was in)" : " (it was not)");
+    }
+    bool answers_unknown() const noexcept override { return false; }
+    bool remembers() const noexcept override { return leave_margin_m_ > enter_margin_m_; }
+    /// Beyond the shapes themselves.
+    float reach_m() const noexcept override { return std::max(enter_margin_m_, leave_margin_m_); }
+    bool needs_place() const noexcept override { return true; }
+    bool looks_into_areas() const noexcept override { return true; }
+
+  private:
+    static std::string name(AreaShape shape) {
+        return shape == AreaShape::sphere ? "sphere" : shape == AreaShape::box ? "box" : "cone";
+    }
+    static void add(const Question& q, const Area& area, float margin_m,
+                    std::span<const BlockIndex> blocks, std::span<Mask> out) noexcept {
+        add_places(q, area, margin_m, blocks, out);
+        add_bounded(
+            q.slots, blocks, out,
+            [&](std::span<const BlockIndex> one, Slot, float bounds_m, std::span<Mask> near) {
+                add_places(q, area, margin_m + bounds_m, one, near);
+            });
+    }
+    static void add_places(const Question& q, const Area& area, float margin_m,
+                           std::span<const BlockIndex> blocks, std::span<Mask> out) noexcept {
+        const LaneCoordinates at{q.slots.coordinates(), q.slots.axes()};
+        switch (area.shape) {
+            case AreaShape::place:
+                break;
+            case AreaShape::sphere: {
+                const float radius = area.radius_m + margin_m;
+                add_lanes_within(at, blocks, area.centre, radius * radius, out);
+                break;
+            }
+            case AreaShape::box:
+                add_lanes_around(at, blocks, area.centre,
+                                 {area.half_sides.x + margin_m, area.half_sides.y + margin_m,
+                                  area.half_sides.z + margin_m},
+                                 out);
+                break;
+            case AreaShape::cone:
+                add_lanes_in_cone(at, blocks, lane_cone(area, margin_m), out);
+                break;
+        }
+    }
+
+    float enter_margin_m_;
+    float leave_margin_m_;
+};
+
+/// Floats in their order, as integers: neighbours differ by one. Its own inverse.
+std::int32_t by_order(std::int32_t bits) noexcept {
+    return bits < 0 ? bits ^ 0x7fffffff : bits;
+}
+
+/// The smallest number of an axis that lies in cell `i` or beyond: cell i begins there. +infinity:
+/// no number does.
+float first_of_cell(double i, float origin, float side) noexcept {
+    const auto number = [](std::int64_t order) {
+        return std::bit_cast<float>(by_order(static_cast<std::int32_t>(order)));
+    };
+    const auto order = [](float v) -> std::int64_t {
+        return by_order(std::bit_cast<std::int32_t>(v));
+    };
+    const auto reaches = [&](std::int64_t at) {
+        return std::floor((number(at) - origin) / side) >= i;
+    };
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    const std::int64_t least = order(-infinity), most = order(infinity);
+    // It is near this one; how near, rounding says: steps that double, then halves.
+    std::int64_t reached = order(static_cast<float>(origin + i * static_cast<double>(side)));
+    std::int64_t below = reached;
+    for (std::int64_t step = 1; below > least && reaches(below); step *= 2) {
+        reached = below;
+        below = std::max(least, below - step);
+    }
+    for (std::int64_t step = 1; reached < most && !reaches(reached); step *= 2) {
+        below = reached;
+        reached = std::min(most, reached + step);
+    }
+    while (reached - below > 1) {
+        const std::int64_t middle = below + (reached - below) / 2;
+        (reaches(middle) ? reached : below) = middle;
+    }
+    return number(reached);
+}
+
+/// Its cell is at most so many rings away from the cell of a place, as a box of whole cells.
+class NeighbourhoodKernel final : public InterestKernel {
+  public:
+    NeighbourhoodKernel(const KernelDesc& desc, Vec3 origin, bool three_d)
+        : cells_(desc.cells), origin_(origin), from_(desc.from) {
+        const float rings = static_cast<float>(cells_.rings) + 1;
+        const float z = three_d && cells_.depth_m > 0 ? rings * cells_.depth_m : 0;
+        if (three_d && !(cells_.depth_m > 0)) is_bounded_ = false;
+        const float x = rings * cells_.width_m, y = rings * cells_.height_m;
+        reach_m_ = std::sqrt(x * x + y * y + z * z) * 1.001F;
+    }
+
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        for (const Vec3 place : q.places) {
+            Vec3 low, high;
+            box_of(place, low, high);
+            add_lanes_in_box({q.slots.coordinates(), q.slots.axes()}, q.blocks, low, high, out);
+        }
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        if (q.places.empty()) return "neighbourhood unknown: the observer is nowhere";
+        if (q.slots.is_unplaced(q.blocks[0]))
+            return "neighbourhood unknown: the entity has no place";
+        const Vec3 at = q.slots.place(slot_at(q.blocks[0], lane));
+        long long best = -1;
+        for (const Vec3 place : q.places) {
+            const long long apart =
+                std::max({rings_between(at.x, place.x, origin_.x, cells_.width_m),
+                          rings_between(at.y, place.y, origin_.y, cells_.height_m),
+                          cells_.depth_m > 0 && q.slots.axes() == 3
+                              ? rings_between(at.z, place.z, origin_.z, cells_.depth_m)
+                              : 0LL});
+            if (best < 0 || apart < best) best = apart;
+        }
+        return "cell of " + number_text(cells_.width_m) + " x " + number_text(cells_.height_m) +
+               ", " + std::to_string(best) + " away of " + std::to_string(cells_.rings);
+    }
+    bool answers_unknown() const noexcept override { return false; }
+    /// A column of cells without depth has no end: it is looked for everywhere.
+    float reach_m() const noexcept override { return is_bounded_ ? reach_m_ : 0; }
+    bool needs_place() const noexcept override { return true; }
+    LookFrom looks_from() const noexcept override { return from_; }
+
+  private:
+    static long long rings_between(float a, float b, float origin, float side) noexcept {
+        return text_number(
+            cells_between(std::floor((a - origin) / side), std::floor((b - origin) / side)));
+    }
+    void box_of(Vec3 place, Vec3& low, Vec3& high) const noexcept {
+        constexpr float infinity = std::numeric_limits<float>::infinity();
+        const auto span_of = [&](float at, float origin, float side, float& from, float& to) {
+            const double cell = std::floor((at - origin) / side);
+            from = first_of_cell(cell - cells_.rings, origin, side);
+            // Far from the origin the next number of a float is many cells away, and adding a ring
+            // may change nothing: the box ends before the next number then.
+            const double next =
+                std::max(cell + cells_.rings + 1.0, std::nextafter(cell, double{infinity}));
+            to = std::nextafter(cell == infinity ? infinity : first_of_cell(next, origin, side),
+                                -infinity);
+        };
+        span_of(place.x, origin_.x, cells_.width_m, low.x, high.x);
+        span_of(place.y, origin_.y, cells_.height_m, low.y, high.y);
+        low.z = -infinity;
+        high.z = infinity;
+        if (cells_.depth_m > 0) span_of(place.z, origin_.z, cells_.depth_m, low.z, high.z);
+    }
+
+    CellShape cells_;
+    Vec3 origin_;
+    LookFrom from_;
+    float reach_m_ = 0;
+    bool is_bounded_ = true;
+};
+
+/// A hexagon by its two coordinates along neighboring directions, which are whole.
+struct Hexagon {
+    double q, r;
+};
+
+Hexagon hexagon_of(float x, float y, float side) noexcept {
+    const float q = (x * 0.57735027F - y * 0.33333334F) / side;
+    const float r = (y * 0.6666667F) / side;
+    const float s = -q - r;
+    float rq = std::floor(q + 0.5F), rr = std::floor(r + 0.5F);
+    const float rs = std::floor(s + 0.5F);
+    const float dq = std::fabs(rq - q), dr = std::fabs(rr - r), ds = std::fabs(rs - s);
+    if (dq > dr && dq > ds) {
+        rq = -rr - rs;
+    } else if (dr > ds) {
+        rr = -rq - rs;
+    }
+    return {rq, rr};
+}
+
+double hexagons_between(Hexagon a, Hexagon b) noexcept {
+    const double dq = cells_between(a.q, b.q), dr = cells_between(a.r, b.r);
+    return (std::fabs(dq) + std::fabs(dr) + std::fabs(dq + dr)) / 2;
+}
+
+/// Its hexagon is at most so many rings away from that of a place.
+class HexagonKernel final : public InterestKernel {
+  public:
+    HexagonKernel(const KernelDesc& desc, Vec3 origin, bool three_d)
+        : cells_(desc.cells), origin_(origin), from_(desc.from), three_d_(three_d) {}
+
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        const unsigned axes = q.slots.axes();
+        for (const Vec3 place : q.places) {
+            const Hexagon home = at(place.x, place.y);
+            for (std::size_t i = 0; i < q.blocks.size(); ++i) {
+                const float* x =
+                    q.slots.coordinates() + std::size_t{q.blocks[i]} * axes * lanes_per_block;
+                Mask rest = q.slots.occupied()[q.blocks[i]];
+                if (!q.asked.empty()) rest &= q.asked[i];
+                for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+                    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+                    const Hexagon its = at(x[lane], x[lanes_per_block + lane]);
+                    const float z = axes == 3 ? x[2 * lanes_per_block + lane] : 0;
+                    if (hexagons_between(its, home) <= cells_.rings && is_level(z, place.z))
+                        out[i] |= lane_bit(lane);
+                }
+            }
+        }
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        if (q.places.empty()) return "hexagons unknown: the observer is nowhere";
+        if (q.slots.is_unplaced(q.blocks[0])) return "hexagons unknown: the entity has no place";
+        const Vec3 its = q.slots.place(slot_at(q.blocks[0], lane));
+        long long best = -1;
+        for (const Vec3 place : q.places) {
+            const long long apart =
+                text_number(hexagons_between(at(its.x, its.y), at(place.x, place.y)));
+            if (best < 0 || apart < best) best = apart;
+        }
+        return "hexagon of side " + number_text(cells_.width_m) + ", " + std::to_string(best) +
+               " away of " + std::to_string(cells_.rings);
+    }
+    bool answers_unknown() const noexcept override { return false; }
+    /// Two of a hexagon's sides from border to border, and a hexagon more on either end.
+    float reach_m() const noexcept override {
+        return three_d_ ? 0 : 2.001F * cells_.width_m * (static_cast<float>(cells_.rings) + 1);
+    }
+    bool needs_place() const noexcept override { return true; }
+    LookFrom looks_from() const noexcept override { return from_; }
+
+  private:
+    Hexagon at(float x, float y) const noexcept {
+        return hexagon_of(x - origin_.x, y - origin_.y, cells_.width_m);
+    }
+
+    /// With a depth: at most so many layers above or below.
+    bool is_level(float a, float b) const noexcept {
+        if (!three_d_ || !(cells_.depth_m > 0)) return true;
+        const double apart = cells_between(std::floor((a - origin_.z) / cells_.depth_m),
+                                           std::floor((b - origin_.z) / cells_.depth_m));
+        return std::fabs(apart) <= cells_.rings;
+    }
+
+    CellShape cells_;
+    Vec3 origin_;
+    LookFrom from_;
+    bool three_d_;
+};
+
+/// Bounds as kernels see them: the counted axes first.
+Vec3 inner_origin(const InterestRules& rules) noexcept {
+    const Vec3 o = rules.bounds_min;
+    return rules.axes == Axes::xz ? Vec3{o.x, o.z, o.y} : o;
+}
+
+}  // namespace
+
+std::shared_ptr<const InterestKernel> make_area_kernel(const KernelDesc& desc, float widen_m) {
+    return std::make_shared<AreaKernel>(widen_m, desc.leave_m + widen_m);
+}
+std::shared_ptr<const InterestKernel> make_neighbourhood_kernel(const KernelDesc& desc,
+                                                                const InterestRules& rules) {
+    return std::make_shared<NeighbourhoodKernel>(desc, inner_origin(rules),
+                                                 rules.axes == Axes::xyz);
+}
+std::shared_ptr<const InterestKernel> make_hexagon_kernel(const KernelDesc& desc,
+                                                          const InterestRules& rules) {
+    return std::make_shared<HexagonKernel>(desc, inner_origin(rules), rules.axes == Axes::xyz);
+}
+
+}  // namespace purview

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Line of sight, with so many tests for an observer and tick. Three masks for each block: the
+// answer, who was tested in this round, who in the round before. A round takes half of the grace
+// time; an answer counts in its round and the next, so it is never older than the grace time.
+// Whoever has no answer is tested first, then whoever was not tested in this round, so no lane
+// starves; what is left of the budget goes round and keeps answers fresh.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "interest/rules/kernel.hpp"
+#include "purview/sight.hpp"
+#include "spatial/simd_lanes.hpp"
+
+namespace purview {
+
+namespace {
+
+class SightKernel final : public InterestKernel {
+  public:
+    explicit SightKernel(const KernelDesc& desc)
+        : sight_(desc.sight), def_(desc.sight_def), reach_m_(desc.enter_m), from_(desc.from) {}
+
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        const std::size_t n = q.blocks.size();
+        if (q.notes.size() < 2 * n) return;  // describe asks without notes
+        const std::span<Mask> fresh = q.notes.first(n), before = q.notes.subspan(n, n);
+        for (std::size_t i = 0; i < n; ++i) out[i] = q.was[i];
+        if (!q.asker.again) {
+            begin_round(q, fresh, before);
+            test_lanes(q, fresh, before, out);
+        }
+        // Loop by loop, as each is one of vectors then.
+        const int otherwise = def_.shown_when_unknown ? ~0 : 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const int known = fresh[i] | before[i];
+            out[i] = static_cast<Mask>((out[i] & known) | (otherwise & ~known));
+        }
+        for (std::size_t i = 0; reach_m_ > 0 && i < n; ++i) out[i] &= within(q, i);
+    }
+    std::string describe(const Question& q, unsigned lane) const override {
+        if (q.places.empty()) return "line of sight unknown: the observer is nowhere";
+        if (q.slots.is_unplaced(q.blocks[0]))
+            return "line of sight unknown: the entity has no place";
+        if (reach_m_ > 0 && (within(q, 0) & lane_bit(lane)) == 0)
+            return "line of sight: farther than " + number_text(reach_m_);
+        Mask out = 0;
+        Batch batch(*this, q, {&out, 1});
+        batch.put(0, lane_bit(lane));
+        batch.ask();
+        const bool said = (q.was[0] & lane_bit(lane)) != 0;
+        const bool sees = (out & lane_bit(lane)) != 0;
+        return std::string("line of sight: ") + (sees ? "nothing" : "something") +
+               " is in the way now; the answer that counts says " + (said ? "seen" : "not seen");
+    }
+    bool answers_unknown() const noexcept override { return false; }
+    bool remembers() const noexcept override { return true; }
+    unsigned planes() const noexcept override { return 3; }
+    bool is_restless() const noexcept override { return true; }
+    float reach_m() const noexcept override { return reach_m_; }
+    bool needs_place() const noexcept override { return true; }
+    bool takes_asked() const noexcept override { return true; }
+    LookFrom looks_from() const noexcept override { return from_; }
+
+  private:
+    void begin_round(const Question& q, std::span<Mask> fresh,
+                     std::span<Mask> before) const noexcept {
+        if (q.asker.tick % std::max(def_.grace_ticks / 2, 1U) != 0) return;
+        for (std::size_t i = 0; i < fresh.size(); ++i) {
+            before[i] = fresh[i];
+            fresh[i] = 0;
+        }
+    }
+    void test_lanes(const Question& q, std::span<Mask> fresh, std::span<const Mask> before,
+                    std::span<Mask> out) const noexcept {
+        const std::size_t n = fresh.size();
+        int unanswered = 0, stale = 0;  // of any block
+        for (std::size_t i = 0; i < n; ++i) {
+            unanswered |= q.asked[i] & ~(fresh[i] | before[i]);
+            stale |= q.asked[i] & ~fresh[i];
+        }
+        std::size_t asked = 0;
+        for (std::size_t i = 0; stale != 0 && i < n; ++i) asked += count_lanes(q.asked[i]);
+        const bool is_short = asked > def_.tests_per_tick;  // and not all are fresh
+        std::uint32_t left = def_.tests_per_tick;
+        Batch batch(*this, q, out);
+        const auto test = [&](std::size_t i, int wanted) {
+            if (wanted == 0) return;
+            if (i + 1 < n) q.slots.prefetch(q.blocks[i + 1]);
+            auto lanes = static_cast<Mask>(wanted);
+            const std::uint32_t count = count_lanes(lanes);
+            if (count > left) lanes = first_lanes(lanes, left);
+            left -= std::min(count, left);
+            fresh[i] |= lanes;
+            batch.put(i, lanes);
+        };
+        for (std::size_t i = 0; is_short && unanswered != 0 && left > 0 && i < n; ++i)
+            test(i, q.asked[i] & ~(fresh[i] | before[i]));
+        for (std::size_t i = 0; is_short && left > 0 && i < n; ++i) test(i, q.asked[i] & ~fresh[i]);
+        const std::size_t from = n == 0 ? 0 : std::size_t{q.asker.tick} * 7 % n;
+        for (std::size_t i = from; left > 0 && i < n; ++i) test(i, q.asked[i]);
+        for (std::size_t i = 0; left > 0 && i < from; ++i) test(i, q.asked[i]);
+        batch.ask();
+    }
+    /// Lanes of a block that a place reaches.
+    Mask near(const Question& q, std::size_t i, Vec3 place) const noexcept {
+        const Slots& slots = q.slots;
+        Mask out = 0;
+        add_lanes_within({slots.coordinates(), slots.axes()}, q.blocks.subspan(i, 1), place,
+                         reach_m_ * reach_m_, {&out, 1});
+        return static_cast<Mask>(out & slots.occupied()[q.blocks[i]]);
+    }
+    Mask within(const Question& q, std::size_t i) const noexcept {
+        int out = 0;
+        for (const Vec3 place : q.places) out |= near(q, i, place);
+        return static_cast<Mask>(out);
+    }
+
+    /// Questions on their way to the caller, of one observer; answers are added to `out`.
+    class Batch {
+      public:
+        Batch(const SightKernel& kernel, const Question& q, std::span<Mask> out) noexcept
+            : kernel_(kernel), q_(q), out_(out) {}
+        /// The lanes of a block, from each place that is near enough.
+        void put(std::size_t position, Mask lanes) noexcept {
+            out_[position] = static_cast<Mask>(out_[position] & ~lanes);
+            for (std::uint32_t p = 0; p < q_.places.size(); ++p) {
+                const Mask some =
+                    kernel_.reach_m_ > 0
+                        ? static_cast<Mask>(lanes & kernel_.near(q_, position, q_.places[p]))
+                        : lanes;
+                const std::uint32_t count = count_lanes(some);
+                if (count == 0) continue;
+                if (n_ + count > lines_max) ask();
+                positions_[runs_] = static_cast<std::uint32_t>(position);
+                blocks_[runs_] = q_.blocks[position];
+                lanes_[runs_] = some;
+                places_[runs_] = p;
+                ++runs_;
+                n_ += count;
+            }
+        }
+        void ask() noexcept {
+            if (n_ == 0) return;
+            list_slots(std::span(blocks_).first(runs_), lanes_, slots_.data());
+            const Slots& slots = q_.slots;
+            slots.entities(std::span(slots_).first(n_), std::span(entities_).first(n_));
+            ask_along([](Vec3 from) { return from; },
+                      [&](std::size_t k) { return slots.place(slots_[k]); });
+            if (kernel_.def_.predict) {  // the same lines as they will be, if both go on
+                const float seconds = q_.asker.lookahead_s;
+                ask_along([&](Vec3 from) { return ahead(from, q_.asker.velocity, seconds); },
+                          [&](std::size_t k) {
+                              return ahead(slots.place(slots_[k]), slots.velocity(entities_[k]),
+                                           seconds);
+                          });
+            }
+            n_ = runs_ = 0;
+        }
+
+      private:
+        static Vec3 ahead(Vec3 at, Vec3 velocity, float seconds) noexcept {
+            return {at.x + velocity.x * seconds, at.y + velocity.y * seconds,
+                    at.z + velocity.z * seconds};
+        }
+        template <class From, class To>
+        void ask_along(From&& from, To&& to) noexcept {
+            const Slots& slots = q_.slots;
+            for (std::size_t r = 0, k = 0; r < runs_;) {
+                const std::uint32_t p = places_[r];
+                const Vec3 begin = slots.outer(from(q_.places[p]));
+                std::size_t end = k;  // of all that stand together and are seen from one place
+                for (; r < runs_ && places_[r] == p; ++r) end += count_lanes(lanes_[r]);
+                for (; k < end; ++k) queries_[k] = {entities_[k], begin, slots.outer(to(k))};
+            }
+            visible_.fill(0);
+            kernel_.sight_->test(q_.observer, std::span(queries_, n_),
+                                 std::span(visible_).first(n_));
+            pick_yes(std::span(lanes_).first(runs_), visible_.data(), seen_.data());
+            for (std::size_t r = 0; r < runs_; ++r) {
+                Mask& out = out_[positions_[r]];
+                out = static_cast<Mask>(out | seen_[r]);
+            }
+        }
+
+        static constexpr std::size_t lines_max = 64;
+        static constexpr std::size_t room = lines_max + lanes_per_block;  // for whole vectors
+        const SightKernel& kernel_;
+        const Question& q_;
+        std::span<Mask> out_;
+        std::size_t n_ = 0, runs_ = 0;  ///< lines; runs of them, which share block and place
+        std::array<std::uint32_t, lines_max> positions_;  ///< by run, of the block
+        std::array<BlockIndex, lines_max> blocks_;        ///< by run
+        std::array<Mask, lines_max> lanes_;               ///< by run, at least one
+        std::array<Mask, lines_max> seen_;                ///< by run
+        std::array<std::uint32_t, lines_max> places_;     ///< by run
+        union {
+            SightQuery queries_[lines_max];  ///< not zeroed for every observer
+        };
+        std::array<Slot, room> slots_;
+        std::array<EntityId, lines_max> entities_;
+        std::array<std::uint8_t, room> visible_;
+    };
+
+    /// The lowest `count` lanes of a mask.
+    static Mask first_lanes(Mask mask, std::uint32_t count) noexcept {
+        Mask rest = mask;
+        for (; count > 0; --count) rest &= static_cast<Mask>(rest - 1);
+        return static_cast<Mask>(mask & ~rest);
+    }
+
+    std::shared_ptr<const SightTest> sight_;
+    SightDef def_;
+    float reach_m_;
+    LookFrom from_;
+};
+
+}  // namespace
+
+std::shared_ptr<const InterestKernel> make_sight_kernel(const KernelDesc& desc) {
+    return std::make_shared<SightKernel>(desc);
+}
+
+}  // namespace purview

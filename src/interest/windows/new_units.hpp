@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Units that appear in this tick while some node lets enters wait: every node evaluates them at
+// once. Invariant: lanes() is of units(), from locate() to clear().
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/flat_map.hpp"
+#include "purview/kernel.hpp"
+#include "spatial/block_table.hpp"
+
+namespace purview {
+
+class NewUnits {
+  public:
+    void add(EntityId unit) { units_.push_back(unit); }
+    std::span<const EntityId> units() const noexcept { return units_; }
+    /// The lanes that they are in, once moves are settled; null: there are none.
+    const FlatMap<BlockIndex, Mask>* lanes() const noexcept {
+        return lanes_.size() > 0 ? &lanes_ : nullptr;
+    }
+    void locate(const BlockTable& table) {
+        lanes_.clear();
+        for (const EntityId unit : units_) {
+            const Slot slot = table.slot_of(unit);
+            if (slot == no_slot) continue;
+            Mask& lanes = lanes_[block_of(slot)];
+            lanes = static_cast<Mask>(lanes | lane_bit(lane_of(slot)));
+        }
+    }
+    void clear() {
+        units_.clear();
+        lanes_.clear();
+    }
+
+  private:
+    std::vector<EntityId> units_;
+    FlatMap<BlockIndex, Mask> lanes_;
+};
+
+}  // namespace purview

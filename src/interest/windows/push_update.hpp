@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Push: movers wake the observers that they matter to, instead of every observer scanning what
+// changed. It is on where that is cheaper. Source of the idea and figures: ADR 6.
+//
+// Invariant: while it is on, each ready observer's positions are in the region grid as of its last
+// scan, and every observer whose window a change may touch is woken. Must not know: rows, pairs,
+// events.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "interest/observers/observer_store.hpp"
+#include "interest/rules/program.hpp"
+#include "spatial/block_table.hpp"
+#include "spatial/region_grid.hpp"
+
+namespace purview {
+
+class PushUpdate {
+  public:
+    /// What a wake reads besides the block table and the program.
+    struct Layout {
+        std::uint32_t watched_column = 0;  ///< the flag of entities that observers view from
+        std::uint32_t unplaced_layer = 0;
+        std::uint32_t bounds_layer = 0;
+        float bounds_max_m = 0;  ///< the largest group radius
+    };
+    /// What the choice between push and pull depends on.
+    struct Choice {
+        bool is_possible = false;
+        bool is_wanted = false;  ///< whatever it costs
+        std::size_t observers = 0;
+        std::uint64_t rules_revision = 0;
+    };
+
+    /// Bounds of the world, counted axes first.
+    PushUpdate(bool three_d, Vec3 min, Vec3 max)
+        : regions_(three_d, min, max, 1, 1), three_d_(three_d), min_(min), max_(max) {}
+
+    bool is_on() const noexcept { return is_on_; }
+    /// The last wake() found a change that may concern every observer.
+    bool wakes_all() const noexcept { return wakes_all_; }
+    /// Wakes every observer that this tick's changes may concern. O(changed cells + movers).
+    void wake(BlockTable& table, const Program& program, const Layout& layout,
+              ObserverStore& observers);
+    /// So many observers were scanned in full in this tick.
+    void note_scanned(std::size_t observers) noexcept { scanned_ += observers; }
+    /// Where movers look the observer up; none: nowhere.
+    void set_region(std::uint32_t observer, std::span<const Vec3> positions) {
+        regions_.set(observer, positions);
+    }
+    /// Decides whether the next tick pushes. True: the grid is new, and the region of every
+    /// observer has to be set.
+    bool choose(BlockTable& table, const Program& program, const Choice& choice);
+    /// The rules changed: pull until the next choice.
+    void stop(BlockTable& table);
+    void end_tick() { regions_.end_tick(); }
+
+  private:
+    void wake_cell(const BlockTable& table, const Program& program, const Layout& layout,
+                   BlockIndex cell, ObserverStore& observers);
+
+    RegionGrid regions_;
+    bool three_d_;
+    Vec3 min_, max_;
+    std::uint64_t regions_rules_ = 0;  ///< the revision of the rules that the grid is made for
+    bool is_on_ = false;               ///< this tick's moves are kept as nudges
+    bool wakes_all_ = false;
+    std::size_t scanned_ = 0;  ///< observers, since the last choice
+};
+
+}  // namespace purview

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What one observer's nodes answered last tick: blocks, no block twice, a mask for each, and the
+// memory of every kernel that asked for one. Private to its observer, rewritten by interest/scan
+// and by nobody else. Masks speak of this tick's slots: when an entity changed slot
+// its bits are carried in every plane before anything is tested
+// (docs/adr/0004-carry-before-compare.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "interest/windows/window_arena.hpp"
+#include "purview/kernel.hpp"
+#include "spatial/cover.hpp"
+
+namespace purview {
+
+/// One piece of memory: cells, blocks, masks. The common tick touches nothing else.
+class Window {
+  public:
+    /// A number of the boxes, shapes and rules that it was made for; 0: of nothing.
+    std::uint64_t home() const noexcept { return home_; }
+    /// Cells it looks at: ascending, disjoint.
+    std::span<const CellRun> cells() const noexcept { return {at<CellRun>(0), cells_}; }
+    /// By position: base blocks of inside cells, their overflow, base blocks of the other cells,
+    /// their overflow and pulled blocks. Those that are no base of its cells ascend.
+    std::span<const BlockIndex> blocks() const noexcept {
+        return {at<BlockIndex>(blocks_at()), blocks_};
+    }
+    /// [1 + planes][size()]: the nodes' answer, then each memory, by position.
+    std::span<Mask> masks() noexcept {
+        return {const_cast<Mask*>(std::as_const(*this).masks().data()), masks_};
+    }
+    std::span<const Mask> masks() const noexcept { return {at<Mask>(masks_at()), masks_}; }
+    std::size_t size() const noexcept { return blocks_; }
+    /// So many, from the first on, lie wholly inside.
+    std::size_t inside_count() const noexcept { return inside_bases_ + inside_loose_; }
+    /// Whether it was ever scanned.
+    bool is_made() const noexcept { return piece_.data != nullptr; }
+    /// Some block belongs to none of its cells.
+    bool has_pulled() const noexcept { return has_pulled_; }
+
+    /// Position of a block, or size(). Blocks from cell_end on are overflow.
+    std::size_t find(BlockIndex block, BlockIndex cell_end) const noexcept;
+    bool contains(Slot slot, BlockIndex cell_end) const noexcept {
+        if (size() == 0) return false;
+        const std::size_t position = find(block_of(slot), cell_end);
+        return position < size() && (masks()[position] & lane_bit(lane_of(slot))) != 0;
+    }
+
+    struct Parts {
+        std::uint64_t home;
+        std::span<const CellRun> cells;
+        std::span<const BlockIndex> blocks;
+        std::size_t inside_loose;   ///< blocks that are overflow of inside cells, ascending
+        std::size_t outside_loose;  ///< of the other cells, or pulled, ascending
+        std::span<const Mask> masks;
+        bool has_pulled;
+    };
+    void assign(const Parts& parts, WindowArena& arena);
+    /// The same cells with other planes: new plane p is old plane `from[p]`, or empty where that is
+    /// no_plane. `masks`: room to work in.
+    void replace_planes(std::span<const std::uint32_t> from, std::vector<Mask>& masks,
+                        WindowArena& arena);
+    /// Takes its memory anew, and copies what is there.
+    void repack(WindowArena& arena);
+    const WindowArena::Piece& piece() const noexcept { return piece_; }
+    std::size_t bytes() const noexcept { return masks_at() + masks_ * sizeof(Mask); }
+    /// Of its piece: with room for some more cells, as windows breathe.
+    std::size_t piece_bytes() const noexcept {
+        return WindowArena::rounded(bytes() + bytes() / 16 + 1);
+    }
+    const std::byte* data() const noexcept { return piece_.data; }
+
+  private:
+    template <class T>
+    const T* at(std::size_t offset) const noexcept {
+        return reinterpret_cast<const T*>(piece_.data + offset);
+    }
+    std::size_t blocks_at() const noexcept { return cells_ * sizeof(CellRun); }
+    std::size_t masks_at() const noexcept { return blocks_at() + blocks_ * sizeof(BlockIndex); }
+    /// Where a block stands that is the base of none of the cells, or size().
+    std::size_t find_loose(BlockIndex block) const noexcept;
+
+    WindowArena::Piece piece_;
+    std::uint32_t capacity_ = 0;
+    std::uint32_t masks_ = 0;
+    std::uint32_t inside_bases_ = 0;
+    std::uint32_t inside_loose_ = 0;
+    std::uint32_t outside_loose_ = 0;
+    std::uint32_t blocks_ = 0;
+    std::uint32_t cells_ = 0;
+    bool has_pulled_ = false;
+    std::uint64_t home_ = 0;
+};
+
+/// The blocks of a window by position; `blocks` is resized.
+void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> inside_loose,
+                 std::span<const BlockIndex> outside_loose, std::vector<BlockIndex>& blocks);
+
+}  // namespace purview

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "interest/windows/window_arena.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace purview {
+
+namespace {
+
+constexpr std::size_t block_bytes_min = std::size_t{16} * 1024;
+constexpr std::size_t block_bytes_max = std::size_t{128} * 1024;
+constexpr std::size_t growth_share = 8;  ///< of what there is
+/// What may wait for the next time that windows move: some blocks, and a part of all bytes; of few
+/// bytes as much as is taken, as a few observers change places altogether.
+constexpr std::size_t free_blocks_min = 3;
+constexpr std::size_t free_share = 16;
+constexpr std::size_t few_bytes = std::size_t{256} * 1024;
+
+}  // namespace
+
+WindowArena::Piece WindowArena::take(std::size_t bytes) {
+    const std::size_t wanted = rounded(bytes);
+    if (last_ == nullptr || last_->used + wanted > last_->memory.size()) last_ = new_block(wanted);
+    std::byte* piece = last_->memory.data() + last_->used;
+    last_->used += wanted;
+    return {piece, last_};
+}
+
+WindowArena::Block* WindowArena::new_block(std::size_t bytes) {
+    const auto fits = std::find_if(free_.begin(), free_.end(), [&](const Block* block) {
+        return block->memory.size() >= bytes;
+    });
+    if (fits == free_.end()) return add_block(bytes);
+    Block* block = *fits;
+    *fits = free_.back();
+    free_.pop_back();
+    block->used = 0;
+    return block;
+}
+
+WindowArena::Block* WindowArena::add_block(std::size_t bytes) {
+    const std::size_t usual =
+        rounded(std::clamp(bytes_ / growth_share, block_bytes_min, block_bytes_max));
+    Block& block = *blocks_.emplace_back(std::make_unique<Block>());
+    free_.reserve(blocks_.capacity());  // there, leaving allocates nothing
+    block.memory.resize(std::max(usual, bytes));
+    bytes_ += block.memory.size();
+    return &block;
+}
+
+void WindowArena::begin_repack() noexcept {
+    last_ = nullptr;
+    for (const auto& block : blocks_) block->live = 0;
+}
+
+void WindowArena::adopt(WindowArena& other) {
+    other.begin_repack();
+    for (auto& block : other.blocks_) blocks_.push_back(std::move(block));
+    other.blocks_.clear();
+    other.free_.clear();
+    bytes_ += std::exchange(other.bytes_, 0);
+}
+
+void WindowArena::free_uncounted() {
+    free_.clear();
+    for (const auto& block : blocks_) {
+        if (block->live == 0) free_.push_back(block.get());
+    }
+}
+
+void WindowArena::leave(const Piece& piece) {
+    if (--piece.block->live == 0) free_.push_back(piece.block);
+}
+
+/// Keeps some of what is free for the next time.
+void WindowArena::end_repack() {
+    while (bytes_ <= few_bytes && free_.size() * 2 < blocks_.size()) free_.push_back(add_block(0));
+    std::size_t free_bytes = 0;
+    for (const Block* block : free_) free_bytes += block->memory.size();
+    while (bytes_ > few_bytes && free_.size() > free_blocks_min &&
+           free_bytes > bytes_ / free_share) {
+        const Block* gone = free_.back();
+        free_.pop_back();
+        free_bytes -= gone->memory.size();
+        bytes_ -= gone->memory.size();
+        std::erase_if(blocks_, [&](const auto& block) { return block.get() == gone; });
+    }
+}
+
+}  // namespace purview

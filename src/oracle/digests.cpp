@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "oracle/digests.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/hash.hpp"
+#include "protocol/bit_reader.hpp"
+
+namespace purview::check {
+
+namespace {
+
+/// The largest part is left out and counts as positive; the others as steps of sqrt(1/2) / 511.
+std::uint32_t rotation_word(const unsigned char* at) {
+    float parts[4];
+    std::memcpy(parts, at, sizeof parts);
+    double squares = 0;
+    for (const float part : parts) squares += double{part} * part;
+    const double length = std::sqrt(squares);
+    if (!(length > 1e-6) || std::isinf(length)) {
+        parts[0] = parts[1] = parts[2] = 0;
+        parts[3] = 1;
+        squares = 1;
+    }
+    unsigned largest = 0;
+    for (unsigned i = 1; i < 4; ++i) {
+        if (std::fabs(parts[i]) > std::fabs(parts[largest])) largest = i;
+    }
+    const double sign = parts[largest] < 0 ? -1 : 1;
+    const double unit = sign / std::sqrt(squares) * std::sqrt(2.0) * 511;
+    std::uint32_t word = largest;
+    unsigned shift = 2;
+    for (unsigned i = 0; i < 4; ++i) {
+        if (i == largest) continue;
+        double steps = std::round(parts[i] * unit);
+        if (steps > 511) steps = 511;
+        if (steps < -511) steps = -511;
+        word |= static_cast<std::uint32_t>(static_cast<int>(steps) + 511) << shift;
+        shift += 10;
+    }
+    return word;
+}
+
+/// PROTOCOL.md, "Fields", read by somebody else.
+std::uint32_t wire_value(const FieldDef& field, const unsigned char* data) {
+    const unsigned char* at = data + field.offset_bytes;
+    if (field.type == FieldType::boolean) return *at != 0 ? 1 : 0;
+    if (field.type == FieldType::integer) {
+        std::int64_t value = 0;
+        for (unsigned i = 0; i < field.size_bytes; ++i) value |= std::int64_t{at[i]} << (8 * i);
+        const std::int64_t sign = std::int64_t{1} << (8 * field.size_bytes - 1);
+        if (field.is_signed && (value & sign) != 0) value -= 2 * sign;
+        const auto low = static_cast<std::int64_t>(field.min);
+        const auto high = static_cast<std::int64_t>(field.max);
+        if (value < low) value = low;
+        if (value > high) value = high;
+        return static_cast<std::uint32_t>(value - low);
+    }
+    if (field.type == FieldType::rotation) return rotation_word(at);
+    float value = 0;
+    std::memcpy(&value, at, sizeof value);
+    if (field.type == FieldType::real || field.type == FieldType::ranged) {
+        std::uint32_t bits = 0x7fc00000U;
+        if (value == value) std::memcpy(&bits, &value, sizeof bits);
+        return bits;
+    }
+    if (!(value == value)) return 0;
+    const double largest = std::round((field.max - field.min) / field.step);
+    double number = std::floor((double{value} - field.min) / field.step + 0.5);
+    if (number < 0) number = 0;
+    if (number > largest) number = largest;
+    return static_cast<std::uint32_t>(number);
+}
+
+std::size_t words_of(const FieldDef& field) {
+    if (field.type == FieldType::reference) return 2;
+    return field.type == FieldType::text ? (field.size_bytes + std::size_t{3}) / 4 : 1;
+}
+
+bool has_references(const Schema& schema, KindId kind) {
+    for (const ComponentId component : schema.kinds()[index_of(kind)].components) {
+        for (const FieldDef& field : schema.components()[index_of(component)].fields) {
+            if (field.type == FieldType::reference) return true;
+        }
+    }
+    return false;
+}
+
+std::string name_of(EntityId entity) {
+    return "entity " + std::to_string(index_of(entity)) + "#" +
+           std::to_string(generation_of(entity));
+}
+
+}  // namespace
+
+std::uint32_t Course::after(std::uint32_t ticks) const noexcept {
+    const std::int64_t run = ticks > 1000 ? 1000 : ticks;
+    const std::int64_t reached = at * 1024 + speed * run + 32768;
+    std::int64_t step = reached / 65536;
+    if (reached % 65536 < 0) --step;
+    if (step < 0) step = 0;
+    return static_cast<std::uint32_t>(step > largest ? largest : step);
+}
+
+namespace {
+
+/// PROTOCOL.md, "relative place": as seen from the parent, moved to the middle of a range.
+std::vector<unsigned char> seen_from_parent(const World& world, EntityId entity,
+                                            const ComponentDef& def, const unsigned char* data) {
+    std::vector<unsigned char> moved(data, data + def.size_bytes);
+    const Vec3 local = world.local_place_of(entity);
+    const float axes[] = {local.x, local.y, local.z};
+    for (const FieldDef& field : def.fields) {
+        if (field.offset_bytes % 4 != 0 || field.offset_bytes > 8) continue;
+        double value = double{axes[field.offset_bytes / 4]};
+        if (field.type == FieldType::quantised) {
+            const double half = std::floor(std::round((field.max - field.min) / field.step) / 2);
+            value += field.min + half * field.step;
+        }
+        const auto told = static_cast<float>(value);
+        std::memcpy(moved.data() + field.offset_bytes, &told, sizeof told);
+    }
+    return moved;
+}
+
+}  // namespace
+
+void wire_values(const World& world, EntityId entity, std::vector<std::uint32_t>& values) {
+    const Schema& schema = world.schema();
+    const EntityId parent = world.group_parent_of(entity);
+    const bool is_relative = schema.kinds()[index_of(world.kind_of(entity))].relative_place &&
+                             parent != EntityId::none &&
+                             world.read(parent, schema.place()) != nullptr;
+    std::vector<unsigned char> moved;
+    for (std::uint16_t c = 0; c < schema.components().size(); ++c) {
+        const auto* data = static_cast<const unsigned char*>(world.read(entity, ComponentId{c}));
+        if (data == nullptr) continue;
+        if (is_relative && ComponentId{c} == schema.place()) {
+            moved = seen_from_parent(world, entity, schema.components()[c], data);
+            data = moved.data();
+        }
+        for (const FieldDef& field : schema.components()[c].fields) {
+            if (field.type == FieldType::reference) {
+                values.insert(values.end(), {0, 0});
+            } else if (field.type == FieldType::text) {
+                bool ended = false;
+                for (std::size_t i = 0; i < field.size_bytes; ++i) {
+                    const unsigned char byte = data[field.offset_bytes + i];
+                    ended |= byte == 0;
+                    if (i % 4 == 0) values.push_back(0);
+                    if (!ended) values.back() |= std::uint32_t{byte} << (8 * (i % 4));
+                }
+            } else {
+                values.push_back(wire_value(field, data));
+            }
+        }
+    }
+}
+
+std::vector<NamedEntity> named_entities(const World& world, EntityId entity) {
+    std::vector<NamedEntity> named;
+    std::size_t word = 0;
+    const Schema& schema = world.schema();
+    if (!has_references(schema, world.kind_of(entity))) return named;
+    for (std::uint16_t c = 0; c < schema.components().size(); ++c) {
+        const auto* data = static_cast<const unsigned char*>(world.read(entity, ComponentId{c}));
+        if (data == nullptr) continue;
+        for (const FieldDef& field : schema.components()[c].fields) {
+            if (field.type == FieldType::reference) {
+                named.push_back({word, EntityId::none});
+                std::memcpy(&named.back().entity, data + field.offset_bytes, sizeof(EntityId));
+            }
+            word += words_of(field);
+        }
+    }
+    return named;
+}
+
+DigestChecker::Audience DigestChecker::audience_of(const Ghost& ghost) const {
+    Audience audience;
+    std::uint32_t bit = 1;
+    for (const ComponentId component : schema_->kinds()[index_of(ghost.kind)].components) {
+        const ComponentDef& def = schema_->components()[index_of(component)];
+        if (def.fields.empty()) continue;
+        if (def.audience.type != AudienceType::everyone) {
+            audience.some_only |= bit;
+            if ((ghost.told >> index_of(component) & 1U) != 0) audience.told |= bit;
+        }
+        bit <<= 1;
+    }
+    return audience;
+}
+
+std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) const {
+    std::uint64_t hash = combine64(mix64(lane), index_of(ghost.kind));
+    hash =
+        combine64(hash, ghost.parent_lane == ManifestItem::no_parent ? 0 : ghost.parent_lane + 1U);
+    const auto& components = schema_->kinds()[index_of(ghost.kind)].components;
+    const auto is_told = [&](ComponentId component) {
+        return (ghost.told >> index_of(component) & 1U) != 0;
+    };
+    const Audience audience = audience_of(ghost);
+    if (audience.some_only != 0) hash = combine64(hash, audience.told);
+    std::size_t at = 0;
+    for (const ComponentId component : components) {
+        std::size_t words = 0;
+        for (const FieldDef& field : schema_->components()[index_of(component)].fields)
+            words += words_of(field);
+        for (const std::size_t end = at + words; at < end; ++at) {
+            if (is_told(component)) hash = combine64(hash, (*ghost.values)[at]);
+        }
+    }
+    return hash;
+}
+
+/// An id that ends is named by nobody.
+void DigestChecker::forget_references(std::uint32_t gone) {
+    for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {
+        if (!has(lane) || !has_references(*schema_, ghosts_[lane].kind)) continue;
+        std::size_t at = 0;
+        for (const ComponentId component :
+             schema_->kinds()[index_of(ghosts_[lane].kind)].components) {
+            for (const FieldDef& field : schema_->components()[index_of(component)].fields) {
+                if (field.type == FieldType::reference && (*ghosts_[lane].values)[at] == gone + 1) {
+                    std::vector<std::uint32_t> without = *ghosts_[lane].values;
+                    without[at] = 0;
+                    Ghost ghost = ghosts_[lane];
+                    ghost.values = Words(std::move(without));
+                    set(lane, std::move(ghost));
+                }
+                at += words_of(field);
+            }
+        }
+    }
+}
+
+void DigestChecker::set(std::uint32_t lane, Ghost ghost) {
+    remove(lane);
+    if (ghosts_.size() <= lane) ghosts_.resize(lane + 64);
+    ghost.hash = hash_of(lane, ghost);
+    digest_ += ghost.hash;
+    ghosts_[lane] = std::move(ghost);
+    ++ghost_count_;
+}
+
+void DigestChecker::remove(std::uint32_t lane) {
+    if (!has(lane)) return;
+    digest_ -= ghosts_[lane].hash;
+    ghosts_[lane] = Ghost{};
+    --ghost_count_;
+}
+
+std::string DigestChecker::sent(Manifest manifest) {
+    std::string wrong;
+    for (const ManifestItem& item : manifest.items) {
+        if (item.type == ManifestItem::Type::leave || item.type == ManifestItem::Type::keep) {
+            if (item.lane < sent_.size()) sent_[item.lane] = {};
+            continue;
+        }
+        if (sent_.size() <= item.lane) sent_.resize(item.lane + 64);
+        if (item.type == ManifestItem::Type::shared) {
+            Sent& sent = sent_[item.lane];
+            if (sent.entity == item.entity && sent.values) sent.values = merged(*sent.values, item);
+            continue;
+        }
+        sent_[item.lane] = {item.entity, item.values, item.told};
+        if (item.type != ManifestItem::Type::enter || item.parent_lane == ManifestItem::no_parent) {
+            continue;
+        }
+        bool known = has(item.parent_lane);
+        for (const ManifestItem& other : manifest.items) {
+            const bool goes_on = other.type == ManifestItem::Type::update &&
+                                 copies_.find(other.lane) != copies_.end();
+            known |= (other.type == ManifestItem::Type::enter || goes_on) &&
+                     other.lane == item.parent_lane;
+        }
+        if (!known) {
+            wrong = "order: " + name_of(item.entity) +
+                    " enters before its parent is known to have arrived (tick " +
+                    std::to_string(manifest.tick) + ")";
+        }
+    }
+    under_way_.push_back(std::move(manifest));
+    return wrong;
+}
+
+Words DigestChecker::merged(const std::vector<std::uint32_t>& held,
+                            const ManifestItem& item) const {
+    std::vector<std::uint32_t> now = held;
+    std::size_t at = 0;
+    for (const ComponentId component : schema_->kinds()[index_of(item.kind)].components) {
+        for (const FieldDef& field : schema_->components()[index_of(component)].fields) {
+            const std::size_t end = at + words_of(field);
+            bool differs = false;
+            for (std::size_t w = at; w < end; ++w)
+                differs |= (*item.values)[w] != (*item.before)[w];
+            for (; at < end; ++at) {
+                if (differs) now[at] = (*item.values)[at];
+            }
+        }
+    }
+    return Words(std::move(now));
+}
+
+/// Whoever does not hold the ghost passes it over.
+void DigestChecker::apply_shared(const ManifestItem& item, Tick tick) {
+    if (!has(item.lane) || ghosts_[item.lane].entity != item.entity) return;
+    Ghost ghost = ghosts_[item.lane];
+    ghost.values = merged(*ghost.values, item);
+    ghost.tick = tick;
+    set(item.lane, std::move(ghost));
+}
+
+void DigestChecker::apply(Manifest& manifest) {
+    for (const ManifestItem& item : manifest.items) {
+        if (item.type != ManifestItem::Type::leave && item.type != ManifestItem::Type::keep)
+            continue;
+        if (item.type == ManifestItem::Type::leave) copies_.erase(item.lane);
+        if (item.type == ManifestItem::Type::keep && has(item.lane)) copies_.insert(item.lane);
+        forget_references(item.lane);
+        for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {  // its children stand alone
+            if (!has(lane) || lane == item.lane || ghosts_[lane].parent_lane != item.lane) continue;
+            Ghost alone = ghosts_[lane];
+            alone.parent_lane = ManifestItem::no_parent;
+            set(lane, std::move(alone));
+        }
+        remove(item.lane);
+    }
+    for (ManifestItem& item : manifest.items) {
+        if (item.type == ManifestItem::Type::leave || item.type == ManifestItem::Type::keep)
+            continue;
+        if (item.type == ManifestItem::Type::shared) {
+            apply_shared(item, manifest.tick);
+            continue;
+        }
+        const bool goes_on = copies_.erase(item.lane) != 0;
+        if (item.type == ManifestItem::Type::update && !goes_on && !has(item.lane))
+            continue;  // its enter was lost
+        set(item.lane, {item.entity, item.kind, item.parent_lane, manifest.tick,
+                        std::move(item.values), item.told, std::move(item.courses), 0});
+    }
+    go_on(manifest.tick);
+}
+
+/// What was not told goes on as it was told to.
+void DigestChecker::go_on(Tick tick) {
+    for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {
+        if (!has(lane) || ghosts_[lane].courses.empty() || ghosts_[lane].tick >= tick) continue;
+        std::vector<std::uint32_t> values = *ghosts_[lane].values;
+        for (const Course& course : ghosts_[lane].courses)
+            values[course.word] = course.after(tick - ghosts_[lane].tick);
+        if (values == *ghosts_[lane].values) continue;
+        Ghost ghost = ghosts_[lane];
+        ghost.values = Words(std::move(values));
+        set(lane, std::move(ghost));
+    }
+}
+
+void DigestChecker::resolved(std::uint32_t sequence, bool delivered) {
+    while (!under_way_.empty() && under_way_.front().sequence < sequence) under_way_.pop_front();
+    if (!under_way_.empty() && under_way_.front().sequence == sequence) {
+        if (delivered) apply(under_way_.front());
+        under_way_.pop_front();
+    }
+    last_resolved_ = sequence;
+    if (keeping_) {
+        kept_[sequence] = ghosts_;
+        while (kept_.size() > 200) kept_.erase(kept_.begin());
+    }
+}
+
+std::optional<bool> DigestChecker::is_right(std::uint32_t sequence, std::uint64_t digest) const {
+    if (sequence != last_resolved_) return {};
+    return digest == digest_;
+}
+
+const DigestChecker::Sent* DigestChecker::last_sent(std::uint32_t lane, EntityId entity) const {
+    const bool is_known = lane < sent_.size() && sent_[lane].entity == entity && sent_[lane].values;
+    return is_known ? &sent_[lane] : nullptr;
+}
+
+std::string DigestChecker::difference(KindId kind, const std::vector<std::uint32_t>& a,
+                                      const std::vector<std::uint32_t>& b,
+                                      std::uint32_t told) const {
+    std::size_t at = 0;
+    for (const ComponentId component : schema_->kinds()[index_of(kind)].components) {
+        const ComponentDef& def = schema_->components()[index_of(component)];
+        for (const FieldDef& field : def.fields) {
+            for (std::size_t w = 0; w < words_of(field); ++w, ++at) {
+                if ((told >> index_of(component) & 1U) != 0 && a[at] != b[at])
+                    return "field " + def.name + "." + field.name;
+            }
+        }
+    }
+    return "";
+}
+
+std::string DigestChecker::explain(std::span<const std::byte> state) {
+    BitReader in(state);
+    const std::uint32_t sequence = in.u32();
+    const auto kept = kept_.find(sequence);
+    if (kept == kept_.end()) return "the client's state is of a packet that is not kept";
+    std::vector<Ghost> expected = kept->second;
+    keeping_ = false;
+    kept_.clear();
+    while (in.boolean() && in.ok()) {
+        const std::uint32_t lane = in.u32();
+        const auto kind = in.u16();
+        const std::uint32_t parent = in.u32() - 1;
+        if (kind >= schema_->kinds().size()) return "the client's state does not decode";
+        if (lane >= expected.size() || !expected[lane].values) {
+            return "the client holds a ghost it must not: lane " + std::to_string(lane);
+        }
+        const Ghost ghost = expected[lane];
+        expected[lane] = Ghost{};
+        const std::string where = name_of(ghost.entity) + " (lane " + std::to_string(lane) +
+                                  ") as of tick " + std::to_string(ghost.tick);
+        if (KindId{kind} != ghost.kind) return where + ": another kind";
+        std::size_t at = 0;
+        std::string wrong;
+        const auto& components = schema_->kinds()[kind].components;
+        const Audience audience = audience_of(ghost);
+        if (audience.some_only != 0) {
+            const std::uint32_t told = in.u32();
+            if (told != audience.told)
+                wrong = where + ": parts told are " + std::to_string(told) + ", must be " +
+                        std::to_string(audience.told);
+        }
+        for (const ComponentId component : components) {
+            const ComponentDef& def = schema_->components()[index_of(component)];
+            const bool is_told = (ghost.told >> index_of(component) & 1U) != 0;
+            for (const FieldDef& field : def.fields) {
+                for (std::size_t w = 0; w < words_of(field); ++w, ++at) {
+                    const std::uint32_t value = in.u32();
+                    if (!wrong.empty() || !is_told || value == (*ghost.values)[at]) continue;
+                    wrong = where + ": field " + def.name + "." + field.name + " is " +
+                            std::to_string(value) + ", must be " +
+                            std::to_string((*ghost.values)[at]);
+                }
+            }
+        }
+        if (!wrong.empty()) return wrong;
+        if (parent != ghost.parent_lane) return where + ": another parent";
+    }
+    if (!in.ok()) return "the client's state does not decode";
+    for (const Ghost& ghost : expected) {
+        if (ghost.values) return "the client lacks " + name_of(ghost.entity);
+    }
+    return "the client's state is right by now";
+}
+
+}  // namespace purview::check

@@ -1,0 +1,886 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "oracle/truth.hpp"
+
+#include <algorithm>
+
+#include "purview/kernel.hpp"
+
+namespace purview::check {
+
+namespace {
+
+constexpr std::size_t no_slot = ~std::size_t{0};
+/// Overrides in a row that are followed (F12).
+constexpr unsigned overrides_max = 8;
+/// Few enough that what is said of them stays near the processor.
+constexpr std::size_t units_at_once = 256;
+/// A stay says nothing about strength; the pair has some.
+constexpr float strength_of_stay = 1;
+
+std::uint32_t number(ObserverId id) {
+    return static_cast<std::uint32_t>(id);
+}
+
+bool contains(const std::vector<EntityId>& list, EntityId entity) {
+    return std::find(list.begin(), list.end(), entity) != list.end();
+}
+
+void make_set(std::vector<CellId>& cells) {
+    std::sort(cells.begin(), cells.end());
+    cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
+}
+
+bool remembers(const KernelDesc& kernel) {
+    return has_margin(kernel) || (kernel.type == KernelType::custom && kernel.custom->remembers());
+}
+
+/// Of its place, nothing.
+bool reads_entity_alone(const KernelDesc& kernel) {
+    return kernel.type == KernelType::flag || kernel.type == KernelType::value ||
+           (kernel.type == KernelType::custom && kernel.custom->depends_on() == DependsOn::entity);
+}
+
+/// Whether a node hides the entity, behind a step about the entity alone that says yes or no. One
+/// that subtracts hides whom it would show if it added.
+bool hides(StepOp combine, StepOp op, bool says, bool so_far) {
+    if (!says) return so_far && (combine != StepOp::subtract || op != StepOp::require);
+    if (combine != StepOp::subtract) return so_far || op == StepOp::subtract;
+    return op == StepOp::add || (op == StepOp::require && so_far);
+}
+
+/// A node that cannot is not asked, and remembers nothing.
+bool can_say_yes(const NodeDesc& node) {
+    const auto adds = [](const StepDesc& step) { return step.op == StepOp::add; };
+    return node.enabled && (node.type == NodeType::dispatcher ||
+                            std::any_of(node.steps.begin(), node.steps.end(), adds));
+}
+
+/// The node of rules without nodes: everybody is told everything (N2).
+NodeDesc default_node() {
+    NodeDesc node;
+    node.name = "default";
+    node.members = NodeMembers::unbound;
+    return node;
+}
+
+InterestRules with_default_node(InterestRules rules) {
+    if (rules.nodes.empty()) rules.nodes.push_back(default_node());
+    return rules;
+}
+
+std::vector<EntityId> relevant_of(const std::vector<Verdict>& verdicts) {
+    std::vector<EntityId> relevant;
+    for (const Verdict& verdict : verdicts) {
+        if (verdict.relevant) relevant.push_back(verdict.entity);
+    }
+    std::sort(relevant.begin(), relevant.end());
+    return relevant;
+}
+
+}  // namespace
+
+std::string what_is_not_followed(const InterestRules& rules, std::size_t entities) {
+    for (const NodeDesc& node : rules.nodes) {
+        if (!node.enabled) continue;
+        const std::string name = "node '" + node.name + "' ";
+        if (node.refresh.type == RefreshType::every) return name + "is asked in some ticks only";
+        for (const StepDesc& step : node.steps) {
+            const std::uint32_t tests = step.kernel.sight_def.tests_per_tick;
+            if (step.kernel.type == KernelType::line_of_sight && tests < entities)
+                return name + "tests " + std::to_string(tests) + " lines of sight a tick, and " +
+                       std::to_string(entities) + " entities are there";
+        }
+    }
+    return {};
+}
+
+TruthOracle::TruthOracle(InterestRules rules, std::uint32_t ticks_between_max, TruthDef def)
+    : rules_(with_default_node(std::move(rules))),
+      def_(std::move(def)),
+      ticks_between_max_(ticks_between_max) {
+    frame_.axes = rules_.axes;
+    frame_.cells_from = frame_.flat(rules_.bounds_min);
+    InterestRules first = rules_;
+    set_rules(first);
+}
+
+// -- rules
+// ------------------------------------------------------------------------------------------
+
+std::vector<TruthOracle::Slot> TruthOracle::slots_of(const InterestRules& rules, Tick born) const {
+    std::vector<Slot> slots;
+    for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
+        const NodeDesc& node = rules.nodes[n];
+        for (std::size_t s = 0; s < node.steps.size(); ++s) {
+            if (can_say_yes(node) && remembers(node.steps[s].kernel))
+                slots.push_back({n, node.name, s, node.steps[s].kernel, born});
+        }
+    }
+    return slots;
+}
+
+void TruthOracle::set_rules(const InterestRules& rules) {
+    rules_ = with_default_node(rules);
+    const Tick next = history_.empty() ? 0 : history_.back().tick + 1;
+    std::vector<Slot> slots = slots_of(rules_, next);
+    std::vector<std::size_t> from(slots.size(), no_slot);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        for (std::size_t j = 0; j < slots_.size(); ++j) {
+            const Slot& old = slots_[j];
+            if (old.node_name != slots[i].node_name || old.step != slots[i].step) continue;
+            if (old.kernel != slots[i].kernel) continue;
+            from[i] = j;
+            slots[i].born = old.born;
+        }
+    }
+    for (auto& [id, state] : states_) {
+        std::vector<std::vector<std::uint8_t>> yes(slots.size());
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            if (from[i] != no_slot) yes[i] = state.yes[from[i]];
+        }
+        state.yes = std::move(yes);
+        for (ObserverState::Stay& stay : state.stays) {  // shorter for those who are there as well
+            if (stay.until > 0)
+                stay.until = std::min(stay.until, stay.from + rules_.min_stay_ticks - 1);
+        }
+    }
+    slots_ = std::move(slots);
+    slot_at_.assign(rules_.nodes.size(), {});
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n)
+        slot_at_[n].assign(rules_.nodes[n].steps.size(), no_slot);
+    for (std::size_t i = 0; i < slots_.size(); ++i) slot_at_[slots_[i].node][slots_[i].step] = i;
+}
+
+bool TruthOracle::is_member(const NodeDesc& node, std::size_t number_of_node,
+                            const TruthEntity& unit) const {
+    switch (node.members) {
+        case NodeMembers::all:
+            return true;
+        case NodeMembers::bound:
+            return std::any_of(unit.nodes.begin(), unit.nodes.end(),
+                               [&](NodeId bound) { return index_of(bound) == number_of_node; });
+        case NodeMembers::unbound:
+            return unit.nodes.empty() && !unit.orphaned;
+    }
+    return false;
+}
+
+/// The units, and whom each node has as its members, in this tick.
+void TruthOracle::gather() {
+    units_.clear();
+    for (const EntityView& view : history_.back().entities) {
+        if (view.is_unit) units_.push_back(&view);
+    }
+    in_node_.assign(rules_.nodes.size(), {});
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
+        in_node_[n].resize(entities_.size());
+        for (std::size_t i = 0; i < entities_.size(); ++i)
+            in_node_[n][i] = is_member(rules_.nodes[n], n, entities_[i]) ? 1 : 0;
+    }
+}
+
+// -- where everybody stands
+// -------------------------------------------------------------------------
+
+const TruthEntity* TruthOracle::alive(EntityId entity) const {
+    if (entity == EntityId::none || index_of(entity) >= entities_.size()) return nullptr;
+    const TruthEntity& found = entities_[index_of(entity)];
+    return found.id == entity ? &found : nullptr;
+}
+
+bool TruthOracle::is_dormant(const TruthEntity& unit) const {
+    bool any = false;
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
+        if (!rules_.nodes[n].enabled || !is_member(rules_.nodes[n], n, unit)) continue;
+        if (rules_.nodes[n].refresh.type != RefreshType::dormant) return false;
+        any = true;
+    }
+    return any;
+}
+
+Vec3 TruthOracle::own_place(const TruthEntity& unit) {
+    Heard& heard = heard_[index_of(unit.id)];
+    const bool is_new = heard.id != unit.id || heard.joins != unit.joins;
+    if (is_new || !is_dormant(unit)) heard = {unit.id, unit.joins, unit.place};
+    return is_dormant(unit) && unit.heard_place ? *unit.heard_place : heard.place;
+}
+
+void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) {
+    EntityView& view = views[unit];
+    if (view.facts != nullptr) return;
+    const TruthEntity& truth = entities_[unit];
+    view.facts = &truth;
+    view.place = frame_.flat(own_place(truth));
+    view.placed = truth.placed;
+    const TruthEntity* other = alive(truth.stands_at);
+    if (other == nullptr || depth == overrides_max) return;
+    const std::uint32_t root = index_of(other->root);
+    stand(root, views, depth + 1);
+    view.place = views[root].place;
+    view.placed = views[root].placed;
+}
+
+void TruthOracle::stand_all(std::vector<EntityView>& views) {
+    views.assign(entities_.size(), {});
+    heard_.resize(entities_.size());
+    for (std::uint32_t i = 0; i < entities_.size(); ++i) {
+        const TruthEntity& truth = entities_[i];
+        EntityView& view = views[i];
+        view.id = truth.id;
+        view.is_unit = truth.id != EntityId::none && truth.root == truth.id;
+        view.joins = truth.joins;
+        view.range_m = truth.range_m;
+        view.bounds_m = truth.bounds_m;
+    }
+    for (std::uint32_t i = 0; i < entities_.size(); ++i) {
+        if (views[i].is_unit) stand(i, views, 0);
+    }
+}
+
+const EntityView& TruthOracle::unit_view(EntityId entity) const {
+    return history_.back().entities[index_of(entities_[index_of(entity)].root)];
+}
+
+ObserverView TruthOracle::view_of(const TruthObserver& observer, Tick tick,
+                                  const std::vector<EntityView>& entities) const {
+    ObserverView view;
+    view.id = observer.id;
+    view.times_ready = observer.times_ready;
+    view.range_m = observer.range_m;
+    view.lookahead_s = observer.lookahead_s;
+    view.keys = observer.own_keys;
+    view.more_keys = observer.more_keys;
+    std::vector<Vec3> main, areas, owned;
+    if (const TruthEntity* entity = alive(observer.main); entity != nullptr) {
+        const EntityView& unit = entities[index_of(entity->root)];
+        if (unit.placed) main.push_back(unit.place);
+        view.keys = entity->keys;  // its own, whatever carries it
+        view.more_keys.insert(view.more_keys.end(), entity->more_keys.begin(),
+                              entity->more_keys.end());
+        view.velocity = unit.facts->velocity;
+    }
+    for (const TruthArea& one : observer.areas) {
+        Area area = one.area;
+        if (area.ticks > 0 && tick - one.first_tick >= area.ticks) continue;
+        area.centre = frame_.flat(area.centre);
+        area.direction = frame_.flat(area.direction);
+        area.half_sides = frame_.flat(area.half_sides);
+        if (area.follow != EntityId::none) {
+            const TruthEntity* followed = alive(area.follow);
+            if (followed == nullptr) continue;
+            const EntityView& unit = entities[index_of(followed->root)];
+            if (!unit.placed) continue;
+            area.centre = {unit.place.x + area.centre.x, unit.place.y + area.centre.y,
+                           unit.place.z + area.centre.z};
+        }
+        if (area.shape == AreaShape::place) {
+            areas.push_back(area.centre);
+        } else {
+            view.shapes.push_back(shape_view(area));
+        }
+    }
+    std::vector<std::uint32_t> counted;
+    for (const std::uint32_t index : owned_) {
+        if (entities_[index].owner != observer.id) continue;
+        const std::uint32_t root = index_of(entities_[index].root);
+        if (std::find(counted.begin(), counted.end(), root) != counted.end()) continue;
+        if (entities[root].placed) owned.push_back(entities[root].place);
+        counted.push_back(root);
+    }
+    auto& places = view.places;
+    places[static_cast<std::size_t>(LookFrom::main)] = main;
+    places[static_cast<std::size_t>(LookFrom::areas)] = areas;
+    owned.insert(owned.end(), main.begin(), main.end());
+    places[static_cast<std::size_t>(LookFrom::owned)] = std::move(owned);
+    main.insert(main.end(), areas.begin(), areas.end());
+    places[static_cast<std::size_t>(LookFrom::main_and_areas)] = std::move(main);
+    return view;
+}
+
+const ObserverView* TruthOracle::observer_view(ObserverId observer) const {
+    const auto found = history_.back().observers.find(number(observer));
+    return found == history_.back().observers.end() ? nullptr : &found->second;
+}
+
+/// Which cells of each dispatcher hold whom.
+void TruthOracle::spread() {
+    cells_.assign(rules_.nodes.size(), {});
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
+        const NodeDesc& node = rules_.nodes[n];
+        if (node.type != NodeType::dispatcher) continue;
+        cells_[n].resize(entities_.size());
+        for (const EntityView* unit : units_) {
+            std::vector<CellId>& cells = cells_[n][index_of(unit->id)];
+            node.dispatcher->cells_of(
+                {unit->id, unit->place, unit->placed, unit->facts->flags, unit->facts->keys},
+                cells);
+            make_set(cells);
+        }
+    }
+}
+
+void TruthOracle::record(Tick tick, std::vector<TruthEntity> entities,
+                         const std::vector<TruthObserver>& observers) {
+    if (!history_.empty()) {  // facts are of the newest tick only
+        for (EntityView& view : history_.back().entities) view.facts = nullptr;
+        for (auto& [id, view] : history_.back().observers) view.facts = nullptr;
+    }
+    entities_ = std::move(entities);
+    observers_ = observers;
+    owned_.clear();
+    members_.clear();
+    splits_.clear();
+    leads_.assign(entities_.size(), 0);
+    for (std::uint32_t i = 0; i < entities_.size(); ++i) {
+        if (entities_[i].id == EntityId::none) continue;
+        if (entities_[i].owner != ObserverId::none) owned_.push_back(i);
+        const bool is_unit = entities_[i].root == entities_[i].id;
+        if (is_unit && entities_[i].parent == EntityId::none) continue;
+        (is_unit ? splits_ : members_).push_back(i);
+        for (EntityId above = parent_of(entities_[i]); above != EntityId::none;
+             above = parent_of(entities_[index_of(above)]))
+            leads_[index_of(above)] = 1;
+    }
+    Snapshot snapshot;
+    snapshot.tick = tick;
+    stand_all(snapshot.entities);
+    for (const TruthObserver& observer : observers_) {
+        const bool has_entity = alive(observer.main) != nullptr;
+        if (!observer.ready || (def_.ready_requires_entity && !has_entity)) continue;
+        ObserverView view = view_of(observer, tick, snapshot.entities);
+        view.facts = &observer;
+        snapshot.observers.emplace(number(observer.id), std::move(view));
+    }
+    history_.push_back(std::move(snapshot));
+    while (history_.size() > ticks_between_max_ + 1U) history_.pop_front();
+    gather();
+    spread();
+}
+
+// -- one pair
+// ---------------------------------------------------------------------------------------
+
+/// Between enter and leave the past decides: the last moment when it was not between.
+bool TruthOracle::was_yes(const Asking& asking, std::size_t slot, std::uint32_t index) const {
+    const KernelDesc& kernel = slots_[slot].kernel;
+    const EntityView& now = history_.back().entities[index];
+    for (std::size_t back = 1; back < history_.size(); ++back) {
+        const Snapshot& then = history_[history_.size() - 1 - back];
+        const auto observer = then.observers.find(number(asking.observer->id));
+        if (observer == then.observers.end() || then.tick < slots_[slot].born) return false;
+        if (observer->second.times_ready != asking.observer->times_ready) return false;
+        if (index >= then.entities.size()) return false;
+        const EntityView& entity = then.entities[index];
+        if (entity.id != now.id || entity.joins != now.joins || !entity.is_unit) return false;
+        if (asking.has_past && asking.before.tick == then.tick) {
+            const std::vector<std::uint8_t>& yes = asking.before.yes[slot];
+            return index < yes.size() && yes[index] != 0;
+        }
+        if (kernel.type == KernelType::custom) return false;
+        const EntityView* const one = &entity;
+        Said said;
+        say(frame_, kernel, {}, observer->second, std::span(&one, 1), std::span(&said, 1));
+        if (said.unknown || said.zone == Zone::out) return false;
+        if (said.zone == Zone::in) return true;
+    }
+    return false;  // not known before the records begin: it was not there
+}
+
+bool TruthOracle::counts(std::size_t node, std::uint32_t index) const {
+    return rules_.nodes[node].enabled && in_node_[node][index] != 0;
+}
+
+TruthOracle::NodeAnswer TruthOracle::ask_inner(const Asking& asking, std::size_t number_of_node,
+                                               const EntityView& unit) const {
+    const NodeDesc& node = rules_.nodes[number_of_node];
+    const std::vector<CellId>& cover = asking.cover[number_of_node];
+    const EntityView* const one = &unit;
+    NodeAnswer all;
+    for (const CellId cell : cells_[number_of_node][index_of(unit.id)]) {
+        const std::size_t list = node.dispatcher->steps_of(cell);
+        const bool has_steps = list < node.inner.size();
+        NodeAnswer inner;
+        inner.yes =
+            !has_steps || node.inner[list].empty() || node.inner[list].front().op != StepOp::add;
+        inner.strength = inner.yes ? 1.0F : 0.0F;
+        for (std::size_t s = 0; has_steps && s < node.inner[list].size(); ++s) {
+            const StepDesc& step = node.inner[list][s];
+            std::vector<Said> said(1);
+            if (step.kernel.type == KernelType::custom) {
+                const CustomAnswer custom = custom_(step.kernel, *asking.observer, unit, false);
+                said[0].unknown = custom == CustomAnswer::unknown;
+                said[0].zone = custom == CustomAnswer::yes ? Zone::in : Zone::out;
+            } else {
+                say(frame_, step.kernel, asking.owned, *asking.observer, Units(&one, 1), said);
+            }
+            const bool is_in = said[0].zone == Zone::in, yes = is_in && !said[0].unknown;
+            // What an entity says of itself hides it, whoever looks into this inner node.
+            if (step.op == StepOp::subtract && reads_entity_alone(step.kernel))
+                all.hides = all.hides || is_in;
+            if (step.op == StepOp::add) {
+                inner.yes = inner.yes || yes;
+                if (yes) inner.strength = std::max(inner.strength, said[0].strength);
+            } else if (step.op == StepOp::require) {
+                inner.yes = inner.yes && yes;
+                inner.strength = std::min(inner.strength, said[0].strength);
+            } else {
+                inner.yes = inner.yes && !yes && !said[0].unknown;
+            }
+            if (!inner.yes) inner.strength = 0;
+        }
+        if (!inner.yes || !std::binary_search(cover.begin(), cover.end(), cell)) continue;
+        all.yes = true;
+        all.strength = std::max(all.strength, inner.strength);
+    }
+    return all;
+}
+
+/// What one step says of each of these units, with what was so before.
+void TruthOracle::ask_step(const Asking& asking, std::size_t node, std::size_t step, Units units,
+                           std::vector<Said>& said) const {
+    const KernelDesc& kernel = rules_.nodes[node].steps[step].kernel;
+    const std::size_t slot = slot_at_[node][step];
+    said.assign(units.size(), {});
+    if (kernel.type != KernelType::custom)
+        say(frame_, kernel, asking.owned, *asking.observer, units, said);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        const EntityView& unit = *units[i];
+        const std::uint32_t index = index_of(unit.id);
+        if (kernel.type == KernelType::custom) {
+            // A kernel that remembers does so whatever its node makes of it.
+            if (slot == no_slot && !counts(node, index)) continue;
+            const bool was = slot != no_slot && was_yes(asking, slot, index);
+            const CustomAnswer custom = custom_(kernel, *asking.observer, unit, was);
+            said[i].unknown = custom == CustomAnswer::unknown;
+            said[i].zone = custom == CustomAnswer::yes ? Zone::in : Zone::out;
+        } else if (said[i].zone == Zone::margin) {
+            const bool was = slot != no_slot && was_yes(asking, slot, index);
+            said[i].zone = was ? Zone::in : Zone::out;
+        }
+        if (slot != no_slot)
+            asking.now->yes[slot][index] = said[i].zone == Zone::in && !said[i].unknown ? 1 : 0;
+    }
+}
+
+/// What one node says of each of these units.
+void TruthOracle::ask_node(const Asking& asking, std::size_t number_of_node, Units units,
+                           std::vector<NodeAnswer>& answers) const {
+    const NodeDesc& node = rules_.nodes[number_of_node];
+    answers.assign(units.size(), {});
+    std::vector<NodeAnswer> bucket(node.type == NodeType::dispatcher ? units.size() : 0);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        NodeAnswer& answer = answers[i];
+        const std::uint32_t index = index_of(units[i]->id);
+        answer.yes = node.steps.empty();
+        if (node.type == NodeType::dispatcher) {
+            // Steps run over the bucket; they begin with all of it, unless the first one adds.
+            if (counts(number_of_node, index))
+                bucket[i] = ask_inner(asking, number_of_node, *units[i]);
+            const bool adds_first = !node.steps.empty() && node.steps[0].op == StepOp::add;
+            answer = adds_first ? NodeAnswer{} : bucket[i];
+            answer.hides = node.combine != StepOp::subtract && bucket[i].hides;
+            continue;
+        }
+        if (node.type == NodeType::custom) {
+            answer.yes =
+                counts(number_of_node, index) && custom_node_(node, *asking.observer, *units[i]);
+        } else {
+            answer.hides = answer.yes && node.combine == StepOp::subtract;
+        }
+        answer.strength = answer.yes ? 1.0F : 0.0F;
+    }
+    std::vector<Said> said;
+    for (std::size_t s = 0; s < node.steps.size(); ++s) {
+        const StepDesc& step = node.steps[s];
+        const bool is_alone = reads_entity_alone(step.kernel);
+        ask_step(asking, number_of_node, s, units, said);
+        for (std::size_t i = 0; i < units.size(); ++i) {
+            NodeAnswer& answer = answers[i];
+            const bool yes = said[i].zone == Zone::in && !said[i].unknown;
+            if (is_alone)
+                answer.hides = hides(node.combine, step.op, said[i].zone == Zone::in, answer.hides);
+            switch (step.op) {
+                case StepOp::add:
+                    if (!yes) break;
+                    answer.yes = true;
+                    answer.strength = std::max(answer.strength, said[i].strength);
+                    break;
+                case StepOp::require:
+                    answer.yes = answer.yes && yes;
+                    answer.strength = std::min(answer.strength, said[i].strength);
+                    break;
+                case StepOp::subtract:
+                    if (yes || said[i].unknown) answer.yes = false;
+                    break;
+            }
+            if (!answer.yes) answer.strength = 0;
+        }
+    }
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        if (!counts(number_of_node, index_of(units[i]->id))) answers[i] = {};
+        if (bucket.empty()) continue;
+        answers[i].strength = std::min(answers[i].strength, bucket[i].strength);
+        answers[i].yes = answers[i].yes && bucket[i].yes;
+    }
+}
+
+/// What all nodes together say of each of these units.
+void TruthOracle::ask_nodes(const Asking& asking, Units units, std::vector<NodeAnswer>& all) const {
+    all.assign(units.size(), {});
+    std::vector<NodeAnswer> one;
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
+        ask_node(asking, n, units, one);
+        if (!rules_.nodes[n].enabled) continue;
+        const StepOp combine = rules_.nodes[n].combine;
+        for (std::size_t i = 0; i < units.size(); ++i) {
+            NodeAnswer& answer = all[i];
+            answer.hides = answer.hides || one[i].hides;
+            if (one[i].yes && n < 32) answer.nodes |= 1U << n;
+            switch (combine) {
+                case StepOp::add:
+                    answer.yes = answer.yes || one[i].yes;
+                    answer.strength = std::max(answer.strength, one[i].strength);
+                    break;
+                case StepOp::require:
+                    answer.yes = answer.yes && one[i].yes;
+                    answer.strength = std::min(answer.strength, one[i].strength);
+                    break;
+                case StepOp::subtract:
+                    answer.yes = answer.yes && !one[i].yes;
+                    break;
+            }
+            if (!answer.yes) answer.strength = 0;
+        }
+    }
+}
+
+void TruthOracle::decide(const Asking& asking, const EntityView& unit, const NodeAnswer& nodes,
+                         Verdict& verdict) const {
+    const TruthEntity& truth = *unit.facts;
+    const TruthObserver& observer = *asking.observer->facts;
+    // What is said of a member is said of all above it.
+    bool shown = truth.shown_to_all || truth.mode == EntityMode::global;
+    bool allowed = contains(observer.allowed, unit.id);
+    for (const auto* list : {&members_, &splits_}) {
+        for (std::size_t m = 0; leads_[index_of(unit.id)] != 0 && m < list->size(); ++m) {
+            const TruthEntity& member = entities_[(*list)[m]];
+            if (member.root != unit.id && (splits_.empty() || !is_below(member, unit.id))) continue;
+            shown = shown || member.shown_to_all || member.mode == EntityMode::global;
+            allowed = allowed || contains(observer.allowed, member.id);
+        }
+    }
+    verdict.entity = unit.id;
+    verdict.hides = nodes.hides;
+    verdict.nodes = nodes.nodes;
+    verdict.strength = 1;
+    const auto set = [&](TruthStage stage, bool relevant) {
+        verdict.stage = stage;
+        verdict.relevant = relevant;
+    };
+    if (contains(observer.denied, unit.id)) {
+        set(TruthStage::denied, false);
+    } else if (asking.shown_as_owned[index_of(unit.id)] != 0) {
+        set(TruthStage::owned, true);
+    } else if (truth.force_hidden) {
+        set(TruthStage::force_hidden, false);
+    } else if (shown) {
+        set(TruthStage::shown_to_all, true);
+    } else if (allowed) {
+        set(TruthStage::allowed, true);
+    } else if (truth.mode == EntityMode::explicit_only) {
+        set(TruthStage::explicit_only, false);
+    } else if (observer.sees_everything || def_.level != InterestLevel::full) {
+        set(TruthStage::sees_everything, true);
+    } else {
+        set(nodes.yes ? TruthStage::node : TruthStage::no_node, nodes.yes);
+        verdict.strength = nodes.strength;
+    }
+    // Whatever hides it ends its stay, even while something else shows it.
+    if (contains(observer.denied, unit.id) || truth.force_hidden ||
+        truth.mode == EntityMode::explicit_only)
+        verdict.hides = true;
+}
+
+bool TruthOracle::is_below(const TruthEntity& member, EntityId top) const {
+    if (member.id == top) return true;
+    const EntityId parent = parent_of(member);
+    return parent != EntityId::none && is_below(entities_[index_of(parent)], top);
+}
+
+EntityId TruthOracle::parent_of(const TruthEntity& entity) const {
+    if (entity.parent != EntityId::none) return entity.parent;
+    return entity.root == entity.id ? EntityId::none : entity.root;
+}
+
+bool TruthOracle::owner_sees(KindId kind) const {
+    const bool has_kind = index_of(kind) < def_.kinds.size();
+    return def_.owner_sees && (!has_kind || def_.kinds[index_of(kind)].owner_sees);
+}
+
+/// The observer owns the root or somebody from `top` down; or one of those is allowed or shown.
+bool TruthOracle::has_entry(const Asking& asking, EntityId root, EntityId top,
+                            bool owners_only) const {
+    const TruthObserver& observer = *asking.observer->facts;
+    const auto owns = [&](const TruthEntity& entity) {
+        return entity.owner == asking.observer->id && owner_sees(entity.kind);
+    };
+    if (owns(entities_[index_of(root)])) return true;
+    const auto counts = [&](std::uint32_t index) {
+        const TruthEntity& member = entities_[index];
+        if (!is_below(member, top)) return false;
+        const bool said = member.shown_to_all || member.mode == EntityMode::global ||
+                          contains(observer.allowed, member.id);
+        return owns(member) || (said && !owners_only);
+    };
+    return std::any_of(members_.begin(), members_.end(), counts) ||
+           std::any_of(splits_.begin(), splits_.end(), counts);
+}
+
+/// What hides the member itself, or one above it; node: nothing.
+TruthStage TruthOracle::hidden_member(const Asking& asking, const TruthEntity& member) const {
+    if (member.id == member.root) return TruthStage::node;
+    if (contains(asking.observer->facts->denied, member.id)) return TruthStage::denied;
+    if (member.force_hidden && !has_entry(asking, member.root, member.id, true))
+        return TruthStage::force_hidden;
+    if (member.mode == EntityMode::explicit_only &&
+        !has_entry(asking, member.root, member.id, false))
+        return TruthStage::explicit_only;
+    const EntityId parent = member.parent == EntityId::none ? member.root : member.parent;
+    return hidden_member(asking, entities_[index_of(parent)]);
+}
+
+/// Nodes show this split member, or it is promoted itself: those above it are relevant with it.
+bool TruthOracle::promotes(const Asking& asking, const std::vector<Verdict>& own,
+                           std::uint32_t unit) const {
+    const TruthStage stage = own[unit].stage;
+    const bool by_nodes = stage == TruthStage::node || stage == TruthStage::stay;
+    const std::uint32_t kind = index_of(entities_[unit].kind);
+    if (by_nodes && kind < def_.kinds.size() && def_.kinds[kind].promote_ancestors) return true;
+    return (by_nodes || stage == TruthStage::no_node) && is_promoted(asking, own, unit);
+}
+
+/// By a split member below it that no denial or mark keeps from it, unless it is hidden itself.
+bool TruthOracle::is_promoted(const Asking& asking, const std::vector<Verdict>& own,
+                              std::uint32_t unit) const {
+    if (own[unit].hides) return false;
+    return std::any_of(splits_.begin(), splits_.end(), [&](std::uint32_t split) {
+        const TruthEntity& parent = entities_[index_of(entities_[split].parent)];
+        return parent.root == entities_[unit].id &&
+               hidden_member(asking, parent) == TruthStage::node && promotes(asking, own, split);
+    });
+}
+
+/// What a unit's own answer comes to in its group: never without those above it.
+Verdict TruthOracle::in_group(const Asking& asking, const std::vector<Verdict>& own,
+                              std::uint32_t unit) const {
+    Verdict verdict = own[unit];
+    if (verdict.stage == TruthStage::no_node && is_promoted(asking, own, unit)) {
+        verdict.stage = TruthStage::promoted;
+        verdict.relevant = true;
+        verdict.strength = 1;
+    }
+    if (entities_[unit].parent == EntityId::none) return verdict;
+    const TruthEntity& parent = entities_[index_of(entities_[unit].parent)];
+    Verdict above = in_group(asking, own, index_of(parent.root));
+    const TruthStage hidden = hidden_member(asking, parent);
+    if (hidden != TruthStage::node) {
+        if (above.relevant) above.stage = hidden;
+        above.relevant = false;
+        above.hides = true;
+    }
+    if (above.relevant) return verdict;
+    if (verdict.relevant) verdict.stage = above.stage;
+    verdict.relevant = false;
+    verdict.hides = verdict.hides || above.hides;
+    verdict.strength = 0;
+    return verdict;
+}
+
+/// Whoever came by the nodes stays a while, unless something hides it.
+void TruthOracle::hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const {
+    const Tick now = history_.back().tick;
+    ObserverState::Stay& stay = asking.now->stays[index];
+    const ObserverState& before = asking.before;
+    const Snapshot* then = history_.size() > 1 ? &history_[history_.size() - 2] : nullptr;
+    const bool has_past = asking.has_past && then != nullptr && before.tick == then->tick &&
+                          index < then->entities.size() &&
+                          then->entities[index].id == verdict.entity;
+    const bool was_relevant = has_past && before.own[index] != 0;
+    const bool goes_on = has_past && then->entities[index].is_unit &&
+                         then->entities[index].joins == history_.back().entities[index].joins &&
+                         before.times_ready == asking.now->times_ready &&
+                         index < before.stays.size();
+    stay = goes_on ? before.stays[index] : ObserverState::Stay{};
+    if (verdict.hides) {
+        stay = {};
+    } else if (verdict.stage == TruthStage::node && !was_relevant) {
+        stay = {now, now + rules_.min_stay_ticks - 1};
+    } else if (verdict.stage == TruthStage::no_node && was_relevant && stay.until >= now) {
+        verdict.stage = TruthStage::stay;
+        verdict.relevant = true;
+        verdict.strength = strength_of_stay;
+    }
+}
+
+// -- one observer
+// -----------------------------------------------------------------------------------
+
+const std::vector<Verdict>& TruthOracle::judge(ObserverId id) {
+    static const std::vector<Verdict> nobody;
+    const ObserverView* observer = observer_view(id);
+    if (observer == nullptr) {
+        states_.erase(number(id));
+        return nobody;
+    }
+    Judged& judged = judged_[number(id)];
+    ObserverState& state = states_[number(id)];
+    if (!state.asked || judged.verdicts.empty() || judged.tick != history_.back().tick) {
+        judged.tick = history_.back().tick;
+        if (asking_.empty()) asking_.resize(1);
+        ask(std::span(asking_).first(begin_asking(0, *observer, state)), {});
+        judged.verdicts = asking_[0].verdicts;
+    }
+    return judged.verdicts;
+}
+
+std::vector<EntityId> TruthOracle::relevant(ObserverId id) {
+    return relevant_of(judge(id));
+}
+
+std::vector<std::vector<EntityId>> TruthOracle::relevant_all(std::span<const ObserverId> observers,
+                                                             const Executor& executor) {
+    if (asking_.size() < observers.size()) asking_.resize(observers.size());
+    std::size_t count = 0;
+    std::vector<std::size_t> of(observers.size(), no_slot);
+    for (std::size_t i = 0; i < observers.size(); ++i) {
+        const ObserverView* observer = observer_view(observers[i]);
+        if (observer == nullptr) {
+            states_.erase(number(observers[i]));
+        } else {
+            of[i] = count;
+            count = begin_asking(count, *observer, states_[number(observers[i])]);
+        }
+    }
+    ask(std::span(asking_).first(count), executor);
+    std::vector<std::vector<EntityId>> all(observers.size());
+    for (std::size_t i = 0; i < observers.size(); ++i) {
+        if (of[i] != no_slot) all[i] = relevant_of(asking_[of[i]].verdicts);
+    }
+    return all;
+}
+
+/// asking_[at] is about this observer; who comes next.
+std::size_t TruthOracle::begin_asking(std::size_t at, const ObserverView& observer,
+                                      ObserverState& state) {
+    Asking& asking = asking_[at];
+    std::swap(state, asking.before);
+    asking.observer = &observer;
+    asking.now = &state;
+    asking.has_past = asking.before.asked && asking.before.yes.size() == slots_.size();
+    state.asked = true;
+    state.tick = history_.back().tick;
+    state.times_ready = observer.times_ready;
+    state.yes.resize(slots_.size());
+    for (std::vector<std::uint8_t>& yes : state.yes) yes.assign(entities_.size(), 0);
+    state.own.assign(entities_.size(), 0);
+    state.stays.assign(rules_.min_stay_ticks > 0 ? entities_.size() : 0, {});
+    asking.verdicts.assign(entities_.size(), {});
+    asking.cover.assign(rules_.nodes.size(), {});
+    for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
+        if (rules_.nodes[n].type != NodeType::dispatcher) continue;
+        rules_.nodes[n].dispatcher->cover({observer.id, observer.facts->main,
+                                           observer.from(LookFrom::main_and_areas), observer.keys},
+                                          asking.cover[n]);
+        make_set(asking.cover[n]);
+    }
+    asking.owned.assign(entities_.size(), 0);
+    asking.shown_as_owned.assign(entities_.size(), 0);
+    for (const std::uint32_t index : owned_) {
+        const TruthEntity& entity = entities_[index];
+        if (entity.owner != observer.id) continue;
+        std::uint32_t root = index_of(entity.root);
+        asking.owned[root] = 1;
+        if (!owner_sees(entity.kind)) continue;
+        asking.shown_as_owned[root] = 1;
+        while (entities_[root].parent != EntityId::none) {
+            root = index_of(entities_[index_of(entities_[root].parent)].root);
+            asking.shown_as_owned[root] = 1;
+        }
+    }
+    return at + 1;
+}
+
+/// Some units after the other, each for all observers: what is known of them stays near the
+/// processor.
+void TruthOracle::ask(std::span<Asking> all, const Executor& executor) {
+    pairs_evaluated_ += units_.size() * all.size();
+    struct Task {
+        const TruthOracle* self;
+        std::span<Asking> all;
+        std::size_t workers;
+    };
+    Task task{this, all, executor.run == nullptr ? 1 : executor.workers};
+    const auto by_units = [](void* context, std::uint32_t worker) {
+        const auto& [self, asked, workers] = *static_cast<Task*>(context);
+        const Units units = self->units_;
+        for (std::size_t begin = worker * units_at_once; begin < units.size();
+             begin += workers * units_at_once) {
+            const Units some = units.subspan(begin, std::min(units_at_once, units.size() - begin));
+            for (Asking& asking : asked) self->decide_units(asking, some);
+        }
+    };
+    const auto by_observers = [](void* context, std::uint32_t worker) {
+        const auto& [self, asked, workers] = *static_cast<Task*>(context);
+        for (std::size_t i = worker; i < asked.size(); i += workers) self->decide_groups(asked[i]);
+    };
+    for (void (*work)(void*, std::uint32_t) : {+by_units, +by_observers}) {
+        if (executor.run == nullptr) {
+            work(&task, 0);
+        } else {
+            executor.run(executor.context, executor.workers, work, &task);
+        }
+    }
+}
+
+void TruthOracle::decide_units(Asking& asking, Units units) const {
+    std::vector<NodeAnswer> nodes;
+    ask_nodes(asking, units, nodes);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        Verdict& verdict = asking.verdicts[index_of(units[i]->id)];
+        decide(asking, *units[i], nodes[i], verdict);
+        if (rules_.min_stay_ticks > 0) hold(asking, verdict, index_of(units[i]->id));
+        if (!verdict.relevant) verdict.strength = 0;
+        verdict.own = verdict.relevant;
+    }
+}
+
+/// What the units' own answers come to in their groups, and for their members.
+void TruthOracle::decide_groups(Asking& asking) const {
+    std::vector<Verdict>& verdicts = asking.verdicts;
+    if (!splits_.empty()) {
+        const std::vector<Verdict> own = verdicts;
+        for (const EntityView* unit : units_) {
+            const std::uint32_t index = index_of(unit->id);
+            if (leads_[index] != 0 || entities_[index].parent != EntityId::none)
+                verdicts[index] = in_group(asking, own, index);
+        }
+    }
+    for (const std::uint32_t index : members_) {
+        const TruthEntity& entity = entities_[index];
+        Verdict verdict = verdicts[index_of(entity.root)];
+        verdict.entity = entity.id;
+        const TruthStage hidden = hidden_member(asking, entity);
+        if (hidden != TruthStage::node) {
+            if (verdict.relevant) verdict.stage = hidden;
+            verdict.relevant = false;
+            verdict.hides = true;
+            verdict.strength = 0;
+        }
+        verdict.own = verdict.relevant;
+        verdicts[index_of(entity.id)] = verdict;
+    }
+    for (std::size_t i = 0; i < verdicts.size(); ++i) asking.now->own[i] = verdicts[i].own ? 1 : 0;
+}
+
+}  // namespace purview::check

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "server/audience_filter.hpp"
+
+#include <algorithm>
+
+#include "core/mutate.hpp"
+#include "world/world_data.hpp"
+
+namespace purview {
+
+AudienceFilter::AudienceFilter(const ServerDef& def, const ServerTime& time, const World& world,
+                               const InterestManager& interest, FieldStore& fields,
+                               const SessionTable& sessions)
+    : def_(def),
+      time_(time),
+      world_(world),
+      interest_(interest),
+      fields_(fields),
+      sessions_(sessions) {
+    const auto has_part = [&](const KindLayout& layout, AudienceType type) {
+        return std::any_of(layout.parts.begin(), layout.parts.end(),
+                           [&](const KindLayout::Part& part) {
+                               const auto& components = def.schema->components();
+                               return components[index_of(part.component)].audience.type == type;
+                           });
+    };
+    for (const KindLayout& layout : layouts_of(*def.schema)) {
+        takes_turns_.push_back(layout.in_turn != 0);
+        has_audiences_ |= layout.audience != 0;
+        has_unpredicted_ |= has_part(layout, AudienceType::unpredicted);
+        is_asked_always_.push_back(has_part(layout, AudienceType::custom));
+        is_any_asked_always_ |= is_asked_always_.back() || takes_turns_.back();
+    }
+}
+
+/// A ghost that the client has sends its references again, if the observer is sent the component
+/// that contains one. (An enter contains all of them, and its components are decided later in the
+/// tick.)
+template <class IsInOneOf>
+void AudienceFilter::touch_references(Session& session, EntityId referrer,
+                                      IsInOneOf&& is_in_one_of) const {
+    GhostTable& ghosts = session.ghosts;
+    const LocalId lane = ghosts.find(referrer);
+    if (lane == no_local_id || ghosts.needs_enter(lane)) return;
+    const KindLayout& layout = fields_.layout(ghosts.kind(lane));
+    const FieldMask allowed = layout.fields_of(ghosts.told(lane));
+    if (PURVIEW_GUARD(audience_of_references, is_in_one_of(layout, allowed)))
+        ghosts.touch_references(lane, time_.tick);
+}
+
+/// A referrer is found by its references and its audience as of the last tick, which the client
+/// has.
+void AudienceFilter::note_references(Session& session) const {
+    for (const RelevanceEvent& event : interest_.events_of(session.observer)) {
+        for (const EntityId referrer : fields_.referrers_of(world_.data(), event.entity)) {
+            touch_references(session, referrer, [&](const KindLayout&, FieldMask allowed) {
+                return fields_.does_name(world_.data(), referrer, event.entity, allowed);
+            });
+        }
+    }
+}
+
+void AudienceFilter::note_changed_references(Session& session) const {
+    const auto name_of = [&](EntityId entity) {
+        return entity == EntityId::none ? no_local_id : session.ghosts.find(entity);
+    };
+    for (const FieldStore::ReferenceChange& change : fields_.reference_changes()) {
+        touch_references(session, change.referrer,
+                         [&](const KindLayout& layout, FieldMask allowed) {
+                             return (layout.fields_of(change.component) & allowed) != 0 &&
+                                    name_of(change.before) != name_of(change.now);
+                         });
+    }
+}
+
+namespace {
+
+/// One of the audiences that follow from the world's own facts.
+bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t index,
+             const InterestManager& interest, ObserverId observer) noexcept {
+    const bool owns = world.owner_at(index) == observer;
+    switch (audience.type) {
+        case AudienceType::owner:
+            return owns;
+        case AudienceType::others:
+            return !owns;
+        case AudienceType::same_key:
+            return owns || PURVIEW_GUARD(audience_key,
+                                         interest.has_key(observer, audience.domain,
+                                                          world.key_at(index, audience.domain)));
+        case AudienceType::everyone:
+        case AudienceType::custom:
+        case AudienceType::in_turn:
+        case AudienceType::unpredicted:
+            break;
+    }
+    return true;
+}
+
+}  // namespace
+
+void AudienceFilter::decide(AudienceScratch& room, ObserverId observer,
+                            std::span<const std::uint32_t> indices,
+                            std::span<std::uint32_t> allowed) const {
+    const WorldData& data = world_.data();
+    const Session* const session = has_unpredicted_ ? sessions_.find(observer) : nullptr;
+    const auto part_of = [&](std::uint32_t index, ComponentId component) {
+        const auto& parts = fields_.layout(data.kind_at(index)).parts;
+        std::size_t p = 0;
+        while (p < parts.size() && parts[p].component != component) ++p;
+        return p == parts.size() ? 0U : 1U << p;
+    };
+    std::fill(allowed.begin(), allowed.end(), told_all);
+    if (!has_audiences_ || allowed.empty()) return;
+    for (std::size_t c = 0; c < def_.schema->components().size(); ++c) {
+        const ComponentId component{static_cast<std::uint16_t>(c)};
+        const AudienceDef& audience = def_.schema->components()[c].audience;
+        if (audience.type == AudienceType::everyone || audience.type == AudienceType::in_turn)
+            continue;
+        room.evaluated.clear();
+        room.entities.clear();
+        for (std::uint32_t i = 0; i < indices.size(); ++i) {
+            const std::uint32_t part = part_of(indices[i], component);
+            if (part == 0) continue;
+            if (audience.type == AudienceType::custom) {
+                room.evaluated.push_back(i);
+                room.entities.push_back(data.at_index(indices[i]));
+            } else if (audience.type == AudienceType::unpredicted) {
+                const bool is_own = session != nullptr && data.owner_at(indices[i]) == observer;
+                if (is_own && does_predict(*session, indices[i])) allowed[i] &= ~part;
+            } else if (!is_told(audience, data, indices[i], interest_, observer)) {
+                allowed[i] &= ~part;
+            }
+        }
+        if (room.evaluated.empty()) continue;
+        room.answer.assign(room.evaluated.size(), 0);
+        audience.custom->decide(observer, room.entities, room.answer);
+        for (std::size_t k = 0; k < room.evaluated.size(); ++k) {
+            const std::uint32_t i = room.evaluated[k];
+            if (room.answer[k] == 0) allowed[i] &= ~part_of(indices[i], component);
+        }
+    }
+}
+
+void AudienceFilter::note_changed(std::uint32_t index) {
+    PURVIEW_ASSERT(!in_sessions_);
+    if (changed_.size() <= index) changed_.resize(index + 1);
+    changed_.set(index);
+}
+
+void AudienceFilter::begin_sessions(std::size_t index_end) {
+    PURVIEW_ASSERT(!in_sessions_);
+    changed_.resize(std::max(changed_.size(), index_end));
+    has_changed_ = !changed_.none();
+    in_sessions_ = true;
+}
+
+void AudienceFilter::end_tick() noexcept {
+    PURVIEW_ASSERT(in_sessions_);
+    if (has_changed_) changed_.clear_all();
+    in_sessions_ = false;
+}
+
+/// An owner whose state has not matched the server's for longer does not predict the group any
+/// more.
+static Tick predicted_ticks_max(std::uint32_t tick_hz) noexcept {
+    return std::max<Tick>(4, tick_hz / 2);
+}
+
+bool AudienceFilter::is_predicted_now(const SessionInputs::KnownGroup& group) const noexcept {
+    return group.agreed != 0 && time_.tick - group.agreed <= predicted_ticks_max(def_.tick_hz);
+}
+
+/// So the owner needs no updates of what it predicts (AudienceType::unpredicted).
+bool AudienceFilter::does_predict(const Session& session, std::uint32_t index) const noexcept {
+    if (session.inputs == nullptr) return false;
+    const LocalId lane = session.ghosts.find_at(index);
+    if (lane == no_local_id || !session.ghosts.is_held(lane) || session.ghosts.is_away(lane))
+        return false;
+    const SessionInputs::KnownGroup* const group =
+        session.inputs->find(world_.data().root_at(index));
+    return group != nullptr && is_predicted_now(*group);
+}
+
+/// For groups that the client predicts, or has predicted until now: the members that it owns.
+void AudienceFilter::list_predicted(AudienceScratch& room, Session& session) const {
+    for (SessionInputs::KnownGroup& group : session.inputs->known) {
+        if (!group.is_predicted || !world_.is_alive(group.root)) continue;
+        group.is_predicted = is_predicted_now(group);
+        world_.data().for_each_in_group(index_of(group.root), [&](EntityId member) {
+            const LocalId lane = session.ghosts.find(member);
+            if (lane != no_local_id && session.ghosts.owned(lane))
+                room.again[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
+        });
+    }
+}
+
+/// Its components may be more than fit, or some of them have not been sent.
+bool AudienceFilter::may_be_split(const Session& session, LocalId lane) const noexcept {
+    const KindId kind = session.ghosts.kind(lane);
+    return takes_turns_[index_of(kind)] &&
+           (session.ghosts.is_special(lane) ||
+            fields_.layout(kind).body_bits_max > body_bits_alone(session.budget_bytes));
+}
+
+/// Lists the ghosts whose audience may have changed since the last tick: those that entered, those
+/// whose owner or a key changed, and those of a kind with a custom audience; all, if a key of the
+/// observer changed.
+void AudienceFilter::list(AudienceScratch& room, Session& session) const {
+    const GhostTable& ghosts = session.ghosts;
+    const std::uint32_t keys = interest_.keys_revision(session.observer);
+    room.lanes.clear();
+    room.indices.clear();
+    const bool asks_all = keys != session.audience_keys;
+    session.audience_keys = keys;
+    room.again.assign(ghosts.restricted().size(), asks_all ? ~std::uint64_t{0} : 0);
+    if (has_unpredicted_ && session.inputs != nullptr) list_predicted(room, session);
+    for (const RelevanceEvent& event : interest_.events_of(session.observer)) {
+        const LocalId lane = event.enter ? ghosts.find(event.entity) : no_local_id;
+        if (lane != no_local_id)
+            room.again[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
+    }
+    for (std::size_t w = 0; w < room.again.size(); ++w) {
+        const std::uint64_t restricted = ghosts.restricted()[w] & ghosts.live()[w];
+        std::uint64_t& again = room.again[w];
+        if (has_changed_) again |= ghosts.lanes_in(changed_, w);
+        if (is_any_asked_always_) {
+            for_each_bit(restricted & ~again, 0, [&](std::size_t i) {
+                const auto lane = static_cast<LocalId>(w * bits_per_word + i);
+                const KindId kind = ghosts.kind(lane);
+                const bool asks = is_asked_always_[index_of(kind)] || may_be_split(session, lane);
+                again |= std::uint64_t{asks} << i;
+            });
+        }
+        for_each_bit(restricted & again, w * bits_per_word, [&](std::size_t lane) {
+            room.lanes.push_back(static_cast<LocalId>(lane));
+            room.indices.push_back(ghosts.entity_index(static_cast<LocalId>(lane)));
+        });
+    }
+}
+
+void AudienceFilter::decide(TickWorker& worker, Session& session) const {
+    if (!has_audiences_ || session.observer == ObserverId::none) return;
+    GhostTable& ghosts = session.ghosts;
+    AudienceScratch& room = worker.audience;
+    list(room, session);
+    if (room.lanes.empty()) return;
+    room.allowed.resize(room.lanes.size());
+    if (session.state == Session::State::probe) {  // it is sent everything
+        std::fill(room.allowed.begin(), room.allowed.end(), ~std::uint32_t{0});
+    } else {
+        decide(room, session.observer, room.indices, room.allowed);
+    }
+    for (std::size_t i = 0; i < room.lanes.size(); ++i) {
+        const LocalId lane = room.lanes[i];
+        if (takes_turns_[index_of(ghosts.kind(lane))] &&
+            !take_turns(worker, session, lane, room.allowed[i]))
+            continue;
+        const std::uint32_t public_parts = fields_.layout(ghosts.kind(lane)).public_parts;
+        ghosts.set_told(lane, room.allowed[i], public_parts, time_.tick);
+    }
+}
+
+/// Staged replication: if all that is new does not fit into one packet, reduces `allowed` to the
+/// components that fit. The rest is sent once these are acknowledged, each component as a whole, in
+/// turn. False: some of them are in flight, and nothing changes.
+bool AudienceFilter::take_turns(TickWorker& worker, Session& session, LocalId lane,
+                                std::uint32_t& allowed) const {
+    GhostTable& ghosts = session.ghosts;
+    if (ghosts.is_awaited(lane)) return false;
+    const std::uint32_t index = ghosts.entity_index(lane);
+    const KindLayout& layout = fields_.layout(ghosts.kind(lane));
+    const Tick baseline = ghosts.baseline(lane);
+    const KeptCopy* copy = ghosts.kept_copy(lane);
+    FieldMask changed = ghosts.needs_enter(lane) ? layout.all
+                        : copy != nullptr
+                            ? unknown_fields(*copy, fields_, ghosts, lane)
+                            : worker.cache.changed_since(index, ghosts.kind(lane), baseline);
+    if (ghosts.reference_tick(lane) > baseline) changed |= layout.references;
+    const std::uint32_t missing = ghosts.gained(lane) | ~ghosts.told(lane);
+    std::uint32_t news = 0;  // parts with something to say, that may wait
+    std::uint64_t bits = 0;
+    for (std::size_t p = 0; p < layout.parts.size(); ++p) {
+        const std::uint32_t bit = 1U << p;
+        const bool is_new = PURVIEW_GUARD(turn_news, (allowed & bit) != 0) &&
+                            ((layout.parts[p].fields & changed) != 0 || (missing & bit) != 0);
+        const bool waits = is_new && (layout.in_turn & bit) != 0;
+        news |= waits ? bit : 0;
+        bits += is_new && !waits ? layout.parts[p].bits_max : 2;
+    }
+    // Parts that were not sent go first; the next time starts at the first that does not fit now.
+    // So at most as many packets go before a part as there are parts (docs/budget.md).
+    const std::uint64_t room = body_bits_alone(session.budget_bytes);
+    const std::size_t first = ghosts.turn(lane), none = layout.parts.size();
+    std::size_t next = none;
+    for (const std::uint32_t group : {news & missing, news & ~missing}) {
+        for (std::size_t i = 0; i < layout.parts.size(); ++i) {
+            const std::size_t p = (first + i) % layout.parts.size();
+            if ((group >> p & 1U) == 0) continue;
+            if (bits + layout.parts[p].bits_max <= room) {
+                bits += layout.parts[p].bits_max;
+                continue;
+            }
+            allowed &= ~(1U << p);
+            if (next == none) next = p;
+        }
+    }
+    next == none ? ghosts.owe_nothing(lane) : ghosts.owe(lane, next);
+    worker.split_updates += next == none || session.state == Session::State::probe ? 0 : 1;
+    return true;
+}
+
+}  // namespace purview

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Unauthenticated peers: nothing is stored before an address is proven, and nothing longer than
+// what was received is sent to an address that is not. Owns the cookies, those that are spent
+// included.
+//
+// All bytes come from the wire: they are checked and counted, never asserted.
+//
+// Must not know: what happens in a session once it is accepted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "link/handshake.hpp"
+#include "server/datagram_queue.hpp"
+#include "server/server_time.hpp"
+#include "server/session_table.hpp"
+
+namespace purview {
+
+class Handshake {
+  public:
+    Handshake(const ServerDef& def, const ServerTime& time, SessionTable& sessions,
+              DatagramQueue& datagrams, DropCounters& drops)
+        : def_(def),
+          time_(time),
+          sessions_(sessions),
+          datagrams_(datagrams),
+          drops_(drops),
+          cookies_(def.secret, def.mac) {}
+
+    void receive_hello(std::span<const std::byte> datagram, const Address& from);
+    /// Accepts a session, or moves one to the address that is now proven.
+    void receive_answer(std::span<const std::byte> datagram, const Address& from);
+    /// Asks the peer to prove its address. The datagram that caused it must not be shorter than a
+    /// challenge.
+    void challenge(const Address& to, std::uint64_t nonce);
+
+    /// The session is over: a recording of its handshake must not start it again.
+    void spend(const Session& session) { cookies_.spend(session.connection_id, time_.now); }
+    /// From now on everyone is refused: the server shuts down.
+    void stop() noexcept { is_stopped_ = true; }
+
+  private:
+    void move(const Answer& answer, const Address& from);
+    bool accept(const Answer& answer, std::uint64_t connection_id, const Address& from);
+    void refuse(const Address& to, std::uint64_t nonce, RefuseReason reason);
+    void queue_welcome(Session& session) const;
+
+    const ServerDef& def_;
+    const ServerTime& time_;
+    SessionTable& sessions_;
+    DatagramQueue& datagrams_;
+    DropCounters& drops_;
+    CookieJar cookies_;
+    bool is_stopped_ = false;
+};
+
+}  // namespace purview

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "server/history.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "core/rotation.hpp"
+
+namespace purview {
+
+namespace {
+
+constexpr std::uint16_t not_marked = 0xffff;
+constexpr std::uint32_t align_bytes = 4;
+
+/// Room for a few more: a table beside a history must not be twice as large as it has to be.
+template <class T>
+void grow_by_eighth(std::vector<T>& table, std::size_t size, T fill) {
+    if (table.size() >= size) return;
+    if (table.capacity() < size) table.reserve(size + size / 8);
+    table.resize(size, fill);
+}
+
+}  // namespace
+
+History::History(const WorldData& world, std::uint32_t ticks, float cell_m, Axes axes)
+    : world_(&world), ticks_(std::max(ticks, 2 * span_ticks)), cell_m_(cell_m), axes_(axes) {
+    const Schema& schema = world.schema();
+    offset_.assign(schema.components().size(), not_marked);
+    const auto count = static_cast<std::uint16_t>(schema.components().size());
+    for (std::uint16_t c = 0; c < count; ++c) {
+        if (!schema.components()[c].is_rewound) continue;
+        offset_[c] = static_cast<std::uint16_t>(stride_);
+        marked_.push_back(ComponentId{c});
+        const std::uint32_t size = schema.components()[c].size_bytes;
+        stride_ += (size + align_bytes - 1) / align_bytes * align_bytes;
+    }
+    has_places_ =
+        schema.place() != ComponentId::none && offset_[index_of(schema.place())] != not_marked;
+    for (const KindDef& kind : schema.kinds()) {
+        kind_is_marked_.push_back(std::any_of(
+            kind.components.begin(), kind.components.end(),
+            [&](ComponentId component) { return offset_[index_of(component)] != not_marked; }));
+    }
+    spans_.resize(ticks_ / span_ticks + 2);
+}
+
+Tick History::oldest() const noexcept {
+    return newest_ >= ticks_ ? newest_ - ticks_ + 1 : 1;
+}
+
+void History::take_row(EntityId entity, Tick tick) {
+    std::uint32_t row = 0;
+    if (free_rows_.empty()) {
+        row = static_cast<std::uint32_t>(rows_.size());
+        grow_by_eighth(rows_, row + std::size_t{1}, Row{});
+        if (row / page_rows >= pages_.size()) {
+            pages_.push_back(
+                std::make_unique<std::byte[]>(std::size_t{page_rows} * ticks_ * stride_));
+        }
+    } else {
+        row = free_rows_.back();
+        free_rows_.pop_back();
+    }
+    rows_[row] = {entity, tick, 0};
+    grow_by_eighth(row_at_, std::size_t{index_of(entity)} + 1, no_row);
+    row_at_[index_of(entity)] = row;
+}
+
+void History::free_row(EntityId entity) {
+    const std::uint32_t row = row_of(entity);
+    if (row == no_row) return;
+    rows_[row].entity = EntityId::none;
+    row_at_[index_of(entity)] = no_row;
+    free_rows_.push_back(row);
+}
+
+Status History::record(Tick tick) {
+    if (!is_used()) return Status::ok;
+    if (tick <= newest_) return Status::refused;
+    for (const WorldOp& op : world_->ops()) {
+        if (op.type == WorldOp::Type::despawn) free_row(op.entity);
+        if (op.type != WorldOp::Type::spawn || !world_->is_alive(op.entity)) continue;
+        if (!kind_is_marked_[index_of(world_->kind_at(index_of(op.entity)))]) continue;
+        if (row_of(op.entity) == no_row) take_row(op.entity, tick);
+    }
+    const Tick before = newest_;
+    newest_ = tick;
+    for (std::uint32_t row = 0; row < rows_.size(); ++row) {
+        const EntityId entity = rows_[row].entity;
+        if (entity == EntityId::none) continue;
+        const std::uint32_t index = index_of(entity);
+        for (const ComponentId component : marked_) {
+            if (!world_->has(index, component)) continue;
+            std::memcpy(cell(row, tick) + offset_[index_of(component)],
+                        world_->component_at(index, component),
+                        world_->schema().components()[index_of(component)].size_bytes);
+        }
+    }
+    if (!has_places_) return Status::ok;
+    if (before != 0 && span_at(before).first != 0) widen_span(span_at(before), tick);
+    if (before == 0 || tick / span_ticks != before / span_ticks) begin_span(tick);
+    return Status::ok;
+}
+
+Vec3 History::place(std::uint32_t row, Tick tick) const noexcept {
+    Vec3 place;
+    std::memcpy(&place, cell(row, tick) + offset_[index_of(world_->schema().place())],
+                sizeof place);
+    return place;
+}
+
+/// Counting sort by cell, without room beside the result.
+void History::begin_span(Tick tick) {
+    Span& span = span_at(tick);
+    span.first = tick;
+    span.reach_m = 0;
+    span.beside.clear();
+    std::uint32_t placed = 0;
+    for (const Row& row : rows_) placed += row.entity != EntityId::none ? 1 : 0;
+    span.side_bits = static_cast<std::uint32_t>(std::bit_width(placed / 2 + 1) / 2 + 1);
+    span.starts.assign((std::size_t{1} << (2 * span.side_bits)) + 1, 0);
+    const auto for_each_placed = [&](auto&& visit) {
+        for (std::uint32_t row = 0; row < rows_.size(); ++row) {
+            if (rows_[row].entity == EntityId::none ||
+                !world_->is_placed(index_of(rows_[row].entity)))
+                continue;
+            const Vec3 at = inner(row, tick);
+            visit(row, bucket(cell_coordinate(at.x), cell_coordinate(at.y), span.side_bits));
+        }
+    };
+    for_each_placed([&](std::uint32_t, std::uint32_t at) { ++span.starts[at + 1]; });
+    for (std::size_t b = 1; b < span.starts.size(); ++b) span.starts[b] += span.starts[b - 1];
+    if (span.rows.capacity() < span.starts.back()) span.rows.reserve(span.starts.back());
+    span.rows.resize(span.starts.back());
+    for_each_placed(
+        [&](std::uint32_t row, std::uint32_t at) { span.rows[span.starts[at]++] = row; });
+    // Every start is now the next one's.
+    for (std::size_t b = span.starts.size() - 1; b > 0; --b) span.starts[b] = span.starts[b - 1];
+    span.starts[0] = 0;
+}
+
+void History::widen_span(Span& span, Tick tick) {
+    for (std::uint32_t r = 0; r < rows_.size(); ++r) {
+        Row& row = rows_[r];
+        if (row.entity == EntityId::none || row.beside == span.first) continue;
+        if (!world_->is_placed(index_of(row.entity))) continue;
+        if (row.first <= span.first) {
+            const Vec3 now = inner(r, tick);
+            const Vec3 then = inner(r, span.first);
+            const float gone = std::hypot(now.x - then.x, now.y - then.y);
+            if (gone <= cell_m_) {
+                span.reach_m = std::max(span.reach_m, gone);
+                continue;
+            }
+        }
+        row.beside = span.first;
+        span.beside.push_back(r);
+    }
+}
+
+const History::Span* History::span_of(Tick tick) const noexcept {
+    if (newest_ == 0 || tick > newest_ || newest_ - tick >= ticks_) return nullptr;
+    const Span& span = spans_[tick / span_ticks % spans_.size()];
+    return span.first != 0 && span.first / span_ticks == tick / span_ticks ? &span : nullptr;
+}
+
+std::int32_t History::cell_coordinate(float metres) const noexcept {
+    constexpr float limit = 1e9F;
+    return static_cast<std::int32_t>(std::floor(std::clamp(metres / cell_m_, -limit, limit)));
+}
+
+const std::byte* History::at(EntityId entity, ComponentId component, Tick tick) const noexcept {
+    const std::uint32_t row = row_of(entity);
+    if (row == no_row || index_of(component) >= offset_.size() || !is_remembered(row, tick))
+        return nullptr;
+    const std::uint16_t offset = offset_[index_of(component)];
+    return offset == not_marked || !world_->has(index_of(entity), component)
+               ? nullptr
+               : cell(row, tick) + offset;
+}
+
+bool History::place_at(EntityId entity, double tick, Vec3& out) const noexcept {
+    const std::uint32_t row = row_of(entity);
+    const auto earlier = static_cast<Tick>(tick);
+    if (row == no_row || !has_places_ || !is_remembered(row, earlier) ||
+        !world_->is_placed(index_of(entity)))
+        return false;
+    out = place(row, earlier);
+    const auto part = static_cast<float>(tick - earlier);
+    if (part <= 0 || earlier == newest_) return true;
+    const Vec3 next = place(row, earlier + 1);
+    const float teleport_m = world_->kind_def_at(index_of(entity)).teleport_m;
+    if (teleport_m > 0 && is_jump(out, next, teleport_m)) return true;
+    out.x += (next.x - out.x) * part;
+    out.y += (next.y - out.y) * part;
+    out.z += (next.z - out.z) * part;
+    return true;
+}
+
+std::uint64_t History::history_bytes() const noexcept {
+    return std::uint64_t{pages_.size()} * page_rows * ticks_ * stride_;
+}
+
+std::uint64_t History::index_bytes() const noexcept {
+    std::uint64_t bytes = rows_.capacity() * sizeof(Row) + free_rows_.capacity() * 4 +
+                          row_at_.capacity() * 4 + spans_.capacity() * sizeof(Span);
+    for (const Span& span : spans_) {
+        bytes += (span.starts.capacity() + span.rows.capacity() + span.beside.capacity()) * 4;
+    }
+    return bytes;
+}
+
+}  // namespace purview

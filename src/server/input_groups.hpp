@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Members of groups in the order of their input, kept until a relation of theirs changes: giving a
+// command to a group walks no tree (O14). What changed is read from the world's log of edits.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "purview/group_input.hpp"
+#include "world/world_data.hpp"
+
+namespace purview {
+
+class InputGroups {
+  public:
+    struct Group {
+        EntityId root = EntityId::none;
+        std::vector<EntityId> members;       ///< root first
+        std::vector<std::uint16_t> parents;  ///< [members] index in members; GroupMember::none
+        bool is_valid = false;
+    };
+
+    InputGroups(const WorldData& world, InputOrder order) : world_(&world), order_(order) {}
+
+    /// The group of a live root. Valid until the next call.
+    const Group& group_of(EntityId root, InputCounters& counters);
+    /// Index in its group; of a member of a group that group_of returned last for its root.
+    std::uint16_t position(EntityId member) const noexcept { return position_[index_of(member)]; }
+    void set_in_input(EntityId entity, bool on);
+    bool is_in_input(EntityId entity) const noexcept {
+        const bool is_switched =
+            index_of(entity) < switched_.size() && switched_[index_of(entity)] == entity;
+        return world_->kind_def_at(index_of(entity)).starts_in_input != is_switched;
+    }
+    /// The world's log has been read, and is about to be emptied.
+    void end_tick();
+
+  private:
+    void read_log();
+    void grow();
+    void invalidate(std::uint32_t index);
+    void rebuild(Group& group, InputCounters& counters);
+
+    const WorldData* world_;
+    InputOrder order_;
+    std::size_t ops_read_ = 0;
+    std::vector<Group> groups_;
+    std::vector<std::uint32_t> free_;
+    std::vector<std::uint32_t> group_at_;   ///< by index of a root: into groups_, + 1
+    std::vector<std::uint32_t> member_of_;  ///< by entity index: into groups_, + 1
+    std::vector<std::uint16_t> position_;   ///< by entity index
+    /// By entity index: the entity, if it is not as its kind starts (KindDef::starts_in_input).
+    std::vector<EntityId> switched_;
+};
+
+}  // namespace purview

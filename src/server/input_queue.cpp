@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "server/input_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/mutate.hpp"
+
+namespace purview {
+
+Status InputQueue::push(InputFrame& frame, const InputSettings& settings, InputCounters& counters) {
+    const auto ahead = static_cast<std::int32_t>(frame.tick - consumed_);
+    if (!is_new(frame.tick)) {
+        ++counters.repeated;
+        return Status::duplicate;
+    }
+    if (!PURVIEW_GUARD(command_lead, static_cast<std::uint32_t>(ahead) <= settings.lead_max)) {
+        ++counters.too_far_ahead;
+        return Status::capacity;
+    }
+    if (!PURVIEW_GUARD(command_size, !frame.is_too_large)) {
+        ++counters.too_large;
+        return Status::too_large;
+    }
+    std::swap(slot(frame.tick), frame);
+    newest_ = std::max(newest_, consumed_ + static_cast<std::uint32_t>(ahead));
+    ++waiting_;
+    return Status::ok;
+}
+
+InputFrame* InputQueue::take(const InputSettings& settings, InputCounters& counters) noexcept {
+    const bool is_first = taken_ == 0;
+    if (waiting_ == 0) {
+        if (!is_first || !is_active()) return nullptr;
+        ++taken_;  // asked once
+        is_starved_ = idle_ticks_ < idle_ticks_max;
+        if (!is_starved_) return nullptr;
+        ++idle_ticks_;
+        ++counters.starved;
+        credit_ = std::min(credit_ + 1, settings.catch_up_max);
+        return nullptr;
+    }
+    if (!is_first) {
+        if (is_starved_ || waiting_ <= settings.waiting_target) return nullptr;
+        if (!PURVIEW_GUARD(command_credit, credit_ > 0)) return nullptr;
+        --credit_;
+        ++counters.caught_up;
+    }
+    is_starved_ = false;
+    idle_ticks_ = 0;
+    ++taken_;
+    // Packets come in order, and each repeats all that is not acknowledged: what is missing now
+    // does not come any more.
+    CommandTick next = consumed_ + 1;
+    while (slot(next).tick != next && next - consumed_ < slots_.size()) {
+        ++next;
+        ++counters.skipped;
+    }
+    InputFrame& found = slot(next);
+    found.tick = 0;
+    consumed_ = next;
+    --waiting_;
+    ++counters.consumed;
+    return &found;
+}
+
+}  // namespace purview

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Inputs of clients: from packets into the queue of their session, one a tick from there to the
+// game as one command for each group, and a correction back where the client predicted something
+// else.
+//
+// Owns the order of groups and the memory in which one group is bound, stepped and compared. That
+// memory is valid from bind_group to the end of run_group: one group at a time.
+//
+// Bytes from the wire are checked and counted. Must not know: packets beyond their inputs, other
+// sessions, relevance.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "protocol/input_codec.hpp"
+#include "protocol/predicted_layout.hpp"
+#include "purview/group_input.hpp"
+#include "purview/world.hpp"
+#include "server/audience_filter.hpp"
+#include "server/input_groups.hpp"
+#include "server/server_time.hpp"
+#include "server/session.hpp"
+
+namespace purview {
+
+class InputRouter {
+  public:
+    /// `rewind`: views that a client may not have are cut, and counted there.
+    InputRouter(const ServerDef& def, const ServerTime& time, World& world, Game& game,
+                AudienceFilter& audiences, RewindCounters& rewind)
+        : def_(def),
+          time_(time),
+          world_(world),
+          game_(game),
+          audiences_(audiences),
+          rewind_counters_(rewind),
+          groups_(world.data(), def.input.order),
+          layout_(*def.schema) {}
+
+    // Stage `receive`, for each packet.
+    /// Reads the inputs of a packet; changes nothing else. False: malformed.
+    bool read(BitReader& in) { return read_inputs(*def_.schema, in, packet_); }
+    /// What was read last goes into the queue of its session, which has joined.
+    void take(Session& session);
+    // Stage `receive`, in the tick.
+    /// Gives the inputs of this tick to the game, which may close the session.
+    void run(Server& server, Session& session);
+
+    // Stage `encode`: what a packet says about the inputs of its session.
+    static void write_state(const Session& session, BitWriter& out);
+    static std::uint64_t state_bits(const Session& session) noexcept;
+
+    /// The log of edits of the world has been read, and is about to be emptied.
+    void end_tick() { groups_.end_tick(); }
+
+    /// Members of the group of a live root, in the order of inputs. Valid until the next call.
+    std::span<const EntityId> members_of(EntityId root) {
+        return groups_.group_of(root, counters_).members;
+    }
+    /// The entity is alive.
+    void set_in_input(EntityId entity, bool on) { groups_.set_in_input(entity, on); }
+    bool is_in_input(EntityId entity) const noexcept { return groups_.is_in_input(entity); }
+    const InputCounters& counters() const noexcept { return counters_; }
+
+  private:
+    /// Positions that are sent relative to a parent are stepped so, and in copies.
+    struct alignas(PredictedLayout::align_bytes) LocalPlace {
+        std::array<std::byte, Schema::component_bytes_max> data;
+        Vec3 before;
+        EntityId parent = EntityId::none;  ///< none: it is in the world, and stepped where it is
+    };
+    struct alignas(PredictedLayout::align_bytes) Block {
+        std::array<std::byte, PredictedLayout::align_bytes> bytes;
+    };
+
+    EntityId resolve(const Session& session, LocalId ghost) const noexcept;
+    double bounded_view(const Session& session, std::uint32_t view_low);
+    void run_group(Server& server, Session& session, const InputFrame& frame,
+                   const InputGroup& command, CommandTick tick);
+    bool bind_group(const Session& session, const InputGroups::Group& group);
+    bool copy_local_place(std::uint32_t index, const PredictedPart& part, LocalPlace& place);
+    std::uint64_t settle_local_place(std::uint32_t index, const PredictedPart& part,
+                                     LocalPlace& place, std::uint64_t digest);
+    void bind_part(const Session& session, const InputGroup& group, const InputPart& part,
+                   std::span<const std::uint32_t> words, std::byte* room);
+    std::uint16_t settle_group(const Session& session, CommandTick tick);
+    std::uint64_t known_membership(const Session& session, EntityId root);
+    void note_membership(Session& session, EntityId root);
+    void send_correction(Session& session, CommandTick tick);
+
+    const ServerDef& def_;
+    const ServerTime& time_;
+    World& world_;
+    Game& game_;
+    AudienceFilter& audiences_;
+    RewindCounters& rewind_counters_;
+    InputGroups groups_;
+    PredictedLayout layout_;
+    InputCounters counters_;
+    InputPacket packet_;  ///< of the datagram that is being read
+
+    // Of the group that is being stepped.
+    std::vector<GroupMember> members_;
+    std::vector<std::byte*> components_;  ///< [members][layout.stride()]
+    std::vector<GroupCommand::Part> parts_;
+    std::vector<LocalPlace> places_;  ///< [members]
+    std::vector<Block> part_data_;
+    // Of the session whose inputs run.
+    std::vector<EntityId> wrong_;  ///< roots whose client must be corrected
+    std::vector<std::byte> message_;
+    std::vector<std::uint32_t> words_;
+};
+
+}  // namespace purview

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Datagrams that wait for their carrier, in one piece of memory, in the order of writing.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/aligned.hpp"
+#include "purview/connection.hpp"
+#include "purview/limits.hpp"
+#include "purview/server.hpp"
+
+namespace purview {
+
+class Outbox {
+  public:
+    /// Where the next one may be written, before it is added. Valid until then.
+    std::span<std::byte> room() {
+        const std::size_t end = bytes_.size() < used_ + limits::datagram_bytes
+                                    ? std::max(used_ + limits::datagram_bytes, 2 * bytes_.size())
+                                    : bytes_.size();
+        if (end != bytes_.size()) bytes_.resize(end);
+        return std::span<std::byte>(bytes_).subspan(used_, limits::datagram_bytes);
+    }
+    /// So many bytes of the room go there.
+    void add(const Address& to, std::size_t bytes) {
+        datagrams_.push_back({to, used_, bytes});
+        used_ += bytes;
+    }
+    std::size_t size() const noexcept { return datagrams_.size(); }
+    const Address& to(std::size_t i) const noexcept { return datagrams_[i].to; }
+    std::span<const std::byte> bytes(std::size_t i) const noexcept {
+        return std::span<const std::byte>(bytes_).subspan(datagrams_[i].offset, datagrams_[i].size);
+    }
+    void clear() noexcept {
+        datagrams_.clear();
+        used_ = 0;
+    }
+
+  private:
+    struct Datagram {
+        Address to;
+        std::size_t offset;
+        std::size_t size;
+    };
+    LineVector<std::byte> bytes_;  ///< grows, never shrinks
+    std::size_t used_ = 0;
+    std::vector<Datagram> datagrams_;
+};
+
+/// What lies in several of them, in the order in which it goes.
+class OutboxOrder {
+  public:
+    bool empty() const noexcept { return next_ == runs_.size(); }
+    /// The datagrams [begin, end) of a box come next. The box must outlive them.
+    void add(const Outbox& box, std::size_t begin, std::size_t end) {
+        if (begin == end) return;
+        const bool goes_on =
+            !runs_.empty() && runs_.back().box == &box && runs_.back().end == begin;
+        goes_on ? void(runs_.back().end = end) : runs_.push_back({&box, begin, end});
+        next_ = std::min(next_, runs_.size() - 1);
+    }
+    /// Not empty.
+    OutgoingDatagram take() noexcept {
+        Run& run = runs_[next_];
+        const std::size_t i = run.begin++;
+        if (run.begin == run.end) ++next_;
+        return {run.box->to(i), run.box->bytes(i)};
+    }
+    void clear() noexcept {
+        runs_.clear();
+        next_ = 0;
+    }
+
+  private:
+    struct Run {
+        const Outbox* box;
+        std::size_t begin, end;
+    };
+    std::vector<Run> runs_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace purview

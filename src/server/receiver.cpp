@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "server/receiver.hpp"
+
+#include <algorithm>
+
+#include "core/mutate.hpp"
+#include "link/messages.hpp"
+#include "purview/limits.hpp"
+
+namespace purview {
+
+namespace {
+
+/// Limit on the commands of one session that wait for the next tick: more than a well-behaved
+/// client has at any rate. A flood hurts only its session.
+constexpr std::size_t command_queue_bytes_max = 40 * limits::command_bytes;
+/// Limit on the messages of one session that wait for the next tick. A well-behaved client sends no
+/// more ahead of what is acknowledged than the window of the stream, and acknowledgements reach it
+/// in ticks only.
+constexpr std::size_t message_queue_bytes_max = 131'072;
+static_assert(message_queue_bytes_max > stream_window_bytes + message_bytes_max);
+
+}  // namespace
+
+void Receiver::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
+    time_.now = now;
+    bytes_received_ += datagram.size();
+    if (datagram.size() > limits::datagram_bytes) {
+        ++drops_.oversized;
+        return;
+    }
+    if (datagram.empty()) {
+        ++drops_.unknown_type;
+        return;
+    }
+    switch (static_cast<PacketType>(datagram[0])) {
+        case PacketType::hello:
+            return handshake_.receive_hello(datagram, from);
+        case PacketType::answer:
+            return handshake_.receive_answer(datagram, from);
+        case PacketType::data:
+            return receive_data(datagram, from, now);
+        case PacketType::close:
+            return receive_close(datagram);
+        default:
+            ++drops_.unknown_type;
+            return;
+    }
+}
+
+void Receiver::receive_data(std::span<const std::byte> datagram, const Address& from, Micros now) {
+    BitReader in(datagram);
+    (void)in.bits(seal_bytes * 8);
+    const std::uint64_t id = in.u64();
+    Session* session = in.ok() ? sessions_.find_connection(id) : nullptr;
+    if (session == nullptr || session->state == Session::State::closing) {
+        ++drops_.unknown_connection;
+        return;
+    }
+    const std::uint32_t number = session->link.number_of(datagram.subspan(seal_bytes + sizeof id));
+    if (!PURVIEW_GUARD(seal, is_sealed(data_seed(id, number), datagram))) {
+        ++drops_.bad_checksum;  // damaged in transit or forged: the session is not blamed
+        return;
+    }
+    session->bytes_received += datagram.size();
+    const PacketLink::Verdict verdict = session->link.read_header(in);
+    if (verdict == PacketLink::Verdict::late) {
+        ++drops_.late_packet;
+        return;
+    }
+    if (verdict == PacketLink::Verdict::malformed || !read_body(*session, in)) {
+        return count_malformed(*session);
+    }
+    // All of it is sound: only now does anything change.
+    notices_.clear();
+    session->link.accept(notices_);
+    lost_packets_.clear();
+    for (const DeliveryNotice notice : notices_) {
+        if (!notice.delivered) lost_packets_.push_back(notice.sequence);
+    }
+    session->ghosts.expect_lost(lost_packets_);
+    for (const DeliveryNotice notice : notices_) resolve(*session, notice, now);
+    session->stream_in.accept();
+    take_commands(*session);
+    if (body_.has_inputs && session->state == Session::State::joined) inputs_.take(*session);
+    calls_.resolve_targets(*session);
+    session->calls_in.accept(*def_.schema, now, [](LocalId) { return true; });
+    if (body_.has_digest && tap_ != nullptr) {
+        tap_->digest_received(*session, session->link.resolved(), body_.digest);
+    }
+    if (!read_messages(*session)) return count_malformed(*session);
+    // A packet from another address counts once that address is proven: otherwise a forged one
+    // would keep a session alive for ever.
+    if (session->address == from) session->arrival.received = now;
+    if (!(session->address == from) && datagram.size() >= challenge_bytes) {
+        // A new address. Nothing but the challenge is sent there before it is proven.
+        handshake_.challenge(from, session->nonce);
+    }
+}
+
+void Receiver::resolve(Session& session, DeliveryNotice notice, Micros now) {
+    sections_.resolve(session, notice);
+    session.ghosts.resolve(notice.sequence, notice.delivered);
+    session.calls_out.resolve(notice.sequence, notice.delivered);
+    if (session.keep_held_reports && notice.delivered &&
+        session.ghosts.held_report().sequence == notice.sequence) {
+        session.held_reports.push_back(session.ghosts.held_report());
+    }
+    session.stream_out.resolve(notice.sequence, notice.delivered);
+    if (notice.delivered) {
+        const Session::Sent& sent = session.sent_in(notice.sequence);
+        session.arrival.delivered = now;
+        session.arrival.delivered_tick = std::max(session.arrival.delivered_tick, sent.tick);
+        const auto sample = static_cast<std::uint32_t>(now > sent.at ? now - sent.at : 0);
+        session.arrival.rtt_us =
+            session.arrival.rtt_us == 0 ? sample : (session.arrival.rtt_us * 7 + sample) / 8;
+    } else {
+        ++session.counts.packets_lost;
+    }
+    if (tap_ != nullptr) tap_->packet_resolved(session, notice);
+}
+
+void Receiver::count_malformed(Session& session) {
+    ++drops_.malformed_packet;
+    if (!PURVIEW_GUARD(malformed, ++session.misuse.malformed <= def_.malformed_max))
+        closer_.close(session, CloseReason::malformed, true);
+}
+
+/// Everything behind the header of a client's packet; changes nothing but body_.
+bool Receiver::read_body(Session& session, BitReader& in) {
+    body_ = Body{};
+    if (!session.stream_in.read(in)) return false;
+    body_.has_digest = in.boolean();
+    if (body_.has_digest) body_.digest = in.u64();
+    body_.command_count = static_cast<std::uint32_t>(in.varint_max(commands_per_packet_max));
+    if (body_.command_count > 0) body_.newest_command = static_cast<std::uint16_t>(in.bits(16));
+    for (std::uint32_t i = 0; i < body_.command_count && in.ok(); ++i) {
+        const auto size = static_cast<std::size_t>(in.bits(8));
+        if (size > limits::command_bytes) in.fail();
+        body_.commands[i] = in.bytes(size);
+    }
+    if (!session.calls_in.read(*def_.schema, RpcDirection::to_server, in)) return false;
+    const bool may_call = session.state == Session::State::joined;
+    if (!PURVIEW_GUARD(call_joined, may_call || session.calls_in.staged().empty())) return false;
+    body_.has_inputs = in.bits_left() > 0 && in.boolean();
+    if (body_.has_inputs && !inputs_.read(in)) return false;
+    // Zero padding may follow (PROTOCOL.md: no packet of a client is shorter than a challenge).
+    in.align();
+    while (in.ok() && in.bits_left() >= 8) {
+        if (in.u8() != 0) in.fail();
+    }
+    return in.ok();
+}
+
+/// Commands that have not been taken yet, oldest first. Numbers are compared by distance: they
+/// wrap, and a stranger chooses them.
+void Receiver::take_commands(Session& session) {
+    const std::uint32_t last = session.next_command - 1;
+    const auto distance =
+        static_cast<std::int16_t>(body_.newest_command - static_cast<std::uint16_t>(last));
+    const std::uint32_t newest = last + static_cast<std::uint32_t>(distance);
+    for (std::uint32_t i = 0; i < body_.command_count; ++i) {
+        const std::uint32_t number = newest - (body_.command_count - 1 - i);
+        if (!PURVIEW_GUARD(command_once,
+                           static_cast<std::int32_t>(number - session.next_command) >= 0))
+            continue;
+        session.next_command = number + 1;
+        queue_command(session, body_.commands[i]);
+    }
+}
+
+void Receiver::queue_command(Session& session, std::span<const std::byte> command) {
+    if (!PURVIEW_GUARD(command_queue, session.commands.size() <= command_queue_bytes_max)) {
+        ++drops_.commands;
+        return;
+    }
+    session.commands.push_back(static_cast<std::byte>(command.size()));
+    session.commands.insert(session.commands.end(), command.begin(), command.end());
+}
+
+/// None of them may be dropped: a client that sends more than a well-behaved one can is closed.
+void Receiver::queue_message(Session& session, std::span<const std::byte> message) {
+    std::vector<std::byte>& queue = session.messages;
+    if (!PURVIEW_GUARD(message_queue, queue.size() + message.size() <= message_queue_bytes_max)) {
+        ++drops_.malformed_packet;
+        closer_.close(session, CloseReason::malformed, true);
+        return;
+    }
+    queue.push_back(static_cast<std::byte>(message.size()));
+    queue.push_back(static_cast<std::byte>(message.size() >> 8));
+    queue.insert(queue.end(), message.begin(), message.end());
+}
+
+bool Receiver::read_messages(Session& session) {
+    std::span<const std::byte> message;
+    while (session.state != Session::State::closing && session.stream_in.next_message(message)) {
+        BitReader in(message);
+        switch (static_cast<ClientMessage>(in.u8())) {
+            case ClientMessage::join: {
+                const std::optional<Join> join = read_join(in);
+                if (!join) return false;
+                if (!PURVIEW_GUARD(join_once, session.state == Session::State::accepted &&
+                                                  !session.join.refused_at))
+                    break;  // twice is nothing new
+                session.role = join->role;
+                session.join.name = join->name;
+                session.join.credential.assign(join->credential.begin(), join->credential.end());
+                session.join.number = sessions_.take_join_number();
+                session.state = Session::State::joining;
+                break;
+            }
+            case ClientMessage::state:
+                if (tap_ != nullptr) tap_->state_received(session, message.subspan(1));
+                break;
+            case ClientMessage::game:
+                if (!PURVIEW_GUARD(message_joined, session.state == Session::State::joined))
+                    return false;
+                queue_message(session, message.subspan(1));
+                break;
+            default:
+                return false;
+        }
+    }
+    return true;
+}
+
+void Receiver::receive_close(std::span<const std::byte> datagram) {
+    const auto closing = read_close(datagram);
+    Session* session = closing ? sessions_.find_connection(closing->connection_id) : nullptr;
+    if (session == nullptr) {
+        ++(closing ? drops_.unknown_connection : drops_.malformed_handshake);
+        return;
+    }
+    closer_.close(*session, CloseReason::left, false);
+}
+
+}  // namespace purview

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What came to an observer's knowledge and went from it in the last ticks: with what it knows now,
+// it says what it knew then.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "purview/types.hpp"
+
+namespace purview {
+
+class RelevanceLog {
+  public:
+    void note(EntityId entity, Tick tick, bool enter) { entries_.push_back({entity, tick, enter}); }
+    /// Forgets what is not after the tick.
+    void forget(Tick tick) {
+        if (entries_.empty() || entries_.front().tick > tick) return;
+        entries_.erase(entries_.begin(), first_after(tick));
+    }
+    /// Whether it was relevant in that tick, from whether it is now.
+    bool was_relevant(EntityId entity, Tick tick, bool is_relevant) const noexcept {
+        const auto found = std::find_if(first_after(tick), entries_.end(),
+                                        [&](const Entry& entry) { return entry.entity == entity; });
+        return found == entries_.end() ? is_relevant : !found->enter;
+    }
+
+  private:
+    struct Entry {
+        EntityId entity;
+        Tick tick;
+        bool enter;
+    };
+    std::vector<Entry>::const_iterator first_after(Tick tick) const noexcept {
+        return std::upper_bound(entries_.begin(), entries_.end(), tick,
+                                [](Tick at, const Entry& entry) { return at < entry.tick; });
+    }
+    std::vector<Entry> entries_;  ///< ticks ascend
+};
+
+}  // namespace purview

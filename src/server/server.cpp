@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "purview/server.hpp"
+
+#include <algorithm>
+
+#include "core/log.hpp"
+#include "interest/interest_data.hpp"
+#include "link/messages.hpp"
+#include "purview/limits.hpp"
+#include "server/server_data.hpp"
+#include "server/server_def.hpp"
+
+namespace purview {
+
+ServerData::ServerData(const ServerDef& server_def, Game& server_game, World made_world,
+                       InterestManager made_interest)
+    : def(server_def),
+      game(server_game),
+      world(std::move(made_world)),
+      interest(std::move(made_interest)),
+      fields(*server_def.schema),
+      workers(fields),
+      datagrams(workers),
+      rewind(def, time, world, interest, sessions),
+      handshake(def, time, sessions, datagrams, drops),
+      closer(sessions, handshake, datagrams),
+      sections(def, time, interest, fields, sessions),
+      intervals(def, time, world, interest),
+      audiences(def, time, world, interest, fields, sessions),
+      inputs(def, time, world, game, audiences, rewind.counters),
+      feed(def, time, world, interest, sessions, audiences),
+      calls(def, time, world, interest, game, sessions, locals, closer, tap),
+      events(def, time, world, interest, fields, intervals, audiences, spoil),
+      sender(def, time, world, fields, sections, calls, workers, datagrams, tap, spoil),
+      receiver(def, time, sessions, handshake, closer, sections, inputs, calls, tap, drops),
+      lifecycle(def, time, game, interest, sessions, closer, sections, events, calls, tap) {
+    interest.data().is_driven = true;
+    std::vector<bool> by_bounds;
+    for (const KindInterest& kind : def.kinds) {
+        if (kind.split) world.data().keep_carried(true);
+        by_bounds.push_back(kind.by_bounds);
+    }
+    if (std::find(by_bounds.begin(), by_bounds.end(), true) != by_bounds.end())
+        world.data().keep_bounds(std::move(by_bounds));
+    sections.set_nodes();
+}
+
+void ServerData::set_spoil(Spoil mode) {
+    spoil = mode;
+    fields.break_stale_every = mode == Spoil::stale ? 7 : 0;
+    for (const auto& worker : workers)
+        worker->cache.break_field_every = mode == Spoil::field ? 50 : 0;
+}
+
+void ServerData::set_executor(const Executor& executor) {
+    interest.set_executor(executor);
+    workers.set_executor(executor);
+    set_spoil(spoil);
+}
+
+RuleTrial ServerData::try_rules(const InterestRules& rules, std::size_t pairs_max) const {
+    ServerDef wanted = def;
+    wanted.rules = rules;
+    RuleTrial trial;
+    trial.problem = problem_of_rules(wanted);
+    return trial.problem.empty() ? interest.try_rules(rules, pairs_max) : trial;
+}
+
+Status ServerData::set_rules(const InterestRules& rules) {
+    ServerDef wanted = def;
+    wanted.rules = rules;
+    if (!problem_of_rules(wanted).empty()) return Status::bad_configuration;
+    const Status status = interest.data().set_rules(rules);
+    if (status != Status::ok) return status;
+    def.rules = interest.rules();
+    sections.set_nodes();
+    intervals.note_rules();
+    return Status::ok;
+}
+
+/// As a session that ends. Before that, interest receives what the game has made its property.
+void ServerData::remove_local(const LocalPlayer& player) {
+    feed.track_fresh_facts();
+    locals.remove(player);
+    events.note_disconnected(player);
+    calls.forget({&player.observer, 1});
+    remove_held_observer(interest, player.observer);
+}
+
+Status ServerData::set_budget(ObserverId observer, std::uint32_t bytes) {
+    Session* const session = sessions.find(observer);
+    if (session == nullptr || session->state == Session::State::probe) return Status::stale_id;
+    if (const Refusal refusal = refusal_of_budget(def, bytes); refusal.status != Status::ok)
+        return refusal.status;
+    session->budget_bytes = bytes;
+    return Status::ok;
+}
+
+void ServerData::shut_down() {
+    handshake.stop();
+    closer.close_all();
+}
+
+Status ServerData::send_message(ObserverId observer, std::span<const std::byte> message) {
+    Session* session = sessions.find(observer);
+    if (session == nullptr || session->state == Session::State::closing ||
+        session->state == Session::State::probe)
+        return Status::stale_id;
+    if (message.size() > limits::message_bytes) return Status::too_large;
+    if (message.size() + stream_bytes_kept > session->stream_out.room()) return Status::capacity;
+    const std::byte type{static_cast<std::uint8_t>(ServerMessage::game)};
+    return session->stream_out.send(std::span(&type, 1), message);
+}
+
+Status ServerData::request_state(ObserverId observer) {
+    Session* session = sessions.find(observer);
+    if (session == nullptr) return Status::stale_id;
+    const std::byte request{static_cast<std::uint8_t>(ServerMessage::state_request)};
+    return session->stream_out.send(std::span(&request, 1));
+}
+
+Result<ObserverId> ServerData::add_probe() {
+    auto observer = add_held_observer(interest);
+    if (!observer) return observer.error();
+    (void)interest.set_sees_everything(*observer, true);
+    (void)interest.set_ready(*observer, true);
+    auto session = std::make_unique<Session>();
+    session->budget_bytes = def.budget_bytes_per_tick;
+    session->next_command = 1;
+    sessions.add_probe(std::move(session), *observer);
+    return *observer;
+}
+
+ServerStats ServerData::stats() const {
+    ServerStats stats;
+    stats.backlog_age_ticks_max = lifecycle.backlog_age_ticks_max();
+    for (const auto& session : sessions) {
+        if (session->state == Session::State::probe) {
+            stats.probe_bytes += session->bytes_sent;
+            continue;
+        }
+        stats.backlog_age_ticks_max =
+            std::max(stats.backlog_age_ticks_max, lifecycle.longest_wait_ticks(*session));
+        ++stats.sessions;
+        if (session->state == Session::State::joined) ++stats.observers_ready;
+    }
+    stats.entities = world.entity_count();
+    stats.enters = events.enters();
+    stats.leaves = events.leaves();
+    stats.bytes_sent = datagrams.bytes_sent();
+    stats.bytes_received = receiver.bytes_received();
+    for (const auto& worker : workers) {
+        stats.encodings += worker->cache.encodings();
+        stats.encoding_uses += worker->cache.uses();
+    }
+    stats.bad_places = world.data().bad_places();
+    stats.clamped_values = fields.clamped().values;
+    stats.clamped_entity = fields.clamped().entity;
+    stats.clamped_component = fields.clamped().component;
+    stats.split_updates = sender.split_updates();
+    stats.limited_updates = sender.limited_updates();
+    stats.sections = sections.cells().counters.sections;
+    stats.section_copies = sections.cells().counters.copies;
+    stats.sections_stripped = sections.cells().counters.stripped;
+    stats.sections_left_out = sections.cells().counters.left_out;
+    return stats;
+}
+
+Server::Server(std::unique_ptr<ServerData> data) noexcept : data_(std::move(data)) {}
+Server::Server(Server&&) noexcept = default;
+Server& Server::operator=(Server&&) noexcept = default;
+Server::~Server() = default;
+
+Result<Server> Server::create(const ServerDef& def, Game& game) {
+    if (const Refusal refusal = refusal_of(def); refusal.status != Status::ok) {
+        log_refusal(def.log, refusal.why);
+        return refusal.status;
+    }
+    auto world = World::create(world_def_of(def));
+    if (!world) return world.error();
+    const InterestDef interest_def = interest_def_of(def);
+    auto interest = InterestManager::create(interest_def);
+    if (!interest) return interest.error();
+    ServerDef made = def;
+    made.kinds = interest_def.kinds;
+    return Server(std::make_unique<ServerData>(made, game, std::move(world).value(),
+                                               std::move(interest).value()));
+}
+
+void Server::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
+    data_->receiver.receive(datagram, from, now);
+}
+void Server::tick(Micros now) {
+    data_->tick(*this, now);
+}
+bool Server::next_datagram(OutgoingDatagram& out) {
+    return data_->datagrams.take(out);
+}
+World& Server::world() noexcept {
+    return data_->world;
+}
+InterestManager& Server::interest() noexcept {
+    data_->feed.track_fresh_facts();
+    return data_->interest;
+}
+void Server::set_executor(const Executor& executor) {
+    data_->set_executor(executor);
+}
+Status Server::set_rules(const InterestRules& rules) {
+    return data_->set_rules(rules);
+}
+RuleTrial Server::try_rules(const InterestRules& rules, std::size_t pairs_max) const {
+    return data_->try_rules(rules, pairs_max);
+}
+const InterestRules& Server::rules() const noexcept {
+    return data_->interest.rules();
+}
+void Server::set_interest_level(InterestLevel level) {
+    data_->interest.set_level(level);
+    data_->def.level = level;
+}
+std::uint32_t Server::rules_revision() const noexcept {
+    return data_->intervals.rules_revision();
+}
+Tick Server::current_tick() const noexcept {
+    return data_->time.tick;
+}
+Status Server::send_message(ObserverId observer, std::span<const std::byte> message) {
+    return data_->send_message(observer, message);
+}
+Status Server::set_budget(ObserverId observer, std::uint32_t bytes_per_tick) {
+    return data_->set_budget(observer, bytes_per_tick);
+}
+Status Server::close(ObserverId observer, CloseReason reason, std::string_view text) {
+    return data_->closer.close(observer, reason, text);
+}
+void Server::shut_down() {
+    data_->shut_down();
+}
+void Server::address_closed(const Address& address) {
+    data_->closer.close_address(address);
+}
+Result<CallId> Server::call(EntityId target, RpcId rpc, std::span<const std::byte> args,
+                            ObserverId except) {
+    return data_->calls.call(
+        {.rpc = rpc, .about = RpcTarget::entity, .target = target, .except = except}, args);
+}
+Result<CallId> Server::call_at(Vec3 place, RpcId rpc, std::span<const std::byte> args,
+                               ObserverId except) {
+    return data_->calls.call(
+        {.rpc = rpc, .about = RpcTarget::place, .place = place, .except = except}, args);
+}
+Result<CallId> Server::call_all(RpcId rpc, std::span<const std::byte> args, ObserverId except) {
+    return data_->calls.call({.rpc = rpc, .about = RpcTarget::nobody, .except = except}, args);
+}
+Result<CallId> Server::call_one(ObserverId observer, RpcId rpc, std::span<const std::byte> args) {
+    const Session* session = data_->sessions.find(observer);
+    const bool is_there = session != nullptr && session->state != Session::State::closing;
+    if (!is_there && data_->locals.find(observer) == nullptr) return Status::stale_id;
+    return data_->calls.call({.rpc = rpc, .about = RpcTarget::nobody, .only = observer}, args);
+}
+std::span<const RpcReport> Server::rpc_reports() const noexcept {
+    return data_->calls.reports();
+}
+std::span<const RpcLateCull> Server::rpc_late_culls() const noexcept {
+    return data_->calls.late_culls();
+}
+const RpcCounters& Server::rpc_counters() const noexcept {
+    return data_->calls.counters();
+}
+Status Server::set_in_input(EntityId entity, bool on) {
+    if (!data_->world.is_alive(entity)) return Status::stale_id;
+    data_->inputs.set_in_input(entity, on);
+    return Status::ok;
+}
+bool Server::is_in_input(EntityId entity) const noexcept {
+    return data_->world.is_alive(entity) && data_->inputs.is_in_input(entity);
+}
+std::span<const EntityId> Server::input_order(EntityId root) {
+    const EntityId top = data_->world.root_of(root);
+    if (top == EntityId::none) return {};
+    return data_->inputs.members_of(top);
+}
+const InputCounters& Server::input_counters() const noexcept {
+    return data_->inputs.counters();
+}
+Result<RewoundView> Server::rewind(ObserverId observer, double view_tick) {
+    return data_->rewind.view(observer, view_tick);
+}
+const RewindCounters& Server::rewind_counters() const noexcept {
+    return data_->rewind.counters;
+}
+Result<ObserverId> Server::add_probe() {
+    return data_->add_probe();
+}
+std::span<const ServerEvent> Server::events() const noexcept {
+    return data_->events.events();
+}
+ServerStats Server::stats() const {
+    return data_->stats();
+}
+const DropCounters& Server::drops() const noexcept {
+    return data_->drops;
+}
+const TickProfile& Server::profile() const noexcept {
+    return data_->profile;
+}
+
+void Server::sessions(std::vector<SessionStats>& out) const {
+    for (const auto& session : data_->sessions) {
+        if (session->state != Session::State::joined) continue;
+        SessionStats stats;
+        stats.observer = session->observer;
+        stats.role = session->role;
+        stats.address = session->address;
+        stats.relevant = session->ghosts.live_count();
+        const Backlog backlog = backlog_of(session->ghosts, data_->time.tick);
+        stats.backlog = backlog.count;
+        stats.oldest_ticks = backlog.age_ticks_max;
+        stats.bytes_sent = session->bytes_sent;
+        stats.bytes_received = session->bytes_received;
+        stats.packets_lost = session->counts.packets_lost;
+        stats.rtt_us = session->arrival.rtt_us;
+        stats.budget_bytes_per_tick = session->budget_bytes;
+        stats.enters = session->counts.enters;
+        stats.leaves = session->counts.leaves;
+        out.push_back(stats);
+    }
+}
+
+}  // namespace purview

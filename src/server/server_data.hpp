@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A server: its parts, and the order in which the tick runs them (server_tick.cpp). Each part gets
+// in its constructor references to what it may use, and to nothing else; so the members are
+// declared in the order of their dependencies. What concerns one part is in that part.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "purview/server.hpp"
+#include "replication/field_store.hpp"
+#include "server/audience_filter.hpp"
+#include "server/datagram_queue.hpp"
+#include "server/handshake.hpp"
+#include "server/input_router.hpp"
+#include "server/interest_feed.hpp"
+#include "server/local_player.hpp"
+#include "server/packet_sender.hpp"
+#include "server/receiver.hpp"
+#include "server/relevance_events.hpp"
+#include "server/rpc_router.hpp"
+#include "server/send_intervals.hpp"
+#include "server/server_rewind.hpp"
+#include "server/server_time.hpp"
+#include "server/session_closer.hpp"
+#include "server/session_lifecycle.hpp"
+#include "server/session_table.hpp"
+#include "server/shared_sections.hpp"
+#include "server/spoil.hpp"
+#include "server/tap.hpp"
+#include "server/tick_worker.hpp"
+
+namespace purview {
+
+class ServerData {
+  public:
+    ServerData(const ServerDef& def, Game& game, World world, InterestManager interest);
+
+    void tick(Server& server, Micros now);
+
+    Status send_message(ObserverId observer, std::span<const std::byte> message);
+    Status request_state(ObserverId observer);
+    Status set_budget(ObserverId observer, std::uint32_t bytes);
+    void shut_down();
+    Result<ObserverId> add_probe();
+    /// Ends a local player as a session ends.
+    void remove_local(const LocalPlayer& player);
+    ServerStats stats() const;
+    RuleTrial try_rules(const InterestRules& rules, std::size_t pairs_max) const;
+    Status set_rules(const InterestRules& rules);
+    void set_executor(const Executor& executor);
+    void set_spoil(Spoil mode);
+
+    ServerDef def;
+    Game& game;
+    ServerTime time;
+    Spoil spoil = Spoil::none;
+    ReplicationTap* tap = nullptr;  ///< not owned
+    DropCounters drops;
+    TickProfile profile;
+
+    World world;
+    InterestManager interest;
+    FieldStore fields;
+    SessionTable sessions;
+    LocalPlayers locals;
+    TickWorkers workers;
+    DatagramQueue datagrams;
+
+    RewindData rewind;
+    Handshake handshake;
+    SessionCloser closer;
+    SharedSections sections;
+    SendIntervals intervals;
+    AudienceFilter audiences;
+    InputRouter inputs;
+    InterestFeed feed;
+    RpcRouter calls;
+    RelevanceEvents events;
+    PacketSender sender;
+    Receiver receiver;
+    SessionLifecycle lifecycle;
+
+  private:
+    // The stages of a tick, in order.
+    void receive_stage(Server& server, Micros now);
+    void simulate(Server& server);
+    void decide_interest();
+    void diff();
+    void warn_of_clamped();
+    using SessionGroup = std::span<const std::unique_ptr<Session>>;
+    template <class Stages>
+    void for_each_group(Stages&& stages);
+    void prefetch_lanes(std::size_t first) const noexcept;
+    void gather(TickWorker& worker, SessionGroup group);
+    bool tells_what_is_relevant(const Session& session) const;
+    void gather_changes(Session& session, std::span<const std::uint64_t> covered);
+    void prioritise(TickWorker& worker, SessionGroup group);
+    void encode(TickWorker& worker, SessionGroup group, Micros now);
+    void send();
+
+    std::uint32_t warned_of_clamped_ = 0;  ///< components, a bit each
+};
+
+}  // namespace purview

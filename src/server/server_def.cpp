@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "server/server_def.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "interest/rules/kernel_facts.hpp"
+#include "link/stream.hpp"
+#include "protocol/rpc_args.hpp"
+#include "protocol/schema_codec.hpp"
+#include "purview/limits.hpp"
+#include "purview/server_profile.hpp"
+#include "replication/snapshot_writer.hpp"
+#include "server/session.hpp"
+
+namespace purview {
+
+namespace {
+
+/// Tick, rate, hash and name of the world, generously (PROTOCOL.md, "Messages").
+constexpr std::size_t welcome_bytes_besides = 128;
+constexpr std::uint32_t sessions_most = (1U << observer_index_bits) - 32;
+
+std::string quoted(const std::string& name) {
+    return "'" + name + "'";
+}
+
+std::string bytes_of(std::uint64_t bits) {
+    return std::to_string((bits + 7) / 8) + " bytes";
+}
+
+std::string problem_of(const std::vector<SendRate>& curve) {
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+        if (!(curve[i].strength >= 0 && curve[i].strength <= 1)) return "a strength is 0 to 1";
+        if (curve[i].every_ticks == 0 || curve[i].every_ticks > 10'000)
+            return "every_ticks is 1 to 10,000";
+        if (i > 0 && curve[i].strength <= curve[i - 1].strength) return "strengths must ascend";
+        if (i > 0 && curve[i].every_ticks > curve[i - 1].every_ticks)
+            return "whoever is nearer cannot hear less often";
+    }
+    return {};
+}
+
+std::string problem_of(const SendLimit& limit) {
+    SendBuckets before;
+    for (const SendBuckets& step : limit.buckets) {
+        if (step.ghosts <= before.ghosts) return "numbers of ghosts must ascend";
+        if (step.parts <= before.parts || step.parts > 10'000)
+            return "parts must ascend, up to 10,000";
+        before = step;
+    }
+    return {};
+}
+
+/// What does not wait for its turn goes in one packet with any one component that does.
+std::uint64_t bits_at_once(const KindLayout& layout) {
+    std::uint64_t bits = 0, largest_in_turn = 0;
+    for (std::size_t p = 0; p < layout.parts.size(); ++p) {
+        const unsigned its = layout.parts[p].bits_max;
+        const bool in_turn = (layout.in_turn >> p & 1U) != 0;
+        bits += in_turn ? 2 : its;
+        if (in_turn) largest_in_turn = std::max<std::uint64_t>(largest_in_turn, its);
+    }
+    return bits + largest_in_turn;
+}
+
+/// The call itself; what it is about may have to go along, and waits with it while it does not fit.
+std::uint64_t bits_at_once(const RpcDef& rpc) {
+    constexpr std::uint64_t besides = 64;  // type, number, and whom it is about
+    return words_bits(rpc) + besides;
+}
+
+/// After a line was dead for as long as a session lives without a packet, a packet tells the fate
+/// of all that a client sent meanwhile, 60 a second, and must not be larger than the budget.
+std::uint32_t least_budget_bytes(const ServerDef& def) {
+    constexpr std::uint64_t packets_per_s = 60;
+    const std::uint64_t fates = std::min<std::uint64_t>(
+        PacketLink::under_way_max - 1, def.session_timeout_ms * packets_per_s / 1'000);
+    const std::uint64_t bits =
+        packet_bits_min(PacketLink::header_bits_max(fates), input_state_bits_max);
+    return std::max(128U, static_cast<std::uint32_t>((bits + 7) / 8));
+}
+
+/// What is never told in parts has room: every kind and every call to observers, by itself.
+std::string problem_of_room(const Schema& schema, std::uint32_t budget_bytes) {
+    const std::uint64_t room = body_bits_alone(budget_bytes);
+    const auto refused = [&](const std::string& what, std::uint64_t bits) {
+        return what + " may need " + bytes_of(bits) + " at once, and a packet has " +
+               std::to_string(room / 8) + " for it at " + std::to_string(budget_bytes) +
+               " bytes a tick";
+    };
+    for (std::size_t k = 0; k < schema.kinds().size(); ++k) {
+        const std::uint64_t bits =
+            bits_at_once(layout_of(schema, KindId{static_cast<std::uint16_t>(k)}));
+        if (bits > room)
+            return refused("an entity of kind " + quoted(schema.kinds()[k].name), bits) +
+                   "; components may be told in turn (AudienceType::in_turn)";
+    }
+    for (const RpcDef& rpc : schema.rpcs()) {
+        const std::uint64_t bits = bits_at_once(rpc);
+        if (rpc.desc.direction == RpcDirection::to_observers && bits > room)
+            return refused("the call " + quoted(rpc.args.name), bits);
+    }
+    return {};
+}
+
+/// A client is told all that it needs before it can join in one tick, or in half of the time that
+/// it has for that: the rest is for what is lost, and for the way.
+bool is_told_in_time(std::size_t welcome_bytes, const ServerDef& def) {
+    const std::uint64_t whole = def.budget_bytes_per_tick / limits::datagram_bytes;
+    const auto rest =
+        static_cast<std::uint32_t>(def.budget_bytes_per_tick % limits::datagram_bytes);
+    const std::uint64_t bits =
+        whole * body_bits_alone(limits::datagram_bytes) + body_bits_alone(rest);
+    const std::uint64_t ticks = (welcome_bytes * 8 + bits - 1) / bits;
+    return ticks == 1 || 2 * 1'000 * ticks <= std::uint64_t{def.join_timeout_ms} * def.tick_hz;
+}
+
+/// One that is not written yet: all clients would have one connection id, and one could come in.
+bool tells_apart(MacFunction mac, std::span<const std::byte, 32> secret) {
+    std::array<std::array<std::byte, 16>, 2> out{};
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const std::array<std::byte, 1> data{static_cast<std::byte>(i)};
+        mac(secret, data, out[i]);
+    }
+    return out[0] != out[1];
+}
+
+std::string problem_of_settings(const ServerDef& def) {
+    if (def.mac == nullptr) return "there is no mac";
+    if (!tells_apart(def.mac, def.secret)) return "the mac is the same for other data";
+    if (def.secret == decltype(def.secret){})
+        return "there is no secret: fill it with 32 random bytes";
+    if (def.tick_hz == 0 || def.tick_hz > 1000) return "tick_hz is 1 to 1,000";
+    if (!is_urgency(def.first_urgency)) return "first_urgency is 1e-6 to 1e6";
+    if (def.sessions_max > sessions_most)
+        return "sessions_max is at most " + std::to_string(sessions_most);
+    if (def.sessions_unjoined_max == 0) return "sessions_unjoined_max is 0: nobody could join";
+    if (def.entities_max == 0) return "entities_max is 0";
+    if (def.group_members_max == 0) return "group_members_max is 0";
+    if (def.group_depth_max > limits::group_depth)
+        return "group_depth_max is at most " + std::to_string(limits::group_depth);
+    if (def.input.lead_max == 0 || def.input.lead_max > limits::inputs_buffered)
+        return "input.lead_max is 1 to " + std::to_string(limits::inputs_buffered);
+    if (def.input.waiting_target == 0 || def.input.waiting_target > def.input.lead_max)
+        return "input.waiting_target is 1 to input.lead_max";
+    if (!(def.rewind.cell_m > 0)) return "rewind.cell_m must be above 0";
+    if (def.rewind.ticks > rewind_ticks_most)
+        return "rewind.ticks is at most " + std::to_string(rewind_ticks_most);
+    return {};
+}
+
+std::string problem_of_kinds(const ServerDef& def) {
+    const auto kinds = def.schema->kinds();
+    if (def.kinds.size() > kinds.size()) {
+        return "settings of " + std::to_string(def.kinds.size()) + " kinds, and the schema has " +
+               std::to_string(kinds.size());
+    }
+    for (const KindDef& kind : kinds) {
+        const std::string who = "kind " + quoted(kind.name) + ", ";
+        if (const std::string wrong = problem_of(kind.rates); !wrong.empty())
+            return who + "rates: " + wrong;
+        if (const std::string wrong = problem_of(kind.limit); !wrong.empty())
+            return who + "limit: " + wrong;
+        if (!is_urgency(kind.urgency)) return who + "urgency is 1e-6 to 1e6";
+        if (!(kind.teleport_m >= 0) || !std::isfinite(kind.teleport_m))
+            return who + "teleport_m is a number of metres, or 0";
+        const auto& has = kind.components;
+        if (kind.relative_place &&
+            std::find(has.begin(), has.end(), def.schema->place()) == has.end())
+            return who + "relative_place needs a place";
+    }
+    const ComponentId unplaced = told_to_too_few(*def.schema);
+    if (unplaced == ComponentId::none) return {};
+    return "component " + quoted(def.schema->components()[index_of(unplaced)].name) +
+           " is a place or an orientation: told to everyone, or predicted in a schema without "
+           "relative places";
+}
+
+/// A step that measures where there are no positions would be true of nothing.
+std::string problem_of_positions(const ServerDef& def) {
+    if (def.schema->place() != ComponentId::none) return {};
+    for (const NodeDesc& node : def.rules.nodes) {
+        for (std::size_t s = 0; s < node.steps.size(); ++s) {
+            if (needs_position(node.steps[s].kernel))
+                return "node " + quoted(node.name) + ", step " + std::to_string(s + 1) +
+                       " needs positions, and the schema has none: Schema::set_place names their "
+                       "component";
+        }
+        for (const auto& inner : node.inner) {
+            for (const StepDesc& step : inner) {
+                if (needs_position(step.kernel))
+                    return "node " + quoted(node.name) +
+                           ", an inner step needs positions, and the schema has none: "
+                           "Schema::set_place names their component";
+            }
+        }
+    }
+    return {};
+}
+
+/// Of what all clients are told before they join.
+Refusal refusal_of_schema(const ServerDef& def) {
+    std::vector<std::byte> welcome(message_bytes_max - welcome_bytes_besides);
+    BitWriter out(welcome);
+    write_schema(*def.schema, out);
+    if (!out.ok()) {
+        return {
+            Status::bad_configuration,
+            "the schema takes more than " + std::to_string(welcome.size()) + " bytes on the wire"};
+    }
+    if (is_told_in_time(out.bytes_written() + welcome_bytes_besides, def)) return {};
+    return {Status::too_large, "the schema takes " + std::to_string(out.bytes_written()) +
+                                   " bytes on the wire: more than one tick and than half of "
+                                   "join_timeout_ms allow at this budget"};
+}
+
+}  // namespace
+
+Refusal refusal_of(const ServerDef& def) {
+    const auto bad = [](std::string why) {
+        return Refusal{Status::bad_configuration, std::move(why)};
+    };
+    if (def.schema == nullptr) return bad("there is no schema");
+    if (def.schema->status() != Status::ok) return bad("schema: " + def.schema->problem());
+    if (std::string wrong = problem_of_settings(def); !wrong.empty()) return bad(std::move(wrong));
+    if (std::string wrong = problem_of_kinds(def); !wrong.empty()) return bad(std::move(wrong));
+    Refusal refusal = refusal_of_budget(def, def.budget_bytes_per_tick);
+    if (refusal.status == Status::bad_argument) refusal.status = Status::bad_configuration;
+    if (refusal.status == Status::ok) refusal = refusal_of_schema(def);
+    if (refusal.status != Status::ok) return refusal;
+    if (std::string wrong = problem_of(interest_def_of(def)); !wrong.empty())
+        return bad(std::move(wrong));
+    if (std::string wrong = problem_of_rules(def); !wrong.empty()) return bad(std::move(wrong));
+    return {};
+}
+
+std::string problem_of_rules(const ServerDef& def) {
+    std::string wrong = problem_of_positions(def);
+    return wrong.empty() ? problem_of_sharing(def) : wrong;
+}
+
+Refusal refusal_of_budget(const ServerDef& def, std::uint32_t budget_bytes) {
+    if (const std::uint32_t least = least_budget_bytes(def); budget_bytes < least)
+        return {Status::bad_argument, "budget_bytes_per_tick must be " + std::to_string(least) +
+                                          " or more with this session_timeout_ms"};
+    std::string wrong = problem_of_room(*def.schema, budget_bytes);
+    if (!wrong.empty()) return {Status::too_large, std::move(wrong)};
+    return {};
+}
+
+std::string problem_of(const ServerDef& def) {
+    return refusal_of(def).why;
+}
+
+WorldDef world_def_of(const ServerDef& def) {
+    WorldDef world;
+    world.schema = def.schema;
+    world.entities_max = def.entities_max;
+    world.group_members_max = def.group_members_max;
+    world.group_depth_max = def.group_depth_max;
+    return world;
+}
+
+InterestDef interest_def_of(const ServerDef& def) {
+    const Schema& schema = *def.schema;
+    InterestDef interest;
+    interest.rules = def.rules;
+    interest.flag_count = static_cast<std::uint32_t>(schema.flags().size());
+    interest.key_count = static_cast<std::uint32_t>(schema.keys().size());
+    interest.value_count = static_cast<std::uint32_t>(schema.values().size());
+    for (const AttributeDef& flag : schema.flags()) interest.flag_names.push_back(flag.name);
+    for (const AttributeDef& key : schema.keys()) interest.key_names.push_back(key.name);
+    for (const AttributeDef& value : schema.values()) interest.value_names.push_back(value.name);
+    for (const KindDef& kind : schema.kinds()) interest.kind_names.push_back(kind.name);
+    interest.kinds = def.kinds;
+    interest.kinds.resize(schema.kinds().size());
+    for (std::size_t k = 0; k < interest.kinds.size(); ++k)
+        interest.kinds[k].owner_sees &= schema.kinds()[k].owner_sees;
+    interest.owner_sees = def.owner_sees;
+    interest.level = def.level;
+    interest.areas_max = def.areas_max;
+    interest.single_area = def.single_area;
+    interest.ready_requires_entity = def.ready_requires_entity;
+    interest.count_observers = def.count_observers;
+    interest.measure_changed = def.measure_changed;
+    interest.observers_max = def.sessions_max + 16;
+    interest.log = def.log;
+    return interest;
+}
+
+/// The way back of interest_def_of.
+ServerDef server_profile(Profile theirs) {
+    InterestDef interest = profile(theirs);
+    ServerDef def;
+    def.rules = std::move(interest.rules);
+    def.kinds = std::move(interest.kinds);
+    def.owner_sees = interest.owner_sees;
+    def.level = interest.level;
+    def.areas_max = interest.areas_max;
+    def.single_area = interest.single_area;
+    def.ready_requires_entity = interest.ready_requires_entity;
+    def.count_observers = interest.count_observers;
+    def.measure_changed = interest.measure_changed;
+    return def;
+}
+
+}  // namespace purview

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The server's past: the history of marked components, and for each observer which entities it knew
+// of.
+//
+// Must not know: packets, the game.
+#pragma once
+
+#include <vector>
+
+#include "purview/interest.hpp"
+#include "purview/rewind.hpp"
+#include "purview/world.hpp"
+#include "server/history.hpp"
+#include "server/relevance_log.hpp"
+#include "server/server_time.hpp"
+#include "server/session_table.hpp"
+
+namespace purview {
+
+struct Session;
+
+class RewindData {
+  public:
+    RewindData(const ServerDef& def, const ServerTime& time, const World& world,
+               const InterestManager& interest, const SessionTable& sessions);
+
+    /// The world after this tick's edits.
+    void record();
+    /// Enters and leaves of this tick.
+    void note_events(const Session& session);
+    Result<RewoundView> view(ObserverId observer, double tick);
+
+    bool is_own(ObserverId observer, EntityId entity) const noexcept;
+    bool sees(ObserverId observer, EntityId entity, double tick) const noexcept;
+    double tick_seen(ObserverId observer, EntityId entity, double tick) const noexcept;
+    const void* read(ObserverId observer, EntityId entity, ComponentId component,
+                     double tick) const noexcept;
+    Vec3 place_of(ObserverId observer, EntityId entity, double tick) const noexcept;
+    Status find(ObserverId observer, const History::Volume& volume, double tick,
+                std::vector<RewoundHit>& out);
+
+    RewindCounters counters;
+
+  private:
+    struct Log {
+        ObserverId observer = ObserverId::none;
+        RelevanceLog log;
+    };
+    const RelevanceLog* log_of(ObserverId observer) const noexcept;
+
+    const ServerTime& time_;
+    const World& world_;
+    const InterestManager& interest_;
+    const SessionTable& sessions_;
+    History history_;
+    std::uint32_t ticks_;
+    std::vector<Log> logs_;  ///< by index of the observer
+};
+
+}  // namespace purview

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "server/session_lifecycle.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/cut_text.hpp"
+#include "core/mutate.hpp"
+#include "interest/interest_data.hpp"
+#include "link/messages.hpp"
+#include "link/timeout.hpp"
+#include "purview/limits.hpp"
+
+namespace purview {
+
+namespace {
+
+/// A client that the game refuses receives that message for this long.
+constexpr std::uint32_t refusal_ms = 1'000;
+/// Memory for messages that is retained from tick to tick.
+constexpr std::size_t message_room_kept = 4'096;
+constexpr std::size_t message_size_bytes = 2;
+
+}  // namespace
+
+Result<ObserverId> add_held_observer(InterestManager& interest) {
+    auto observer = interest.add_observer();
+    if (observer) (void)interest.data().hold_observer(*observer, true);
+    return observer;
+}
+
+void remove_held_observer(InterestManager& interest, ObserverId observer) {
+    (void)interest.data().hold_observer(observer, false);
+    (void)interest.remove_observer(observer);
+}
+
+void SessionLifecycle::begin_tick() noexcept {
+    joins_left_ = limits::joins_per_tick;
+}
+
+void SessionLifecycle::update(Server& server, Session& session, Micros now) {
+    switch (session.state) {
+        case Session::State::probe:
+        case Session::State::closing:
+            return;
+        case Session::State::accepted:
+            // A client that the game refused, however late, receives that as a message.
+            if (session.join.refused_at) {
+                if (!is_over(*session.join.refused_at, now, refusal_ms)) break;
+                closer_.close(session, CloseReason::never_joined, false);
+                return;
+            }
+            if (is_over(session.created, now, def_.join_timeout_ms)) {
+                closer_.close(session, CloseReason::never_joined, true);
+                return;
+            }
+            break;
+        case Session::State::joining:
+            if (joins_left_ > 0) run_join(server, session);
+            break;
+        case Session::State::joined:
+            break;
+    }
+    // A client that sends but never acknowledges also times out: otherwise its unacknowledged
+    // leaves would accumulate.
+    const bool is_joined = session.state == Session::State::joined;
+    const Micros delivered = is_joined ? session.arrival.delivered : session.arrival.received;
+    const Micros heard = session.arrival.received;
+    const Micros since = PURVIEW_GUARD_OR(delivered, std::min(heard, delivered), heard);
+    // A leave is stored until it is acknowledged: a client that never does so times out.
+    const bool has_room = PURVIEW_GUARD(leaving, session.ghosts.leaving_count() <= leaving_max);
+    if (is_over(since, now, def_.session_timeout_ms) || !has_room)
+        closer_.close(session, CloseReason::timeout, true);
+}
+
+void SessionLifecycle::run_join(Server& server, Session& session) {
+    const JoinRequest request{session.role, session.join.name, session.join.credential,
+                              session.join.number};
+    const Admission admission = game_.admit(server, request);
+    if (session.state != Session::State::joining) return;  // the game has shut down
+    if (admission.answer == Admission::wait) {
+        if (is_over(session.created, time_.now, def_.join_timeout_ms))
+            closer_.close(session, CloseReason::never_joined, true);
+        return;
+    }
+    const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
+    const bool is_admitted = admission.answer == Admission::accept;
+    const std::uint32_t said_before = session.stream_out.end();
+    joins_left_ -= is_admitted ? 1 : 0;
+    auto observer =
+        is_admitted ? add_held_observer(interest_) : Result<ObserverId>(Status::refused);
+    if (observer) sessions_.set_observer(session, *observer);  // the game may send it a message
+    const bool is_in = observer && game_.joined(server, *observer, request);
+    session.join.credential = {};
+    if (session.state != Session::State::joining) {  // the game has closed it, or shut down
+        sessions_.set_observer(session, ObserverId::none);
+        if (is_in) game_.left(server, *observer);
+        if (observer) remove_held_observer(interest_, *observer);
+        return;
+    }
+    if (!is_in) {
+        sessions_.set_observer(session, ObserverId::none);
+        if (observer) remove_held_observer(interest_, *observer);
+        session.stream_out.take_back(said_before);  // was for a client that has joined
+        std::array<std::byte, 2 + limits::reason_text_bytes> no;
+        BitWriter out(no);
+        out.u8(static_cast<std::uint8_t>(ServerMessage::refused));
+        write_reason_text(
+            is_admitted ? std::string_view() : cut_text(admission.text, limits::reason_text_bytes),
+            out);
+        (void)session.stream_out.send(out.written());
+        session.state = Session::State::accepted;
+        session.join.refused_at = time_.now;
+        return;
+    }
+    sessions_.set_joined(session);
+    session.told_tick = time_.tick;
+    session.arrival.delivered = time_.now;
+    (void)interest_.set_ready(*observer, true);
+    (void)session.stream_out.send_before(said_before, std::span(&yes, 1));
+    sections_.queue_cells(session);
+}
+
+void SessionLifecycle::run_messages(Server& server, Session& session) {
+    std::vector<std::byte>& queue = session.messages;
+    // A session that the game closes has no effect any more.
+    for (std::size_t at = 0; at < queue.size() && session.state == Session::State::joined;) {
+        const auto size = std::to_integer<std::size_t>(queue[at]) |
+                          std::to_integer<std::size_t>(queue[at + 1]) << 8;
+        at += message_size_bytes;
+        game_.message(server, session.observer,
+                      std::span<const std::byte>(queue).subspan(at, size));
+        at += size;
+    }
+    queue.clear();
+    if (queue.capacity() > message_room_kept) std::vector<std::byte>().swap(queue);
+}
+
+void SessionLifecycle::run_commands(Server& server, Session& session) {
+    // A session that the game closes has no effect any more.
+    for (std::size_t at = 0;
+         at < session.commands.size() && session.state == Session::State::joined;) {
+        const auto size = std::to_integer<std::size_t>(session.commands[at]);
+        game_.command(server, session.observer,
+                      std::span<const std::byte>(session.commands).subspan(at + 1, size));
+        at += 1 + size;
+    }
+    session.commands.clear();
+}
+
+void SessionLifecycle::end_session(Server& server, Session& session) {
+    if (session.observer == ObserverId::none) return;
+    backlog_age_ticks_max_ = std::max(backlog_age_ticks_max_, longest_wait_ticks(session));
+    if (tap_ != nullptr) tap_->session_closed(session);
+    events_.note_disconnected(session);
+    game_.left(server, session.observer);
+    remove_held_observer(interest_, session.observer);
+    gone_.push_back(session.observer);
+}
+
+void SessionLifecycle::end_closed(Server& server) {
+    gone_.clear();
+    // The game may close others when one is reported.
+    for (std::size_t i = 0; i < sessions_.closing_count(); ++i)
+        end_session(server, sessions_.closing(i));
+    std::sort(gone_.begin(), gone_.end());
+    calls_.forget(gone_);
+    sessions_.remove_closed();
+}
+
+Tick SessionLifecycle::longest_wait_ticks(const Session& session) const {
+    return std::max(session.ghosts.longest_wait_ticks(),
+                    backlog_of(session.ghosts, time_.tick).age_ticks_max);
+}
+
+}  // namespace purview

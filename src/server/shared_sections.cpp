@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "server/shared_sections.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/mutate.hpp"
+#include "link/messages.hpp"
+#include "purview/limits.hpp"
+
+namespace purview {
+
+namespace {
+
+/// A third of the budget of a tick, three quarters of a datagram: the rest is for what concerns one
+/// observer alone (docs/budget.md).
+std::uint64_t section_bits_max(std::uint32_t budget_bytes) noexcept {
+    return std::min<std::uint64_t>(std::uint64_t{budget_bytes} * 8 / 3, limits::datagram_bytes * 6);
+}
+
+/// Entities of the kind may be members of the node, by what the kind is bound to.
+bool may_belong(const NodeDesc& node, std::size_t number, const KindInterest& kind) {
+    if (kind.mode == EntityMode::explicit_only) return false;
+    const auto is_it = [&](NodeId bound) { return index_of(bound) == number; };
+    switch (node.members) {
+        case NodeMembers::all:
+            return true;
+        case NodeMembers::bound:
+            return std::any_of(kind.nodes.begin(), kind.nodes.end(), is_it);
+        case NodeMembers::unbound:
+            return kind.nodes.empty() && !kind.never_default;
+    }
+    return false;
+}
+
+bool has_place(const Schema& schema, const KindDef& kind) {
+    return schema.place() != ComponentId::none &&
+           std::find(kind.components.begin(), kind.components.end(), schema.place()) !=
+               kind.components.end();
+}
+
+}  // namespace
+
+std::string problem_of_sharing(const ServerDef& def) {
+    const Schema& schema = *def.schema;
+    for (std::size_t n = 0; n < def.rules.nodes.size(); ++n) {
+        const NodeDesc& node = def.rules.nodes[n];
+        if (node.mode == NodeMode::per_observer) continue;
+        const std::string who = "node '" + node.name + "', a shared mode: ";
+        if (schema.place() == ComponentId::none) return who + "the schema has no place";
+        for (std::size_t k = 0; k < schema.kinds().size(); ++k) {
+            const KindDef& kind = schema.kinds()[k];
+            const KindInterest its = k < def.kinds.size() ? def.kinds[k] : KindInterest{};
+            if (!has_place(schema, kind) || !may_belong(node, n, its)) continue;
+            const std::string what = who + "kind '" + kind.name + "' ";
+            if (kind.relative_place)
+                return what + "has places relative to a parent, which are in no cell";
+            if (!kind.rates.empty())
+                return what + "has a curve of rates, which depends on the observer";
+            if (!kind.limit.is_none())
+                return what + "has a limit, which depends on how many an observer has";
+            for (const ComponentId component : kind.components) {
+                const ComponentDef& part = schema.components()[index_of(component)];
+                if (part.audience.type != AudienceType::everyone)
+                    return what + "has the component '" + part.name + "', which is for some only";
+                if (std::any_of(part.fields.begin(), part.fields.end(),
+                                [](const FieldDef& field) { return field.extrapolated; })) {
+                    return what + "has extrapolated fields, of which each observer has his own";
+                }
+            }
+        }
+    }
+    return {};
+}
+
+void SharedSections::set_nodes() {
+    std::vector<SharedCells::Node> nodes;
+    const InterestRules& rules = interest_.rules();
+    const auto& kinds = def_.schema->kinds();
+    for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
+        const NodeDesc& node = rules.nodes[n];
+        if (node.mode == NodeMode::per_observer || !node.enabled) continue;
+        SharedCells::Node shared;
+        shared.mode = node.mode;
+        shared.grid = cell_grid_of(rules, node.steps.front().kernel.cells);
+        shared.rings = node.steps.front().kernel.cells.rings;
+        shared.is_flat = rules.axes == Axes::xz;
+        shared.steps.assign(node.steps.begin() + 1, node.steps.end());
+        for (std::size_t k = 0; k < kinds.size(); ++k) {
+            const bool may =
+                has_place(*def_.schema, kinds[k]) && may_belong(node, n, def_.kinds[k]);
+            shared.kinds.push_back(may ? 1 : 0);
+        }
+        nodes.push_back(std::move(shared));
+    }
+    if (nodes.empty() && !cells_.is_used()) return;
+    cells_.set_nodes(std::move(nodes));
+    for (const auto& session : sessions_)
+        if (session->state == Session::State::joined) queue_cells(*session);
+}
+
+void SharedSections::queue_cells(Session& session) const {
+    if (cells_.revision() == 0) return;
+    std::vector<std::byte> bytes(message_bytes_max);
+    BitWriter out(bytes);
+    out.u8(static_cast<std::uint8_t>(ServerMessage::cells));
+    const std::size_t count = std::min<std::size_t>(cells_.nodes().size(), cell_grids_max);
+    out.u8(static_cast<std::uint8_t>(count));
+    for (const SharedCells::Node& node : cells_.nodes().first(count)) {
+        out.u8(node.is_flat ? 1 : 0);
+        for (const float number :
+             {node.grid.origin.x, node.grid.origin.y, node.grid.width_m, node.grid.height_m}) {
+            out.u32(std::bit_cast<std::uint32_t>(number));
+        }
+        out.u32(node.grid.columns);
+        out.u32(node.grid.rows);
+    }
+    PURVIEW_ASSERT(out.ok());
+    session.owes_cells = session.stream_out.send(out.written()) != Status::ok;
+}
+
+void SharedSections::plan(Session& session, const ReplicationInput& input, bool may_send) {
+    session.shared.give_up();
+    if (!cells_.is_used() || session.state != Session::State::joined || !may_send) {
+        return;
+    }
+    session.shared.plan(input, session.ghosts, interest_.main_entity(session.observer),
+                        section_bits_max(session.budget_bytes));
+    if (!session.shared.has_sections()) return;
+    for (const EntityId entity : cells_.relinked()) session.ghosts.tell(entity, time_.tick);
+}
+
+void SharedSections::give_up(Session& session) const {
+    session.shared.give_up();
+    session.ghosts.give_up_sections();
+}
+
+void SharedSections::resolve(Session& session, DeliveryNotice notice) const {
+    session.shared.resolve(notice.sequence, notice.delivered);
+    const PacketRecord* record = session.ghosts.oldest_with_sections(notice.sequence);
+    if (record == nullptr || PURVIEW_GUARD(section_loss, notice.delivered)) return;
+    // What changed again since is in a packet that is still under way.
+    session.ghosts.lost_sections(*record, [&](LocalId lane) {
+        const KindLayout& layout = fields_.layout(session.ghosts.kind(lane));
+        return std::any_of(layout.fields.begin(), layout.fields.end(), [&](const KindField& f) {
+            return f.def->type != FieldType::reference &&
+                   fields_.changed_tick(session.ghosts.entity_index(lane), f) == record->tick;
+        });
+    });
+}
+
+}  // namespace purview

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// An RPC that the game has called: one of the running tick, or one that is queued for observers.
+#pragma once
+
+#include <vector>
+
+#include "protocol/rpc_args.hpp"
+#include "purview/rpc.hpp"
+
+namespace purview {
+
+/// As the game called it.
+struct WantedCall {
+    CallId call = CallId::none;
+    RpcId rpc = RpcId::none;
+    RpcTarget about = RpcTarget::nobody;
+    EntityId target = EntityId::none;
+    Vec3 place{};
+    ObserverId only = ObserverId::none;    ///< static, to one
+    ObserverId except = ObserverId::none;  ///< not sent to it
+    Tick made = 0;
+    RpcWords words{};
+    std::uint32_t place_number = 0;  ///< among the places that this tick's calls are about
+};
+
+/// A call about an entity, queued for observers to which the entity was not relevant.
+struct HeldCall {
+    WantedCall wanted;
+    Tick ends = 0;  ///< the last tick in which it may be sent
+    std::vector<ObserverId> observers;
+};
+
+}  // namespace purview

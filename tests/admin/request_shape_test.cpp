@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "admin/request_shape.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "admin/operator_channel.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+using nlohmann::json;
+
+std::string repeated(const std::string& what, std::size_t count) {
+    std::string all;
+    all.reserve(what.size() * count);
+    for (std::size_t i = 0; i < count; ++i) all += what;
+    return all;
+}
+
+/// All that limits.md allows: nodes with steps as long as they may be.
+json largest_rules() {
+    json nodes = json::array();
+    for (int n = 0; n < 64; ++n) {
+        json steps = json::array();
+        for (int s = 0; s < 32; ++s) steps.push_back(std::string(500, 's'));
+        nodes.push_back({{"name", std::string(63, 'n')},
+                         {"type", "grid"},
+                         {"members", "all"},
+                         {"combine", "add"},
+                         {"refresh", "exact"},
+                         {"mode", "single"},
+                         {"widen_m", 1},
+                         {"lazy_leave", true},
+                         {"enabled", true},
+                         {"urgency", 1},
+                         {"every_ticks", 1},
+                         {"leave", "despawn"},
+                         {"steps", steps}});
+    }
+    return {{"op", "set_rules"}, {"nodes", nodes}, {"revision", 1}, {"id", 1}};
+}
+
+}  // namespace
+
+TEST_CASE(
+    "operator: requests that nest too deep, are too long or have too many values are refused") {
+    using admin::problem_of_shape;
+    CHECK(problem_of_shape("").empty());
+    CHECK(problem_of_shape(R"({"op":"stats","id":1})").empty());
+    CHECK(problem_of_shape(largest_rules().dump()).empty());
+    CHECK(problem_of_shape(largest_rules().dump(4)).empty());
+
+    CHECK(problem_of_shape(repeated("[", 8) + repeated("]", 8)).empty());
+    CHECK(problem_of_shape(repeated("[", 9)) == "a request nests at most 8 deep");
+    CHECK(problem_of_shape(repeated(R"({"a":)", 9)) == "a request nests at most 8 deep");
+    CHECK(problem_of_shape(repeated("[]", 100)).empty());  // beside one another
+    // Brackets in texts are none, whatever is escaped there.
+    CHECK(problem_of_shape(R"({"op":"find","nonce":")" + repeated("[", 100) + "\"}").empty());
+    CHECK(problem_of_shape(R"({"op":"a\")" + repeated("[", 100) + "\"}").empty());
+    CHECK_FALSE(problem_of_shape(R"({"op":"a\\")" + repeated("[", 100) + "\"}").empty());
+
+    const std::string long_text(70'000, 'x');
+    CHECK(problem_of_shape(R"({"op":"find","nonce":")" + long_text + "\"}") ==
+          "a request without rules has at most 65536 bytes, and this one 70024");
+    CHECK(problem_of_shape(R"({"op":"try_rules","x":")" + long_text + "\"}").empty());
+    CHECK(problem_of_shape(R"({"x":")" + long_text + R"(", "op" : "set_rules"})").empty());
+    // Only what the request asks for makes it one with rules.
+    for (const char* head : {R"({"x":"op","set_rules":")", R"({"a":{"op":"set_rules"},"x":")",
+                             R"({"op":["set_rules"],"x":")", R"(["op","set_rules",")"})
+        CHECK_FALSE(problem_of_shape(head + long_text).empty());
+
+    CHECK(problem_of_shape(R"({"op":"set_rules","nodes":[)" + repeated("1,", 300'000) + "1]}") ==
+          "a request has at most 16384 values");
+    CHECK(problem_of_shape(R"({"op":"set_rules","nodes":[)" + repeated("[],", 300'000) + "1]}") ==
+          "a request has at most 16384 values");
+}
+
+TEST_CASE("operator: two megabytes of brackets are answered at once") {
+    SmallWorld world(41, {});
+    std::vector<json> said;
+    admin::OperatorChannel channel(*world.server,
+                                   [&](std::uint32_t, std::string_view text, bool binary) {
+                                       if (!binary) said.push_back(json::parse(text));
+                                   });
+    constexpr std::size_t bytes = 2 << 20;
+    for (const std::string& text :
+         {std::string(bytes, '['), R"({"op":"truth","on":)" + std::string(bytes, '['),
+          repeated(R"({"a":)", bytes / 5), repeated("[[],", bytes / 4)}) {
+        said.clear();
+        const auto begin = std::chrono::steady_clock::now();
+        channel.message(1, text);
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+        REQUIRE(said.size() == 1);
+        CHECK(said[0]["op"] == "error");
+        CHECK(said[0]["text"] == "a request nests at most 8 deep");
+        CHECK(took.count() < 0.1);
+    }
+}
+
+}  // namespace purview::test

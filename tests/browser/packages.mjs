@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What tests need beside Node. A test without it is skipped, and says what is missing (packaging/packages.txt).
+import { execFileSync } from "node:child_process";
+import { createRequire } from "node:module";
+
+function skip(what) {
+  console.log(`SKIPPED: ${what} is missing: see packaging/packages.txt`);
+  process.exit(0);
+}
+
+/** A package of Node: from NODE_PATH, or where the system keeps them. */
+export function packageOf(name) {
+  const require = createRequire(import.meta.url);
+  for (const place of [name, `/usr/share/nodejs/${name}`]) {
+    try {
+      return require(place);
+    } catch (error) {
+      if (error.code !== "MODULE_NOT_FOUND") throw error;
+    }
+  }
+  return skip(`Node's package ${name}`);
+}
+
+/** The path of a Chromium. */
+export function chromium() {
+  for (const name of ["chromium", "chromium-browser", "google-chrome"]) {
+    try {
+      return execFileSync("sh", ["-c", `command -v ${name}`]).toString().trim();
+    } catch {
+      // the next one
+    }
+  }
+  return skip("a browser (chromium)");
+}

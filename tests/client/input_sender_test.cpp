@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a player commands reaches his vehicle, whatever else is his and whatever he tried before.
+#include <map>
+
+#include "client/clocks.hpp"
+#include "protocol/predicted_layout.hpp"
+#include "purview/limits.hpp"
+#include "support/drive_world.hpp"
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+TEST_CASE("control: whoever draws 60 frames a second gives all commands of any tick rate") {
+    for (const std::uint32_t hz : {20U, 60U, 128U, 250U, 1'000U}) {
+        CommandClock clock(hz, 2);
+        Micros now = 1'000'000;
+        (void)clock.advance(now, 1);
+        double given = 0;
+        for (int frame = 0; frame < 600; ++frame) given += clock.advance(now += 16'667, 1);
+        CHECK(given > hz * 9.9);
+        CHECK(given < hz * 10.1);
+        CHECK(clock.advance(now + 60'000'000, 1) <= CommandClock::ticks_at_once_max);
+    }
+}
+
+TEST_CASE("control: between two commands a component is what its fields say, and nothing else") {
+    struct Gun {
+        float heat = 0;
+        float charge = 0;  // no field
+    };
+    Schema schema;
+    const Component<Gun> gun =
+        schema.component<Gun>("gun").quantised("heat", &Gun::heat, {0, 10, 0.5});
+    (void)schema.kind("gun", {gun.id});
+    schema.predict(gun.id);
+    const PredictedLayout layout(schema);
+    const PredictedPart& part = layout.parts(KindId{0})[0];
+    Gun one{1.3F, 7}, other{1.4F, 8};
+    const std::uint64_t digest = settle_part(part, false, reinterpret_cast<std::byte*>(&one), 5);
+    CHECK(settle_part(part, false, reinterpret_cast<std::byte*>(&other), 5) == digest);
+    CHECK(one.heat == 1.5F);
+    CHECK(one.charge == 0);
+    CHECK(other.heat == one.heat);
+    CHECK(other.charge == 0);
+}
+
+namespace {
+
+std::map<Status, int> counted(const std::vector<Status>& statuses) {
+    std::map<Status, int> count;
+    for (const Status status : statuses) ++count[status];
+    return count;
+}
+
+/// A vehicle that is told to drive on, and how far it comes in two seconds.
+struct Driver {
+    explicit Driver(DriveWorld& its_world) : world(its_world) {
+        vehicle = world.spawn(world.schema.vehicle, {10, 10, 0}, world.player().observer);
+        world.run(20);
+        ghost = world.ghost(0, vehicle);
+        REQUIRE(ghost != no_ghost);
+        world.player().control = [this](DriveWorld::Player& player, CommandTick) {
+            (void)player.prediction->set_part(ghost, world.schema.drive, Drive{1, 0, false});
+        };
+    }
+    float metres() {
+        const float before = world.world().place_of(vehicle).x;
+        world.run(120);
+        return world.world().place_of(vehicle).x - before;
+    }
+    DriveWorld& world;
+    EntityId vehicle{};
+    GhostId ghost = no_ghost;
+};
+
+}  // namespace
+
+TEST_CASE("control: a player who owns much that takes no input drives all the same (O17)") {
+    const auto metres = [](KindId DriveSchema::*kind, int count) {
+        DriveWorld world(1);
+        for (int i = 0; i < count; ++i)
+            world.spawn(world.schema.*kind, {}, world.player().observer);
+        world.run(20);
+        Driver driver(world);
+        return driver.metres();
+    };
+    const float alone = metres(&DriveSchema::shell, 0);
+    CHECK(alone > 10);
+    CHECK(metres(&DriveSchema::shell, 20) == alone);    // nothing of it is predicted
+    CHECK(metres(&DriveSchema::jetpack, 20) == alone);  // predicted, but takes no input
+}
+
+TEST_CASE("control: a part for which a command has no room is refused when it is set") {
+    DriveWorld world(1);
+    for (std::uint32_t i = 0; i < limits::input_groups; ++i)
+        world.spawn(world.schema.vehicle, {10, 10, 0}, world.player().observer);
+    world.run(20);
+    Driver driver(world);
+    Status last = Status::ok;
+    world.player().control = [&](DriveWorld::Player& player, CommandTick) {
+        last = player.prediction->set_part(driver.ghost, world.schema.drive, Drive{1, 0, false});
+    };
+    world.run(20);
+    CHECK(last == Status::capacity);
+}
+
+TEST_CASE("control: a command that was too large is gone, and the next one is given") {
+    struct Wishes {
+        float a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+    };
+    Schema schema;
+    const auto place = add_place(schema, 0, 1024);
+    const Input<Wishes> wishes = schema.input<Wishes>("wishes")
+                                     .real("a", &Wishes::a)
+                                     .real("b", &Wishes::b)
+                                     .real("c", &Wishes::c)
+                                     .real("d", &Wishes::d)
+                                     .real("e", &Wishes::e)
+                                     .real("f", &Wishes::f)
+                                     .real("g", &Wishes::g)
+                                     .real("h", &Wishes::h);
+    const KindId kind = schema.kind("kind", {place.id});
+    schema.take_input(kind, wishes.id);
+    schema.predict(place.id);
+    Stage stage(schema, 1);
+    struct Still final : GroupStep {
+        void step(GroupState&, const GroupCommand&) override {}
+    } still;
+    PredictionDef def;
+    def.schema = &schema;
+    def.step = &still;
+    auto made = Prediction::create(stage.client(), def);
+    REQUIRE(made);
+    std::vector<EntityId> all;
+    for (int i = 0; i < 8; ++i) {
+        all.push_back(stage.spawn(kind, {1, 1, 0}));
+        CHECK(stage.world().set_owner(all.back(), stage.observers[0]) == Status::ok);
+    }
+    stage.step(10);
+    const auto statuses_with = [&](std::size_t parts, int ticks) {
+        std::vector<Status> statuses;
+        for (int t = 0; t < ticks; ++t) {
+            for (unsigned due = made->ticks_due(stage.now); due > 0; --due) {
+                for (std::size_t i = 0; i < parts; ++i) {
+                    CHECK(made->set_part(stage.ghost(0, all[i]), wishes, Wishes{}) == Status::ok);
+                }
+                statuses.push_back(made->run_tick());
+            }
+            stage.step();
+        }
+        return counted(statuses);
+    };
+    CHECK(statuses_with(1, 50)[Status::ok] > 40);
+    CHECK(statuses_with(8, 3)[Status::too_large] >= 1);
+    auto after = statuses_with(1, 50);
+    CHECK(after[Status::ok] > 40);
+    CHECK(after[Status::too_large] == 0);
+}
+
+TEST_CASE("control: commands of many parts do not starve the server on a long line") {
+    DriveWorld world(1, Faults{.delay_us = 65'000});
+    const auto& s = world.schema;
+    std::vector<EntityId> cars, turrets;
+    for (int i = 0; i < 20; ++i) {
+        if (i % 10 == 0) {
+            const Vec3 place{10.0F + static_cast<float>(i), 10, 0};
+            cars.push_back(world.spawn(s.vehicle, place, world.player().observer));
+        }
+        turrets.push_back(world.spawn_under(cars.back(), s.turret, world.player().observer));
+    }
+    world.run(120);
+    SplitMix random(3);
+    const auto set = [&](EntityId member, auto input, const auto& value) {
+        CHECK(world.player().prediction->set_part(world.ghost(0, member), input, value) ==
+              Status::ok);
+    };
+    world.player().control = [&](DriveWorld::Player& player, CommandTick) {
+        for (const EntityId car : cars)
+            set(car, s.drive, Drive{random.between(-1, 1), random.between(-1, 1), false});
+        for (const EntityId turret : turrets)
+            set(turret, s.turn, Turn{random.between(-1, 1), false});
+        // And what takes room beside them.
+        (void)player.client.send_command(std::vector<std::byte>(limits::command_bytes));
+    };
+    world.run(300);
+    const InputCounters before = world.server->input_counters();
+    world.run(600);
+    const InputCounters after = world.server->input_counters();
+    CHECK(after.starved - before.starved < 10);
+    CHECK(after.skipped == before.skipped);
+    CHECK(world.player().client.stats().packets_malformed == 0);
+    CHECK(world.server->drops().total() == 0);
+}
+
+TEST_CASE("control: a prediction that is made anew goes on where the last one was") {
+    DriveWorld world(1);
+    Driver driver(world);
+    const float before = driver.metres();
+    CHECK(before > 10);
+    PredictionDef def;
+    def.schema = &world.schema.schema;
+    def.step = world.player().step.get();
+    def.view_delay_ticks = 4;
+    auto made = Prediction::create(world.player().client, def);
+    REQUIRE(made);
+    *world.player().prediction = std::move(made).value();
+    world.player().statuses.clear();
+    const std::uint64_t repeated = world.server->input_counters().repeated;
+    CHECK(driver.metres() > before / 2);
+    CHECK(counted(world.player().statuses)[Status::ok] > 100);
+    world.run(60);
+    const float ahead = world.player().prediction->place_of(driver.ghost, world.now).x -
+                        world.world().place_of(driver.vehicle).x;
+    CHECK(std::abs(ahead) < 3);
+    CHECK(world.server->input_counters().repeated - repeated < 2'000);
+}
+
+}  // namespace purview::test

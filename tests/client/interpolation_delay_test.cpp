@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// How others are drawn: as far behind as is looked, and where they were then.
+#include "idle_game.hpp"
+#include "support/car.hpp"
+#include "support/stage.hpp"
+
+using namespace purview;
+using namespace purview::test;
+
+namespace {
+
+/// Two seconds long: how far along x the first player's client draws it from where it was in the
+/// tick at which he looks.
+double farthest_from_truth(DriveWorld& world, EntityId entity, std::map<Tick, float>& was) {
+    const GhostId ghost = world.ghost(0, entity);
+    double farthest = 0;
+    world.after_client = [&](DriveWorld::Player& player, Micros at) {
+        const double tick = player.prediction->view_tick(at);
+        const auto before = static_cast<Tick>(tick);
+        const double is = was[before] + (was[before + 1] - was[before]) * (tick - before);
+        farthest = std::max(farthest, std::abs(player.prediction->place_of(ghost, at).x - is));
+    };
+    world.run(120);
+    world.after_client = nullptr;
+    return farthest;
+}
+
+}  // namespace
+
+TEST_CASE("prediction: what is shown keeps its distance to the server when that stood still") {
+    DriveWorld world(1);
+    const Car car = make_car(world, 0);
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    Prediction& prediction = *world.player().prediction;
+    const auto behind = [&] {
+        return world.player().client.newest_tick() - prediction.view_tick(world.now);
+    };
+    world.run(40);
+    const double usual = behind();
+    CHECK(usual > 0);
+    CHECK(usual < 4);
+    world.now += 1'200'000;  // the server did nothing
+    world.run(3 * static_cast<int>(world.player().client.tick_hz()));
+    CHECK(behind() == doctest::Approx(usual).epsilon(0.3));
+}
+
+TEST_CASE(
+    "prediction: what is told with every tick is drawn as it was, as far behind as is looked") {
+    for (const float delay : {2.0F, 7.0F, 12.0F, 15.0F}) {
+        CAPTURE(delay);
+        PredictionDef def;
+        def.view_delay_ticks = delay;
+        DriveWorld world(1, Faults{.delay_us = 30'000}, 60, def);
+        const EntityId car = world.spawn(world.schema.vehicle);
+        std::map<Tick, float> was;
+        world.on_simulate = [&](Server& its, Tick tick) {
+            const float x = its.world().place_of(car).x + 20.0F / 60;
+            REQUIRE(its.world().move(car, {x, 0, 0}) == Status::ok);
+            was[tick] = x;
+        };
+        world.spawn(world.schema.vehicle, {0, 50, 0}, world.player().observer);
+        world.run(100);
+        CHECK(farthest_from_truth(world, car, was) < 0.01);
+    }
+}
+
+TEST_CASE(
+    "prediction: who rests longer than the view is behind is drawn at rest until he goes, whatever "
+    "else is told of him") {
+    for (const bool is_told_of : {false, true}) {
+        CAPTURE(is_told_of);
+        PredictionDef def;
+        def.view_delay_ticks = 6;
+        DriveWorld world(1, Faults{.delay_us = 30'000}, 60, def);
+        const EntityId car = world.spawn(world.schema.vehicle);
+        std::map<Tick, float> was;
+        world.on_simulate = [&](Server& its, Tick tick) {
+            float x = its.world().place_of(car).x;
+            if (tick % 30 < 10) REQUIRE(its.world().move(car, {x += 1, 0, 0}) == Status::ok);
+            if (is_told_of && tick % 3 == 2)
+                its.world().edit(car, world.schema.motion)->speed = static_cast<float>(tick);
+            was[tick] = x;
+        };
+        world.spawn(world.schema.vehicle, {0, 50, 0}, world.player().observer);
+        world.run(100);
+        CHECK(farthest_from_truth(world, car, was) < 0.01);
+    }
+}
+
+TEST_CASE(
+    "prediction: who moves goes on in an outage, also if packets before it told of others, or of "
+    "nobody") {
+    // Told in every fourth tick, or beside messages that take a packet of their own.
+    for (const bool has_messages : {false, true}) {
+        for (int phase = 0; phase < 4; ++phase) {
+            CAPTURE(has_messages);
+            CAPTURE(phase);
+            PredictionDef prediction;
+            prediction.view_delay_ticks = has_messages ? 2 : 6;
+            ServerDef def;
+            def.rules.nodes.resize(1);
+            def.rules.nodes[0].name = "all";
+            if (!has_messages) def.rules.nodes[0].settings.every_ticks = 4;
+            DriveWorld world(1, {}, 60, prediction, def);
+            const EntityId car = world.spawn(world.schema.vehicle);
+            const std::vector<std::byte> message(4'000);
+            world.on_simulate = [&](Server& its, Tick) {
+                const float x = its.world().place_of(car).x + 0.2F;
+                REQUIRE(its.world().move(car, {x, 0, 0}) == Status::ok);
+                if (has_messages) (void)its.send_message(world.player().observer, message);
+            };
+            world.run(120 + phase);
+            world.player().down.blackout = true;
+            world.run(2);
+            const GhostId ghost = world.ghost(0, car);
+            const float told =
+                world.player().client.place_of(ghost, world.player().client.newest_tick()).x;
+            world.run(30);
+            const float drawn = world.player().prediction->place_of(ghost, world.now).x;
+            CHECK(drawn - told ==
+                  doctest::Approx(0.2F * prediction.extrapolate_ticks_max).epsilon(0.02));
+        }
+    }
+}
+
+TEST_CASE("prediction: what is ours stands in an outage in which no more commands have room") {
+    DriveWorld world(1, Faults{.delay_us = 40'000});
+    const EntityId vehicle = world.spawn(world.schema.vehicle, {}, world.player().observer);
+    world.run(60);
+    const GhostId ghost = world.ghost(0, vehicle);
+    world.player().control = [&](auto& player, CommandTick) {
+        (void)player.prediction->set_part(ghost, world.schema.drive, Drive{0.8F, 0, false});
+    };
+    world.run(120);
+    world.player().statuses.clear();
+    world.player().up.blackout = world.player().down.blackout = true;
+    float last = 0, back = 0;
+    for (int tick = 0; tick < 150; ++tick) {
+        world.tick();
+        for (const Micros later : {0, 4'000, 8'000, 12'000}) {
+            const float drawn = world.player().prediction->place_of(ghost, world.now + later).x;
+            back = std::max(back, last - drawn);
+            last = drawn;
+        }
+    }
+    const auto& statuses = world.player().statuses;
+    CHECK(std::find(statuses.begin(), statuses.end(), Status::capacity) != statuses.end());
+    CHECK(back < 0.001F);
+}
+
+TEST_CASE("prediction: without inputs there is nothing to run, and what is shown has its clock") {
+    Schema schema;
+    const Component<Place> place = add_place(schema, 0, 100);
+    const KindId kind = schema.kind("one", {place.id});
+    test::Stage stage(schema, 1);
+    Prediction prediction =
+        Prediction::create(stage.client(), {.schema = &schema, .step = nullptr}).value();
+    const EntityId one = stage.spawn(kind, {10, 10, 0});
+    for (int tick = 0; tick < 60; ++tick) {
+        REQUIRE(stage.world().move(one, {10 + static_cast<float>(tick), 10, 0}) == Status::ok);
+        stage.step();
+        REQUIRE(prediction.ticks_due(stage.now) == 0);
+    }
+    CHECK(prediction.run_tick() == Status::not_ready);
+    const double behind = stage.client().newest_tick() - prediction.view_tick(stage.now);
+    CHECK(behind > 1);
+    CHECK(behind < 4);
+    const GhostId ghost = stage.ghost(0, one);
+    const Vec3 newest = stage.client().place_of(ghost, stage.client().newest_tick());
+    const Vec3 shown = prediction.place_of(ghost, stage.now);
+    CHECK(newest.x - shown.x == doctest::Approx(behind).epsilon(0.05));
+    // Between two ticks it goes on.
+    CHECK(prediction.place_of(ghost, stage.now + 25'000).x - shown.x ==
+          doctest::Approx(0.5).epsilon(0.05));
+}
+
+TEST_CASE("prediction: a client goes as slowly as a server that cannot keep its rate") {
+    DriveWorld world(1, {.loss = 0.02F, .delay_us = 30'000, .jitter_us = 15'000});
+    const Car car = make_car(world, 0);
+    world.player().control = [&](auto& player, CommandTick tick) {
+        drive(world, player, car, tick);
+    };
+    Prediction& prediction = *world.player().prediction;
+    const int second = static_cast<int>(world.player().client.tick_hz());
+    world.run(3 * second);
+    for (const double pace : {0.45, 0.8, 1.0}) {
+        CAPTURE(pace);
+        world.pace = pace;
+        world.run(6 * second);  // it learns
+        const PredictionStats before = prediction.stats();
+        double behind_most = -100;
+        double behind_least = 100;
+        for (int i = 0; i < 10 * second; ++i) {
+            world.tick();
+            const double behind =
+                world.player().client.newest_tick() - prediction.view_tick(world.now);
+            behind_most = std::max(behind_most, behind);
+            behind_least = std::min(behind_least, behind);
+        }
+        // Two ticks are the delay, the rest is jitter and what a lost packet lacks.
+        CHECK(behind_least > -2);
+        CHECK(behind_most < 5);
+        const PredictionStats after = prediction.stats();
+        CHECK(after.starved - before.starved < 20);
+        CHECK(after.waiting < 8);
+        CHECK(after.corrections - after.invisible == before.corrections - before.invisible);
+        MESSAGE("pace " << pace << ": behind " << behind_least << " to " << behind_most
+                        << ", starved " << after.starved - before.starved << ", waiting "
+                        << after.waiting << ", corrections "
+                        << after.corrections - before.corrections);
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Where somebody is between two ticks: on the way, or in the old place until he is in the new one.
+#include <cmath>
+
+#include "purview/prediction.hpp"
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct JumpSchema {
+    JumpSchema() {
+        place = add_place(schema, 0, 1'000);
+        ball = schema.kind("ball", {place.id});
+        wizard = schema.kind("wizard", {place.id});
+        schema.edit_kind(wizard).teleport_m = 5;
+        REQUIRE(schema.status() == Status::ok);
+    }
+    Schema schema;
+    Component<Place> place;
+    KindId ball{}, wizard{};
+};
+
+float metres_between(Vec3 a, Vec3 b) {
+    return std::hypot(a.x - b.x, a.y - b.y, a.z - b.z);
+}
+
+}  // namespace
+
+TEST_CASE("client: who moves farther than his kind walks in a tick is nowhere in between") {
+    const JumpSchema is;
+    Stage stage(is.schema, 1);
+    SplitMix random(5);
+    const EntityId clock = stage.spawn(is.ball, {0, 0, 0});  // in every tick there is a packet
+    for (const KindId kind : {is.ball, is.wizard}) {
+        CAPTURE(index_of(kind));
+        const EntityId entity = stage.spawn(kind, {500, 500, 0});
+        stage.step(3);
+        const GhostId ghost = stage.ghost(0, entity);
+        REQUIRE(ghost != no_ghost);
+        Vec3 before{500, 500, 0};
+        std::uint32_t ways = 0, jumps = 0;
+        for (int tick = 0; tick < 600; ++tick) {
+            Vec3 now = before;
+            const std::uint32_t what = random.below(4);
+            if (what == 0) now = {random.between(0, 1'000), random.between(0, 1'000), 0};
+            if (what < 3) now.x += now.x < 500 ? 3.0F : -3.0F;
+            REQUIRE(stage.world().move(entity, now) == Status::ok);
+            REQUIRE(stage.world().move(clock, {static_cast<float>(tick + 1), 0, 0}) == Status::ok);
+            stage.step();
+            const bool is_jump = kind == is.wizard && metres_between(before, now) > 5;
+            const Tick newest = stage.client().newest_tick();
+            for (const double part : {0.25, 0.75, 1.0}) {
+                const auto t = static_cast<float>(is_jump && part < 1 ? 0 : part);
+                const Vec3 expected{before.x + (now.x - before.x) * t,
+                                    before.y + (now.y - before.y) * t, 0};
+                const Vec3 drawn = stage.client().place_of(ghost, newest - 1 + part);
+                REQUIRE(metres_between(drawn, expected) < 0.1F);
+            }
+            ways += what != 0 && what < 3 ? 1 : 0;
+            jumps += is_jump ? 1 : 0;
+            before = now;
+        }
+        CHECK(ways > 100);
+        CHECK((jumps > 100) == (kind == is.wizard));
+    }
+}
+
+TEST_CASE(
+    "client: who rested in a quiet world is where he rested until he goes, and then on the way") {
+    const JumpSchema is;
+    Stage stage(is.schema, 1);
+    SplitMix random(6);
+    const EntityId entity = stage.spawn(is.ball, {500, 500, 0});
+    stage.step(3);
+    const GhostId ghost = stage.ghost(0, entity);
+    REQUIRE(ghost != no_ghost);
+    Vec3 before{500, 500, 0};
+    std::uint32_t rests = 0;
+    for (int walk = 0; walk < 60; ++walk) {
+        const std::uint32_t pause = random.below(120);  // no snapshots in it
+        const Tick newest_before = stage.client().newest_tick();
+        stage.step(pause);
+        rests += stage.client().newest_tick() < newest_before + pause ? 1 : 0;
+        for (std::uint32_t tick = random.below(3) + 1; tick > 0; --tick) {
+            const Vec3 now{before.x + (before.x < 500 ? 3.0F : -3.0F), before.y, 0};
+            REQUIRE(stage.world().move(entity, now) == Status::ok);
+            stage.step();
+            const Tick newest = stage.client().newest_tick();
+            REQUIRE(newest == stage.server->current_tick());
+            for (const double part : {0.0, 0.25, 0.75, 1.0}) {
+                const auto t = static_cast<float>(part);
+                const Vec3 expected{before.x + (now.x - before.x) * t, before.y, 0};
+                const Vec3 drawn = stage.client().place_of(ghost, newest - 1 + part);
+                REQUIRE(metres_between(drawn, expected) < 0.1F);
+            }
+            before = now;
+        }
+    }
+    CHECK(rests > 30);
+}
+
+TEST_CASE("client: who has the place of a child of before is told as a child when he becomes one") {
+    const JumpSchema is;
+    Stage stage(is.schema, 1);
+    const EntityId parent = stage.spawn(is.ball, {500, 500, 0});
+    const EntityId before = stage.spawn(is.ball, {501, 500, 0});
+    REQUIRE(stage.world().attach(before, parent) == Status::ok);
+    stage.step(3);
+    REQUIRE(stage.world().despawn(before) == Status::ok);
+    stage.step(3);
+    const EntityId after = stage.spawn(is.ball, {501, 500, 0});
+    REQUIRE(index_of(after) == index_of(before));
+    stage.step(3);
+    CHECK(stage.client().parent_of(stage.ghost(0, after)) == no_ghost);
+    REQUIRE(stage.world().attach(after, parent) == Status::ok);
+    stage.step(3);
+    CHECK(stage.client().parent_of(stage.ghost(0, after)) == stage.ghost(0, parent));
+}
+
+TEST_CASE("prediction: nobody goes on as he jumped when nothing arrives") {
+    const JumpSchema is;
+    for (const bool jumps : {false, true}) {
+        CAPTURE(jumps);
+        Stage stage(is.schema, 1);
+        const EntityId entity = stage.spawn(is.wizard, {100, 500, 0});
+        Prediction prediction =
+            std::move(Prediction::create(stage.client(), {.schema = &is.schema})).value();
+        float x = 100;
+        for (int tick = 0; tick < 30; ++tick) {
+            x += jumps && tick == 29 ? 300.0F : 2.0F;
+            REQUIRE(stage.world().move(entity, {x, 500, 0}) == Status::ok);
+            stage.step();
+            (void)prediction.ticks_due(stage.now);
+            (void)prediction.run_tick();
+        }
+        const GhostId ghost = stage.ghost(0, entity);
+        float farthest = 0;
+        for (int i = 0; i < 100; ++i)
+            farthest = std::max(farthest, prediction.place_of(ghost, stage.now + i * 10'000).x - x);
+        CHECK(farthest < (jumps ? 0.1F : 6.1F));
+        CHECK(farthest > (jumps ? -0.1F : 5.9F));  // three ticks on
+    }
+}
+
+TEST_CASE("prediction: who is told every fourth tick goes on as fast as he went") {
+    JumpSchema is;
+    is.schema.edit_kind(is.ball).rates = {{0, 4}};
+    Stage stage(is.schema, 1);
+    const EntityId clock = stage.spawn(is.wizard);  // in every tick there is a packet
+    const EntityId entity = stage.spawn(is.ball, {100, 500, 0});
+    Prediction prediction =
+        std::move(Prediction::create(stage.client(), {.schema = &is.schema})).value();
+    float x = 100;
+    Tick told = 0;
+    for (int tick = 0; tick < 60 || told < stage.client().newest_tick(); ++tick) {
+        REQUIRE(tick < 70);
+        x += 1;
+        REQUIRE(stage.world().move(entity, {x, 500, 0}) == Status::ok);
+        REQUIRE(stage.world().move(clock, {static_cast<float>(tick) / 2, 0, 0}) == Status::ok);
+        stage.step();
+        (void)prediction.ticks_due(stage.now);
+        told = stage.client().updated_of(stage.ghost(0, entity));
+    }
+    float farthest = 0;  // of what is drawn while nothing arrives
+    for (int i = 0; i < 100; ++i) {
+        const Vec3 drawn = prediction.place_of(stage.ghost(0, entity), stage.now + i * 10'000);
+        farthest = std::max(farthest, drawn.x - x);
+    }
+    CHECK(farthest == doctest::Approx(3).epsilon(0.05));  // three ticks on
+}
+
+}  // namespace purview::test

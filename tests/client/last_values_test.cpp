@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What has left can be read as it was last, until the program has read that it left.
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct Rocket {
+    std::int32_t fuel = 0;
+    EntityId at = EntityId::none;
+};
+
+struct RocketSchema {
+    RocketSchema() {
+        place = schema.component<Vec3>("place")
+                    .quantised("x", &Vec3::x, {-128, 128, 0.25})
+                    .quantised("y", &Vec3::y, {-128, 128, 0.25})
+                    .quantised("z", &Vec3::z, {-128, 128, 0.25});
+        rocket = schema.component<Rocket>("rocket")
+                     .integer("fuel", &Rocket::fuel, 0, 1000)
+                     .reference("at", &Rocket::at);
+        schema.set_place(place.id);
+        kind = schema.kind("rocket", {place.id, rocket.id});
+        REQUIRE(schema.status() == Status::ok);
+        def.kinds.resize(1);
+        def.kinds[0].mode = EntityMode::explicit_only;
+    }
+    Schema schema;
+    Component<Vec3> place;
+    Component<Rocket> rocket;
+    KindId kind{};
+    ServerDef def;
+};
+
+}  // namespace
+
+TEST_CASE("client: who has left is read as it was last, until that is read") {
+    const RocketSchema is;
+    for (const bool despawns : {true, false}) {
+        CAPTURE(despawns);
+        Stage stage(is.schema, 1, is.def);
+        Client& client = stage.client();
+        const EntityId rocket = stage.spawn(is.kind, {3, 4, 0}), other = stage.spawn(is.kind);
+        show(stage, 0, rocket);
+        show(stage, 0, other);
+        stage.world().edit(rocket, is.rocket)->fuel = 70;
+        stage.world().edit(rocket, is.rocket)->at = other;
+        stage.step(3);
+        const GhostId ghost = stage.ghost(0, rocket);
+        REQUIRE(ghost != no_ghost);
+        client.clear_events();
+        if (despawns) {
+            REQUIRE(stage.world().despawn(rocket) == Status::ok);
+        } else {
+            show(stage, 0, rocket, false);
+        }
+        stage.step();
+        REQUIRE(client.events().size() == 1);
+        CHECK(client.events()[0].is_leave());
+        CHECK_FALSE(client.is_held(ghost));
+        CHECK(client.ghost_count() == 1);
+        const auto fuel = [&] { return client.value_of(ghost, is.rocket.id, 0); };
+        CHECK(client.place_of(ghost, client.newest_tick()) == Vec3{3, 4, 0});
+        CHECK(client.kind_of(ghost) == is.kind);
+        CHECK(fuel() == 70);
+        CHECK(client.reference_of(ghost, is.rocket.id, 1) == stage.ghost(0, other));
+        // What it named goes as well.
+        REQUIRE(stage.world().despawn(other) == Status::ok);
+        stage.step();
+        CHECK(client.reference_of(ghost, is.rocket.id, 1) == no_ghost);
+        CHECK(fuel() == 70);
+        client.clear_events();
+        CHECK(fuel() == 0);
+        CHECK(client.place_of(ghost, client.newest_tick()) == Vec3{});
+        CHECK(client.updated_of(ghost) == 0);
+    }
+}
+
+TEST_CASE("client: an id that is used again is the one who has come") {
+    const RocketSchema is;
+    Stage stage(is.schema, 1, is.def);
+    Client& client = stage.client();
+    const EntityId first = stage.spawn(is.kind);
+    show(stage, 0, first);
+    stage.world().edit(first, is.rocket)->fuel = 70;
+    stage.step(3);
+    const GhostId ghost = stage.ghost(0, first);
+    REQUIRE(stage.world().despawn(first) == Status::ok);
+    stage.step(4);  // its id is free again
+    const EntityId second = stage.spawn(is.kind);
+    show(stage, 0, second);
+    stage.world().edit(second, is.rocket)->fuel = 20;
+    stage.step(2);
+    REQUIRE(stage.ghost(0, second) == ghost);
+    CHECK(client.value_of(ghost, is.rocket.id, 0) == 20);
+    client.clear_events();
+    CHECK(client.value_of(ghost, is.rocket.id, 0) == 20);
+    REQUIRE(stage.world().despawn(second) == Status::ok);
+    stage.step();
+    CHECK(client.value_of(ghost, is.rocket.id, 0) == 20);
+    client.clear_events();
+    CHECK(client.value_of(ghost, is.rocket.id, 0) == 0);
+}
+
+}  // namespace purview::test

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Split members on clients: after their ancestors and gone before them, whatever is lost, and
+// judged where they are while a ship carries them.
+#include "support/stage.hpp"
+#include "support/steps.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct CrewSchema {
+    CrewSchema() {
+        place = add_place(schema, 0, 2000);
+        ship = schema.kind("ship", {place.id});
+        sailor = schema.kind("sailor", {place.id});
+        schema.edit_kind(sailor).relative_place = true;
+        REQUIRE(schema.status() == Status::ok);
+    }
+    ServerDef def(bool promotes) const {
+        ServerDef def;
+        def.rules.bounds_max = {2000, 2000, 0};
+        def.rules.nodes = {lines::node("near", {add(within(100))})};
+        def.kinds.resize(2);
+        def.kinds[index_of(sailor)].split = true;
+        def.kinds[index_of(sailor)].promote_ancestors = promotes;
+        return def;
+    }
+    Schema schema;
+    Component<Place> place;
+    KindId ship{}, sailor{};
+};
+
+void look_from(Stage& stage, Vec3 place) {
+    REQUIRE(stage.interest().set_area(stage.observers[0], 0, place) == Status::ok);
+}
+
+}  // namespace
+
+TEST_CASE("server: a split member is judged where its ship has carried it (O22)") {
+    CrewSchema is;
+    Stage stage(is.schema, 1, is.def(true));
+    look_from(stage, {1000, 1000, 0});
+    const EntityId ship = stage.spawn(is.ship, {200, 1000, 0});
+    const EntityId sailor = stage.spawn(is.sailor, {350, 1000, 0});
+    REQUIRE(stage.world().attach(sailor, ship) == Status::ok);
+    stage.step(5);
+    CHECK(stage.ghost(0, ship) == no_ghost);
+    // 150 m before its ship: seen while the ship is still far away, and the ship with it.
+    for (float x = 200; x <= 780; x += 20) {
+        REQUIRE(stage.world().move(ship, {x, 1000, 0}) == Status::ok);
+        stage.step();
+    }
+    stage.step(5);
+    CHECK(stage.ghost(0, sailor) != no_ghost);
+    CHECK(stage.ghost(0, ship) != no_ghost);
+    REQUIRE(stage.world().move(ship, {500, 1000, 0}) == Status::ok);
+    stage.step(5);
+    CHECK(stage.ghost(0, sailor) == no_ghost);
+    CHECK(stage.ghost(0, ship) == no_ghost);
+}
+
+TEST_CASE(
+    "client: a split member comes after its ancestors and goes before them, whatever is lost "
+    "(O22 X10)") {
+    CrewSchema is;
+    ServerDef def = is.def(true);
+    def.group_members_max = 255;
+    def.group_depth_max = 16;
+    def.budget_bytes_per_tick = 160;  // groups take several packets
+    Stage stage(is.schema, 1, def);
+    stage.loss = 0.3F;
+    look_from(stage, {1000, 1000, 0});
+    SplitMix random(5);
+    std::vector<EntityId> ships, sailors;
+    for (int i = 0; i < 6; ++i)
+        ships.push_back(stage.spawn(is.ship, {static_cast<float>(100 + 300 * i), 1000, 0}));
+    for (int i = 0; i < 60; ++i) {
+        const auto at = static_cast<std::size_t>(i % 6);
+        sailors.push_back(stage.spawn(is.sailor, {static_cast<float>(100 + 300 * at), 1000, 0}));
+        const EntityId parent =
+            i >= 6 && i % 3 == 0 ? sailors[static_cast<std::size_t>(i - 6)] : ships[at];
+        REQUIRE(stage.world().attach(sailors.back(), parent) == Status::ok);
+    }
+    std::uint64_t orphans = 0, shown = 0, promoted = 0;
+    for (int tick = 0; tick < 1500; ++tick) {
+        for (int edits = 0; edits < 3; ++edits) {
+            const EntityId who = sailors[random.below(60)];
+            const float x =
+                random.chance(0.4F) ? random.between(920, 1080) : random.between(10, 1990);
+            REQUIRE(stage.world().move(who, {x, 1000, 0}) == Status::ok);
+        }
+        if (random.chance(0.1F)) {
+            const EntityId who = sailors[random.below(60)];
+            (void)stage.world().attach(who, ships[random.below(6)]);
+        }
+        stage.step();
+        for (const EntityId who : sailors) {
+            const GhostId ghost = stage.ghost(0, who);
+            if (ghost == no_ghost) continue;
+            ++shown;
+            if (stage.client().parent_of(ghost) == no_ghost) ++orphans;
+        }
+        for (const RelevanceEvent& event : stage.interest().events_of(stage.observers[0]))
+            promoted += event.reason == Reason::promoted ? 1 : 0;
+        stage.client().clear_events();
+    }
+    CHECK(stage.client().stats().order_violations == 0);
+    CHECK(orphans == 0);
+    CHECK(shown > 5'000);
+    CHECK(promoted > 100);
+    // Once nothing is lost and nobody moves, the client has what interest says.
+    stage.loss = 0;
+    stage.step(400);
+    for (const auto* list : {&ships, &sailors}) {
+        for (const EntityId who : *list) {
+            CHECK((stage.ghost(0, who) != no_ghost) ==
+                  stage.interest().is_relevant(stage.observers[0], who));
+        }
+    }
+}
+
+}  // namespace purview::test

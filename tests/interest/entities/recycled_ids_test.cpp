@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// An ECS that recycles ids at once: one index has several entities within a tick.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "purview/interest.hpp"
+#include "purview/world.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr std::uint32_t indices = 10;
+
+InterestManager recycled_manager() {
+    InterestDef def;
+    def.rules.bounds_max = {200, 200, 0};
+    def.key_count = 1;
+    def.flag_count = 1;
+    def.count_observers = true;
+    def.rules.nodes = {
+        {.name = "near", .type = NodeType::grid, .steps = {add(within(40, 50))}},
+        {.name = "team", .steps = {add(same(KeyDomain{0})), subtract(flagged(FlagId{0}))}}};
+    return std::move(InterestManager::create(def)).value();
+}
+
+}  // namespace
+
+TEST_CASE("interest: an index that is used again at once gives events in order") {
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        CAPTURE(seed);
+        SplitMix random(seed);
+        InterestManager manager = recycled_manager();
+        std::array<EntityId, indices> alive{}, root{};
+        std::array<std::uint32_t, indices> generation{};
+        std::vector<ObserverId> observers;
+        for (int i = 0; i < 4; ++i) {
+            observers.push_back(manager.add_observer().value());
+            CHECK(manager.set_ready(observers.back(), true) == Status::ok);
+            CHECK(manager.set_area(observers.back(), 0, Vec3{random.between(0, 200), 100, 0}) ==
+                  Status::ok);
+            CHECK(manager.set_observer_key(observers.back(), KeyDomain{0}, Key{1}) == Status::ok);
+        }
+        const auto drop = [&](std::uint32_t i) {
+            for (std::uint32_t m = 0; m < indices; ++m) {
+                if (alive[m] == EntityId::none || root[m] != alive[i]) continue;
+                CHECK(manager.leave_unit(alive[m], {.place = {100, 100, 0}}) == Status::ok);
+                root[m] = EntityId::none;
+            }
+            CHECK(manager.despawn(alive[i]) == Status::ok);
+            alive[i] = root[i] = EntityId::none;
+        };
+        const auto has_members = [&](std::uint32_t i) {
+            return std::find(root.begin(), root.end(), alive[i]) != root.end();
+        };
+        std::map<ObserverId, std::set<EntityId>> seen;
+        std::uint64_t replaced = 0;
+        for (int t = 0; t < 120; ++t) {
+            for (int edits = 0; edits < 6; ++edits) {
+                const std::uint32_t i = random.below(indices);
+                if (alive[i] != EntityId::none && random.chance(0.6F)) drop(i);
+                if (alive[i] == EntityId::none && random.chance(0.8F)) {
+                    alive[i] = make_entity_id(i, ++generation[i]);
+                    const Key key{static_cast<std::uint16_t>(random.below(3))};
+                    EntityDef def;
+                    def.place = {random.between(0, 200), random.between(0, 200), 0};
+                    def.keys = {&key, 1};
+                    def.flags = static_cast<std::uint16_t>(random.below(2));
+                    CHECK(manager.spawn(alive[i], def) == Status::ok);
+                    CHECK(manager.spawn(make_entity_id(i, generation[i] + 7), def) ==
+                          Status::duplicate);
+                }
+                if (alive[i] == EntityId::none) continue;
+                const ObserverId one = observers[random.below(4)];
+                // hidden_by_root is an answer for members.
+                if (random.chance(0.2F)) (void)manager.allow(one, alive[i], true);
+                if (random.chance(0.1F)) CHECK(manager.deny(one, alive[i], true) == Status::ok);
+                if (random.chance(0.2F)) CHECK(manager.set_owner(alive[i], one) == Status::ok);
+                const std::uint32_t other = random.below(indices);
+                if (random.chance(0.3F) && other != i && alive[other] != EntityId::none &&
+                    root[other] == EntityId::none && root[i] == EntityId::none && !has_members(i)) {
+                    CHECK(manager.join_unit(alive[i], alive[other]) == Status::ok);
+                    root[i] = alive[other];
+                }
+            }
+            manager.tick();
+            for (const RelevanceEvent& event : manager.events()) {
+                std::set<EntityId>& its = seen[event.observer];
+                if (event.enter) {
+                    for (const EntityId held : its) {
+                        // Whoever keeps a table by index has no two under one.
+                        REQUIRE(index_of(held) != index_of(event.entity));
+                    }
+                    REQUIRE(its.insert(event.entity).second);
+                } else {
+                    REQUIRE(its.erase(event.entity) == 1);
+                    const EntityId now = alive[index_of(event.entity)];
+                    replaced += now != EntityId::none && now != event.entity ? 1 : 0;
+                }
+            }
+            for (const ObserverId observer : observers) {
+                std::set<EntityId> now;
+                manager.for_each_relevant(observer, [&](EntityId entity) {
+                    REQUIRE(now.insert(entity).second);
+                    REQUIRE(alive[index_of(entity)] == entity);
+                });
+                REQUIRE(now == seen[observer]);
+            }
+        }
+        CHECK(replaced > 20);
+    }
+}
+
+TEST_CASE("world: a full world takes a new entity in the tick in which one ended") {
+    Schema schema;
+    struct Nothing {
+        std::uint8_t value = 0;
+    };
+    const auto piece = schema.component<Nothing>("part").integer("value", &Nothing::value, 0, 9);
+    const KindId kind = schema.kind("thing", {piece.id()});
+    WorldDef def;
+    def.schema = &schema;
+    def.entities_max = 3;
+    auto made = World::create(def);
+    REQUIRE(made);
+    World world = std::move(made).value();
+    std::array<EntityId, 3> all{};
+    for (EntityId& one : all) one = world.spawn(kind).value();
+    CHECK(world.spawn(kind).error() == Status::capacity);
+    std::set<EntityId> ids(all.begin(), all.end());
+    // Each may be replaced once within the tick; ids never come back.
+    for (EntityId& one : all) {
+        CHECK(world.despawn(one) == Status::ok);
+        auto next = world.spawn(kind);
+        REQUIRE(next);
+        one = *next;
+        CHECK(ids.insert(one).second);
+    }
+    CHECK(world.spawn(kind).error() == Status::capacity);
+    // The indices that rest are bounded: not a second time before the tick ends.
+    CHECK(world.despawn(all[0]) == Status::ok);
+    CHECK(world.spawn(kind).error() == Status::capacity);
+}
+
+}  // namespace purview::test

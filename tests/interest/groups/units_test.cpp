@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Groups in interest: roots that hide, members that are hidden, members that show. Random ones are
+// compared with the oracle (property_test.cpp).
+#include <doctest/doctest.h>
+
+#include "interest/interest_data.hpp"
+#include "support/line_support.hpp"
+
+namespace purview::test::lines {
+
+namespace {
+
+/// 1 is the root, 2 and 3 are below it, 4 is below 2; all far away, or near.
+struct Group {
+    explicit Group(float x) : manager(make(std::vector{node("near", {within(StepOp::add, 10)})})) {
+        spawn(manager, 0, 50);
+        for (std::uint32_t i = 1; i <= 4; ++i) spawn(manager, i, x);
+        CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
+        CHECK(manager.join_unit(id(3), id(1)) == Status::ok);
+        CHECK(manager.join_unit(id(4), id(1), id(2)) == Status::ok);
+        me = watch(manager, id(0));
+        other = watch(manager);
+        manager.tick();
+    }
+    InterestManager manager;
+    ObserverId me{}, other{};
+};
+
+}  // namespace
+
+TEST_CASE("interest: a hidden root hides its group, whatever is said of its members (O35 O22 X6)") {
+    Group g(55);
+    CHECK(seen(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(g.manager.force_hide(id(1), true) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0});
+    // Said of a member, it does not help.
+    CHECK(g.manager.allow(g.me, id(3), true) == Status::hidden_by_root);
+    CHECK(g.manager.show_to_all(id(4), true) == Status::hidden_by_root);
+    CHECK(ticked(g.manager, g.me) == Set{0});
+    CHECK(ticked(g.manager, g.other) == Set{});
+    const Explanation why = g.manager.explain(g.me, id(4));
+    CHECK(why.unit == id(1));
+    CHECK(why.stage == Stage::force_hidden);
+    // Owners of members see through it.
+    CHECK(g.manager.set_owner(id(4), g.me) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    // A denied root hides from owners too.
+    CHECK(g.manager.deny(g.me, id(1), true) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0});
+    CHECK(g.manager.allow(g.me, id(2), true) == Status::hidden_by_root);
+    CHECK(g.manager.deny(g.me, id(1), false) == Status::ok);
+    CHECK(g.manager.force_hide(id(1), false) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(ticked(g.manager, g.other) == Set{1, 2, 3, 4});  // what was said of 4
+}
+
+TEST_CASE(
+    "interest: a hidden member hides all below it, in the same tick, and nobody else (O35 X6 "
+    "O22)") {
+    Group g(55);
+    CHECK(g.manager.force_hide(id(2), true) == Status::ok);
+    g.manager.tick();
+    const News gone = news(g.manager, g.me);
+    CHECK(gone.out == Set{2, 4});
+    CHECK(g.manager.events_of(g.me)[0].entity == id(4));  // children first
+    CHECK(g.manager.events_of(g.me)[0].reason == Reason::hidden);
+    CHECK(seen(g.manager, g.me) == Set{0, 1, 3});
+    const Explanation why = g.manager.explain(g.me, id(4));
+    CHECK_FALSE(why.relevant);
+    CHECK(why.hidden_member == id(2));
+    CHECK(why.stage == Stage::force_hidden);
+    CHECK(why.text().find("entity 2 is hidden") != std::string::npos);
+    // Not from who owns somebody there, or the root; from who owns somebody else.
+    CHECK(g.manager.set_owner(id(3), g.me) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 3});
+    CHECK(g.manager.set_owner(id(4), g.me) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(g.manager.deny(g.me, id(2), true) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 3});
+    CHECK(g.manager.deny(g.me, id(2), false) == Status::ok);
+    CHECK(g.manager.force_hide(id(2), false) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(g.manager.deny(g.me, id(2), true) == Status::ok);
+    for (const std::uint32_t of : {2, 4}) CHECK(g.manager.is_denied(g.me, id(of)));
+    for (const std::uint32_t of : {0, 1, 3}) CHECK_FALSE(g.manager.is_denied(g.me, id(of)));
+    CHECK(g.manager.deny(g.me, id(2), false) == Status::ok);
+    CHECK_FALSE(g.manager.is_denied(g.me, id(4)));
+    // Whoever comes below a hidden member, or leaves it.
+    CHECK(g.manager.force_hide(id(2), true) == Status::ok);
+    CHECK(g.manager.set_owner(id(4), ObserverId::none) == Status::ok);
+    CHECK(g.manager.set_owner(id(3), ObserverId::none) == Status::ok);
+    CHECK(g.manager.join_unit(id(3), id(1), id(2)) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1});
+    CHECK(g.manager.join_unit(id(4), id(1), id(1)) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 4});
+}
+
+TEST_CASE(
+    "interest: what is owned, allowed, shown or global takes its group along, however far (O22 "
+    "X10)") {
+    Group g(90);
+    CHECK(seen(g.manager, g.me) == Set{0});
+    CHECK(g.manager.allow(g.me, id(4), true) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(seen(g.manager, g.other) == Set{});
+    CHECK(g.manager.allow(g.me, id(4), false) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0});
+    CHECK(g.manager.show_to_all(id(3), true) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(ticked(g.manager, g.other) == Set{1, 2, 3, 4});
+    CHECK(g.manager.show_to_all(id(3), false) == Status::ok);
+    CHECK(g.manager.set_mode(id(2), EntityMode::global) == Status::ok);
+    CHECK(ticked(g.manager, g.other) == Set{1, 2, 3, 4});
+    // It leaves: it takes that along.
+    CHECK(g.manager.leave_unit(id(2), EntityDef{{90, 50, 0}, true, 0, {}}) == Status::ok);
+    CHECK(ticked(g.manager, g.other) == Set{2});
+    CHECK(g.manager.set_mode(id(2), EntityMode::nodes) == Status::ok);
+    CHECK(ticked(g.manager, g.other) == Set{});
+}
+
+TEST_CASE("interest: what is said of an entity stays said while it is a member, and after (O35)") {
+    Group g(55);
+    spawn(g.manager, 5, 55);
+    spawn(g.manager, 6, 55);
+    CHECK(g.manager.force_hide(id(5), true) == Status::ok);
+    CHECK(g.manager.deny(g.me, id(6), true) == Status::ok);
+    CHECK(g.manager.join_unit(id(5), id(1), id(3)) == Status::ok);
+    CHECK(g.manager.join_unit(id(6), id(1), id(3)) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(g.manager.leave_unit(id(5), EntityDef{{55, 50, 0}, true, 0, {}}) == Status::ok);
+    CHECK(g.manager.leave_unit(id(6), EntityDef{{55, 50, 0}, true, 0, {}}) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
+    CHECK(g.manager.force_hide(id(5), false) == Status::ok);
+    CHECK(g.manager.deny(g.me, id(6), false) == Status::ok);
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4, 5, 6});
+}
+
+TEST_CASE("interest: who boards a vehicle looks from there with his own keys (O11 O22)") {
+    constexpr KeyDomain team{0}, room{1};
+    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)}),
+                                               node("team", {same(StepOp::add, 0)}),
+                                               node("room", {same(StepOp::add, 1)})});
+    const std::array<Key, 2> red{Key{1}, Key{0}}, blue{Key{2}, Key{0}}, cellar{Key{0}, Key{7}};
+    const auto far_away = [&](std::uint32_t index, Vec3 place, std::span<const Key> keys) {
+        EntityDef def{place};
+        def.keys = keys;
+        spawn(manager, index, def);
+    };
+    EntityDef def{{10, 10, 0}};
+    def.keys = red;
+    spawn(manager, 0, def);
+    def.keys = blue;
+    spawn(manager, 1, def);  // a cart of the others
+    spawn(manager, 2, def);  // and who sits in it
+    far_away(3, {95, 95, 0}, red);
+    far_away(4, {95, 78, 0}, blue);
+    far_away(5, {78, 95, 0}, cellar);
+    const ObserverId me = watch(manager, id(0));
+    CHECK(ticked(manager, me) == Set{0, 1, 2, 3});
+    CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
+    CHECK(manager.join_unit(id(0), id(1), id(2)) == Status::ok);
+    CHECK(ticked(manager, me) == Set{0, 1, 2, 3});
+    put(manager, 1, 95, 86);
+    CHECK(ticked(manager, me) == Set{0, 1, 2, 3, 4});  // from where the cart is
+    put(manager, 1, 10, 10);
+    CHECK(ticked(manager, me) == Set{0, 1, 2, 3});
+    // His keys change while he sits there; those of the cart are not about him.
+    CHECK(manager.set_key(id(0), team, Key{2}) == Status::ok);
+    CHECK(tick_news(manager, me) == News{{4}, {3}});
+    CHECK(manager.set_key(id(1), team, Key{1}) == Status::ok);
+    CHECK(tick_news(manager, me) == News{});
+    CHECK(manager.add_key(id(0), room, Key{7}) == Status::ok);
+    CHECK(tick_news(manager, me) == News{{5}, {}});
+    // The cart itself is judged by its own: whose team it is sees it, with all who sit in it.
+    const ObserverId reds = watch(manager, id(3));
+    CHECK(ticked(manager, reds) == Set{0, 1, 2, 3});
+    // And when he gets off again they are those that he is given.
+    def.keys = cellar;
+    CHECK(manager.leave_unit(id(0), def) == Status::ok);
+    CHECK(ticked(manager, me) == Set{0, 1, 2, 5});
+    CHECK(manager.remove_key(id(0), room, Key{7}) == Status::ok);
+    CHECK(manager.remove_key(id(0), room, Key{7}) == Status::not_found);
+    CHECK(manager.join_unit(id(0), id(1)) == Status::ok);
+    CHECK(manager.despawn(id(0)) == Status::ok);
+    spawn(manager, 0, 10, 10);  // the next one has nothing of his
+    CHECK(manager.join_unit(id(0), id(1)) == Status::ok);
+    CHECK(manager.set_main_entity(me, id(0)) == Status::ok);
+    CHECK(ticked(manager, me) == Set{0, 1, 2});
+}
+
+TEST_CASE(
+    "interest: a parent that is no member of the group, or below its child, is refused (O4)") {
+    Group g(55);
+    spawn(g.manager, 5, 55);
+    CHECK(g.manager.join_unit(id(5), id(1), id(0)) == Status::bad_argument);
+    CHECK(g.manager.join_unit(id(2), id(1), id(4)) == Status::bad_argument);
+    CHECK(g.manager.join_unit(id(5), id(2)) == Status::bad_argument);  // no unit
+    CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("interest: what is said of an observer and a member asks nothing of other observers") {
+    const auto pairs_asked = [](std::uint32_t observers) {
+        InterestData data(def_of({node("near", {within(StepOp::add, 10)})}));
+        for (std::uint32_t i = 0; i < 20; ++i) CHECK(data.spawn(id(i), {}) == Status::ok);
+        for (std::uint32_t i = 1; i < 20; ++i)
+            CHECK(data.join_unit(id(i), id(0), id(0)) == Status::ok);
+        CHECK(data.show_to_all(id(0), true) == Status::ok);
+        std::vector<ObserverId> all;
+        for (std::uint32_t o = 0; o < observers; ++o) {
+            all.push_back(*data.add_observer());
+            CHECK(data.set_ready(all.back(), true) == Status::ok);
+            CHECK(data.edit_pair(all.back(), id(1), PairMark::deny, true) == Status::ok);
+            CHECK(data.edit_pair(all.back(), id(2), PairMark::allow, true) == Status::ok);
+        }
+        const std::uint64_t before = data.pairs_asked;
+        CHECK(data.edit_pair(all[0], id(1), PairMark::deny, false) == Status::ok);
+        CHECK(data.edit_pair(all[0], id(2), PairMark::allow, false) == Status::ok);
+        CHECK(data.set_owner(id(3), all[1]) == Status::ok);
+        CHECK(data.set_owner(id(3), all[2]) == Status::ok);
+        CHECK(data.remove_observer(all[3]) == Status::ok);
+        CHECK(data.is_relevant(all[0], id(1)));
+        CHECK_FALSE(data.is_relevant(all[1], id(1)));
+        return data.pairs_asked - before;
+    };
+    CHECK(pairs_asked(10) > 0);
+    CHECK(pairs_asked(200) == pairs_asked(10));
+}
+
+}  // namespace purview::test::lines

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a kernel of the game may read, and when it is evaluated again; and the dimensions in which
+// the preset of the RFC measures.
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "purview/profile.hpp"
+#include "support/line_support.hpp"
+
+namespace purview::test::lines::kernel_facts {
+
+TEST_CASE("kernel: it reads flags, keys and values of the entity and of the observer's main" *
+          doctest::test_suite("N59 N41")) {
+    // Relevant: of the main entity's key, at least of its level, unless only one has the flag.
+    const auto judge =
+        make_pair_kernel({.name = "judge", .reads_places = false}, [](const Pair& pair) noexcept {
+            return pair.main() != EntityId::none &&
+                   pair.key(KeyDomain{1}) == pair.observer_key(KeyDomain{1}) &&
+                   pair.value(ValueId{1}) >= pair.main_value(ValueId{1}) &&
+                   pair.has(FlagId{2}) == pair.main_has(FlagId{2});
+        });
+    InterestManager manager = make(std::vector{node("own", {own_kernel(StepOp::add, judge)})});
+    struct Fact {
+        std::uint16_t key;
+        float level;
+        bool flag;
+    };
+    std::vector<Fact> facts;
+    for (const std::uint16_t key : {std::uint16_t{1}, std::uint16_t{2}}) {
+        for (const float level : {1.0F, 2.0F, 3.0F}) {
+            for (const bool flag : {false, true}) facts.push_back({key, level, flag});
+        }
+    }
+    for (std::uint32_t i = 0; i < facts.size(); ++i) {
+        const std::array keys{Key::none, Key{facts[i].key}};
+        const std::array values{0.0F, facts[i].level};
+        EntityDef def = bound_to(static_cast<float>(i), {}, facts[i].flag ? 4 : 0);
+        def.keys = keys;
+        def.values = values;
+        spawn(manager, i, def);
+    }
+    const auto expected = [&](std::uint32_t main) {
+        Set out;
+        for (std::uint32_t i = 0; i < facts.size(); ++i) {
+            if (facts[i].key == facts[main].key && facts[i].level >= facts[main].level &&
+                facts[i].flag == facts[main].flag)
+                out.insert(i);
+        }
+        return out;
+    };
+    const ObserverId observer = watch(manager);
+    CHECK(ticked(manager, observer).empty());  // without a main entity
+    for (std::uint32_t main = 0; main < facts.size(); ++main) {
+        CAPTURE(main);
+        CHECK(manager.set_main_entity(observer, id(main)) == Status::ok);
+        CHECK(ticked(manager, observer) == expected(main));
+        // A change of the candidate, and one of the main entity itself, count in their tick. What
+        // is of the main entity alone needs a recheck of it.
+        const std::uint32_t other = (main + 2) % 12;
+        const Fact was = facts[other], mine = facts[main];
+        facts[other] = mine;
+        CHECK(manager.set_key(id(other), KeyDomain{1}, Key{mine.key}) == Status::ok);
+        CHECK(manager.set_value(id(other), ValueId{1}, mine.level) == Status::ok);
+        CHECK(manager.set_flag(id(other), FlagId{2}, mine.flag) == Status::ok);
+        CHECK(ticked(manager, observer) == expected(main));
+        facts[main] = {static_cast<std::uint16_t>(3 - mine.key), 2, !mine.flag};
+        CHECK(manager.set_key(id(main), KeyDomain{1}, Key{facts[main].key}) == Status::ok);
+        CHECK(manager.set_value(id(main), ValueId{1}, 2) == Status::ok);
+        CHECK(manager.set_flag(id(main), FlagId{2}, facts[main].flag) == Status::ok);
+        CHECK(manager.recheck(id(main)) == Status::ok);
+        CHECK(ticked(manager, observer) == expected(main));
+        for (const auto& [which, fact] : {std::pair{other, was}, std::pair{main, mine}}) {
+            facts[which] = fact;
+            CHECK(manager.set_key(id(which), KeyDomain{1}, Key{fact.key}) == Status::ok);
+            CHECK(manager.set_value(id(which), ValueId{1}, fact.level) == Status::ok);
+            CHECK(manager.set_flag(id(which), FlagId{2}, fact.flag) == Status::ok);
+        }
+    }
+}
+
+TEST_CASE("kernel: one that reads game data is evaluated as it declares, or on demand" *
+          doctest::test_suite("N59 N52")) {
+    for (const bool every_tick : {false, true}) {
+        for (const bool is_spatial : {false, true}) {
+            CAPTURE(every_tick);
+            CAPTURE(is_spatial);
+            const auto cloaked = std::make_shared<std::atomic<bool>>(false);
+            PairKernelDef kernel;
+            kernel.name = "not cloaked";
+            kernel.reach_m = is_spatial ? 30 : 0;
+            kernel.reads_places = is_spatial;
+            kernel.every_tick = every_tick;
+            const auto sees =
+                make_pair_kernel(kernel, [cloaked](const Pair&) noexcept { return !*cloaked; });
+            InterestManager manager =
+                make(std::vector{node("own", {own_kernel(StepOp::add, sees)})});
+            spawn(manager, 0, 50);
+            spawn(manager, 1, 55);
+            const ObserverId observer = watch(manager, id(0));
+            CHECK(ticked(manager, observer) == Set{0, 1});
+            // The game's own data changes, and nothing that the engine knows.
+            *cloaked = true;
+            if (every_tick) {
+                CHECK(tick_news(manager, observer) == News{{}, {0, 1}});
+                *cloaked = false;
+                CHECK(tick_news(manager, observer) == News{{0, 1}, {}});
+                continue;
+            }
+            for (int t = 0; t < 5; ++t) CHECK(ticked(manager, observer) == Set{0, 1});
+            CHECK(manager.recheck(id(1)) == Status::ok);
+            CHECK(ticked(manager, observer).count(1) == 0);
+            CHECK(manager.rescan(observer) == Status::ok);
+            CHECK(ticked(manager, observer).empty());
+            *cloaked = false;
+            CHECK(ticked(manager, observer).empty());
+            CHECK(manager.rescan(observer) == Status::ok);
+            CHECK(ticked(manager, observer) == Set{0, 1});
+        }
+    }
+}
+
+TEST_CASE("preset: that of the RFC measures distance in three dimensions" *
+          doctest::test_suite("N60")) {
+    InterestDef def = profile(Profile::ngo);
+    NodeDesc near = node("near", {within(StepOp::add, 10)}, Members::bound);
+    def.rules.nodes.push_back(near);
+    InterestManager manager = make(def);
+    const std::array bound{NodeId{1}};
+    const Vec3 home{500, 500, 500};
+    std::uint32_t count = 0;
+    Set expected;
+    // In and out of range along each axis, and along the diagonals.
+    for (int x = -1; x <= 1; ++x) {
+        for (int y = -1; y <= 1; ++y) {
+            for (int z = -1; z <= 1; ++z) {
+                for (const float distance_m : {9.9F, 10.1F, 400.0F}) {
+                    const auto length = std::sqrt(static_cast<float>(x * x + y * y + z * z));
+                    if (length == 0) continue;
+                    const float by = distance_m / length;
+                    EntityDef one;
+                    one.place = {home.x + static_cast<float>(x) * by,
+                                 home.y + static_cast<float>(y) * by,
+                                 home.z + static_cast<float>(z) * by};
+                    one.nodes = bound;
+                    if (distance_m < 10) expected.insert(count);
+                    spawn(manager, count++, one);
+                }
+            }
+        }
+    }
+    const ObserverId observer = watch(manager);
+    CHECK(manager.set_area(observer, 0, home) == Status::ok);
+    CHECK(ticked(manager, observer) == expected);
+}
+
+}  // namespace purview::test::lines::kernel_facts

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// How often a node is evaluated and how often its entities are sent are separate settings; and each
+// node has its own, also for what leaves far beyond the window.
+#include <array>
+#include <vector>
+
+#include "support/line_support.hpp"
+
+namespace purview::test::lines::refresh_rates {
+
+namespace {
+
+constexpr std::array<float, 5> distances_m{12, 40, 200, 900, 1'900};
+
+InterestManager evaluated(Refresh refresh, std::uint32_t send_every, float cell_m) {
+    NodeDesc desc = node("near", {within(StepOp::add, 10)});
+    desc.refresh = refresh;
+    desc.settings.every_ticks = send_every;
+    InterestDef def = def_of({desc});
+    def.rules.bounds_max = {2'000, 2'000, 0};
+    def.rules.cell_m = cell_m;
+    return make(def);
+}
+
+}  // namespace
+
+TEST_CASE("refresh: evaluation and sending have their own rates, at every distance" *
+          doctest::test_suite("P24 N22")) {
+    for (const float cell_m : {8.0F, 50.0F, 500.0F}) {
+        for (const std::uint32_t send_every : {1U, 7U}) {
+            CAPTURE(cell_m);
+            CAPTURE(send_every);
+            // Evaluated every tick: an enter and a leave wait for no sending, however far it goes.
+            InterestManager exact = evaluated({}, send_every, cell_m);
+            spawn(exact, 0, 5);
+            spawn(exact, 1, 8);
+            const ObserverId observer = watch(exact, id(0));
+            exact.tick();
+            CHECK(exact.settings(observer, id(1)).every_ticks == send_every);
+            for (const float distance_m : distances_m) {
+                CAPTURE(distance_m);
+                put(exact, 1, 5 + distance_m);
+                CHECK(tick_news(exact, observer) == News{{}, {1}});
+                put(exact, 1, 8);
+                CHECK(tick_news(exact, observer) == News{{1}, {}});
+            }
+            // Evaluated every sixth tick: both come in ticks of the node, and only there.
+            InterestManager lazy = evaluated({RefreshType::every, 6, 0, true}, send_every, cell_m);
+            spawn(lazy, 0, 5);
+            spawn(lazy, 1, 8);
+            const ObserverId other = watch(lazy, id(0));
+            for (int t = 0; t < 12; ++t) lazy.tick();
+            REQUIRE(seen(lazy, other) == Set{0, 1});
+            CHECK(lazy.settings(other, id(1)).every_ticks == send_every);
+            std::vector<int> changed;
+            bool was = true;
+            for (int t = 0; t < 120; ++t) {
+                const float distance_m = distances_m[static_cast<std::size_t>(t) / 12 % 5];
+                put(lazy, 1, t / 6 % 2 == 0 ? 5 + distance_m : 8);
+                lazy.tick();
+                const bool now = lazy.is_relevant(other, id(1));
+                if (now != was) changed.push_back(t);
+                was = now;
+            }
+            CHECK(changed.size() >= 18);
+            for (std::size_t i = 1; i < changed.size(); ++i)
+                CHECK(changed[i] - changed[i - 1] == 6);
+        }
+    }
+}
+
+}  // namespace purview::test::lines::refresh_rates

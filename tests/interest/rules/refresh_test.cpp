@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Refresh policies of nodes: a spawn is evaluated in its tick under every one of them, and a lazy
+// leave waits for the node's next tick at every distance.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "support/line_support.hpp"
+
+namespace purview::test::lines {
+
+namespace {
+
+constexpr std::uint32_t every = 20;
+
+NodeDesc refreshed(std::vector<StepDesc> steps, Refresh refresh) {
+    NodeDesc desc = node("near", std::move(steps));
+    desc.refresh = refresh;
+    return desc;
+}
+
+/// A world of 2,000 m with cells of about so many meters.
+InterestManager wide_world(std::vector<NodeDesc> nodes, float cell_m) {
+    InterestDef def = def_of(std::move(nodes));
+    def.rules.bounds_max = {2000, 2000, 0};
+    def.rules.cell_m = cell_m;
+    return make(def);
+}
+
+}  // namespace
+
+TEST_CASE("refresh: a spawn is evaluated in its tick under every policy") {
+    const std::array<Refresh, 5> policies{{{},
+                                           {RefreshType::every, every, 0, false},
+                                           {RefreshType::every, every, 0, true},
+                                           {RefreshType::every, every, 3, true},
+                                           {RefreshType::dormant, 1, 0, false}}};
+    for (const Refresh& policy : policies) {
+        for (const bool has_exact_node : {false, true}) {
+            for (const float margin_m : {0.0F, 5.0F}) {
+                CAPTURE(static_cast<int>(policy.type));
+                CAPTURE(policy.lazy_leave);
+                CAPTURE(margin_m);
+                std::vector<NodeDesc> nodes{refreshed(
+                    {within(StepOp::add, 10, margin_m), flag(StepOp::subtract, 0)}, policy)};
+                if (has_exact_node) nodes.push_back(node("other", {within(StepOp::add, 1)}));
+                InterestManager manager = wide_world(nodes, 15);
+                const ObserverId observer = watch(manager);
+                SplitMix random(7);
+                float x = 1000;
+                for (std::uint32_t i = 1; i < 3 * every; ++i) {
+                    // The observer moves, so its window was made for another place.
+                    x += 3;
+                    CHECK(manager.set_area(observer, 0, Vec3{x, 50, 0}) == Status::ok);
+                    spawn(manager, 3 * i, bound_to(x + random.between(-9, 9), {}));
+                    spawn(manager, 3 * i + 1, bound_to(x + 5, {}, 1));  // hidden by its flag
+                    spawn(manager, 3 * i + 2, bound_to(x + 40, {}));    // too far
+                    CHECK(manager.despawn(id(3 * i + 2)) == Status::ok);
+                    const News now = tick_news(manager, observer);
+                    CHECK(now.in.count(3 * i) == 1);
+                    CHECK(now.in.count(3 * i + 1) == 0);
+                    CHECK(now.in.count(3 * i + 2) == 0);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("refresh: custom nodes are asked about a spawn in its tick" *
+          doctest::test_suite("M4 M39")) {
+    struct All final : InterestNode {
+        explicit All(bool by_entity) : by_entity_(by_entity) {}
+        void query_for(const InterestManager& manager, ObserverId,
+                       std::vector<EntityId>& out) override {
+            for (std::uint32_t i = 0; i < 100; ++i)
+                if (manager.is_known(id(i))) out.push_back(id(i));
+        }
+        void observers_for(const InterestManager&, EntityId,
+                           std::vector<ObserverId>& out) override {
+            out.push_back(make_observer_id(0, 1));
+        }
+        bool is_entity_centric() const noexcept override { return by_entity_; }
+        bool by_entity_;
+    };
+    for (const bool by_entity : {false, true}) {
+        for (const RefreshType type : {RefreshType::every, RefreshType::dormant}) {
+            NodeDesc desc = own_node("all", std::make_shared<All>(by_entity));
+            desc.refresh = {type, every, 0, false};
+            InterestManager manager = make(std::vector{desc});
+            const ObserverId observer = watch(manager);
+            manager.tick();
+            for (std::uint32_t i = 0; i < 30; ++i) {
+                spawn(manager, i, 50);
+                CHECK(tick_news(manager, observer) == News{{i}, {}});
+            }
+        }
+    }
+}
+
+TEST_CASE("refresh: what leaves lazily stays until the next tick of its node, at any distance" *
+          doctest::test_suite("M40 N22 X4")) {
+    for (const float cell_m : {5.0F, 15.0F, 60.0F, 400.0F}) {
+        for (const bool has_exact_node : {false, true}) {
+            CAPTURE(cell_m);
+            CAPTURE(has_exact_node);
+            std::vector<NodeDesc> nodes{
+                refreshed({within(StepOp::add, 10)}, {RefreshType::every, every, 0, true})};
+            if (has_exact_node) nodes.push_back(node("other", {within(StepOp::add, 1)}));
+            // The same node in a twin world says in which ticks it is due.
+            InterestManager manager = wide_world(nodes, cell_m);
+            constexpr std::array<float, 6> far{5.5F, 11, 30, 100, 500, 1500};
+            spawn(manager, 0, 100);
+            const ObserverId observer = watch(manager, id(0));
+            for (std::uint32_t i = 1; i <= far.size(); ++i) spawn(manager, i, 105);
+            for (std::uint32_t t = 0; t < 2 * every; ++t) manager.tick();
+            const Set all{0, 1, 2, 3, 4, 5, 6};
+            CHECK(seen(manager, observer) == all);
+            for (int round = 0; round < 3; ++round) {
+                for (std::uint32_t i = 1; i <= far.size(); ++i) put(manager, i, 100 + far[i - 1]);
+                std::uint32_t waited = 0;
+                for (; waited < every + 1 && seen(manager, observer) == all; ++waited)
+                    manager.tick();
+                // All of them leave in one tick, the node's; only the nearest stays.
+                CHECK(waited <= every);
+                CHECK(waited > 1);
+                CHECK(seen(manager, observer) == Set{0, 1});
+                for (std::uint32_t i = 1; i <= far.size(); ++i) put(manager, i, 105);
+                std::uint32_t entered = 0;
+                for (; entered < every + 1 && seen(manager, observer) != all; ++entered)
+                    manager.tick();
+                CHECK(entered <= every);
+                // Not in the tick after the node's: so the next leaves have to wait.
+                for (std::uint32_t t = 0; t < 7; ++t) manager.tick();
+            }
+            // The observer itself goes: the same.
+            put(manager, 0, 1800);
+            std::uint32_t waited = 0;
+            for (; waited < every + 1 && seen(manager, observer) == all; ++waited) manager.tick();
+            CHECK(waited <= every);
+            CHECK(waited > 1);
+            CHECK(seen(manager, observer) == Set{0});
+        }
+    }
+}
+
+TEST_CASE("refresh: what leaves lazily goes at once when something hides it" *
+          doctest::test_suite("M40 N22")) {
+    InterestManager manager =
+        wide_world({refreshed({within(StepOp::add, 10), flag(StepOp::subtract, 0)},
+                              {RefreshType::every, every, 0, true})},
+                   15);
+    spawn(manager, 0, 100);
+    const ObserverId observer = watch(manager, id(0));
+    for (std::uint32_t i = 1; i <= 5; ++i) spawn(manager, i, 105);
+    std::uint32_t ticks = 0;
+    do manager.tick();
+    while ((++ticks + index_of(observer)) % every != 0);
+    for (std::uint32_t i = 1; i <= 5; ++i) put(manager, i, 900);
+    CHECK(ticked(manager, observer) == Set{0, 1, 2, 3, 4, 5});
+    CHECK(manager.deny(observer, id(1), true) == Status::ok);
+    CHECK(manager.set_flag(id(2), FlagId{0}, true) == Status::ok);
+    CHECK(manager.force_hide(id(3), true) == Status::ok);
+    CHECK(manager.despawn(id(4)) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{}, {1, 2, 3, 4}});
+}
+
+TEST_CASE("refresh: an entity that is back in the node's tick has never left" *
+          doctest::test_suite("M40")) {
+    for (const float cell_m : {5.0F, 60.0F}) {
+        InterestManager manager = wide_world(
+            {refreshed({within(StepOp::add, 10)}, {RefreshType::every, every, 0, true})}, cell_m);
+        spawn(manager, 0, 100);
+        spawn(manager, 1, 105);
+        const ObserverId observer = watch(manager, id(0));
+        manager.tick();
+        SplitMix random(3);
+        for (std::uint32_t tick = 2; tick < 300; ++tick) {
+            const bool is_due = (tick + index_of(observer)) % every == 0;
+            put(manager, 1, is_due ? 105 : random.between(90, 1900));
+            CHECK(tick_news(manager, observer) == News{});
+        }
+    }
+}
+
+TEST_CASE("refresh: an interval of no ticks, or of more than 65,535, is refused") {
+    for (const std::uint32_t ticks : {0U, 1U, 65'535U, 65'536U}) {
+        const bool is_sound = ticks == 1 || ticks == 65'535;
+        const NodeDesc desc =
+            refreshed({within(StepOp::add, 10)}, {RefreshType::every, ticks, 0, false});
+        CHECK(problem_of(def_of({desc})).empty() == is_sound);
+    }
+}
+
+}  // namespace purview::test::lines

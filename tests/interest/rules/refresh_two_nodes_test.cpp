@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Two nodes with intervals of their own, and entities that leave far beyond the window of both.
+#include <array>
+#include <vector>
+
+#include "support/line_support.hpp"
+
+namespace purview::test::lines::refresh_two_nodes {
+
+namespace {
+
+/// Moves entities from within the range of an exact and of a lazy node to these distances; returns
+/// after how many ticks each has left.
+std::vector<int> ticks_until_gone(StepOp combine, float cell_m) {
+    constexpr std::array<float, 5> distances_m{32, 60, 220, 920, 1'920};
+    NodeDesc exact = node("exact", {within(StepOp::add, 20)});
+    NodeDesc lazy = node("lazy", {within(StepOp::add, 20)});
+    lazy.refresh = {RefreshType::every, 10, 0, true};
+    lazy.combine = combine;
+    InterestDef def = def_of({exact, lazy});
+    def.rules.bounds_max = {2'000, 2'000, 0};
+    def.rules.cell_m = cell_m;
+    InterestManager manager = make(def);
+    spawn(manager, 0, 5);
+    for (std::uint32_t i = 1; i <= distances_m.size(); ++i) spawn(manager, i, 8);
+    const ObserverId observer = watch(manager, id(0));
+    do manager.tick();
+    while (seen(manager, observer).size() <= distances_m.size());
+    // To the tick after that of the lazy node.
+    for (int t = 0; t < 12; ++t) {
+        put(manager, 1, 8);
+        manager.tick();
+    }
+    for (std::uint32_t i = 1; i <= distances_m.size(); ++i) put(manager, i, 5 + distances_m[i - 1]);
+    std::vector<int> gone(distances_m.size(), 0);
+    for (int t = 1; t <= 10; ++t) {
+        manager.tick();
+        for (std::uint32_t i = 0; i < gone.size(); ++i) {
+            if (gone[i] == 0 && !manager.is_relevant(observer, id(i + 1))) gone[i] = t;
+        }
+    }
+    return gone;
+}
+
+}  // namespace
+
+TEST_CASE("refresh: an exact node that is required decides at once, whatever a lazy one holds" *
+          doctest::test_suite("N22 X4 M40")) {
+    // Both are required: what the exact node does not show is gone in that tick, however far it
+    // goes and whatever the cells are.
+    for (const float cell_m : {8.0F, 50.0F, 500.0F}) {
+        CAPTURE(cell_m);
+        for (const int ticks : ticks_until_gone(StepOp::require, cell_m)) CHECK(ticks == 1);
+    }
+}
+
+TEST_CASE("refresh: what a lazy node adds to an exact one stays until its tick, at any distance" *
+          doctest::test_suite("N22 X4 M40")) {
+    for (const float cell_m : {8.0F, 50.0F, 500.0F}) {
+        CAPTURE(cell_m);
+        const std::vector<int> gone = ticks_until_gone(StepOp::add, cell_m);
+        CHECK(gone[0] > 1);
+        for (const int ticks : gone) CHECK(ticks == gone[0]);
+    }
+}
+
+}  // namespace purview::test::lines::refresh_two_nodes

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Entities that are bound to no node: a default node covers them, or a warning states that none
+// does.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "purview/profile.hpp"
+#include "support/line_support.hpp"
+
+namespace purview::test::lines::unbound_entities {
+
+namespace {
+
+/// With a kind that names no node, a warning states that none covers its entities.
+bool warns(std::vector<NodeDesc> nodes) {
+    InterestDef def = def_of(std::move(nodes));
+    def.kinds.resize(1);
+    const InterestManager manager = make(def);
+    for (const std::string& warning : manager.warnings()) {
+        if (warning.find("bound to no node") != std::string::npos) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("unbound entities: rules without a node for them have a warning" *
+          doctest::test_suite("N58")) {
+    const NodeDesc bound = node("bound", {within(StepOp::add, 10)}, Members::bound);
+    NodeDesc off = node("off", {}, Members::unbound);
+    off.enabled = false;
+    CHECK(warns({bound}));
+    CHECK(warns({bound, node("other", {}, Members::bound)}));
+    CHECK(warns({bound, off}));  // one that is off covers nothing
+    CHECK_FALSE(warns({}));      // every observer is sent everything
+    CHECK_FALSE(warns({bound, node("default", {}, Members::unbound)}));
+    CHECK_FALSE(warns({bound, node("all", {within(StepOp::add, 5)})}));
+    CHECK_FALSE(warns({node("all", {})}));
+}
+
+TEST_CASE("unbound entities: the presets cover them" * doctest::test_suite("N58 N3")) {
+    for (const Profile preset : {Profile::ngo, Profile::mirror, Profile::fusion, Profile::phaser}) {
+        CAPTURE(to_string(preset));
+        InterestDef def = profile(preset);
+        def.rules.bounds_max = {100, 100, def.rules.axes == Axes::xyz ? 100.0F : 0.0F};
+        InterestManager manager = make(def);
+        spawn(manager, 0, 50);
+        spawn(manager, 1, 52);
+        const ObserverId observer = watch(manager, id(0));
+        CHECK(manager.set_area(observer, 1, Area::sphere({50, 50, 0}, 10)) == Status::ok);
+        CHECK(ticked(manager, observer) == Set{0, 1});
+        // With a further node for some, those that are bound to none are covered all the same.
+        InterestRules rules = manager.rules();
+        rules.nodes.push_back(node("extra", {}, Members::bound));
+        CHECK(manager.set_rules(rules) == Status::ok);
+        CHECK(ticked(manager, observer) == Set{0, 1});
+    }
+}
+
+}  // namespace purview::test::lines::unbound_entities

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Spatial nodes by the thousand over one storage: right answers, no entity stored twice, and little
+// work.
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "support/line_support.hpp"
+
+namespace purview::test::lines::many_nodes {
+
+namespace {
+
+constexpr float side_m = 600;
+
+/// Their radii are of so many kinds.
+float radius_of(std::uint32_t node, std::uint32_t kinds) {
+    return 30 + 0.001F * static_cast<float>(node % kinds);
+}
+
+InterestDef with_nodes(std::uint32_t nodes, std::uint32_t kinds, std::uint32_t entities) {
+    std::vector<NodeDesc> all;
+    for (std::uint32_t n = 0; n < nodes; ++n) {
+        all.push_back(node("node " + std::to_string(n), {within(StepOp::add, radius_of(n, kinds))},
+                           Members::bound));
+    }
+    InterestDef def = def_of(std::move(all));
+    def.rules.bounds_max = {side_m, side_m, 0};
+    def.rules.entities_expected = entities;
+    def.rules.cell_m = 20;
+    return def;
+}
+
+/// A radius, as the game would write it; counts the entities that it tests.
+class CountingRadius final : public InterestKernel {
+  public:
+    CountingRadius(float radius_m, std::shared_ptr<std::uint64_t> asked)
+        : radius_m_(radius_m), asked_(std::move(asked)) {}
+    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        for (std::size_t i = 0; i < q.blocks.size(); ++i) {
+            unsigned lanes = q.slots.occupied()[q.blocks[i]];
+            if (!q.asked.empty()) lanes &= q.asked[i];
+            for (; lanes != 0; lanes &= lanes - 1) {
+                const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+                const Vec3 at = q.slots.place(slot_at(q.blocks[i], lane));
+                for (const Vec3& from : q.places) {
+                    const float dx = at.x - from.x, dy = at.y - from.y;
+                    if (dx * dx + dy * dy <= radius_m_ * radius_m_)
+                        out[i] = static_cast<Mask>(out[i] | lane_bit(lane));
+                }
+                ++*asked_;
+            }
+        }
+    }
+    std::string describe(const Question&, unsigned) const override { return "radius"; }
+    float reach_m() const noexcept override { return radius_m_; }
+    bool answers_unknown() const noexcept override { return false; }
+
+  private:
+    float radius_m_;
+    std::shared_ptr<std::uint64_t> asked_;
+};
+
+struct Crowd {
+    Crowd(InterestManager& manager, std::uint32_t nodes, std::uint32_t count, std::uint64_t seed)
+        : manager_(&manager), random(seed) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            places.push_back({random.between(0, side_m), random.between(0, side_m), 0});
+            node_of.push_back(random.below(nodes));
+            const std::array bound{NodeId{static_cast<std::uint16_t>(node_of[i])}};
+            EntityDef def;
+            def.place = places[i];
+            def.nodes = bound;
+            REQUIRE(manager.spawn(id(i), def) == Status::ok);
+        }
+    }
+    void move(std::uint32_t i, Vec3 place) {
+        places[i] = place;
+        REQUIRE(manager_->move(id(i), place) == Status::ok);
+    }
+    /// All are moved a little, or far.
+    void move_all(bool far) {
+        for (std::uint32_t i = 0; i < places.size(); ++i) {
+            const Vec3 to{random.between(0, side_m), random.between(0, side_m), 0};
+            move(i, far ? to : Vec3{places[i].x + random.between(-1, 1), places[i].y, 0});
+        }
+    }
+    Set expected(Vec3 from, std::uint32_t kinds) const {
+        Set out;
+        for (std::uint32_t i = 0; i < places.size(); ++i) {
+            const float r = radius_of(node_of[i], kinds);
+            const float dx = places[i].x - from.x, dy = places[i].y - from.y;
+            if (dx * dx + dy * dy <= r * r) out.insert(i);
+        }
+        return out;
+    }
+    InterestManager* manager_;
+    SplitMix random;
+    std::vector<Vec3> places;
+    std::vector<std::uint32_t> node_of;
+};
+
+}  // namespace
+
+TEST_CASE("many nodes: two thousand kernels over one storage equal each by itself" *
+          doctest::test_suite("N10 N57")) {
+    constexpr std::uint32_t nodes = 2'000, count = 3'000;
+    for (const std::uint32_t kinds : {1U, 5U, 40U, 2'000U}) {
+        CAPTURE(kinds);
+        InterestManager manager = make(with_nodes(nodes, kinds, count));
+        Crowd crowd(manager, nodes, count, 3);
+        std::vector<ObserverId> observers;
+        for (std::uint32_t o = 0; o < 8; ++o) observers.push_back(watch(manager, id(o)));
+        for (int t = 0; t < 12; ++t) {
+            CAPTURE(t);
+            if (t % 3 == 1) crowd.move_all(false);
+            if (t % 3 == 2) crowd.move_all(true);
+            // Some are bound to another node.
+            for (std::uint32_t i = 100; t > 3 && i < 160; ++i) {
+                crowd.node_of[i] = crowd.random.below(nodes);
+                const std::array bound{NodeId{static_cast<std::uint16_t>(crowd.node_of[i])}};
+                REQUIRE(manager.set_nodes(id(i), bound) == Status::ok);
+            }
+            manager.tick();
+            for (std::uint32_t o = 0; o < observers.size(); ++o)
+                CHECK(seen(manager, observers[o]) == crowd.expected(crowd.places[o], kinds));
+        }
+    }
+}
+
+TEST_CASE("many nodes: a thousand nodes more store no entity again" * doctest::test_suite("N10")) {
+    const auto held = [](std::uint32_t nodes, std::uint32_t count) {
+        constexpr std::uint32_t kinds = 40;
+        CountedMemory memory;
+        InterestManager manager = make(with_nodes(nodes, kinds, count));
+        Crowd crowd(manager, nodes, count, 5);
+        manager.tick();
+        return memory.held;
+    };
+    // What 3,600 entities take beside one node, and beside a thousand.
+    const auto with_one = static_cast<double>(held(1, 4'000)) - static_cast<double>(held(1, 400));
+    const auto with_many =
+        static_cast<double>(held(1'000, 4'000)) - static_cast<double>(held(1'000, 400));
+    CAPTURE(with_one);
+    CAPTURE(with_many);
+    CHECK(with_one > 3'600 * 2.0 * sizeof(float));
+    CHECK(with_many < 2 * with_one);
+}
+
+TEST_CASE("many nodes: four thousand nodes test no more entities than the RFC's algorithm" *
+          doctest::test_suite("N57")) {
+    constexpr std::uint32_t count = 10'000, watchers = 50;
+    // Entities that kernels test in a tick in which all move.
+    const auto asked_about = [](std::uint32_t nodes, std::uint32_t kinds, bool far) {
+        const auto asked = std::make_shared<std::uint64_t>(0);
+        std::vector<std::shared_ptr<const InterestKernel>> kernels;
+        for (std::uint32_t k = 0; k < kinds; ++k)
+            kernels.push_back(std::make_shared<CountingRadius>(radius_of(k, kinds), asked));
+        InterestDef def = with_nodes(nodes, kinds, count);
+        for (std::uint32_t n = 0; n < nodes; ++n)
+            def.rules.nodes[n].steps = {own_kernel(StepOp::add, kernels[n % kinds])};
+        InterestManager manager = make(def);
+        Crowd crowd(manager, nodes, count, 9);
+        std::vector<ObserverId> observers;
+        for (std::uint32_t o = 0; o < watchers; ++o) observers.push_back(watch(manager, id(o)));
+        manager.tick();
+        *asked = 0;
+        for (int t = 0; t < 3; ++t) {
+            crowd.move_all(far);
+            manager.tick();
+        }
+        const auto per_tick = static_cast<double>(*asked) / 3;
+        CHECK(seen(manager, observers[7]) == crowd.expected(crowd.places[7], kinds));
+        return per_tick;
+    };
+    for (const bool far : {false, true}) {
+        for (const std::uint32_t kinds : {1U, 40U, 4'000U}) {
+            CAPTURE(far);
+            CAPTURE(kinds);
+            const double one = asked_about(1, 1, far), many = asked_about(4'000, kinds, far);
+            CAPTURE(one);
+            CAPTURE(many);
+            CHECK(one > 0);
+            // Equal steps are evaluated once. What time others take, the benchmark measures.
+            if (kinds == 1) CHECK(many <= 5 * one);
+            // The RFC's algorithm asks each kernel about each entity of its node, for each client.
+            CHECK(many <= static_cast<double>(count) * watchers);
+        }
+    }
+}
+
+}  // namespace purview::test::lines::many_nodes

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "oracle_compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace purview::test {
+
+namespace {
+
+constexpr float strength_tolerance = 1e-4F;
+
+std::uint32_t number(ObserverId observer) {
+    return static_cast<std::uint32_t>(observer);
+}
+
+Difference nothing() {
+    return {};
+}
+
+}  // namespace
+
+std::string name_of(EntityId entity) {
+    return "e" + std::to_string(index_of(entity)) + "#" + std::to_string(generation_of(entity));
+}
+
+std::string name_of(ObserverId observer) {
+    return "o" + std::to_string(index_of(observer)) + "#" + std::to_string(generation_of(observer));
+}
+
+// -- sets
+// -------------------------------------------------------------------------------------------
+
+Difference compare_sets(ObserverId observer, const std::vector<EntityId>& expected,
+                        std::vector<EntityId> told) {
+    std::sort(told.begin(), told.end());
+    if (told == expected) return nothing();
+    std::vector<EntityId> wrong;
+    std::set_symmetric_difference(told.begin(), told.end(), expected.begin(), expected.end(),
+                                  std::back_inserter(wrong));
+    const bool is_extra = std::binary_search(told.begin(), told.end(), wrong[0]);
+    const bool is_expected = std::binary_search(expected.begin(), expected.end(), wrong[0]);
+    const char* what = is_extra ? "shown but should not be: " : "should be shown: ";
+    if (is_extra && is_expected) what = "listed twice: ";
+    return {"sets", what + name_of(wrong[0]), observer, wrong[0]};
+}
+
+// -- events
+// -----------------------------------------------------------------------------------------
+
+Difference EventReplay::take(std::span<const RelevanceEvent> events) {
+    std::set<std::pair<std::uint32_t, EntityId>> pairs;
+    std::set<std::uint32_t> groups;
+    std::uint32_t group = 0;
+    for (const RelevanceEvent& event : events) {
+        const auto complain = [&](const std::string& what) {
+            return Difference{"events",
+                              what + ", " + name_of(event.entity) + " reason " +
+                                  std::string(to_string(event.reason)),
+                              event.observer, event.entity};
+        };
+        const std::uint32_t observer = number(event.observer);
+        if (groups.empty() || observer != group) {
+            if (!groups.insert(observer).second) return complain("not grouped by observer");
+            group = observer;
+        }
+        if (!pairs.insert({observer, event.entity}).second) return complain("two of one pair");
+        std::set<EntityId>& set = sets_[observer];
+        if (event.enter && !set.insert(event.entity).second) return complain("entered twice");
+        if (!event.enter && set.erase(event.entity) == 0) return complain("left without entering");
+    }
+    return nothing();
+}
+
+Difference EventReplay::matches(ObserverId observer, const std::vector<EntityId>& expected) const {
+    static const std::set<EntityId> none;
+    const auto found = sets_.find(number(observer));
+    const std::set<EntityId>& set = found == sets_.end() ? none : found->second;
+    if (std::equal(set.begin(), set.end(), expected.begin(), expected.end())) return nothing();
+    std::vector<EntityId> wrong;
+    std::set_symmetric_difference(set.begin(), set.end(), expected.begin(), expected.end(),
+                                  std::back_inserter(wrong));
+    return {"events", "do not add up to the set, " + name_of(wrong[0]), observer, wrong[0]};
+}
+
+namespace {
+
+/// Why it is relevant: the stage that decided.
+std::vector<Reason> reasons_to_enter(const EventFacts& facts) {
+    using check::TruthStage;
+    const Reason by_nodes = facts.entity_is_new ? Reason::spawned : Reason::entered;
+    switch (facts.now.stage) {
+        case TruthStage::owned:
+            return {Reason::owned};
+        case TruthStage::shown_to_all:
+        case TruthStage::allowed:
+            return {Reason::forced};
+        case TruthStage::promoted:
+            return {Reason::promoted};
+        case TruthStage::sees_everything:  // no reason of its own
+            return {by_nodes, Reason::forced};
+        default:
+            return {by_nodes};
+    }
+}
+
+/// Why it is not: several may be true at once.
+std::vector<Reason> reasons_to_leave(const EventFacts& facts) {
+    using check::TruthStage;
+    std::vector<Reason> right;
+    if (facts.entity_is_gone) right.push_back(Reason::despawned);
+    if (facts.observer_is_gone) right.push_back(Reason::disconnected);
+    if (!right.empty()) return right;
+    if (!facts.observer_is_ready) return {Reason::hidden};
+    const TruthStage stage = facts.now.stage;
+    const bool is_denied = stage == TruthStage::denied || stage == TruthStage::force_hidden;
+    if (is_denied || facts.now.hides) right.push_back(Reason::hidden);
+    const bool nodes_say_no = facts.now.nodes == 0;
+    if (!is_denied || nodes_say_no) right.push_back(Reason::left);
+    return right;
+}
+
+}  // namespace
+
+Difference compare_reason(const RelevanceEvent& event, const EventFacts& facts) {
+    const std::vector<Reason> right =
+        event.enter ? reasons_to_enter(facts) : reasons_to_leave(facts);
+    if (std::find(right.begin(), right.end(), event.reason) != right.end()) return nothing();
+    return {"reasons",
+            std::string(event.enter ? "enter of " : "leave of ") + name_of(event.entity) +
+                " says " + std::string(to_string(event.reason)) + ", not " +
+                std::string(to_string(right[0])),
+            event.observer, event.entity};
+}
+
+// -- counts, strength, inverse
+// ----------------------------------------------------------------------
+
+Difference compare_counts(std::span<const EntityCount> counts,
+                          std::span<const ObserverEdge> edges) {
+    std::map<EntityId, bool> told;
+    for (const ObserverEdge& edge : edges) {
+        if (!told.emplace(edge.entity, edge.first).second)
+            return {"counts", "two edges of " + name_of(edge.entity), ObserverId::none,
+                    edge.entity};
+    }
+    for (const EntityCount& count : counts) {
+        const auto complain = [&](const std::string& what) {
+            return Difference{"counts",
+                              what + " of " + name_of(count.entity) + ": " +
+                                  std::to_string(count.before) + " before, " +
+                                  std::to_string(count.now) + " now, told " +
+                                  std::to_string(count.told),
+                              ObserverId::none, count.entity};
+        };
+        if (count.told != count.now) return complain("observers");
+        const auto edge = told.find(count.entity);
+        const bool should = (count.before == 0) != (count.now == 0);
+        if (should != (edge != told.end())) return complain(should ? "no edge" : "an edge");
+        if (should && edge->second != (count.now > 0)) return complain("the wrong edge");
+    }
+    return nothing();
+}
+
+Difference compare_strengths(ObserverId observer, const std::vector<check::Verdict>& verdicts,
+                             std::span<const EntityId> entities, std::span<const float> told,
+                             bool is_exact) {
+    for (std::size_t i = 0; i < entities.size(); ++i) {
+        const std::uint32_t index = index_of(entities[i]);
+        const check::Verdict verdict = index < verdicts.size() ? verdicts[index] : check::Verdict{};
+        const bool is_in_bounds = verdict.relevant ? told[i] > 0 && told[i] <= 1 : told[i] == 0;
+        const bool any = !is_exact || verdict.stage == check::TruthStage::stay;
+        const bool is_near = std::fabs(told[i] - verdict.strength) <= strength_tolerance;
+        if (is_in_bounds && (any || is_near)) continue;
+        return {"strength",
+                "of " + name_of(entities[i]) + " is " + std::to_string(told[i]) + ", not " +
+                    std::to_string(verdict.strength),
+                observer, entities[i]};
+    }
+    return nothing();
+}
+
+Difference compare_inverse(EntityId entity, std::vector<ObserverId> expected,
+                           std::vector<ObserverId> told) {
+    std::sort(expected.begin(), expected.end());
+    std::sort(told.begin(), told.end());
+    if (expected == told) return nothing();
+    std::vector<ObserverId> wrong;
+    std::set_symmetric_difference(told.begin(), told.end(), expected.begin(), expected.end(),
+                                  std::back_inserter(wrong));
+    return {"inverse", "observers_of " + name_of(entity) + " is wrong about " + name_of(wrong[0]),
+            wrong[0], entity};
+}
+
+// -- promises
+// ---------------------------------------------------------------------------------------
+
+void Promise::set_rules(const InterestRules& rules) {
+    plain_.clear();
+    for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
+        const NodeDesc& node = rules.nodes[n];
+        if (!node.enabled) continue;
+        if (node.combine != StepOp::add) {
+            plain_.clear();
+            continue;
+        }
+        std::vector<Plain> of_node;
+        for (const StepDesc& step : node.steps) {
+            if (step.op != StepOp::add) {
+                of_node.clear();
+            } else if (step.kernel.type == KernelType::distance &&
+                       step.kernel.range == RangeOf::rule) {
+                of_node.push_back({n, step.kernel, {}});
+            }
+        }
+        // A dispatcher shows nothing outside of its bucket.
+        if (node.type == NodeType::custom || node.type == NodeType::dispatcher) of_node.clear();
+        plain_.insert(plain_.end(), of_node.begin(), of_node.end());
+    }
+}
+
+void Promise::forget(ObserverId observer) {
+    for (Plain& plain : plain_) {
+        const std::uint32_t gone = number(observer);
+        plain.inside.erase(plain.inside.lower_bound({gone, EntityId::none}),
+                           plain.inside.lower_bound({gone + 1, EntityId::none}));
+    }
+}
+
+Difference Promise::check(const Pair& pair, const std::vector<bool>& is_member) {
+    const ObserverId observer = pair.observer.id;
+    if (Known& known = observers_[number(observer)];
+        known.times_ready != pair.observer.times_ready) {
+        known.times_ready = pair.observer.times_ready;
+        forget(observer);
+    }
+    const std::pair key{number(observer), pair.unit.id};
+    if (std::uint32_t& joins = joins_[pair.unit.id]; joins != pair.unit.joins) {
+        joins = pair.unit.joins;
+        for (Plain& plain : plain_) {
+            std::erase_if(plain.inside,
+                          [&](const auto& one) { return one.second == pair.unit.id; });
+        }
+    }
+    for (Plain& plain : plain_) {
+        const float enter = plain.kernel.enter_m * plain.kernel.enter_m;
+        const float leave = plain.kernel.leave_m * plain.kernel.leave_m;
+        bool is_in = false;
+        bool is_near = false;
+        if (pair.unit.placed) {
+            for (const Vec3 place : pair.observer.from(plain.kernel.from)) {
+                const float distance = check::squared(pair.unit.place, place);
+                is_in = is_in || distance <= enter;
+                is_near = is_near || distance <= leave;
+            }
+        }
+        if (is_in) plain.inside.insert(key);
+        if (!is_near) plain.inside.erase(key);
+        if (pair.is_hidden || pair.told || !is_member[plain.node]) continue;
+        if (is_in)
+            return {"range", "within the radius and not shown: " + name_of(pair.unit.id), observer,
+                    pair.unit.id};
+        if (plain.inside.count(key) != 0)
+            return {"flicker", "left inside the margin: " + name_of(pair.unit.id), observer,
+                    pair.unit.id};
+    }
+    return nothing();
+}
+
+}  // namespace purview::test

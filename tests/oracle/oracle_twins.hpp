@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Kernels, nodes, dispatchers and sight of our own, as a program that uses the library would write
+// them; each kernel and node beside its twin, which says the same to the oracle about one pair.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "oracle/truth_kernels.hpp"
+#include "purview/interest.hpp"
+#include "purview/kernel.hpp"
+#include "purview/node.hpp"
+#include "purview/sight.hpp"
+
+namespace purview::test {
+
+/// What the program knows beside the manager: who lives, and tables of its own.
+struct Roster {
+    std::vector<EntityId> units;  ///< ascending by index, as of the coming tick
+    std::vector<ObserverId> observers;
+    /// Marks that a kernel reads: [entity index], [observer index].
+    std::vector<std::uint8_t> entity_marks;
+    std::vector<std::uint8_t> observer_marks;
+    /// Pairs that a node says yes about, by indices (observer, entity).
+    std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+
+    bool is_marked(ObserverId observer, EntityId entity) const;
+};
+
+/// Any kernel with a twin.
+class TwinnedKernel final : public InterestKernel {
+  public:
+    using Twin = std::function<check::CustomAnswer(const check::ObserverView&,
+                                                   const check::EntityView&, bool was)>;
+    TwinnedKernel(std::string name, std::shared_ptr<const InterestKernel> kernel, Twin twin)
+        : name_(std::move(name)), kernel_(std::move(kernel)), twin_(std::move(twin)) {}
+
+    const std::string& name() const { return name_; }
+    const Twin& twin() const { return twin_; }
+    void test(const Question& question, std::span<Mask> out,
+              std::span<Mask> unknown) const noexcept override {
+        kernel_->test(question, out, unknown);
+    }
+    std::string describe(const Question& question, unsigned lane) const override {
+        return kernel_->describe(question, lane);
+    }
+    bool answers_unknown() const noexcept override { return kernel_->answers_unknown(); }
+    DependsOn depends_on() const noexcept override { return kernel_->depends_on(); }
+    bool remembers() const noexcept override { return kernel_->remembers(); }
+    unsigned planes() const noexcept override { return kernel_->planes(); }
+    bool is_restless() const noexcept override { return kernel_->is_restless(); }
+    LookFrom looks_from() const noexcept override { return kernel_->looks_from(); }
+    float reach_m() const noexcept override { return kernel_->reach_m(); }
+    float inside_m() const noexcept override { return kernel_->inside_m(); }
+    bool reads_places() const noexcept override { return kernel_->reads_places(); }
+    std::vector<float> edges_m() const override { return kernel_->edges_m(); }
+    bool test_entity(const Slots& slots, Slot slot) const noexcept override {
+        return kernel_->test_entity(slots, slot);
+    }
+    KeyDomain domain() const noexcept override { return kernel_->domain(); }
+
+  private:
+    std::string name_;
+    std::shared_ptr<const InterestKernel> kernel_;
+    Twin twin_;
+};
+
+/// A node of our own with a twin.
+class TwinnedNode : public InterestNode {
+  public:
+    /// Everything that it reads is in the roster, or a place of now.
+    using Twin = std::function<bool(ObserverId, EntityId)>;
+    TwinnedNode(std::string name, std::shared_ptr<const Roster> roster, Twin twin,
+                bool entity_centric)
+        : name_(std::move(name)),
+          roster_(std::move(roster)),
+          twin_(std::move(twin)),
+          entity_centric_(entity_centric) {}
+
+    const std::string& name() const { return name_; }
+    const Twin& twin() const { return twin_; }
+    /// Its answers stand in Roster::pairs.
+    virtual bool is_table() const { return false; }
+    void query_for(const InterestManager&, ObserverId observer,
+                   std::vector<EntityId>& out) override;
+    void observers_for(const InterestManager&, EntityId entity,
+                       std::vector<ObserverId>& out) override;
+    bool is_entity_centric() const noexcept override { return entity_centric_; }
+
+  private:
+    std::string name_;
+    std::shared_ptr<const Roster> roster_;
+    Twin twin_;
+    bool entity_centric_;
+};
+
+class TableNode final : public TwinnedNode {
+  public:
+    using TwinnedNode::TwinnedNode;
+    bool is_table() const override { return true; }
+};
+
+/// A dispatcher with a name.
+class NamedDispatcher : public InterestDispatcher {
+  public:
+    explicit NamedDispatcher(std::string name) : name_(std::move(name)) {}
+    const std::string& name() const { return name_; }
+    /// So many lists of steps of inner nodes are given in turn, and no steps after the last.
+    void set_lists(std::size_t lists) { lists_ = lists; }
+    std::size_t steps_of(CellId cell) const noexcept override {
+        const std::size_t list = static_cast<std::size_t>(cell % 7) % (lists_ + 1);
+        return list < lists_ ? list : no_steps;
+    }
+
+  private:
+    std::string name_;
+    std::size_t lists_ = 0;
+};
+
+/// Where our kernels, nodes and dispatchers are to live.
+struct TwinSpace {
+    Axes axes = Axes::xy;
+    std::uint32_t flags = 1;
+    std::uint32_t keys = 1;
+    float side_m = 100;
+    bool lattice = false;  ///< numbers are whole
+    std::shared_ptr<Roster> roster;
+};
+
+std::shared_ptr<const InterestKernel> random_kernel_of_our_own(SplitMix& random,
+                                                               const TwinSpace& space);
+std::shared_ptr<InterestNode> random_node_of_our_own(SplitMix& random, const TwinSpace& space);
+std::shared_ptr<NamedDispatcher> random_dispatcher(SplitMix& random, const TwinSpace& space);
+/// Walls: whole cells that are not seen from some others.
+std::shared_ptr<const SightTest> random_sight(SplitMix& random, const TwinSpace& space);
+
+/// The twins of all of them.
+check::CustomAnswer ask_kernel_twin(const KernelDesc& kernel, const check::ObserverView& observer,
+                                    const check::EntityView& entity, bool was);
+bool ask_node_twin(const NodeDesc& node, const check::ObserverView& observer,
+                   const check::EntityView& entity);
+
+}  // namespace purview::test

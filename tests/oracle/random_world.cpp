@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// How a random world is made, and its tick. Operations: oracle_operations.cpp; what is compared:
+// oracle_checks.cpp.
+#include "random_world.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace purview::test {
+
+namespace {
+
+constexpr std::uint32_t kinds_max = 5;
+
+InterestManager make_manager(const RandomWorldDef& def) {
+    InterestDef interest;
+    interest.rules = def.rules;
+    interest.flag_count = def.space.twins.flags;
+    interest.key_count = def.space.twins.keys;
+    interest.value_count = def.space.values;
+    interest.kinds = def.kinds;
+    interest.observers_max = 64;
+    interest.single_area = def.single_area;
+    interest.ready_requires_entity = def.needs_entity;
+    interest.count_observers = def.space.features.has(Feature::counts);
+    interest.window_update = def.window_update;
+    interest.measure_changed = def.measures_changed;
+    interest.log = LogSink::none();
+    auto made = InterestManager::create(interest);
+    if (!made) {
+        std::printf("no manager: %s\n%s\n", std::string(to_string(made.error())).c_str(),
+                    text_of(def.rules).c_str());
+        (void)std::fflush(stdout);
+        std::abort();
+    }
+    return std::move(made).value();
+}
+
+/// The rules that the oracle goes by: the engine's, or spoiled ones.
+InterestRules oracle_rules(const RandomWorldDef& def) {
+    InterestRules rules = def.rules;
+    if (def.spoil != Spoil::other_rules) return rules;
+    for (NodeDesc& node : rules.nodes) {
+        for (StepDesc& step : node.steps) {
+            step.kernel.enter_m += 1;
+            step.kernel.leave_m += 1;
+        }
+    }
+    return rules;
+}
+
+KindInterest random_kind(SplitMix& random, const RuleSpace& space, const InterestRules& rules) {
+    KindInterest kind;
+    const auto has = [&](Feature feature) { return space.features.has(feature); };
+    const auto nodes = static_cast<std::uint32_t>(rules.nodes.size());
+    if (has(Feature::binding) && nodes > 0) {
+        for (std::uint32_t i = random.below(3); i > 0; --i)
+            kind.nodes.push_back(NodeId{static_cast<std::uint16_t>(random.below(nodes))});
+        kind.never_default = random.chance(0.3F);
+    }
+    if (has(Feature::modes) && random.chance(0.12F))
+        kind.mode = random.chance(0.3F) ? EntityMode::global : EntityMode::explicit_only;
+    kind.owner_sees = random.chance(0.7F);
+    if (!rules.range_classes_m.empty() && random.chance(0.5F))
+        kind.range_m = random.between(3, rules.range_classes_m.back());
+    if (rules.group_bounds_max_m > 0) kind.by_bounds = random.chance(0.5F);
+    if (has(Feature::splits)) {
+        kind.split = random.chance(0.5F);
+        kind.promote_ancestors = random.chance(0.7F);
+    }
+    return kind;
+}
+
+}  // namespace
+
+RandomWorldDef random_def(std::uint64_t seed, Features features) {
+    SplitMix random(seed);
+    RandomWorldDef def;
+    def.seed = seed;
+    def.space.features = features;
+    TwinSpace& twins = def.space.twins;
+    if (features.has(Feature::axes) && random.chance(0.6F))
+        twins.axes = random.chance(0.5F) ? Axes::xz : Axes::xyz;
+    twins.flags = 2;
+    twins.keys = 2;
+    twins.side_m = random.chance(0.3F) ? 120 : 200;
+    twins.lattice = random.chance(0.3F);
+    twins.roster = std::make_shared<Roster>();
+    def.rules = random_rules(random, def.space);
+    if (features.has(Feature::kinds)) {
+        for (std::uint32_t i = random.below(kinds_max); i > 0; --i)
+            def.kinds.push_back(random_kind(random, def.space, def.rules));
+    }
+    def.entities = 20 + random.below(random.chance(0.2F) ? 700 : 260);
+    def.observers = 3 + random.below(14);
+    def.edits_max = 6 + random.below(20);
+    def.window_update = static_cast<WindowUpdate>(random.below(3));
+    def.shuffle_cells = random.chance(0.25F) ? 50 : 0;
+    def.step_m = random.chance(0.3F) ? 60.0F : 3.0F;
+    def.move_chance = random.chance(0.5F) ? 0.4F : 0.05F;
+    def.needs_entity = features.has(Feature::needs_entity) && random.chance(0.2F);
+    def.single_area = features.has(Feature::single_area) && random.chance(0.15F);
+    def.measures_changed = features.has(Feature::changed) && random.chance(0.3F);
+    return def;
+}
+
+RandomWorld::RandomWorld(const RandomWorldDef& def)
+    : def_(def),
+      random_(def.seed),
+      manager_(make_manager(def)),
+      oracle_(oracle_rules(def), 1,
+              check::TruthDef{def.kinds, def.needs_entity, InterestLevel::full}),
+      rules_(def.rules),
+      roster_(def.space.twins.roster) {
+    *roster_ = {};
+    begin_counting();
+    manager_.set_lane_shuffle(def.shuffle_cells, def.seed);
+    oracle_.set_custom_twin(ask_kernel_twin);
+    oracle_.set_node_twin(ask_node_twin);
+    promise_.set_rules(rules_);
+    for (std::uint32_t i = 0; i < def.entities; ++i) {
+        reseed(1'000'000 + i);
+        if (def.left_out_entities.count(i) == 0) {
+            spawn();
+        } else {
+            entities_.emplace_back();
+            generations_.push_back(0);
+        }
+    }
+    for (std::uint32_t i = 0; i < def.observers; ++i) {
+        reseed(2'000'000 + i);
+        if (def.left_out_observers.count(i) == 0) add_observer();
+    }
+}
+
+void RandomWorld::reseed(std::uint64_t salt) {
+    random_ = SplitMix(combine64(combine64(def_.seed, tick_), salt));
+}
+
+// -- what there is
+// ----------------------------------------------------------------------------------
+
+float RandomWorld::length(float low, float high) {
+    const float any = random_.between(low, high);
+    return def_.space.twins.lattice ? std::floor(any) + 1 : any;
+}
+
+Vec3 RandomWorld::random_place() {
+    // Beyond the bounds too, and often exactly on cell borders. What does not count is anything.
+    const TwinSpace& twins = def_.space.twins;
+    const float side = twins.side_m;
+    Vec3 place{random_.between(-30, side + 30), random_.between(-30, side + 30),
+               random_.between(-30, side + 30)};
+    if (twins.axes == Axes::xyz) place.z = random_.between(-10, def_.space.height_m + 10);
+    if (twins.lattice || random_.chance(0.3F))
+        place = {std::floor(place.x), std::floor(place.y), std::floor(place.z)};
+    return place;
+}
+
+Vec3 RandomWorld::random_step() {
+    const float far = def_.step_m;
+    Vec3 step{random_.between(-far, far), random_.between(-far, far), random_.between(-far, far)};
+    if (def_.space.twins.lattice)
+        step = {std::round(step.x), std::round(step.y), std::round(step.z)};
+    return step;
+}
+
+check::TruthEntity* RandomWorld::random_entity() {
+    if (entities_.empty()) return nullptr;
+    auto& entity = entities_[random_.below(static_cast<std::uint32_t>(entities_.size()))];
+    return entity.id == EntityId::none ? nullptr : &entity;
+}
+
+check::TruthEntity* RandomWorld::random_unit() {
+    check::TruthEntity* entity = random_entity();
+    return entity != nullptr && entity->root == entity->id ? entity : nullptr;
+}
+
+check::TruthObserver* RandomWorld::random_observer() {
+    if (observers_.empty()) return nullptr;
+    return &observers_[random_.below(static_cast<std::uint32_t>(observers_.size()))];
+}
+
+const check::TruthEntity* RandomWorld::alive(EntityId entity) const {
+    if (entity == EntityId::none || index_of(entity) >= entities_.size()) return nullptr;
+    const auto& found = entities_[index_of(entity)];
+    return found.id == entity ? &found : nullptr;
+}
+
+std::vector<EntityId> RandomWorld::members_of(EntityId root) const {
+    std::vector<EntityId> members;
+    for (const auto& entity : entities_) {
+        if (entity.id != EntityId::none && entity.root == root && entity.id != root)
+            members.push_back(entity.id);
+    }
+    return members;
+}
+
+bool RandomWorld::has_members(EntityId root) const {
+    return !members_of(root).empty() || !splits_below(root).empty();
+}
+
+bool RandomWorld::is_split(const check::TruthEntity& entity) const {
+    return index_of(entity.kind) < def_.kinds.size() && def_.kinds[index_of(entity.kind)].split;
+}
+
+/// Right below it.
+std::vector<EntityId> RandomWorld::splits_below(EntityId entity) const {
+    std::vector<EntityId> splits;
+    for (const auto& one : entities_) {
+        if (one.id != EntityId::none && one.root == one.id && one.parent == entity)
+            splits.push_back(one.id);
+    }
+    return splits;
+}
+
+/// The root of the whole group.
+EntityId RandomWorld::top_of(EntityId entity) const {
+    EntityId unit = entities_[index_of(entity)].root;
+    while (entities_[index_of(unit)].parent != EntityId::none)
+        unit = entities_[index_of(entities_[index_of(unit)].parent)].root;
+    return unit;
+}
+
+bool RandomWorld::is_below(EntityId entity, EntityId top) const {
+    while (entity != top && entity != EntityId::none) entity = entities_[index_of(entity)].parent;
+    return entity == top;
+}
+
+float RandomWorld::range_max() const {
+    return def_.rules.range_classes_m.empty() ? 0 : def_.rules.range_classes_m.back();
+}
+
+std::size_t RandomWorld::node_count() const {
+    return rules_.nodes.size();
+}
+
+// -- a tick
+// -----------------------------------------------------------------------------------------
+
+void RandomWorld::note(const std::string& text) {
+    trace += " " + text + ";";
+    if (def_.keeps_log) log += "  " + text + "\n";
+}
+
+void RandomWorld::hear_of(check::TruthEntity& entity) {
+    if (!oracle_.is_dormant(entity)) entity.heard_place = entity.place;
+}
+
+std::string RandomWorld::text_of(Vec3 place) {
+    std::array<char, 96> text{};
+    (void)std::snprintf(text.data(), text.size(), "%.9g %.9g %.9g", static_cast<double>(place.x),
+                        static_cast<double>(place.y), static_cast<double>(place.z));
+    return text.data();
+}
+
+std::string RandomWorld::text_of(const Area& area) {
+    static constexpr std::array<const char*, 4> shapes{"place", "sphere", "box", "cone"};
+    std::string text = shapes[static_cast<std::size_t>(area.shape)];
+    text += " at " + text_of(area.centre) + " radius " + std::to_string(area.radius_m);
+    if (area.shape == AreaShape::box) text += " half sides " + text_of(area.half_sides);
+    if (area.shape == AreaShape::cone)
+        text +=
+            " towards " + text_of(area.direction) + " angle " + std::to_string(area.half_angle_deg);
+    if (area.follow != EntityId::none) text += " following " + name_of(area.follow);
+    if (area.ticks > 0) text += " for " + std::to_string(area.ticks);
+    return text;
+}
+
+void RandomWorld::count(const char* name, EntityId entity, ObserverId observer) {
+    ++operations[name];
+    did_something_ = true;
+    touched_.insert(entity);
+    std::string text = name;
+    if (entity != EntityId::none) text += " " + name_of(entity);
+    if (observer != ObserverId::none) text += " " + name_of(observer);
+    note(text);
+}
+
+void RandomWorld::expect(Status got, Status should, const char* what) {
+    if (got == should || !trouble_.empty()) return;
+    trouble_ = std::string(what) + " says " + std::string(to_string(got)) + ", not " +
+               std::string(to_string(should));
+}
+
+void RandomWorld::take_rules(const InterestRules& rules) {
+    expect(manager_.set_rules(rules), "set_rules");
+    oracle_.set_rules(rules);
+    promise_.set_rules(rules);
+    rules_ = rules;
+    note("rules " + purview::test::text_of(rules));
+    for (auto& entity : entities_) {
+        if (entity.id != EntityId::none && entity.root == entity.id) hear_of(entity);
+    }
+    for (std::size_t n = 0; n < node_count(); ++n) {
+        if (rules_.nodes[n].type == NodeType::custom && rules_.nodes[n].enabled)
+            expect(manager_.rescan_node(node_at(n)), "rescan_node");
+    }
+}
+
+/// Whoever stays for a while, and its whole group: it may be shown, or hidden again, because of it.
+std::vector<EntityId> RandomWorld::kept_by_time(const std::vector<check::Verdict>& verdicts) const {
+    std::set<EntityId> groups;
+    for (const check::Verdict& one : verdicts) {
+        if (one.stage == check::TruthStage::stay) groups.insert(top_of(one.entity));
+    }
+    std::vector<EntityId> out;
+    for (const check::TruthEntity& one : entities_) {
+        if (one.id != EntityId::none && groups.count(top_of(one.id)) != 0) out.push_back(one.id);
+    }
+    return out;
+}
+
+/// Asks what other rules would do, and sometimes does only that in this tick.
+bool RandomWorld::begin_trial() {
+    in_trial_ = false;
+    reseed(3'000'000);
+    if (!has(Feature::trials) || tick_ < 3 || !random_.chance(0.09F)) return false;
+    const InterestRules rules = changed_rules(random_, def_.space, rules_);
+    trial_ = manager_.try_rules(rules);
+    ++operations["try_rules"];
+    if (!trial_.problem.empty()) {
+        trouble_ = "try_rules says " + trial_.problem;
+        return false;
+    }
+    const bool has_timed_areas =
+        std::any_of(observers_.begin(), observers_.end(), [](const check::TruthObserver& o) {
+            return std::any_of(o.areas.begin(), o.areas.end(),
+                               [](const check::TruthArea& area) { return area.area.ticks > 0; });
+        });
+    const bool has_own_nodes =
+        std::any_of(rules.nodes.begin(), rules.nodes.end(),
+                    [](const NodeDesc& node) { return node.type == NodeType::custom; });
+    if (has_own_nodes && !has(Feature::custom_trials)) return false;
+    if (has_timed_areas || !has(Feature::new_rules) || random_.chance(0.2F)) return false;
+    told_before_.clear();
+    stays_before_.clear();
+    for (const auto& observer : observers_) {
+        std::vector<EntityId> set;
+        manager_.relevant(observer.id, set);
+        const auto number = static_cast<std::uint32_t>(observer.id);
+        told_before_[number].insert(set.begin(), set.end());
+        for (const EntityId entity : kept_by_time(oracle_.judge(observer.id)))
+            stays_before_[number].insert(entity);
+    }
+    take_rules(rules);
+    count("set_rules");
+    in_trial_ = true;
+    return true;
+}
+
+void RandomWorld::move_some() {
+    reseed(4'000'000);
+    const std::uint32_t how = random_.below(has(Feature::columns) ? 3 : 2);
+    std::vector<Move> moves;
+    for (std::uint32_t i = 0; i < entities_.size(); ++i) {
+        // Drawn for everybody, whoever lives: nobody's step depends on another.
+        const bool goes = random_.chance(def_.move_chance);
+        const Vec3 step = random_step();
+        check::TruthEntity& entity = entities_[i];
+        if (entity.id == EntityId::none || !goes || def_.left_out_movers.count(i) != 0) continue;
+        if (def_.left_out.count("move") != 0) continue;
+        entity.place = {entity.place.x + step.x, entity.place.y + step.y, entity.place.z + step.z};
+        hear_of(entity);
+        moves.push_back({entity.id, entity.place});
+        touched_.insert(entity.id);
+        if (def_.keeps_log)
+            log += "  move " + name_of(entity.id) + " to " + text_of(entity.place) + "\n";
+    }
+    if (moves.empty()) return;
+    did_something_ = true;
+    static constexpr const char* names[] = {"move", "move (list)", "move (columns)"};
+    operations[names[how]] += how == 0 ? moves.size() : 1;
+    if (how == 0) {
+        for (const Move& move : moves) expect(manager_.move(move.entity, move.place), "move");
+    } else if (how == 1) {
+        manager_.move(moves);
+    } else {
+        // All of them in columns of a wider record; whoever did not move may be marked, too.
+        struct Record {
+            float unused, x, y, z;
+        };
+        std::vector<Record> records;
+        std::vector<EntityId> who;
+        std::vector<std::uint64_t> changed(entities_.size() / 64 + 1, 0);
+        std::set<EntityId> moved;
+        for (const Move& move : moves) moved.insert(move.entity);
+        for (const auto& entity : entities_) {
+            const std::size_t i = who.size();
+            if (moved.count(entity.id) != 0 || random_.chance(0.1F)) {
+                changed[i / 64] |= std::uint64_t{1} << (i % 64);
+                touched_.insert(entity.id);
+            }
+            who.push_back(entity.id);
+            records.push_back({0, entity.place.x, entity.place.y, entity.place.z});
+        }
+        PlaceColumns columns;
+        columns.entities = who;
+        columns.x = &records[0].x;
+        columns.y = &records[0].y;
+        columns.z = &records[0].z;
+        columns.stride_bytes = sizeof(Record);
+        if (random_.chance(0.5F)) columns.changed = changed;
+        manager_.move(columns);
+    }
+}
+
+void RandomWorld::tick() {
+    ++tick_;
+    trace.clear();
+    if (def_.keeps_log) log += "tick " + std::to_string(tick_) + "\n";
+    resting_.clear();
+    removed_.clear();
+    if (tick_ > 1) born_.clear();
+    touched_.clear();
+    edits_of_tick = 0;
+    did_something_ = false;
+    rules_changed_ = false;
+    if (!begin_trial()) {
+        move_some();
+        reseed(5'000'000);
+        edits_of_tick = random_.below(def_.edits_max);
+        for (std::uint32_t i = 0; i < edits_of_tick; ++i) {
+            if (def_.left_out_edits.count({tick_, i}) == 0) edit(i);
+        }
+    }
+    decide();
+}
+
+void RandomWorld::decide() {
+    roster_->units.clear();
+    for (auto& entity : entities_) {
+        if (entity.id == EntityId::none || entity.root != entity.id) continue;
+        roster_->units.push_back(entity.id);
+        hear_of(entity);  // whoever is awake is seen where he stands
+        // Nor does anybody doze through the end of him in whose place he stood.
+        if (let_go_.count(entity.id) != 0 && entity.stands_at == EntityId::none)
+            entity.heard_place = entity.place;
+    }
+    let_go_.clear();
+    roster_->observers.clear();
+    for (const auto& observer : observers_) roster_->observers.push_back(observer.id);
+    manager_.tick();
+    oracle_.record(tick_, entities_, observers_);
+}
+
+std::string RandomWorld::step() {
+    tick();
+    return compare();
+}
+
+}  // namespace purview::test

@@ -1,0 +1,762 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The oracle itself, against answers worked out by hand. No engine here.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+
+#include "oracle/truth.hpp"
+#include "oracle_twins.hpp"
+#include "support/print_set.hpp"
+
+namespace purview::test::oracle {
+
+namespace {
+
+using check::TruthArea;
+using check::TruthDef;
+using check::TruthEntity;
+using check::TruthObserver;
+using check::TruthOracle;
+using check::TruthStage;
+using Set = std::set<std::uint32_t>;
+
+const ObserverId me = make_observer_id(0, 1);
+const ObserverId other = make_observer_id(1, 1);
+
+EntityId id(std::uint32_t index) {
+    return make_entity_id(index, 1);
+}
+
+StepDesc step(StepOp op, KernelType type) {
+    StepDesc step;
+    step.op = op;
+    step.kernel.type = type;
+    return step;
+}
+
+StepDesc within(float enter, float leave, StepOp op = StepOp::add) {
+    return {op, purview::within(enter, leave)};
+}
+
+StepDesc has_flag(std::uint8_t number, StepOp op = StepOp::add) {
+    return {op, flagged(FlagId{number})};
+}
+
+StepDesc has_value(float min, float max, StepOp op = StepOp::add) {
+    StepDesc desc = step(op, KernelType::value);
+    desc.kernel.value = ValueId{0};
+    desc.kernel.value_min = min;
+    desc.kernel.value_max = max;
+    return desc;
+}
+
+StepDesc same_group(StepOp op = StepOp::add) {
+    StepDesc desc = step(op, KernelType::same_group);
+    desc.kernel.domain = KeyDomain{0};
+    return desc;
+}
+
+StepDesc in_area(float margin) {
+    StepDesc desc = step(StepOp::add, KernelType::area);
+    desc.kernel.leave_m = margin;
+    return desc;
+}
+
+NodeDesc node(std::vector<StepDesc> steps, std::string name = "node") {
+    NodeDesc desc;
+    desc.name = std::move(name);
+    desc.steps = std::move(steps);
+    return desc;
+}
+
+InterestRules rules_of(std::vector<NodeDesc> nodes, Axes axes = Axes::xy) {
+    InterestRules rules;
+    rules.axes = axes;
+    rules.nodes = std::move(nodes);
+    return rules;
+}
+
+/// Records that a test writes into, one observer that is ready and stands nowhere.
+struct Scene {
+    explicit Scene(InterestRules rules, TruthDef def = {}, std::uint32_t ticks_between_max = 1)
+        : oracle(std::move(rules), ticks_between_max, std::move(def)) {
+        observers.resize(1);
+        observers[0].id = me;
+        observers[0].ready = true;
+    }
+    TruthEntity& add(Vec3 place) {
+        TruthEntity entity;
+        entity.id = entity.root = id(static_cast<std::uint32_t>(entities.size()));
+        entity.place = place;
+        entities.push_back(entity);
+        return entities.back();
+    }
+    TruthObserver& observer() { return observers[0]; }
+    void look_from(Vec3 place) { observer().areas = {TruthArea(place)}; }
+    void record() { oracle.record(++tick, entities, observers); }
+    Set seen(ObserverId who = me) {
+        Set indices;
+        for (const EntityId entity : oracle.relevant(who)) indices.insert(index_of(entity));
+        return indices;
+    }
+    /// The next tick's answer.
+    Set see() {
+        record();
+        return seen();
+    }
+
+    TruthOracle oracle;
+    std::vector<TruthEntity> entities;
+    std::vector<TruthObserver> observers;
+    Tick tick = 0;
+};
+
+}  // namespace
+
+TEST_CASE("oracle: distance counts the coordinates of its axes, border included") {
+    const auto sees = [](Axes axes, Vec3 place) {
+        Scene scene(rules_of({node({within(5, 5)})}, axes));
+        scene.add(place);
+        scene.look_from({10, 10, 10});
+        return !scene.see().empty();
+    };
+    CHECK(sees(Axes::xy, {13, 14, 99}));
+    CHECK_FALSE(sees(Axes::xy, {13, 14.001F, 10}));
+    CHECK(sees(Axes::xz, {13, 99, 14}));
+    CHECK_FALSE(sees(Axes::xz, {13, 10, 14.001F}));
+    CHECK(sees(Axes::xyz, {10, 13, 14}));
+    CHECK_FALSE(sees(Axes::xyz, {13, 14, 11}));
+}
+
+TEST_CASE("oracle: once within the enter radius it stays up to the leave radius") {
+    for (const std::uint32_t asked_every : {1U, 3U}) {
+        Scene scene(rules_of({node({within(10, 12)})}), {}, asked_every);
+        scene.add({0, 0, 0});
+        scene.look_from({0, 0, 0});
+        const auto at = [&](float x) {
+            scene.entities[0].place.x = x;
+            scene.record();
+            return scene.tick % asked_every != 0 || !scene.seen().empty();
+        };
+        for (int i = 0; i < 3; ++i) CHECK(at(9));
+        for (int i = 0; i < 3; ++i) CHECK(at(12));
+        CHECK(at(9));
+        CHECK(at(11));
+        CHECK(at(11.5F));
+        scene.entities[0].place.x = 13;
+        for (int i = 0; i < 3; ++i) scene.record();
+        CHECK(scene.seen().empty());
+        scene.entities[0].place.x = 11;
+        for (int i = 0; i < 3; ++i) scene.record();
+        CHECK(scene.seen().empty());
+    }
+}
+
+TEST_CASE("oracle: what an area said while nobody asked is found by looking back") {
+    Scene scene(rules_of({node({in_area(5)})}), {}, 4);
+    scene.add({0, 0, 0});
+    scene.observer().areas = {TruthArea(Area::sphere({0, 0, 0}, 10), 0, 0)};
+    scene.record();
+    scene.entities[0].place.x = 14;
+    scene.record();
+    scene.record();
+    CHECK(scene.see() == Set{0});
+    scene.entities[0].place.x = 16;
+    scene.record();
+    scene.entities[0].place.x = 14;
+    CHECK(scene.see().empty());
+}
+
+TEST_CASE("oracle: a kernel forgets when its observer was not ready, or its entity in a group") {
+    Scene scene(rules_of({node({within(10, 20)})}));
+    scene.add({5, 0, 0});
+    scene.add({100, 0, 0});
+    scene.look_from({0, 0, 0});
+    CHECK(scene.see() == Set{0});
+    scene.entities[0].place.x = 15;
+    CHECK(scene.see() == Set{0});
+    scene.observer().times_ready = 1;
+    CHECK(scene.see().empty());
+    scene.entities[0].place.x = 5;
+    CHECK(scene.see() == Set{0});
+    scene.entities[0].root = id(1);
+    ++scene.entities[0].joins;
+    CHECK(scene.see().empty());
+    scene.entities[0].root = id(0);
+    scene.entities[0].place.x = 15;
+    CHECK(scene.see().empty());
+}
+
+TEST_CASE("oracle: a range of its own takes the place of the rule's, and the margin stays") {
+    StepDesc by_entity = within(10, 12);
+    by_entity.kernel.range = RangeOf::entity;
+    StepDesc by_observer = within(10, 12);
+    by_observer.kernel.range = RangeOf::observer;
+    Scene scene(rules_of({node({by_entity})}));
+    scene.add({20, 0, 0}).range_m = 20;
+    scene.add({20, 0, 0});
+    scene.look_from({0, 0, 0});
+    CHECK(scene.see() == Set{0});
+    scene.entities[0].place.x = 22;
+    CHECK(scene.see() == Set{0});
+    scene.entities[0].place.x = 22.01F;
+    CHECK(scene.see().empty());
+    Scene far(rules_of({node({by_observer})}));
+    far.add({20, 0, 0});
+    far.look_from({0, 0, 0});
+    CHECK(far.see().empty());
+    far.observer().range_m = 20;
+    CHECK(far.see() == Set{0});
+}
+
+TEST_CASE("oracle: places of an observer, by where the kernel looks from") {
+    const auto seen_from = [](LookFrom from) {
+        StepDesc near = within(1, 1);
+        near.kernel.from = from;
+        Scene scene(rules_of({node({near})}));
+        for (const float x : {0.0F, 10.0F, 20.0F, 30.0F, 40.0F}) scene.add({x, 0, 0});
+        scene.observer().main = id(0);
+        scene.entities[1].owner = me;
+        scene.entities[3].root = id(2);  // a member: its group's place counts
+        scene.entities[3].owner = me;
+        scene.look_from({40, 0, 0});
+        Set set = scene.see();
+        for (const std::uint32_t owned : {1U, 2U, 3U}) {
+            // Owned ones are relevant anyway; what decided is asked.
+            set.erase(owned);
+        }
+        return set;
+    };
+    CHECK(seen_from(LookFrom::main_and_areas) == Set{0, 4});
+    CHECK(seen_from(LookFrom::main) == Set{0});
+    CHECK(seen_from(LookFrom::areas) == Set{4});
+    CHECK(seen_from(LookFrom::owned) == Set{0});
+    StepDesc near = within(1, 1);
+    near.kernel.from = LookFrom::owned;
+    Scene scene(rules_of({node({near})}));
+    scene.add({0, 0, 0}).owner = me;
+    scene.add({0.5F, 0, 0});
+    CHECK(scene.see() == Set{0, 1});
+    scene.entities[0].placed = false;
+    CHECK(scene.see() == Set{0});
+}
+
+TEST_CASE("oracle: unknown adds nothing, fails require, and takes away when it subtracts") {
+    const auto sees = [](std::vector<StepDesc> steps, bool placed) {
+        Scene scene(rules_of({node(std::move(steps))}));
+        scene.add({100, 0, 0}).placed = placed;
+        scene.entities[0].flags = 1;
+        scene.look_from({0, 0, 0});
+        return !scene.see().empty();
+    };
+    CHECK(sees({has_flag(0), within(5, 5, StepOp::subtract)}, true));
+    CHECK_FALSE(sees({has_flag(0), within(5, 5, StepOp::subtract)}, false));
+    CHECK_FALSE(sees({has_flag(0), within(500, 500, StepOp::require)}, false));
+    CHECK_FALSE(sees({within(500, 500)}, false));
+    CHECK(sees({has_flag(0), within(5, 5)}, false));
+    CHECK_FALSE(sees({has_flag(0), step(StepOp::subtract, KernelType::area)}, true));  // no area
+}
+
+TEST_CASE("oracle: steps count in order, nodes too, and one that is off says nothing") {
+    const auto sees = [](std::vector<NodeDesc> nodes) {
+        Scene scene(rules_of(std::move(nodes)));
+        scene.add({0, 0, 0}).flags = 0b01;
+        return !scene.see().empty();
+    };
+    CHECK(sees({node({has_flag(0)})}));
+    CHECK_FALSE(sees({node({has_flag(0), has_flag(0, StepOp::subtract)})}));
+    CHECK(sees({node({has_flag(0, StepOp::subtract), has_flag(0)})}));
+    CHECK_FALSE(sees({node({has_flag(0), has_flag(1, StepOp::require)})}));
+    CHECK(sees({node({has_flag(1)}), node({})}));
+    NodeDesc takes = node({has_flag(0)});
+    takes.combine = StepOp::subtract;
+    NodeDesc needs = node({has_flag(1)});
+    needs.combine = StepOp::require;
+    CHECK_FALSE(sees({node({}), takes}));
+    CHECK(sees({takes, node({})}));
+    CHECK_FALSE(sees({node({}), needs}));
+    needs.enabled = false;
+    CHECK(sees({node({}), needs}));
+}
+
+TEST_CASE("oracle: a subtract takes from its own node only (N17)") {
+    Scene scene(rules_of({node({has_flag(0)}), node({has_flag(0, StepOp::subtract)})}));
+    scene.add({0, 0, 0}).flags = 1;
+    CHECK(scene.see() == Set{0});
+}
+
+TEST_CASE("oracle: members, orphans and the default node") {
+    NodeDesc bound = node({}, "bound");
+    bound.members = NodeMembers::bound;
+    NodeDesc unbound = node({}, "unbound");
+    unbound.members = NodeMembers::unbound;
+    KindInterest plain;
+    KindInterest of_first;
+    of_first.nodes = {NodeId{0}};
+    KindInterest never;
+    never.never_default = true;
+    const std::vector<KindInterest> kinds{plain, of_first, never};
+    TruthEntity entity;
+    const auto kind_seen_by = [&](std::uint16_t kind, const std::vector<NodeDesc>& nodes) {
+        entity = {};
+        entity.kind = KindId{kind};
+        check::bind_new(entity, kinds, {}, false);
+        Scene scene(rules_of(nodes), TruthDef{kinds, false, InterestLevel::full});
+        scene.add({}).nodes = entity.nodes;
+        scene.entities[0].orphaned = entity.orphaned;
+        scene.entities[0].kind = entity.kind;
+        return !scene.see().empty();
+    };
+    CHECK_FALSE(kind_seen_by(0, {bound}));
+    CHECK(kind_seen_by(0, {unbound}));
+    CHECK(kind_seen_by(0, {}));
+    CHECK(kind_seen_by(1, {bound}));
+    CHECK_FALSE(kind_seen_by(1, {unbound}));
+    CHECK_FALSE(kind_seen_by(1, {}));
+    CHECK_FALSE(kind_seen_by(2, {unbound}));
+    CHECK_FALSE(kind_seen_by(2, {}));
+    CHECK(entity.orphaned);
+    check::bind(entity, NodeId{0});
+    check::bind(entity, NodeId{0});
+    CHECK_FALSE(entity.orphaned);
+    CHECK(entity.nodes.size() == 1);
+    CHECK(check::unbind(entity, NodeId{0}));
+    CHECK(entity.orphaned);
+    CHECK_FALSE(check::unbind(entity, NodeId{0}));
+    check::bind_default(entity);
+    CHECK_FALSE(entity.orphaned);
+    check::bind_exactly(entity, {});
+    CHECK(entity.orphaned);
+}
+
+TEST_CASE("oracle: the first stage that answers decides") {
+    KindInterest shy;
+    shy.owner_sees = false;
+    Scene scene(rules_of({node({has_flag(0)})}), TruthDef{{shy}, false, InterestLevel::full});
+    TruthEntity& entity = scene.add({});
+    const auto decided = [&](TruthStage stage, bool relevant) {
+        scene.record();
+        const check::Verdict& verdict = scene.oracle.judge(me)[0];
+        CHECK(verdict.stage == stage);
+        CHECK(verdict.relevant == relevant);
+    };
+    decided(TruthStage::no_node, false);
+    entity.flags = 1;
+    decided(TruthStage::node, true);
+    scene.oracle.set_level(InterestLevel::scheduling);
+    decided(TruthStage::sees_everything, true);
+    entity.mode = EntityMode::explicit_only;
+    decided(TruthStage::explicit_only, false);
+    scene.observer().allowed = {id(0)};
+    decided(TruthStage::allowed, true);
+    entity.mode = EntityMode::nodes;
+    scene.observer().allowed.clear();
+    entity.mode = EntityMode::explicit_only;
+    decided(TruthStage::explicit_only, false);
+    entity.mode = EntityMode::global;
+    decided(TruthStage::shown_to_all, true);
+    entity.force_hidden = true;
+    decided(TruthStage::force_hidden, false);
+    entity.owner = me;
+    decided(TruthStage::owned, true);
+    entity.kind = KindId{0};
+    decided(TruthStage::force_hidden, false);
+    entity.kind = EntityDef::no_kind;
+    scene.observer().denied = {id(0)};
+    decided(TruthStage::denied, false);
+    scene.observer().ready = false;
+    CHECK(scene.see().empty());
+}
+
+TEST_CASE("oracle: readiness may need an entity that lives") {
+    Scene scene(rules_of({}), TruthDef{{}, true, InterestLevel::full});
+    scene.add({});
+    CHECK(scene.see().empty());
+    scene.observer().main = id(0);
+    CHECK(scene.see() == Set{0});
+    scene.observer().main = make_entity_id(0, 2);
+    CHECK(scene.see().empty());
+}
+
+TEST_CASE("oracle: groups meet by column keys and added ones, and none meets nobody") {
+    Scene scene(rules_of({node({same_group()})}));
+    scene.add({}).keys[0] = Key{3};
+    scene.add({}).more_keys = {{KeyDomain{0}, Key{4}}, {KeyDomain{1}, Key{9}}};
+    scene.add({});
+    CHECK(scene.see().empty());
+    scene.observer().own_keys[0] = Key{3};
+    CHECK(scene.see() == Set{0});
+    scene.observer().more_keys = {{KeyDomain{0}, Key{4}}};
+    CHECK(scene.see() == Set{0, 1});
+    // The main entity's key is in force, not the own one; its added keys count, too.
+    scene.add({}).more_keys = {{KeyDomain{0}, Key{3}}};
+    scene.observer().main = id(3);
+    scene.observer().own_keys[0] = Key{4};
+    scene.observer().more_keys.clear();
+    CHECK(scene.see() == Set{0, 3});
+    scene.observer().main = EntityId::none;
+    CHECK(scene.see() == Set{1});
+}
+
+TEST_CASE("oracle: values lie between bounds, borders included") {
+    Scene scene(rules_of({node({has_value(2, 4)})}));
+    for (const float value : {1.9F, 2.0F, 4.0F, 4.1F}) scene.add({}).values[0] = value;
+    CHECK(scene.see() == Set{1, 2});
+}
+
+TEST_CASE("oracle: owned by me is a kernel, whatever owner_sees says") {
+    KindInterest shy;
+    shy.owner_sees = false;
+    Scene scene(rules_of({node({step(StepOp::add, KernelType::owner)})}),
+                TruthDef{{shy}, false, InterestLevel::full});
+    scene.add({}).kind = KindId{0};
+    scene.add({});
+    scene.entities[0].owner = me;
+    CHECK(scene.see() == Set{0});
+    CHECK(scene.oracle.judge(me)[0].stage == TruthStage::node);
+}
+
+TEST_CASE("oracle: shapes include their border and grow by the margin for who was inside") {
+    const auto sees = [](const Area& area, std::vector<Vec3> path, Axes axes = Axes::xyz) {
+        Scene scene(rules_of({node({in_area(2)})}, axes));
+        scene.add({});
+        scene.observer().areas = {TruthArea(area, 0, 0)};
+        bool seen = false;
+        for (const Vec3 place : path) {
+            scene.entities[0].place = place;
+            seen = !scene.see().empty();
+        }
+        return seen;
+    };
+    const Area ball = Area::sphere({0, 0, 0}, 5);
+    CHECK(sees(ball, {{3, 4, 0}}));
+    CHECK_FALSE(sees(ball, {{3, 4, 0.1F}}));
+    CHECK(sees(ball, {{3, 4, 0}, {7, 0, 0}}));
+    CHECK_FALSE(sees(ball, {{7, 0, 0}}));
+    CHECK_FALSE(sees(ball, {{3, 4, 0}, {8, 0, 0}, {7, 0, 0}}));
+    const Area box = Area::box({10, 10, 10}, {1, 2, 3});
+    CHECK(sees(box, {{11, 12, 13}}));
+    CHECK_FALSE(sees(box, {{11.1F, 12, 13}}));
+    CHECK(sees(box, {{10, 10, 10}, {13, 14, 15}}));
+    CHECK_FALSE(sees(box, {{10, 10, 10}, {13.1F, 10, 10}}));
+    CHECK(sees(box, {{11, 12, 99}}, Axes::xy));
+    // 45 degrees about x: 10 m far.
+    const Area cone = Area::cone({0, 0, 0}, {4, 0, 0}, 45, 10);
+    CHECK(sees(cone, {{5, 4.9F, 0}}));
+    CHECK_FALSE(sees(cone, {{5, 5.1F, 0}}));
+    CHECK_FALSE(sees(cone, {{-1, 0, 0}}));
+    CHECK_FALSE(sees(cone, {{10.1F, 0, 0}}));
+    CHECK(sees(cone, {{5, 0, 0}, {11.9F, 0, 0}}));
+    CHECK(sees(cone, {{5, 0, 0}, {5, 7.7F, 0}}));  // 1.9 m beside: 2.7 / sqrt(2)
+    CHECK_FALSE(sees(cone, {{5, 0, 0}, {5, 8, 0}}));
+    CHECK(sees(cone, {{5, 0, 0}, {-1.9F, 0, 0}}));  // from the tip
+    CHECK_FALSE(sees(cone, {{5, 0, 0}, {-2.1F, 0, 0}}));
+    CHECK(sees(cone, {{5, 0, 0}, {7.2F, 9, 0}}));  // 1.9 m from the rim
+    CHECK_FALSE(sees(cone, {{5, 0, 0}, {7.3F, 9.4F, 0}}));
+}
+
+TEST_CASE("oracle: an area follows its entity, ends with it, and lasts as long as it was told") {
+    Scene scene(rules_of({node({in_area(0)})}));
+    scene.add({50, 0, 0});
+    scene.add({60, 0, 0});
+    scene.observer().areas = {
+        TruthArea(Area::sphere({10, 0, 0}, 1).following(id(0)).lasting(2), 0, 1)};
+    CHECK(scene.see() == Set{1});
+    scene.entities[0].place.x = 70;
+    scene.entities[1].place.x = 80;
+    CHECK(scene.see() == Set{1});
+    CHECK(scene.see().empty());  // the third tick
+    scene.observer().areas = {TruthArea(Area::sphere({10, 0, 0}, 1).following(id(0)), 0, 1)};
+    CHECK(scene.see() == Set{1});
+    scene.entities[0].placed = false;
+    CHECK(scene.see().empty());
+    scene.entities[0].placed = true;
+    scene.entities[0].id = make_entity_id(0, 2);
+    scene.entities[0].root = scene.entities[0].id;
+    CHECK(scene.see().empty());
+}
+
+TEST_CASE("oracle: cells begin at the bounds, floor also below zero, and rings are whole cells") {
+    StepDesc cells = step(StepOp::add, KernelType::neighbourhood);
+    cells.kernel.cells = {10, 20, 0, 1};
+    const auto sees = [&](Vec3 from, Vec3 to, Axes axes = Axes::xy) {
+        InterestRules rules = rules_of({node({cells})}, axes);
+        rules.bounds_min = {5, 5, 5};
+        Scene scene(rules);
+        scene.add(to);
+        scene.look_from(from);
+        return !scene.see().empty();
+    };
+    CHECK(sees({5, 5, 0}, {24.99F, 5, 0}));
+    CHECK_FALSE(sees({5, 5, 0}, {25, 5, 0}));
+    CHECK(sees({5, 5, 0}, {-5, 5, 0}));
+    CHECK_FALSE(sees({5, 5, 0}, {-5.01F, 5, 0}));
+    CHECK(sees({5, 5, 0}, {5, 44.9F, 0}));
+    CHECK_FALSE(sees({5, 5, 0}, {5, 45, 0}));
+    CHECK(sees({5, 0, 5}, {5, 99, 44.9F}, Axes::xz));
+    CHECK_FALSE(sees({5, 0, 5}, {5, 0, 45}, Axes::xz));
+    CHECK(sees({5, 5, 5}, {5, 5, 99}, Axes::xyz));
+    cells.kernel.cells.depth_m = 30;
+    CHECK_FALSE(sees({5, 5, 5}, {5, 5, 99}, Axes::xyz));
+    CHECK(sees({5, 5, 5}, {5, 5, 64}, Axes::xyz));
+    CHECK(sees({5, 5, 5}, {5, 5, 99}, Axes::xy));
+}
+
+TEST_CASE("oracle: a hexagon has six neighbours, eighteen within two rings") {
+    const float side = 10;
+    for (const unsigned rings : {0U, 1U, 2U}) {
+        StepDesc cells = step(StepOp::add, KernelType::hexagons);
+        cells.kernel.cells.width_m = side;
+        cells.kernel.cells.rings = static_cast<std::uint16_t>(rings);
+        Scene scene(rules_of({node({cells})}));
+        // The centres of many cells, by the definition of pointed-along-y axial coordinates.
+        for (int q = -4; q <= 4; ++q) {
+            for (int r = -4; r <= 4; ++r) {
+                const float x =
+                    side * 1.7320508F * (static_cast<float>(q) + static_cast<float>(r) / 2);
+                scene.add({x, side * 1.5F * static_cast<float>(r), 0});
+            }
+        }
+        scene.look_from({1, 1, 0});
+        CHECK(scene.see().size() == 1U + 3U * rings * (rings + 1U));
+    }
+}
+
+namespace {
+
+/// Nothing is seen across x = 50.
+class Wall final : public SightTest {
+  public:
+    void test(ObserverId, std::span<const SightQuery> queries,
+              std::span<std::uint8_t> visible) const noexcept override {
+        for (std::size_t i = 0; i < queries.size(); ++i)
+            visible[i] = (queries[i].from.x < 50) == (queries[i].to.x < 50) ? 1 : 0;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("oracle: line of sight, within its radius, and ahead where both will be") {
+    StepDesc sight = step(StepOp::add, KernelType::line_of_sight);
+    sight.kernel.sight = std::make_shared<Wall>();
+    sight.kernel.enter_m = 30;
+    Scene scene(rules_of({node({sight})}));
+    scene.add({40, 0, 0});
+    scene.add({45, 0, 0});
+    scene.add({55, 0, 0});
+    scene.add({5, 0, 0});
+    scene.observer().main = id(0);
+    CHECK(scene.see() == Set{0, 1});
+    sight.kernel.sight_def.predict = true;
+    scene.oracle.set_rules(rules_of({node({sight})}));
+    scene.entities[2].velocity = {-10, 0, 0};
+    scene.observer().lookahead_s = 0.4F;
+    CHECK(scene.see() == Set{0, 1});
+    scene.observer().lookahead_s = 0.6F;
+    CHECK(scene.see() == Set{0, 1, 2});
+    scene.entities[0].velocity = {-10, 0, 0};
+    scene.entities[2].velocity = {0, 0, 0};
+    CHECK(scene.see() == Set{0, 1});
+    scene.entities[0].velocity = {20, 0, 0};
+    CHECK(scene.see() == Set{0, 1, 2});
+}
+
+TEST_CASE("oracle: an override moves it for nodes, along the chain, and ends with the other") {
+    Scene scene(rules_of({node({within(5, 5)})}));
+    scene.add({100, 0, 0});
+    scene.add({200, 0, 0});
+    scene.add({0, 0, 0});
+    scene.look_from({0, 0, 0});
+    scene.entities[0].stands_at = id(1);
+    scene.entities[1].stands_at = id(2);
+    CHECK(scene.see() == Set{0, 1, 2});
+    scene.entities[2].placed = false;
+    CHECK(scene.see().empty());
+    scene.entities[2].id = EntityId::none;
+    scene.entities[1].place.x = 3;
+    CHECK(scene.see() == Set{0, 1});
+    scene.entities[1].root = id(0);  // its target's group is itself: its own place
+    scene.entities[0].stands_at = EntityId::none;
+    CHECK(scene.see().empty());
+}
+
+TEST_CASE("oracle: a member of dormant nodes only stands where it was last updated") {
+    NodeDesc dormant = node({within(5, 5)}, "dormant");
+    dormant.refresh.type = RefreshType::dormant;
+    dormant.members = NodeMembers::bound;
+    NodeDesc exact = node({within(1, 1)}, "exact");
+    exact.members = NodeMembers::bound;
+    Scene scene(rules_of({dormant, exact}));
+    scene.add({0, 0, 0}).nodes = {NodeId{0}};
+    scene.add({0, 0, 0}).nodes = {NodeId{0}, NodeId{1}};
+    scene.look_from({0, 0, 0});
+    CHECK(scene.see() == Set{0, 1});
+    for (TruthEntity& entity : scene.entities) entity.place.x = 50;
+    CHECK(scene.see() == Set{0});
+    const auto update = [&] { scene.entities[0].heard_place = scene.entities[0].place; };
+    update();
+    CHECK(scene.see().empty());
+    scene.entities[0].place.x = 0;
+    CHECK(scene.see().empty());
+    update();
+    scene.entities[0].place.x = 70;
+    CHECK(scene.see() == Set{0});
+}
+
+TEST_CASE("oracle: who came by nodes stays so many ticks, and a hide ends it for good") {
+    InterestRules rules = rules_of({node({within(5, 5), has_flag(0, StepOp::subtract)})});
+    rules.min_stay_ticks = 3;
+    Scene scene(rules);
+    TruthEntity& entity = scene.add({0, 0, 0});
+    scene.look_from({0, 0, 0});
+    const auto sees_at = [&](float x) {
+        entity.place.x = x;
+        return !scene.see().empty();
+    };
+    CHECK(sees_at(0));
+    CHECK(sees_at(50));
+    CHECK(sees_at(50));
+    CHECK_FALSE(sees_at(50));
+    CHECK(sees_at(0));
+    CHECK(sees_at(0));
+    CHECK(sees_at(0));
+    CHECK(sees_at(0));
+    CHECK_FALSE(sees_at(50));  // the clock ran from the enter on
+    CHECK(sees_at(0));
+    entity.flags = 1;
+    CHECK_FALSE(sees_at(50));
+    entity.flags = 0;
+    CHECK_FALSE(sees_at(50));
+    CHECK(sees_at(0));
+    entity.force_hidden = true;
+    CHECK_FALSE(sees_at(0));
+    entity.force_hidden = false;
+    CHECK_FALSE(sees_at(50));
+    scene.observer().allowed = {id(0)};
+    CHECK(sees_at(50));
+    scene.observer().allowed.clear();
+    CHECK_FALSE(sees_at(50));  // it did not come by nodes
+}
+
+TEST_CASE("oracle: a node that subtracts hides by what its steps about the entity alone come to") {
+    NodeDesc cloak = node({has_flag(0), has_flag(1, StepOp::subtract)}, "cloak");
+    cloak.combine = StepOp::subtract;
+    InterestRules rules = rules_of({node({within(5, 5)}), cloak});
+    rules.min_stay_ticks = 9;
+    Scene scene(rules);
+    TruthEntity& entity = scene.add({0, 0, 0});
+    scene.look_from({0, 0, 0});
+    CHECK(scene.see() == Set{0});
+    entity.place.x = 50;
+    for (const unsigned flags : {0U, 2U, 3U}) {
+        entity.flags = static_cast<std::uint16_t>(flags);
+        CHECK(scene.see() == Set{0});
+    }
+    entity.flags = 1;
+    CHECK(scene.see() == Set{});
+    entity.flags = 0;
+    CHECK(scene.see() == Set{});
+}
+
+TEST_CASE("oracle: with other rules a kernel keeps what it remembers where it is the same") {
+    const auto sees_after = [](std::vector<NodeDesc> nodes) {
+        Scene scene(rules_of({node({within(10, 20), has_flag(0)}, "a")}));
+        scene.add({5, 0, 0});
+        scene.look_from({0, 0, 0});
+        CHECK(scene.see() == Set{0});
+        scene.entities[0].place.x = 15;
+        CHECK(scene.see() == Set{0});
+        scene.oracle.set_rules(rules_of(std::move(nodes)));
+        return !scene.see().empty();
+    };
+    CHECK(sees_after({node({within(10, 20)}, "a")}));
+    CHECK(sees_after({node({has_flag(1)}, "b"), node({within(10, 20)}, "a")}));
+    CHECK_FALSE(sees_after({node({within(11, 20)}, "a")}));
+    CHECK_FALSE(sees_after({node({within(10, 20)}, "b")}));
+    CHECK_FALSE(sees_after({node({has_flag(0), within(10, 20)}, "a")}));
+}
+
+TEST_CASE("oracle: a dispatcher shows who shares a cell, and its steps go on from there") {
+    SplitMix random(3);
+    TwinSpace space;
+    std::shared_ptr<const InterestDispatcher> odd_even;
+    while (odd_even == nullptr) {
+        auto made = random_dispatcher(random, space);
+        if (made->name() == "odd and even") odd_even = made;
+    }
+    NodeDesc desc = node({});
+    desc.type = NodeType::dispatcher;
+    desc.dispatcher = odd_even;
+    Scene scene(rules_of({desc}));
+    for (int i = 0; i < 4; ++i) scene.add({});
+    scene.entities[2].flags = 1;
+    CHECK(scene.see() == Set{0, 2});
+    scene.observers.push_back(scene.observers[0]);
+    scene.observers[1].id = other;
+    scene.record();
+    CHECK(scene.seen(other) == Set{1, 3});
+    desc.steps = {has_flag(0, StepOp::subtract)};
+    scene.oracle.set_rules(rules_of({desc}));
+    CHECK(scene.see() == Set{0});
+    // Nothing outside of the bucket: 1 and 3 are near as well.
+    desc.steps = {within(1000, 1000)};
+    scene.oracle.set_rules(rules_of({desc}));
+    scene.look_from({0, 0, 0});
+    CHECK(scene.see() == Set{0, 2});
+    desc.steps = {has_flag(0)};
+    scene.oracle.set_rules(rules_of({desc}));
+    CHECK(scene.see() == Set{2});
+}
+
+TEST_CASE("oracle: an inner node of a dispatcher has steps of its own") {
+    struct Halves final : InterestDispatcher {
+        void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
+            out.push_back(index_of(entity.entity) % 2);
+        }
+        void cover(const DispatchedObserver&, std::vector<CellId>& out) const override {
+            out = {0, 1};
+        }
+        std::size_t steps_of(CellId cell) const noexcept override {
+            return cell == 0 ? 0 : no_steps;
+        }
+    };
+    NodeDesc desc = node({});
+    desc.type = NodeType::dispatcher;
+    desc.dispatcher = std::make_shared<Halves>();
+    desc.inner = {{has_flag(0)}};
+    Scene scene(rules_of({desc}));
+    for (int i = 0; i < 4; ++i) scene.add({});
+    scene.entities[2].flags = 1;
+    CHECK(scene.see() == Set{1, 2, 3});
+    desc.inner = {{has_flag(0, StepOp::subtract)}};
+    scene.oracle.set_rules(rules_of({desc}));
+    CHECK(scene.see() == Set{0, 1, 3});
+}
+
+TEST_CASE("oracle: strength is 1 at the centre, a half at the leave radius, and combines") {
+    const auto strength = [](std::vector<NodeDesc> nodes, float x) {
+        Scene scene(rules_of(std::move(nodes)));
+        scene.add({x, 0, 0}).flags = 1;
+        scene.look_from({0, 0, 0});
+        scene.record();
+        return scene.oracle.judge(me)[0].strength;
+    };
+    CHECK(strength({node({within(10, 20)})}, 0) == doctest::Approx(1));
+    CHECK(strength({node({within(10, 20)})}, 10) == doctest::Approx(0.75));
+    CHECK(strength({node({within(10, 20)})}, 11) == 0);
+    CHECK(strength({node({within(10, 20), has_flag(0)})}, 10) == doctest::Approx(1));
+    CHECK(strength({node({has_flag(0), within(10, 20, StepOp::require)})}, 10) ==
+          doctest::Approx(0.75));
+    CHECK(strength({node({within(10, 20), has_flag(1, StepOp::subtract)})}, 10) ==
+          doctest::Approx(0.75));
+    CHECK(strength({node({within(10, 20)}), node({within(10, 10)})}, 10) == doctest::Approx(0.75));
+    NodeDesc needs = node({within(10, 10)});
+    needs.combine = StepOp::require;
+    CHECK(strength({node({within(10, 20)}), needs}, 10) == doctest::Approx(0.5));
+    CHECK(strength({}, 10) == 1);
+}
+
+}  // namespace purview::test::oracle

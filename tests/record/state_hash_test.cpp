@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "record/state_hash.hpp"
+
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct Note {
+    char text[12] = {};
+    Rotation turn;
+    EntityId about = EntityId::none;
+};
+
+/// Everybody, or nobody.
+class SameForAll final : public ComponentAudience {
+  public:
+    void decide(ObserverId, std::span<const EntityId>,
+                std::span<std::uint8_t> told) const override {
+        for (auto& one : told) one = is_told ? 1 : 0;
+    }
+    bool is_told = true;
+};
+
+struct NoteSchema {
+    explicit NoteSchema(LeavePolicy leave = LeavePolicy::despawn) {
+        note = schema.component<Note>("note")
+                   .text("text", &Note::text)
+                   .rotation("turn", &Note::turn)
+                   .reference("about", &Note::about);
+        schema.audience(note.id, {AudienceType::custom, KeyDomain::none, &audience, false});
+        paper = schema.kind("paper", {note.id});
+        schema.edit_kind(paper).leave = leave;
+        REQUIRE(schema.status() == Status::ok);
+        def.kinds.resize(1);
+        def.kinds[0].mode = EntityMode::explicit_only;
+    }
+    Schema schema;
+    SameForAll audience;
+    Component<Note> note;
+    KindId paper{};
+    ServerDef def;
+};
+
+/// What a stage comes to when everything is at rest.
+template <class Edit>
+std::uint64_t hash_after(NoteSchema& is, Edit&& edit) {
+    Stage stage(is.schema, 1, is.def);
+    const EntityId paper = stage.spawn(is.paper);
+    CHECK(stage.interest().allow(stage.observers[0], paper, true) == Status::ok);
+    stage.step(10);
+    edit(stage, paper);
+    stage.step(10);
+    return record::state_hash(*stage.server);
+}
+
+}  // namespace
+
+TEST_CASE("record: the hash of a state covers every byte of texts, rotations and references") {
+    NoteSchema is;
+    is.audience.is_told = false;  // ghost tables do not tell
+    const auto with = [&](auto&& edit) {
+        return hash_after(
+            is, [&](Stage& stage, EntityId paper) { edit(*stage.world().edit(paper, is.note)); });
+    };
+    const std::uint64_t same = with([](Note&) {});
+    CHECK(same == with([](Note&) {}));
+    CHECK(same != with([](Note& note) { note.text[0] = 'a'; }));
+    CHECK(same != with([](Note& note) { note.text[11] = 'a'; }));
+    CHECK(same != with([](Note& note) { note.turn.x = 1; }));
+    CHECK(same != with([](Note& note) { note.turn.z = 1; }));
+    CHECK(same != with([](Note& note) { note.about = make_entity_id(5, 1); }));
+    CHECK(same != with([](Note& note) { note.about = make_entity_id(0, 7); }));
+}
+
+TEST_CASE("record: the hash of a state covers what is told, and in which form a copy is kept") {
+    const auto nothing = [](Stage&, EntityId) {};
+    NoteSchema told, untold;
+    untold.audience.is_told = false;
+    CHECK(hash_after(told, nothing) == hash_after(told, nothing));
+    CHECK(hash_after(told, nothing) != hash_after(untold, nothing));
+    const auto goes = [](Stage& stage, EntityId paper) {
+        CHECK(stage.interest().allow(stage.observers[0], paper, false) == Status::ok);
+    };
+    NoteSchema frozen(LeavePolicy::freeze), stale(LeavePolicy::stale), dropped;
+    CHECK(hash_after(frozen, goes) == hash_after(frozen, goes));
+    CHECK(hash_after(frozen, goes) != hash_after(stale, goes));
+    CHECK(hash_after(frozen, goes) != hash_after(dropped, goes));
+}
+
+}  // namespace purview::test

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The life of ghost slots while packets are lost: an entity that returns before its leave is
+// acknowledged has several slots on the server, and never more than one ghost on the client.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "replication/ghost_table.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr std::uint32_t entity_count = 6;
+constexpr Tick round_trip_ticks = 5;
+
+EntityId slot_entity(std::uint32_t i) {
+    return make_entity_id(i, 1);
+}
+
+/// A table, a client that applies the packets that arrive, and a line that loses some.
+class SlotWorld {
+  public:
+    SlotWorld(std::uint64_t seed, float loss) : random_(seed), loss_(loss) {}
+
+    void step(bool changes) {
+        ++now_;
+        ghosts.begin_tick(now_);
+        resolve();
+        for (std::uint32_t i = 0; i < entity_count && changes; ++i) toggle(i);
+        for (std::uint32_t packets = random_.below(4); packets > 0; --packets) send();
+        ghosts.end_tick();
+        most_slots = std::max(most_slots, ghosts.superseded_count());
+        REQUIRE(ghosts.is_sound());
+    }
+    void settle() {
+        loss_ = 0;
+        for (Tick i = 0; i < 40 * round_trip_ticks; ++i) step(false);
+    }
+    std::multiset<EntityId> on_client() const {
+        std::multiset<EntityId> all;
+        for (const auto& [slot, entity] : client_) all.insert(entity);
+        return all;
+    }
+
+    GhostTable ghosts;
+    std::set<EntityId> relevant;
+    std::uint64_t repeated = 0;    ///< leaves that another packet in flight carried already
+    std::uint32_t most_slots = 0;  ///< superseded at once
+    std::uint64_t returned = 0;    ///< packets with the leave and the enter of one entity
+
+  private:
+    struct Packet {
+        std::uint32_t sequence;
+        Tick resolved_at;
+        std::vector<LocalId> leaves;
+        std::map<LocalId, EntityId> enters;
+        bool arrives;
+    };
+
+    void toggle(std::uint32_t i) {
+        if (!random_.chance(0.3F)) return;
+        const EntityId entity = slot_entity(i);
+        if (relevant.erase(entity) != 0) {
+            (void)ghosts.leave(entity, Reason::left);
+        } else {
+            (void)ghosts.enter(entity, KindId{0}, false, now_);
+            relevant.insert(entity);
+        }
+    }
+    void send() {
+        Packet packet{next_++, now_ + 1 + random_.below(round_trip_ticks), {}, {}, false};
+        for (LocalId slot = 0; slot < ghosts.lane_end(); ++slot) {
+            const bool waits = (ghosts.needs_leave()[slot / 64] >> slot % 64 & 1U) != 0;
+            if (waits && random_.chance(0.6F)) packet.leaves.push_back(slot);
+        }
+        for (LocalId slot = 0; slot < ghosts.lane_end(); ++slot) {
+            if (!ghosts.is_live(slot) || !ghosts.needs_enter(slot) || !random_.chance(0.6F))
+                continue;
+            packet.enters[slot] = ghosts.entity(slot);
+            ghosts.for_each_superseded(slot, [&](LocalId older) {
+                const bool is_new = std::find(packet.leaves.begin(), packet.leaves.end(), older) ==
+                                    packet.leaves.end();
+                if (is_new) packet.leaves.push_back(older);
+                repeated += is_new ? 1 : 0;
+            });
+        }
+        PacketRecord& record = ghosts.begin_record(packet.sequence, now_);
+        for (const LocalId slot : packet.leaves) ghosts.sent(record, slot, SentAs::leave);
+        for (const auto& [slot, entity] : packet.enters) ghosts.sent(record, slot, SentAs::enter);
+        packet.arrives = !random_.chance(loss_);
+        if (packet.arrives) apply(packet);
+        if (!in_flight_.empty())  // fates are learned in the order of packets
+            packet.resolved_at = std::max(packet.resolved_at, in_flight_.back().resolved_at);
+        in_flight_.push_back(packet);
+    }
+    void apply(const Packet& packet) {
+        std::set<EntityId> left;
+        for (const LocalId slot : packet.leaves) {
+            if (const auto at = client_.find(slot); at != client_.end()) left.insert(at->second);
+            client_.erase(slot);
+        }
+        for (const auto& [slot, entity] : packet.enters) {
+            REQUIRE(!client_.contains(slot));
+            client_[slot] = entity;
+            returned += left.contains(entity) ? 1 : 0;
+        }
+        for (std::uint32_t i = 0; i < entity_count; ++i)
+            REQUIRE(on_client().count(slot_entity(i)) <= 1);
+    }
+    void resolve() {
+        for (; !in_flight_.empty() && in_flight_.front().resolved_at <= now_;
+             in_flight_.pop_front())
+            ghosts.resolve(in_flight_.front().sequence, in_flight_.front().arrives);
+    }
+
+    SplitMix random_;
+    float loss_;
+    Tick now_ = 0;
+    std::uint32_t next_ = 1;
+    std::map<LocalId, EntityId> client_;
+    std::deque<Packet> in_flight_;
+};
+
+}  // namespace
+
+TEST_CASE("ghost slots: a client never holds two ghosts of one entity, whatever is lost") {
+    std::uint64_t repeated = 0, returned = 0;
+    std::uint32_t most = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        CAPTURE(seed);
+        SlotWorld world(seed, 0.1F * static_cast<float>(seed % 8));
+        for (int i = 0; i < 400; ++i) world.step(true);
+        world.settle();
+        // Nothing is left behind: one slot for each relevant entity, and the client has it.
+        CHECK(world.ghosts.leaving_count() == 0);
+        CHECK(world.ghosts.superseded_count() == 0);
+        CHECK(world.ghosts.live_count() == world.relevant.size());
+        const std::multiset<EntityId> held = world.on_client();
+        CHECK(std::set<EntityId>(held.begin(), held.end()) == world.relevant);
+        CHECK(held.size() == world.relevant.size());
+        repeated += world.repeated;
+        returned += world.returned;
+        most = std::max(most, world.most_slots);
+    }
+    CHECK(repeated > 1'000);
+    CHECK(returned > 1'000);
+    CHECK(most > entity_count);  // several old slots of one entity
+}
+
+TEST_CASE("ghost slots: a slot is not reused while a repeated leave is in flight") {
+    GhostTable ghosts;
+    const EntityId entity = slot_entity(0);
+    ghosts.begin_tick(1);
+    const LocalId first = ghosts.enter(entity, KindId{0}, false, 1);
+    ghosts.sent(ghosts.begin_record(1, 1), first, SentAs::enter);
+    ghosts.resolve(1, true);
+    ghosts.begin_tick(2);
+    (void)ghosts.leave(entity, Reason::left);
+    ghosts.sent(ghosts.begin_record(2, 2), first, SentAs::leave);
+    ghosts.begin_tick(3);
+    const LocalId second = ghosts.enter(entity, KindId{0}, false, 3);
+    CHECK(second != first);
+    CHECK(ghosts.find(entity) == second);
+    PacketRecord& both = ghosts.begin_record(3, 3);
+    std::vector<LocalId> repeated;
+    ghosts.for_each_superseded(second, [&](LocalId older) { repeated.push_back(older); });
+    CHECK(repeated == std::vector<LocalId>{first});
+    ghosts.sent(both, first, SentAs::leave);
+    ghosts.sent(both, second, SentAs::enter);
+    ghosts.resolve(2, true);  // the leave has arrived; its repetition is still in flight
+    ghosts.begin_tick(4);
+    CHECK(ghosts.enter(slot_entity(1), KindId{0}, false, 4) != first);
+    repeated.clear();
+    ghosts.for_each_superseded(second, [&](LocalId older) { repeated.push_back(older); });
+    CHECK(repeated.empty());  // no need to repeat it once more
+    SUBCASE("the repetition arrives") {
+        ghosts.resolve(3, true);
+    }
+    SUBCASE("the repetition is lost") {
+        ghosts.resolve(3, false);
+    }
+    CHECK(ghosts.leaving_count() == 0);
+    CHECK(ghosts.enter(slot_entity(2), KindId{0}, false, 4) == first);
+}
+
+}  // namespace purview::test

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a game hears of enters and leaves, on the server and on clients.
+#include <functional>
+#include <map>
+#include <set>
+
+#include "purview/host_view.hpp"
+#include "purview/server_profile.hpp"
+#include "support/stage.hpp"
+#include "support/steps.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct Lamp {
+    std::uint16_t light = 0;
+};
+struct Sound {
+    std::uint16_t volume = 0;
+};
+
+struct LampSchema {
+    LampSchema() {
+        lamp = schema.component<Lamp>("lamp").integer("light", &Lamp::light, 0, 1000);
+        sound = schema.component<Sound>("sound").integer("volume", &Sound::volume, 0, 1000);
+        street = schema.kind("street", {lamp.id});
+        radio = schema.kind("radio", {lamp.id, sound.id});
+        schema.edit_kind(street).leave = LeavePolicy::freeze;
+        schema.edit_kind(street).linger_ticks = 50;
+        REQUIRE(schema.status() == Status::ok);
+        def.kinds.resize(2);
+        for (auto& kind : def.kinds) kind.mode = EntityMode::explicit_only;
+    }
+    Schema schema;
+    Component<Lamp> lamp;
+    Component<Sound> sound;
+    KindId street{}, radio{};
+    ServerDef def;
+};
+
+/// Boats that leave a copy behind, and sailors who show theirs.
+struct HarbourSchema {
+    HarbourSchema() {
+        place = add_place(schema, 0, 2000);
+        boat = schema.kind("boat", {place.id});
+        sailor = schema.kind("sailor", {place.id});
+        schema.edit_kind(boat).leave = LeavePolicy::freeze;
+        schema.edit_kind(boat).linger_ticks = 10'000;
+        REQUIRE(schema.status() == Status::ok);
+        def.rules.bounds_max = {2000, 2000, 0};
+        def.rules.nodes = {lines::node("near", {add(within(100))})};
+        def.kinds.resize(2);
+        def.kinds[index_of(sailor)].split = true;
+        def.kinds[index_of(sailor)].promote_ancestors = true;
+    }
+    static constexpr Vec3 near{1000, 1000, 0}, far{200, 200, 0};
+    Schema schema;
+    Component<Place> place;
+    KindId boat{}, sailor{};
+    ServerDef def;
+};
+
+template <class Event>
+struct Heard final : Listeners<Event>::Listener {
+    void entered(const Event& event) override {
+        ++in;
+        last = event;
+        if (on_enter) on_enter();
+    }
+    void left(const Event& event) override {
+        ++out;
+        last = event;
+    }
+    int in = 0, out = 0;
+    Event last{};
+    std::function<void()> on_enter;
+};
+
+}  // namespace
+
+TEST_CASE("lines: the server hears of every observer, a client of itself alone (F13 F14 F15)") {
+    const LampSchema is;
+    Stage stage(is.schema, 3, is.def);
+    const EntityId lamp = stage.spawn(is.street);
+    show(stage, 0, lamp);
+    show(stage, 2, lamp);
+    stage.step();
+    std::set<ObserverId> heard;
+    for (const ServerEvent& event : stage.server->events()) {
+        CHECK(event.entity == lamp);
+        CHECK(event.kind == is.street);
+        CHECK(event.is_enter());
+        CHECK(event.reason == Reason::forced);
+        heard.insert(event.observer);
+    }
+    CHECK(heard == std::set<ObserverId>{stage.observers[0], stage.observers[2]});
+    stage.step(2);
+    CHECK(stage.server->events().empty());
+    CHECK(stage.client(0).events().size() == 1);
+    CHECK(stage.client(1).events().empty());
+    CHECK(stage.client(2).events().size() == 1);
+    show(stage, 2, lamp, false);
+    stage.step();
+    REQUIRE(stage.server->events().size() == 1);
+    CHECK(stage.server->events()[0].observer == stage.observers[2]);
+    CHECK(stage.server->events()[0].is_leave());
+    stage.step(2);
+    CHECK(stage.client(0).events().size() == 1);
+}
+
+TEST_CASE(
+    "lines: where a server begins with Fusion's profile, a copy that areas leave behind is kept") {
+    Schema schema;
+    const auto place = add_place(schema, 0, 1000);
+    const KindId thing = schema.kind("thing", {place.id});
+    Stage stage(schema, 1, server_profile(Profile::fusion));
+    (void)stage.spawn(thing, {100, 100, 0});
+    std::string fusion;
+    for (const float x : {100.0F, 500.0F, 100.0F}) {
+        const Area around = Area::sphere({x, 100, 0}, 10);
+        CHECK(stage.interest().set_area(stage.observers[0], 1, around) == Status::ok);
+        stage.step(6);
+        for (const ClientEvent& event : stage.client().events()) {
+            if (event.is_enter(EventMode::fusion)) fusion += "in ";
+            if (event.is_leave(EventMode::fusion)) fusion += "out ";
+        }
+        CHECK(stage.changes() == (fusion.empty() ? "made" : x == 500 ? "kept" : "resumed"));
+    }
+    CHECK(fusion == "out in ");
+}
+
+TEST_CASE("lines: in Fusion's mode the making and the end of a copy are no enter and leave (F16)") {
+    const LampSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId lamp = stage.spawn(is.street);
+    std::string paired, fusion, server_fusion;
+    const auto note = [&] {
+        for (const ServerEvent& event : stage.server->events()) {
+            if (event.is_enter(EventMode::fusion)) server_fusion += "in ";
+            if (event.is_leave(EventMode::fusion)) server_fusion += "out ";
+        }
+        for (const ClientEvent& event : stage.client().events()) {
+            if (event.is_enter()) paired += "in ";
+            if (event.is_leave()) paired += "out ";
+            if (event.is_enter(EventMode::fusion)) fusion += "in ";
+            if (event.is_leave(EventMode::fusion)) fusion += "out ";
+        }
+        stage.client().clear_events();
+    };
+    const auto step = [&](std::uint32_t ticks) {
+        for (std::uint32_t i = 0; i < ticks; ++i) {
+            stage.step();
+            note();
+        }
+    };
+    step(100);  // an hour of its life, as it were
+    for (const bool value : {true, false, true, false}) {
+        show(stage, 0, lamp, value);
+        step(6);
+    }
+    step(60);  // the copy that was kept is dropped
+    show(stage, 0, lamp);
+    step(4);
+    CHECK(stage.world().despawn(lamp) == Status::ok);
+    step(4);
+    CHECK(paired == "in out in out in out ");
+    CHECK(fusion == "out in out ");
+    CHECK(server_fusion == fusion);
+}
+
+TEST_CASE(
+    "lines: a client hears why a ghost came, or came back to its copy, as the server does, also "
+    "when that was lost at first (F16)") {
+    const HarbourSchema is;
+    for (const bool loses : {false, true}) {
+        Stage stage(is.schema, 1, is.def);
+        const ObserverId me = stage.observers[0];
+        REQUIRE(stage.interest().set_area(me, 0, is.near) == Status::ok);
+        stage.loss = loses ? 0.4F : 0;
+        // What came since the edit, in the order of letters: the copy and the reason.
+        const auto after = [&](auto&& edit) {
+            std::vector<std::string> told, heard;
+            const auto note = [](auto& list, const auto& event) {
+                if (!event.is_enter()) return;
+                list.push_back(event.copy == CopyChange::made ? "made " : "resumed ");
+                list.back() += to_string(event.reason);
+            };
+            edit();
+            for (int tick = 0; tick < 60; ++tick) {
+                stage.loses_all_to =
+                    loses && tick < 3 ? 0 : 99;  // whatever comes, is lost at first
+                stage.step();
+                for (const ServerEvent& event : stage.server->events()) note(told, event);
+                for (const ClientEvent& event : stage.client().events()) note(heard, event);
+                if (tick < 3 && loses) CHECK(heard.empty());
+                stage.client().clear_events();
+            }
+            std::sort(told.begin(), told.end());
+            std::sort(heard.begin(), heard.end());
+            CHECK(heard == told);
+            std::string text;
+            for (const std::string& one : heard) text += (text.empty() ? "" : ", ") + one;
+            return text;
+        };
+        const auto move = [&](EntityId entity, Vec3 to) {
+            return after([&] { CHECK(stage.world().move(entity, to) == Status::ok); });
+        };
+        const auto allow = [&](EntityId entity, bool value) {
+            return after([&] { show(stage, 0, entity, value); });
+        };
+        const auto give = [&](EntityId entity, ObserverId owner) {
+            return after([&] { CHECK(stage.world().set_owner(entity, owner) == Status::ok); });
+        };
+        EntityId boat{}, other{}, sailor{};
+        CHECK(after([&] { stage.spawn(is.boat, is.near); }) == "made spawned");
+        CHECK(after([&] { boat = stage.spawn(is.boat, is.far); }) == "");
+        CHECK(move(boat, is.near) == "made entered");
+        CHECK(move(boat, is.far) == "");
+        CHECK(allow(boat, true) == "resumed forced");
+        CHECK(allow(boat, false) == "");
+        CHECK(give(boat, me) == "resumed owned");
+        CHECK(give(boat, ObserverId::none) == "");
+        CHECK(move(boat, is.near) == "resumed entered");
+        // Also at first.
+        CHECK(after([&] { other = stage.spawn(is.boat, is.far); }) == "");
+        CHECK(allow(other, true) == "made forced");
+        CHECK(after([&] { other = stage.spawn(is.boat, is.far); }) == "");
+        CHECK(after([&] { CHECK(stage.interest().show_to_all(other, true) == Status::ok); }) ==
+              "made forced");
+        CHECK(after([&] {
+                  other = stage.spawn(is.boat, is.near);
+                  CHECK(stage.world().set_owner(other, me) == Status::ok);
+              }) == "made owned");
+        // A boat that is there for its sailor's sake.
+        CHECK(after([&] {
+                  sailor = stage.spawn(is.sailor, is.far);
+                  CHECK(stage.world().attach(sailor, stage.spawn(is.boat, is.far)) == Status::ok);
+              }) == "");
+        CHECK(move(sailor, is.near) == "made entered, made promoted");
+        CHECK(move(sailor, is.far) == "");
+        CHECK(move(sailor, is.near) == "made entered, resumed promoted");
+    }
+}
+
+TEST_CASE(
+    "lines: what listens for a component hears of all its entities, others are registered (F17)") {
+    const LampSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId street = stage.spawn(is.street), radio = stage.spawn(is.radio);
+    Listeners<ServerEvent> listeners(is.schema);
+    Heard<ServerEvent> lamps, sounds, one, late;
+    listeners.add(is.lamp.id, lamps);
+    listeners.add(is.sound.id, sounds);
+    listeners.add_for(radio, one);
+    // Whoever is added while events are told, hears of the next ones; despawning is safe as well.
+    lamps.on_enter = [&] {
+        if (lamps.in != 1) return;
+        listeners.add(is.lamp.id, late);
+        (void)stage.world().despawn(street);
+        (void)stage.server->close(stage.observers[0], CloseReason::kicked);
+    };
+    show(stage, 0, street);
+    show(stage, 0, radio);
+    stage.step();
+    listeners.tell(stage.server->events());
+    CHECK(lamps.in == 2);
+    CHECK(sounds.in == 1);
+    CHECK(one.in == 1);
+    CHECK(late.in == 1);
+    CHECK(sounds.last.entity == radio);
+    listeners.remove(one);
+    stage.step();
+    listeners.tell(stage.server->events());
+    CHECK(one.out == 0);
+    // The same for a client, by its own names.
+    Listeners<ClientEvent> of_client(is.schema);
+    Heard<ClientEvent> seen;
+    of_client.add(is.sound.id, seen);
+    of_client.tell(stage.client().events());
+    CHECK(seen.in == 1);
+}
+
+TEST_CASE("lines: of a kind that the program does not know hears who listens to the ghost") {
+    const LampSchema is;
+    Listeners<ClientEvent> listeners(is.schema);
+    Heard<ClientEvent> lamps, one;
+    listeners.add(is.lamp.id, lamps);
+    listeners.add_for(GhostId{7}, one);
+    for (const std::uint16_t kind : {std::uint16_t{2}, std::uint16_t{65'535}}) {
+        const ClientEvent event{7, KindId{kind}, Reason::entered, CopyChange::made};
+        listeners.tell({&event, 1});
+    }
+    CHECK(lamps.in == 0);
+    CHECK(one.in == 2);
+}
+
+TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrived (M21 M22)") {
+    LampSchema is;
+    is.def.budget_bytes_per_tick = 140;
+    is.def.kinds.clear();
+    is.def.kinds.resize(2);
+    Stage stage(is.schema, 1, is.def);
+    for (std::uint16_t i = 0; i < 400; ++i) stage.spawn(is.radio);
+    const EntityId inactive = stage.spawn(is.radio);
+    CHECK(stage.interest().force_hide(inactive, true) == Status::ok);
+    stage.step(100);
+    CHECK(stage.client().is_view_complete());
+    // Another one joins a world that is an hour old.
+    ClientDef def;
+    def.nonce = 77;
+    Client late(def);
+    Address address;
+    address.port = 9;
+    int complete_after = -1, full_after = -1;
+    bool was_early = false;
+    std::uint32_t most_before = 0;
+    for (int tick = 0; tick < 200; ++tick) {
+        stage.now += 50'000;
+        late.tick(stage.now);
+        std::span<const std::byte> up;
+        while (late.next_datagram(up)) stage.server->receive(up, address, stage.now);
+        stage.server->tick(stage.now);
+        OutgoingDatagram down;
+        std::size_t bytes = 0;
+        while (stage.server->next_datagram(down)) {
+            if (!(down.to == address)) continue;
+            late.receive(down.bytes, stage.now);
+            if (down.bytes[0] == std::byte{6}) bytes += down.bytes.size();
+        }
+        CHECK(bytes <= 140);  // spread over ticks
+        if (tick < 150) most_before = std::max(most_before, late.ghost_count());
+        if (tick == 150) CHECK(stage.interest().force_hide(inactive, false) == Status::ok);
+        was_early |= late.is_view_complete() && late.ghost_count() < 400;
+        if (late.ghost_count() == 400 && full_after < 0) full_after = tick;
+        if (late.is_view_complete() && complete_after < 0) complete_after = tick;
+    }
+    CHECK_FALSE(was_early);
+    CHECK(full_after > 5);
+    CHECK(complete_after >= full_after);
+    CHECK(complete_after <= full_after + 4);
+    std::uint32_t made = 0;
+    for (const ClientEvent& event : late.events()) made += event.copy == CopyChange::made ? 1 : 0;
+    CHECK(made == 401);         // everything is new to it
+    CHECK(most_before == 400);  // but for what is out of play until then
+}
+
+TEST_CASE("lines: who is not ready has no view yet that could be complete (M21 M7)") {
+    LampSchema is;
+    is.def.ready_requires_entity = true;
+    is.def.kinds.clear();
+    is.def.kinds.resize(2);
+    Stage stage(is.schema, 1, is.def);
+    for (std::uint16_t i = 0; i < 50; ++i) stage.spawn(is.radio);
+    const EntityId me = stage.spawn(is.radio);
+    stage.step(20);
+    CHECK(stage.client().ghost_count() == 0);
+    CHECK_FALSE(stage.client().is_view_complete());
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    int ticks = 0;
+    for (; ticks < 20 && !stage.client().is_view_complete(); ++ticks) stage.step();
+    CHECK(ticks < 20);
+    CHECK(stage.client().ghost_count() == 51);
+}
+
+TEST_CASE("lines: a view is complete with what is there, though he was not ready meanwhile") {
+    for (const LeavePolicy leave : {LeavePolicy::despawn, LeavePolicy::deactivate}) {
+        LampSchema is;
+        is.schema.edit_kind(is.radio).leave = leave;
+        is.def.budget_bytes_per_tick = 140;
+        is.def.first_urgency = 16;  // what comes back is behind all that is new
+        is.def.kinds.clear();
+        is.def.kinds.resize(2);
+        Stage stage(is.schema, 0, is.def);
+        for (std::uint16_t i = 0; i < 400; ++i) stage.spawn(is.radio);
+        ClientDef def;
+        def.nonce = 100;
+        stage.clients.push_back(std::make_unique<Client>(def));
+        for (int t = 0; t < 40 && stage.observers.empty(); ++t) stage.step();
+        REQUIRE(stage.observers.size() == 1);
+        stage.step(4);
+        CHECK(stage.client().ghost_count() > 0);
+        CHECK(stage.client().ghost_count() < 400);
+        CHECK(stage.interest().set_ready(stage.observers[0], false) == Status::ok);
+        stage.step(10);
+        CHECK(stage.client().ghost_count() == 0);
+        CHECK_FALSE(stage.client().is_view_complete());
+        CHECK(stage.interest().set_ready(stage.observers[0], true) == Status::ok);
+        for (int t = 0; t < 100 && !stage.client().is_view_complete(); ++t) stage.step();
+        CHECK(stage.client().is_view_complete());
+        CHECK(stage.client().ghost_count() == 400);
+    }
+}
+
+TEST_CASE("lines: who goes takes along all that he observed, and nothing else (M23)") {
+    const LampSchema is;
+    Stage stage(is.schema, 3, is.def);
+    std::vector<EntityId> lamps;
+    for (std::uint32_t i = 0; i < 12; ++i) {
+        lamps.push_back(stage.spawn(is.street));
+        for (std::uint32_t who = 0; who < 3; ++who) {
+            if (i % (who + 1) == 0) show(stage, who, lamps[i]);
+        }
+    }
+    stage.step(4);
+    const auto consistent = [&] {
+        for (std::uint32_t who = 0; who < 3; ++who) {
+            std::vector<EntityId> observing;
+            stage.interest().relevant(stage.observers[who], observing);
+            for (const EntityId lamp : lamps) {
+                std::vector<ObserverId> observers;
+                stage.interest().observers_of(lamp, observers);
+                const bool one = std::count(observing.begin(), observing.end(), lamp) == 1;
+                const bool other =
+                    std::count(observers.begin(), observers.end(), stage.observers[who]) == 1;
+                CHECK(one == other);
+            }
+        }
+    };
+    consistent();
+    CHECK(stage.server->close(stage.observers[0], CloseReason::kicked) == Status::ok);
+    stage.step(2);
+    std::vector<ObserverId> observers;
+    stage.interest().observers_of(lamps[1], observers);
+    CHECK(observers.empty());
+    consistent();
+    CHECK(stage.client(1).ghost_count() == 6);
+    CHECK(stage.client(2).ghost_count() == 4);
+}
+
+TEST_CASE(
+    "lines: a host's own player is shown what a remote one is told, changes wait hidden (M25)") {
+    const LampSchema is;
+    Stage stage(is.schema, 1, is.def);
+    struct Presented final : HostPresentation {
+        void show(EntityId entity, Reason) override { text += "show" + name(entity); }
+        void hide(EntityId entity, Reason reason) override {
+            text += (reason == Reason::despawned ? "gone" : "hide") + name(entity);
+        }
+        void changed(EntityId entity, ComponentId component) override {
+            text += "change" + name(entity) + std::to_string(index_of(component)) + " ";
+        }
+        std::string name(EntityId entity) { return names[entity] + " "; }
+        std::string take() { return std::exchange(text, ""); }
+        std::map<EntityId, std::string> names;
+        std::string text;
+    } presented;
+    auto made = HostView::create(*stage.server, presented);
+    REQUIRE(made);
+    HostView view = std::move(*made);
+    const EntityId radio = stage.spawn(is.radio);
+    presented.names[radio] = "R";
+    const auto step = [&] {
+        stage.step();
+        view.update();
+    };
+    step();
+    CHECK(presented.take() == "");
+    CHECK_FALSE(view.is_shown(radio));
+    // It is in memory all along; its changes are not presented.
+    for (std::uint16_t i = 1; i < 5; ++i) {
+        stage.world().edit(radio, is.lamp)->light = i;
+        step();
+    }
+    stage.world().edit(radio, is.sound)->volume = 3;
+    step();
+    CHECK(presented.take() == "");
+    CHECK(stage.interest().allow(view.observer(), radio, true) == Status::ok);
+    stage.world().edit(radio, is.lamp)->light = 9;
+    step();
+    CHECK(view.is_shown(radio));
+    CHECK(presented.take() == "showR changeR 0 changeR 1 ");
+    stage.world().edit(radio, is.sound)->volume = 4;
+    step();
+    CHECK(presented.take() == "changeR 1 ");
+    stage.world().edit(radio, is.sound)->volume = 4;  // the same on the wire
+    step();
+    CHECK(presented.take() == "");
+    CHECK(stage.interest().allow(view.observer(), radio, false) == Status::ok);
+    step();
+    CHECK(presented.take() == "hideR ");
+    CHECK(stage.interest().allow(view.observer(), radio, true) == Status::ok);
+    step();
+    CHECK(presented.take() == "showR ");  // nothing changed meanwhile
+    CHECK(stage.world().despawn(radio) == Status::ok);
+    step();
+    CHECK(presented.take() == "goneR ");
+    // Remote clients never hear of it.
+    CHECK(stage.client().ghost_count() == 0);
+}
+
+TEST_CASE("lines: only the server decides: whatever a client sends changes no entity") {
+    const LampSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId lamp = stage.spawn(is.street);
+    show(stage, 0, lamp);
+    CHECK(stage.world().set_owner(lamp, stage.observers[0]) == Status::ok);
+    stage.step(3);
+    const std::uint64_t digest = stage.client().digest();
+    SplitMix random(3);
+    for (int i = 0; i < 100; ++i) {
+        std::vector<std::byte> bytes(1 + random.below(60));
+        for (auto& byte : bytes) byte = static_cast<std::byte>(random.next());
+        (void)stage.client().send_command(bytes);
+        stage.step();
+    }
+    CHECK(stage.client().digest() == digest);
+    CHECK(stage.world().get(lamp, is.lamp)->light == 0);
+    CHECK(stage.world().entity_count() == 1);
+}
+
+}  // namespace purview::test

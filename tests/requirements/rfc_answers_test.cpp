@@ -1,0 +1,654 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Answers, line by line: work done, live kernels, strength, views, pairs, explanations.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "core/hash.hpp"
+#include "support/line_support.hpp"
+
+namespace purview::test::lines {
+
+TEST_CASE("interest: who joins or leaves is work for what it sees, not for the world (N38 M23)") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
+    def.rules.bounds_max = {10'000, 10'000, 0};
+    def.rules.entities_expected = 20'000;
+    InterestManager manager = make(def);
+    for (std::uint32_t i = 0; i < 20'000; ++i) {
+        spawn(manager, i, static_cast<float>(i % 200) * 50, static_cast<float>(i / 200) * 100);
+    }
+    const ObserverId first = watch(manager, id(0));
+    manager.tick();
+    manager.set_count_tested(true);
+    const std::uint64_t before = manager.counters().lanes_tested;
+    const ObserverId second = watch(manager, id(10'100));
+    CHECK(tick_news(manager, second) == News{{10'100}, {}});
+    CHECK(manager.events().size() == 1);
+    const std::uint64_t joined = manager.counters().lanes_tested;
+    CHECK(joined > before);
+    CHECK(joined - before < 400);
+    CHECK(manager.remove_observer(second) == Status::ok);
+    manager.tick();
+    CHECK(manager.events().size() == 1);
+    CHECK(manager.counters().lanes_tested - joined < 400);
+    CHECK(seen(manager, first) == Set{0});
+}
+
+TEST_CASE("interest: an entity that everybody sees has no list of them (N38)") {
+    // What observers cost does not depend on how many entities everybody sees.
+    const auto bytes_of_observers = [](std::uint32_t entities) {
+        CountedMemory memory;
+        InterestManager manager = make(std::vector{node("all", {})});
+        for (std::uint32_t i = 0; i < entities; ++i) spawn(manager, i, static_cast<float>(i % 100));
+        manager.tick();
+        const std::size_t before = memory.held;
+        ObserverId last{};
+        for (int o = 0; o < 200; ++o) {
+            last = watch(manager);
+            manager.tick();
+        }
+        for (int i = 0; i < 200; ++i) manager.tick();
+        CHECK(manager.relevant_count(last) == entities);
+        return memory.held - before;
+    };
+    CHECK(bytes_of_observers(2'000) < bytes_of_observers(20) + 200 * 1'980 / 8);
+}
+
+TEST_CASE(
+    "interest: kernels of a live node are added, taken and reordered: it is then as if it had been "
+    "made so (N39)") {
+    const StepDesc near = within(StepOp::add, 15), cloak = flag(StepOp::subtract, 0),
+                   team = same(StepOp::add, 0);
+    InterestDef def = def_of({node("n", {near})});
+    const auto fill = [](InterestManager& manager) {
+        for (std::uint32_t i = 0; i < 60; ++i) {
+            const Key key{static_cast<std::uint16_t>(1 + i % 4)};
+            EntityDef one;
+            one.place = {static_cast<float>(i) * 1.5F, 50, 0};
+            one.flags = i % 5 == 0 ? 1 : 0;
+            one.keys = std::span(&key, 1);
+            spawn(manager, i, one);
+        }
+        return watch(manager, id(33));
+    };
+    InterestManager live = make(def);
+    const ObserverId observer = fill(live);
+    live.tick();
+    std::set<Set> different;
+    for (const auto& steps : std::vector<std::vector<StepDesc>>{{near, cloak},
+                                                                {near, cloak, team},
+                                                                {near, team, cloak},
+                                                                {team, near},
+                                                                {cloak},
+                                                                {near}}) {
+        def.rules.nodes[0].steps = steps;
+        CHECK(live.set_rules(def.rules) == Status::ok);
+        InterestManager fresh = make(def);
+        const ObserverId there = fill(fresh);
+        fresh.tick();
+        live.tick();
+        CHECK(seen(live, observer) == seen(fresh, there));
+        different.insert(seen(live, observer));
+    }
+    CHECK(different.size() == 6);
+}
+
+TEST_CASE(
+    "interest: nodes come with the kind, are the entity's own, or both: its own may stand instead "
+    "(N40)") {
+    InterestDef def = def_of({node("of kind", {flag(StepOp::add, 0)}, Members::bound),
+                              node("its own", {flag(StepOp::add, 1)}, Members::bound),
+                              node("default", {}, Members::unbound)});
+    KindInterest kind;
+    kind.nodes = {node0};
+    def.kinds = {kind};
+    InterestManager manager = make(def);
+    const std::array own{node1};
+    const auto add = [&](std::uint32_t index, std::uint16_t flags, bool has_kind, bool has_own,
+                         bool replaces) {
+        EntityDef one;
+        one.flags = flags;
+        if (has_kind) one.kind = KindId{0};
+        if (has_own) one.nodes = own;
+        one.replaces_kind_nodes = replaces;
+        spawn(manager, index, one);
+    };
+    add(0, 1, true, false, false);
+    add(1, 2, true, false, false);
+    add(2, 1, true, true, false);  // both
+    add(3, 2, true, true, false);
+    add(4, 1, true, true, true);  // instead
+    add(5, 2, true, true, true);
+    add(6, 2, false, true, false);
+    add(7, 0, false, false, false);
+    const ObserverId observer = watch(manager);
+    CHECK(ticked(manager, observer) == Set{0, 2, 3, 5, 6, 7});
+}
+
+TEST_CASE(
+    "interest: kernels read flags of the entity: a change counts in the same tick, without being "
+    "announced (N41)") {
+    InterestManager manager =
+        make(std::vector{node("n", {within(StepOp::add, 10), flag(StepOp::subtract, 0)})});
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 55);  // has no such flag: the kernel answers no
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0, 1});
+    CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{}, {1}});
+    CHECK(manager.set_flag(id(1), FlagId{0}, false) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{1}, {}});
+    CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);  // there and back is nothing
+    CHECK(manager.set_flag(id(1), FlagId{0}, false) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{});
+}
+
+TEST_CASE(
+    "interest: spawn, state and nodes of one tick are one step: nobody gets it through the default "
+    "node in between (N42)") {
+    InterestDef def = def_of({node("default", {}, Members::unbound),
+                              node("near", {within(StepOp::add, 10)}, Members::bound)});
+    KindInterest shy;
+    shy.never_default = true;
+    def.kinds = {shy};
+    InterestManager manager = make(def);
+    const ObserverId observer = watch(manager);
+    manager.tick();
+    spawn(manager, 1, 50);
+    CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);
+    CHECK(manager.add_node(id(1), node1) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(tick_news(manager, observer) == News{});
+    EntityDef nodeless;
+    nodeless.kind = KindId{0};
+    spawn(manager, 2, nodeless);  // no node: nobody's, by its kind
+    spawn(manager, 3, EntityDef{});
+    CHECK(tick_news(manager, observer) == News{{3}, {}});
+}
+
+TEST_CASE("interest: one function says whether and how relevant (X2 N51)") {
+    const auto score = [](const Pair& p) noexcept {
+        const float away = std::abs(p.place().x - p.places()[0].x);
+        return away > 45 ? std::numeric_limits<float>::quiet_NaN() : 2 - away / 10;
+    };
+    InterestManager manager = make(std::vector{node(
+        "heard",
+        {own_kernel(StepOp::add, make_pair_kernel({.name = "heard", .reach_m = 60}, score))})});
+    spawn(manager, 0, 0);
+    const ObserverId observer = watch(manager, id(0));
+    std::vector<EntityId> all;
+    std::vector<float> expected, said;
+    for (std::uint32_t i = 1; i <= 25; ++i) {
+        all.push_back(spawn(manager, i, static_cast<float>(2 * i)));
+        const float raw = 2 - static_cast<float>(2 * i) / 10;
+        expected.push_back(raw <= 0 ? 0 : std::min(raw, 1.0F));
+    }
+    manager.tick();
+    said.resize(all.size());
+    manager.strength(observer, all, said);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        CHECK(manager.is_relevant(observer, all[i]) == (expected[i] > 0));
+        CHECK(said[i] == doctest::Approx(expected[i]));
+    }
+}
+
+TEST_CASE("interest: a node that is switched off has no say, required or not (X4)") {
+    NodeDesc near = node("near", {within(StepOp::add, 50)});
+    NodeDesc marked = node("marked", {flag(StepOp::add, 0)});
+    marked.combine = StepOp::require;
+    InterestDef def = def_of({near, marked});
+    InterestManager manager = make(def);
+    spawn(manager, 0, 0);
+    spawn(manager, 1, 10);
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer).count(1) == 0);
+    def.rules.nodes[1].enabled = false;  // a condition that is off counts as met
+    CHECK(manager.set_rules(def.rules) == Status::ok);
+    CHECK(ticked(manager, observer).count(1) == 1);
+    def.rules.nodes[1].enabled = true;
+    def.rules.nodes[0].enabled = false;  // and one that adds adds nothing
+    CHECK(manager.set_rules(def.rules) == Status::ok);
+    CHECK(ticked(manager, observer).empty());
+}
+
+TEST_CASE(
+    "interest: strength comes from the kernel that decides, and asks about no more than is asked "
+    "for (N44)") {
+    class Measuring final : public InterestKernel {
+      public:
+        void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+            for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = all_lanes;
+            tests += q.blocks.size();
+        }
+        std::string describe(const Question&, unsigned) const override { return "measuring"; }
+        float reach_m() const noexcept override { return 10; }
+        void strength(const Question& q, std::span<const Mask>,
+                      std::span<float> strength) const noexcept override {
+            measured += q.blocks.size();
+            for (float& one : strength) one = 0.25F;
+        }
+        mutable std::size_t tests = 0, measured = 0;
+    };
+    const auto measuring = std::make_shared<Measuring>();
+    InterestManager manager = make(std::vector{node("n", {own_kernel(StepOp::add, measuring)})});
+    for (std::uint32_t i = 0; i < 400; ++i)
+        spawn(manager, i, static_cast<float>(i % 20) * 5, static_cast<float>(i / 20) * 5);
+    const ObserverId observer = watch(manager, id(210));
+    manager.tick();
+    CHECK(measuring->measured == 0);  // who does not ask for strength does not pay
+    std::vector<EntityId> asked{id(210), id(211)};
+    std::vector<float> strength(2);
+    measuring->tests = 0;
+    manager.strength(observer, asked, strength);
+    CHECK(strength == std::vector<float>{0.25F, 0.25F});
+    CHECK(measuring->measured <= 2);
+    CHECK(measuring->tests <= 2);
+    asked = {id(0)};
+    strength = {9};
+    manager.strength(observer, asked, strength);
+    CHECK(strength[0] == 0);
+    CHECK(measuring->measured <= 2);
+}
+
+TEST_CASE(
+    "interest: strength of whoever changed comes with the tick where that is asked for, and is "
+    "what "
+    "is answered one by one (N44)") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 20)})});
+    def.measure_changed = true;
+    InterestManager manager = make(def);
+    for (std::uint32_t i = 0; i < 10; ++i) spawn(manager, i, static_cast<float>(5 * i));
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(manager.set_owner(id(7), observer) == Status::ok);
+    using Told = std::map<std::uint32_t, float>;
+    const auto told = [&] {
+        manager.tick();
+        const Strengths now = manager.changed_strengths(observer);
+        REQUIRE(now.entities.size() == now.strength.size());
+        Told out;
+        for (std::size_t i = 0; i < now.entities.size(); ++i) {
+            CHECK(out.emplace(now.entities[i], now.strength[i]).second);
+            const EntityId one = id(now.entities[i]);
+            float asked = 0;
+            manager.strength(observer, std::span(&one, 1), std::span(&asked, 1));
+            CHECK(asked == now.strength[i]);
+        }
+        return out;
+    };
+    const auto nearness = [](float m) { return 1 - m / 40; };
+    CHECK(told() ==
+          Told{{0, 1}, {1, nearness(5)}, {2, nearness(10)}, {3, nearness(15)}, {4, 0.5F}, {7, 1}});
+    CHECK(told().empty());
+    put(manager, 2, 12);
+    put(manager, 7, 36);
+    put(manager, 9, 46);
+    CHECK(told() == Told{{2, nearness(12)}, {7, 1}});  // what is owned is as near as can be
+    CHECK(manager.join_unit(id(5), id(3)) == Status::ok);
+    CHECK(told().empty());  // it has come, but where it is counted nobody moved
+    put(manager, 3, 16);
+    CHECK(told() == Told{{3, nearness(16)}, {5, nearness(16)}});
+    put(manager, 3, 60);
+    CHECK(told().empty());
+    CHECK(manager.remove_observer(observer) == Status::ok);
+    CHECK(manager.changed_strengths(observer).entities.empty());
+
+    def.measure_changed = false;
+    InterestManager other = make(def);
+    spawn(other, 0, 0);
+    const ObserverId someone = watch(other, id(0));
+    other.tick();
+    CHECK(other.is_relevant(someone, id(0)));
+    CHECK(other.changed_strengths(someone).entities.empty());
+}
+
+TEST_CASE(
+    "interest: whose strength changed is told as of the tick, whatever was done since then (N44)") {
+    InterestDef def = def_of({node("near", {within(StepOp::add, 20)})});
+    def.measure_changed = true;
+    InterestManager manager = make(def);
+    for (std::uint32_t i = 0; i < 6; ++i) spawn(manager, i, static_cast<float>(2 * i));
+    const ObserverId observer = watch(manager, id(0));
+    manager.tick();
+    CHECK(manager.despawn(id(1)) == Status::ok);
+    CHECK(manager.despawn(id(2)) == Status::ok);
+    CHECK(manager.spawn(make_entity_id(2, 2), {.place = {4, 0, 0}}) == Status::ok);
+    spawn(manager, 20, 2);  // where one was that is gone
+    put(manager, 3, 500);
+    CHECK(manager.deny(observer, id(4), true) == Status::ok);
+    const Strengths told = manager.changed_strengths(observer);
+    std::map<std::uint32_t, float> by_index;
+    for (std::size_t i = 0; i < told.entities.size(); ++i)
+        by_index[told.entities[i]] = told.strength[i];
+    const auto nearness = [](float m) { return 1 - m / 40; };
+    CHECK(told.entities.size() == by_index.size());
+    CHECK(by_index == std::map<std::uint32_t, float>{{0, 1},
+                                                     {1, nearness(2)},
+                                                     {2, nearness(4)},
+                                                     {3, nearness(6)},
+                                                     {4, nearness(8)},
+                                                     {5, nearness(10)}});
+}
+
+TEST_CASE(
+    "interest: the answer is a view: every entity once, and nothing is allocated to look at it "
+    "(N46)") {
+    CountedMemory memory;
+    InterestManager manager =
+        make({node("near", {within(StepOp::add, 20)}), node("all flagged", {flag(StepOp::add, 0)}),
+              node("team", {same(StepOp::add, 0)})});
+    const Key key{1};
+    for (std::uint32_t i = 0; i < 100; ++i) {
+        EntityDef def;
+        def.place = {static_cast<float>(i), 50, 0};
+        def.flags = 1;
+        def.keys = std::span(&key, 1);
+        spawn(manager, i, def);
+    }
+    const ObserverId observer = watch(manager, id(50));
+    for (std::uint32_t i = 0; i < 100; i += 3)
+        CHECK(manager.allow(observer, id(i), true) == Status::ok);
+    CHECK(manager.show_to_all(id(4), true) == Status::ok);
+    manager.tick();
+    std::vector<int> times(100, 0);
+    const std::size_t calls = memory.calls;
+    manager.for_each_relevant(observer, [&](EntityId entity) { ++times[index_of(entity)]; });
+    CHECK(manager.relevant_count(observer) == 100);
+    CHECK(memory.calls == calls);
+    CHECK(std::all_of(times.begin(), times.end(), [](int n) { return n == 1; }));
+}
+
+TEST_CASE(
+    "interest: show and hide are pairs of the explicit stage, with a fixed precedence "
+    "(N47)") {
+    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)})});
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 55);
+    spawn(manager, 2, 90);
+    const ObserverId observer = watch(manager, id(0)), other = watch(manager, id(0));
+    CHECK(manager.deny(observer, id(1), true) == Status::ok);
+    CHECK(manager.allow(observer, id(2), true) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0, 2});
+    CHECK(seen(manager, other) == Set{0, 1});                  // of this pair only
+    CHECK(manager.deny(observer, id(2), true) == Status::ok);  // deny before allow
+    CHECK(tick_news(manager, observer) == News{{}, {2}});
+    CHECK(manager.explain(observer, id(2)).stage == Stage::denied);
+    CHECK(manager.deny(observer, id(2), false) == Status::ok);
+    CHECK(manager.force_hide(id(2), true) == Status::ok);  // and so does force hidden
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.explain(observer, id(2)).stage == Stage::force_hidden);
+    CHECK(manager.deny(observer, id(1), false) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{1}, {}});
+    // Shown and hidden again within a tick: nobody hears of it.
+    CHECK(manager.force_hide(id(2), false) == Status::ok);
+    CHECK(manager.allow(observer, id(2), false) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{});
+}
+
+TEST_CASE("interest: many pairs edited at once are the same pairs edited one after the other") {
+    SplitMix random(5);
+    const auto world = [&] {
+        InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)})});
+        for (std::uint32_t i = 0; i < 60; ++i) spawn(manager, i, static_cast<float>(i));
+        return manager;
+    };
+    InterestManager many = world(), single = world();
+    std::vector<ObserverId> observers;
+    for (std::uint32_t o = 0; o < 20; ++o) {
+        observers.push_back(watch(many, id(o)));
+        REQUIRE(watch(single, id(o)) == observers.back());
+    }
+    std::size_t relevant = 0;
+    for (int round = 0; round < 100; ++round) {
+        std::vector<PairEdit> edits;
+        Status first = Status::ok;
+        const bool allows = random.chance(0.7F);
+        for (std::uint32_t n = random.below(200); n > 0; --n) {
+            PairEdit edit{observers[random.below(20)], id(random.below(60)), random.chance(0.5F)};
+            if (random.chance(0.02F)) edit.observer = ObserverId::none;
+            if (random.chance(0.02F)) edit.entity = EntityId::none;
+            if (random.chance(0.02F)) edit.entity = make_entity_id(random.below(60), 77);
+            if (random.chance(0.02F)) edit.entity = make_entity_id(0xffffffffU, 7);
+            edits.push_back(edit);
+            const Status status = allows ? single.allow(edit.observer, edit.entity, edit.value)
+                                         : single.deny(edit.observer, edit.entity, edit.value);
+            if (first == Status::ok) first = status;
+        }
+        CHECK((allows ? many.allow(edits) : many.deny(edits)) == first);
+        many.tick();
+        single.tick();
+        for (const ObserverId observer : observers) {
+            REQUIRE(seen(many, observer) == seen(single, observer));
+            relevant += seen(many, observer).size();
+        }
+    }
+    CHECK(relevant > 10'000);
+}
+
+TEST_CASE("interest: results of nodes join in a declared expression (N48)") {
+    // (flag 0 or flag 1) and not flag 2, each a node of its own
+    NodeDesc a = node("a", {flag(StepOp::add, 0)}), b = node("b", {flag(StepOp::add, 1)}),
+             c = node("c", {flag(StepOp::add, 2)});
+    const auto joined = [&](StepOp second, StepOp third) {
+        b.combine = second;
+        c.combine = third;
+        InterestManager manager = make({a, b, c});
+        for (std::uint32_t i = 0; i < 8; ++i)
+            spawn(manager, i, bound_to(5, {}, static_cast<std::uint16_t>(i)));
+        const ObserverId observer = watch(manager);
+        return ticked(manager, observer);
+    };
+    CHECK(joined(StepOp::add, StepOp::subtract) == Set{1, 2, 3});
+    CHECK(joined(StepOp::add, StepOp::require) == Set{5, 6, 7});
+    CHECK(joined(StepOp::require, StepOp::add) == Set{3, 4, 5, 6, 7});
+    CHECK(joined(StepOp::require, StepOp::require) == Set{7});
+    CHECK(joined(StepOp::subtract, StepOp::require) == Set{5});
+}
+
+TEST_CASE("interest: require inside a node is and, over what was added so far (N48)") {
+    InterestManager manager = make(std::vector{
+        node("n", {within(StepOp::add, 10), flag(StepOp::require, 0), flag(StepOp::add, 1)})});
+    spawn(manager, 0, bound_to(50, {}, 1));
+    spawn(manager, 1, bound_to(55, {}, 0));
+    spawn(manager, 2, bound_to(90, {}, 1));
+    spawn(manager, 3, bound_to(90, {}, 2));  // added behind the requirement
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0, 3});
+}
+
+TEST_CASE(
+    "interest: a node of one's own reads the one table of entities, and keeps ids only (N49)") {
+    class LeftHalf final : public InterestNode {
+      public:
+        void query_for(const InterestManager& manager, ObserverId,
+                       std::vector<EntityId>& out) override {
+            manager.entities_in({0, 0, 0}, {50, 100, 0}, out);
+            out.insert(out.end(), remembered.begin(), remembered.end());
+        }
+        std::vector<EntityId> remembered;  ///< some of them long gone
+    };
+    const auto left = std::make_shared<LeftHalf>();
+    InterestManager manager = make(std::vector{own_node("left", left)});
+    spawn(manager, 0, 10);
+    spawn(manager, 1, 50);
+    spawn(manager, 2, 51);
+    left->remembered = {id(0), id(7)};
+    const ObserverId observer = watch(manager);
+    CHECK(ticked(manager, observer) == Set{0, 1});
+    put(manager, 2, 49);
+    manager.tick();  // a custom node may see a move of this tick with the next
+    CHECK(ticked(manager, observer) == Set{0, 1, 2});
+    CHECK(manager.despawn(id(0)) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{1, 2});
+    CHECK(manager.spawn(make_entity_id(0, 2), {.place = {90, 90, 0}}) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{1, 2});  // a stale id names nobody else
+}
+
+TEST_CASE("interest: asking for one pair equals membership of the set, in every tick (N50)") {
+    InterestManager manager =
+        make({node("near", {within(StepOp::add, 15, 5), flag(StepOp::subtract, 0)}),
+              node("team", {same(StepOp::add, 0)})});
+    std::mt19937 random(11);
+    const auto number = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
+    for (std::uint32_t i = 0; i < 30; ++i) spawn(manager, i, static_cast<float>(i) * 3);
+    std::vector<ObserverId> observers;
+    for (std::uint32_t o = 0; o < 4; ++o) observers.push_back(watch(manager, id(o * 7)));
+    std::size_t relevant = 0;
+    for (int tick = 0; tick < 120; ++tick) {
+        for (int i = 0; i < 4; ++i) {
+            const EntityId one = id(number(30));
+            const ObserverId observer = observers[number(4)];
+            const bool value = number(2) == 0;
+            Status status = Status::ok;
+            switch (number(6)) {
+                case 0:
+                    status = manager.set_flag(one, FlagId{0}, value);
+                    break;
+                case 1:
+                    status = manager.deny(observer, one, value);
+                    break;
+                case 2:
+                    status = manager.allow(observer, one, value);
+                    break;
+                case 3:
+                    status = manager.set_key(one, KeyDomain{0},
+                                             Key{static_cast<std::uint16_t>(number(3))});
+                    break;
+                case 4:
+                    status = manager.set_ready(observer, number(5) > 0);
+                    break;
+                default:
+                    status = manager.move(one, {static_cast<float>(number(100)), 50, 0});
+                    break;
+            }
+            CHECK(status == Status::ok);
+        }
+        manager.tick();
+        for (const ObserverId observer : observers) {
+            std::vector<EntityId> out;
+            manager.query_for(observer, out);
+            relevant += out.size();
+            for (std::uint32_t i = 0; i < 30; ++i) {
+                const bool listed = std::find(out.begin(), out.end(), id(i)) != out.end();
+                REQUIRE(manager.is_relevant(observer, id(i)) == listed);
+            }
+            CHECK(manager.relevant_count(observer) == out.size());
+        }
+    }
+    CHECK(relevant > 1'000);
+}
+
+TEST_CASE(
+    "interest: strength lies above 0 and up to 1: or takes the larger, and the smaller: by "
+    "distance 1 at the centre, a half at the leave radius (N51)") {
+    const auto strength = [](const InterestManager& manager, ObserverId observer,
+                             std::uint32_t index) {
+        const EntityId one = id(index);
+        float value = -1;
+        manager.strength(observer, std::span(&one, 1), std::span(&value, 1));
+        return value;
+    };
+    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 8, 2)})});
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 55);
+    spawn(manager, 2, 58);
+    spawn(manager, 3, 90);
+    const ObserverId observer = watch(manager, id(0));
+    manager.tick();
+    CHECK(strength(manager, observer, 0) == doctest::Approx(1));
+    CHECK(strength(manager, observer, 1) == doctest::Approx(0.75));
+    put(manager, 2, 60);  // at the leave radius
+    manager.tick();
+    CHECK(strength(manager, observer, 2) == doctest::Approx(0.5));
+    CHECK(strength(manager, observer, 3) == 0);
+    // Two kernels of one entity, five away: 0.75 of 10 and 0.875 of 20.
+    const auto of = [&](std::vector<NodeDesc> nodes) {
+        InterestManager both = make(std::move(nodes));
+        spawn(both, 0, 50);
+        spawn(both, 1, 55);
+        const ObserverId viewer = watch(both, id(0));
+        both.tick();
+        return strength(both, viewer, 1);
+    };
+    const auto near = [](StepOp op) { return within(op, 10); };
+    const auto far = [](StepOp op) { return within(op, 20); };
+    CHECK(of({node("n", {near(StepOp::add), far(StepOp::add)})}) == doctest::Approx(0.875));
+    CHECK(of({node("n", {near(StepOp::add), far(StepOp::require)})}) == doctest::Approx(0.75));
+    CHECK(of({node("n", {far(StepOp::add), near(StepOp::require)})}) == doctest::Approx(0.75));
+    CHECK(of({node("a", {near(StepOp::add)}), node("b", {far(StepOp::add)})}) ==
+          doctest::Approx(0.875));
+    NodeDesc also = node("b", {far(StepOp::add)});
+    also.combine = StepOp::require;
+    CHECK(of({node("a", {near(StepOp::add)}), also}) == doctest::Approx(0.75));
+    CHECK(of({node("all", {})}) == 1);  // nothing measures
+}
+
+TEST_CASE(
+    "interest: what an engine cannot see is asked again by entity, by observer or by node (N52)") {
+    const auto secret = std::make_shared<std::set<std::uint32_t>>();
+    const auto known = make_pair_kernel(
+        {.name = "secret", .reach_m = 1'000},
+        [secret](const Pair& p) noexcept { return secret->count(index_of(p.entity())) > 0; });
+    InterestManager manager = make(std::vector{node("n", {own_kernel(StepOp::add, known)})});
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 10);
+    spawn(manager, 2, 90);
+    const ObserverId observer = watch(manager, id(0));
+    for (int i = 0; i < 3; ++i) CHECK(ticked(manager, observer).empty());
+    *secret = {1};
+    CHECK(tick_news(manager, observer) == News{});  // nobody told it
+    CHECK(manager.recheck(id(1)) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{1}, {}});
+    *secret = {1, 2};
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.rescan(observer) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{2}, {}});
+    *secret = {};
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.rescan_node(node0) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{}, {1, 2}});
+    CHECK(manager.rescan_node(node1) == Status::bad_argument);
+}
+
+TEST_CASE(
+    "interest: an entity without a position takes part in every node that does not ask for one "
+    "(N54)") {
+    const Key key{1};
+    std::vector<NodeDesc> nodes{
+        node("all", {}, Members::bound),
+        node("team", {same(StepOp::add, 0)}, Members::bound),
+        node("flag", {flag(StepOp::add, 0)}, Members::bound),
+        node("near", {within(StepOp::add, 1000)}, Members::bound),
+        node("required", {flag(StepOp::add, 0), within(StepOp::require, 1000)}, Members::bound),
+        node("removed", {flag(StepOp::add, 0), within(StepOp::subtract, 1)}, Members::bound),
+        node("cells", {cells(1000, 1000)}, Members::bound),
+        node("either", {within(StepOp::add, 1000), flag(StepOp::add, 0)}, Members::bound)};
+    InterestManager manager = make(nodes);
+    EntityDef def;
+    def.keys = std::span(&key, 1);
+    def.flags = 1;
+    def.place = {50, 50, 0};
+    spawn(manager, 90, def);  // the observer's
+    def.placed = false;
+    for (std::uint16_t i = 0; i < 8; ++i) {
+        const NodeId own{i};
+        def.nodes = std::span(&own, 1);
+        // A place that it does not have would let it in everywhere.
+        def.place = i == 5 ? Vec3{90, 10, 0} : Vec3{50, 50, 0};
+        spawn(manager, i, def);
+    }
+    const ObserverId observer = watch(manager, id(90));
+    CHECK(ticked(manager, observer) == Set{0, 1, 2, 7});
+    for (const char* name : {"near", "removed", "cells"}) {
+        const std::uint32_t index = name[0] == 'n' ? 3 : name[0] == 'r' ? 5 : 6;
+        const ExplainedNode why = explained(manager, observer, id(index), name);
+        CHECK(why.is_member);
+        CHECK(why.steps.back().unknown);
+    }
+}
+
+}  // namespace purview::test::lines

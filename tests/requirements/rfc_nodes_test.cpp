@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Nodes, line by line: membership, dispatching, what they store and what they are asked.
+#include <array>
+#include <cmath>
+#include <thread>
+
+#include "support/line_support.hpp"
+
+namespace purview::test::lines {
+
+namespace {
+
+/// Says what it is told to, and counts how often it was asked about whom.
+class RecordingNode final : public InterestNode {
+  public:
+    explicit RecordingNode(bool by_entity = false) : by_entity_(by_entity) {}
+    void query_for(const InterestManager&, ObserverId, std::vector<EntityId>& out) override {
+        ++asked;
+        out.insert(out.end(), says.begin(), says.end());
+    }
+    void observers_for(const InterestManager&, EntityId entity,
+                       std::vector<ObserverId>& out) override {
+        ++asked;
+        asked_about.insert(index_of(entity));
+        out.insert(out.end(), shown_to.begin(), shown_to.end());
+    }
+    bool is_entity_centric() const noexcept override { return by_entity_; }
+    std::vector<EntityId> says;
+    std::vector<ObserverId> shown_to;
+    Set asked_about;
+    int asked = 0;
+
+  private:
+    bool by_entity_;
+};
+
+/// Even and odd entities in inner nodes of their own; observers look into those that they are told.
+class OddAndEven final : public InterestDispatcher {
+  public:
+    void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
+        out.push_back(index_of(entity.entity) % 2);
+    }
+    void cover(const DispatchedObserver&, std::vector<CellId>& out) const override {
+        out.insert(out.end(), looks_into.begin(), looks_into.end());
+    }
+    bool reads_places() const noexcept override { return false; }
+    std::vector<CellId> looks_into;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "interest: two managers share nothing, and one that ends gives back all that it held (N1)") {
+    CountedMemory memory;
+    {
+        InterestManager first = make(std::vector{node("near", {within(StepOp::add, 10)})});
+        spawn(first, 0, 50);
+        const ObserverId observer = watch(first, id(0));
+        CHECK(ticked(first, observer) == Set{0});
+        InterestManager second = make(std::vector{node("near", {within(StepOp::add, 10)})});
+        CHECK_FALSE(second.is_relevant(observer, id(0)));
+        CHECK(second.move(id(0), {1, 1, 0}) == Status::stale_id);
+        CHECK(second.set_ready(observer, true) == Status::stale_id);
+        spawn(second, 0, 90);
+        second.tick();
+        CHECK(ticked(first, observer) == Set{0});
+        CHECK(memory.held > 0);
+    }
+    CHECK(memory.held == 0);
+}
+
+TEST_CASE("interest: once a manager has ended nothing of the hooks' memory is held") {
+    const auto ask = [] {
+        InterestDef def = def_of(
+            {node("near", {within(StepOp::add, 10, 2)}), node("team", {same(StepOp::add, 0)})});
+        def.rules.bounds_max = {10'000, 10'000, 0};
+        def.rules.min_stay_ticks = 100;
+        InterestManager manager = make(def);
+        spawn(manager, 0, 50);
+        spawn(manager, 1, 9'000);  // beside the window
+        spawn(manager, 2, 55);
+        for (const std::uint32_t i : {0U, 1U})
+            CHECK(manager.set_key(id(i), KeyDomain{0}, Key{7}) == Status::ok);
+        const ObserverId observer = watch(manager, id(0));
+        CHECK(ticked(manager, observer) == Set{0, 1, 2});
+        put(manager, 2, 5'000);
+        CHECK(ticked(manager, observer) == Set{0, 1, 2});
+        const std::array<EntityId, 3> who{id(0), id(1), id(2)};
+        std::array<float, 3> strength{};
+        std::array<NodeSettings, 3> settings;
+        manager.strength(observer, who, strength, settings);
+        CHECK(strength[1] > 0);
+    };
+    CountedMemory memory;
+    std::size_t held = 1;
+    // A thread of its own, which has asked nobody before and has not ended yet.
+    std::thread([&] {
+        ask();
+        held = memory.held;
+    }).join();
+    CHECK(memory.calls > 0);
+    CHECK(held == 0);
+}
+
+TEST_CASE(
+    "interest: without schemes it is as if there were no interest at all: every ready observer has "
+    "every entity, near or far, and hears of moves nothing (N2)") {
+    InterestManager manager = make(std::vector<NodeDesc>{});
+    EntityDef nowhere;
+    nowhere.placed = false;
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 1e8F, -1e8F);
+    spawn(manager, 2, nowhere);
+    const ObserverId player = watch(manager, id(0)), spectator = watch(manager);
+    const ObserverId unready = *manager.add_observer();
+    manager.tick();
+    CHECK(seen(manager, player) == Set{0, 1, 2});
+    CHECK(seen(manager, spectator) == Set{0, 1, 2});
+    CHECK(seen(manager, unready).empty());
+    put(manager, 0, -1e8F);
+    manager.tick();
+    CHECK(manager.events().empty());
+    spawn(manager, 3, 0);
+    CHECK(manager.despawn(id(1)) == Status::ok);
+    CHECK(tick_news(manager, player) == News{{3}, {1}});
+    CHECK(news(manager, spectator) == News{{3}, {1}});
+}
+
+TEST_CASE(
+    "interest: whoever is bound to no node belongs to the default node, and leaves it with the "
+    "first node that it gets (N3)") {
+    InterestManager manager = make({node("default", {}, Members::unbound),
+                                    node("near", {within(StepOp::add, 10)}, Members::bound)});
+    spawn(manager, 0, 50);
+    spawn(manager, 1, 99);
+    spawn(manager, 2, bound_to(99, {node1}));
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0, 1});
+    CHECK(manager.add_node(id(1), node1) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{0});
+    put(manager, 1, 55);
+    CHECK(ticked(manager, observer) == Set{0, 1});
+}
+
+TEST_CASE("interest: spawns and despawns reach the nodes of the entity, and no other node") {
+    const auto bound = std::make_shared<RecordingNode>(true);
+    const auto other = std::make_shared<RecordingNode>(true);
+    InterestManager manager =
+        make({own_node("bound", bound, Members::bound), own_node("other", other, Members::bound)});
+    const ObserverId observer = watch(manager);
+    bound->shown_to = {observer};
+    spawn(manager, 1, bound_to(10, {node0}));
+    spawn(manager, 2, bound_to(10, {node1}));
+    CHECK(ticked(manager, observer) == Set{1});
+    CHECK(bound->asked_about == Set{1});
+    CHECK(other->asked_about == Set{2});
+    CHECK(manager.despawn(id(1)) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{}, {1}});
+    bound->asked_about.clear();
+    manager.tick();
+    CHECK(bound->asked_about.empty());
+}
+
+TEST_CASE("interest: an update of an entity reaches every one of its nodes (N5)") {
+    const auto custom = std::make_shared<RecordingNode>(true);
+    const auto apart = std::make_shared<RecordingNode>(true);
+    NodeDesc own = own_node("own", custom, Members::bound);
+    NodeDesc not_its = own_node("not its", apart, Members::bound);
+    NodeDesc near = node("near", {within(StepOp::add, 10)}, Members::bound);
+    own.refresh.type = not_its.refresh.type = near.refresh.type = RefreshType::dormant;
+    InterestManager manager = make({near, own, not_its});
+    spawn(manager, 0, 50);
+    spawn(manager, 1, bound_to(90, {node0, node1}));
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer).empty());
+    custom->asked_about.clear();
+    apart->asked_about.clear();
+    put(manager, 1, 55);
+    CHECK(ticked(manager, observer).empty());
+    CHECK(custom->asked_about.empty());
+    CHECK(manager.update(id(1)) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{1});
+    CHECK(custom->asked_about == Set{1});
+    CHECK(apart->asked_about.empty());
+}
+
+TEST_CASE("interest: a node without entities asks its kernels nothing (N6)") {
+    int asked = 0;
+    const auto counting = make_pair_kernel({.name = "counting"}, [&asked](const Pair&) noexcept {
+        ++asked;
+        return true;
+    });
+    InterestManager manager =
+        make({node("all", {}), node("own", {own_kernel(StepOp::add, counting)}, Members::bound)});
+    spawn(manager, 0, 50);
+    const ObserverId observer = watch(manager, id(0));
+    manager.tick();
+    put(manager, 0, 60);
+    manager.tick();
+    CHECK(asked == 0);
+    CHECK(manager.add_node(id(0), node1) == Status::ok);
+    manager.tick();
+    CHECK(asked > 0);
+    CHECK(explained(manager, observer, id(0), "own").result);
+}
+
+TEST_CASE("interest: a node of one's own is asked about nobody before it has an entity (N6)") {
+    for (const bool by_entity : {true, false}) {
+        const auto own = std::make_shared<RecordingNode>(by_entity);
+        InterestManager manager = make(std::vector{own_node("own", own, Members::bound)});
+        spawn(manager, 0, 50);
+        watch(manager, id(0));
+        manager.tick();
+        manager.tick();
+        CAPTURE(by_entity);
+        CHECK(own->asked == 0);
+        CHECK(manager.add_node(id(0), node0) == Status::ok);
+        manager.tick();
+        CHECK(own->asked > 0);
+    }
+}
+
+TEST_CASE(
+    "interest: when a node of one's own is asked does not follow from who else is bound to nodes") {
+    NodeDesc other = node("other", {}, Members::bound);
+    for (const bool has_another : {false, true}) {
+        for (const bool rebinds : {false, true}) {
+            CAPTURE(has_another);
+            CAPTURE(rebinds);
+            const auto own = std::make_shared<RecordingNode>();
+            NodeDesc seldom = own_node("own", own, Members::bound);
+            seldom.refresh = {RefreshType::every, 10};
+            InterestManager manager = make({seldom, other});
+            if (has_another) spawn(manager, 0, bound_to(50, {node0}));
+            spawn(manager, 1, bound_to(50, {node1}));
+            const ObserverId observer = watch(manager);
+            CHECK(manager.force_hide(id(1), true) == Status::ok);
+            spawn(manager, 2, bound_to(50, {node0}));  // asked about at once, as it is new
+            for (int i = 0; i < 3; ++i) manager.tick();
+            own->says = {id(2)};
+            int ticks = 0;
+            for (; ticks < 20 && ticked(manager, observer).count(2) == 0; ++ticks) {
+                if (rebinds) CHECK(manager.set_nodes(id(1), {}) == Status::orphaned);
+            }
+            CHECK(ticks == 6);
+        }
+    }
+}
+
+TEST_CASE("interest: nodes come and go while running, and the same one twice is once (N7)") {
+    InterestManager manager = make(
+        {node("here", {within(StepOp::add, 10)}, Members::bound), node("all", {}, Members::bound)});
+    spawn(manager, 0, bound_to(50, {node0}));
+    spawn(manager, 1, bound_to(90, {node0}));
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0});
+    for (int i = 0; i < 2; ++i) CHECK(manager.add_node(id(1), node1) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{1}, {}});
+    CHECK(manager.remove_node(id(1), node1) == Status::ok);  // once is enough
+    CHECK(tick_news(manager, observer) == News{{}, {1}});
+    CHECK(manager.remove_node(id(1), node1) == Status::not_found);
+    CHECK(manager.add_node(id(1), NodeId{9}) == Status::bad_argument);
+}
+
+TEST_CASE(
+    "interest: the last node removed leaves an entity orphaned, and the default node brings it "
+    "back (N8)") {
+    InterestManager manager =
+        make({node("default", {}, Members::unbound), node("all", {}, Members::bound)});
+    spawn(manager, 1, bound_to(50, {node1}));
+    const ObserverId observer = watch(manager);
+    CHECK(ticked(manager, observer) == Set{1});
+    CHECK(manager.remove_node(id(1), node1) == Status::orphaned);
+    CHECK(tick_news(manager, observer) == News{{}, {1}});
+    CHECK_FALSE(explained(manager, observer, id(1), "default").is_member);  // no falling back
+    CHECK_FALSE(explained(manager, observer, id(1), "all").is_member);
+    CHECK(manager.add_default_node(id(1)) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{1});
+    CHECK(manager.set_nodes(id(1), {}) == Status::orphaned);  // the same by another way
+    CHECK(ticked(manager, observer).empty());
+}
+
+TEST_CASE(
+    "interest: one kernel gives the same set from any storage, and one storage serves any kernel "
+    "(N9)") {
+    const auto near = make_pair_kernel({.name = "near", .reach_m = 12}, [](const Pair& p) noexcept {
+        return std::fabs(p.place().x - p.places()[0].x) <= 12;
+    });
+    const auto near_everywhere = make_pair_kernel({.name = "near"}, [](const Pair& p) noexcept {
+        return !p.places().empty() && std::fabs(p.place().x - p.places()[0].x) <= 12;
+    });
+    NodeDesc hashed = node("grid", {own_kernel(StepOp::add, near)});
+    NodeDesc listed = node("list", {own_kernel(StepOp::add, near_everywhere)});
+    listed.type = NodeType::everything;
+    const auto near_of_places = make_pair_kernel(
+        {.name = "near"}, [](Vec3 a, Vec3 b) noexcept { return std::fabs(a.x - b.x) <= 12; });
+    NodeDesc of_places = node("list", {own_kernel(StepOp::add, near_of_places)});
+    of_places.type = NodeType::everything;
+    const NodeDesc built_in = node("grid", {within(StepOp::add, 12)});
+    std::vector<Set> sets;
+    for (const NodeDesc& one : {hashed, listed, built_in, of_places}) {
+        InterestManager manager = make(std::vector{one});
+        for (std::uint32_t i = 0; i < 40; ++i) spawn(manager, i, static_cast<float>(i) * 2.5F);
+        const ObserverId observer = watch(manager, id(20));
+        sets.push_back(ticked(manager, observer));
+    }
+    CHECK(sets[0] == Set{16, 17, 18, 19, 20, 21, 22, 23, 24});
+    CHECK(sets[1] == sets[0]);
+    CHECK(sets[2] == sets[0]);
+    CHECK(sets[3] == sets[0]);
+}
+
+TEST_CASE("interest: more kernels over one storage store no entity twice (N10)") {
+    CountedMemory memory;
+    const auto bytes_with = [&](std::vector<StepDesc> steps) {
+        InterestDef def = def_of({node("n", std::move(steps))});
+        def.rules.cell_m = 10;
+        InterestManager manager = make(def);
+        for (std::uint32_t i = 0; i < 2'000; ++i) spawn(manager, i, static_cast<float>(i % 100));
+        manager.tick();
+        return memory.held;
+    };
+    const auto even = make_pair_kernel({.name = "even", .reach_m = 30}, [](const Pair& p) noexcept {
+        return index_of(p.entity()) % 2 == 0;
+    });
+    StepDesc high = step(StepOp::require, KernelType::value);
+    high.kernel.value = ValueId{0};
+    const std::size_t one = bytes_with({within(StepOp::add, 30)});
+    CHECK(one > 2'000 * sizeof(Vec3));
+    CHECK(bytes_with({within(StepOp::add, 30), within(StepOp::add, 20, 5),
+                      flag(StepOp::subtract, 0), own_kernel(StepOp::add, even), high}) == one);
+}
+
+TEST_CASE("interest: radius or team over the same entities gives both, each once (N10 N11)") {
+    InterestManager manager =
+        make({node("near", {within(StepOp::add, 10)}), node("team", {same(StepOp::add, 0)})});
+    const auto of_team = [&](std::uint32_t index, float x, std::uint16_t team) {
+        const Key key{team};
+        EntityDef def;
+        def.place = {x, 50, 0};
+        def.keys = std::span(&key, 1);
+        spawn(manager, index, def);
+    };
+    of_team(0, 50, 1);
+    of_team(1, 55, 1);  // both
+    of_team(2, 55, 2);  // near
+    of_team(3, 99, 1);  // team
+    of_team(4, 99, 2);  // neither
+    const ObserverId observer = watch(manager, id(0));
+    CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
+    CHECK(manager.events_of(observer).size() == 4);
+    put(manager, 1, 90);  // one of two nodes goes on saying yes
+    CHECK(tick_news(manager, observer) == News{});
+    CHECK(manager.set_key(id(1), KeyDomain{0}, Key{2}) == Status::ok);
+    CHECK(tick_news(manager, observer) == News{{}, {1}});
+}
+
+TEST_CASE("interest: a node may do nothing but dispatch to inner nodes (N12)") {
+    const auto inner = std::make_shared<OddAndEven>();
+    InterestManager manager = make(std::vector{dispatched("odd and even", inner)});
+    for (std::uint32_t i = 0; i < 6; ++i) spawn(manager, i, static_cast<float>(i));
+    inner->looks_into = {1};
+    const ObserverId odd = watch(manager);
+    manager.tick();
+    CHECK(seen(manager, odd) == Set{1, 3, 5});
+    inner->looks_into = {0, 1};
+    CHECK(manager.rescan(odd) == Status::ok);
+    CHECK(tick_news(manager, odd) == News{{0, 2, 4}, {}});
+    inner->looks_into = {};
+    CHECK(manager.rescan(odd) == Status::ok);
+    CHECK(ticked(manager, odd).empty());
+}
+
+TEST_CASE("interest: a static node without kernels gives all that it manages, and no more (N13)") {
+    InterestManager manager = make(std::vector{node("static", {}, Members::bound)});
+    for (std::uint32_t i = 0; i < 3; ++i)
+        spawn(manager, i, bound_to(static_cast<float>(i) * 1e5F, {node0}));
+    spawn(manager, 3, 50);
+    const ObserverId observer = watch(manager);
+    CHECK(ticked(manager, observer) == Set{0, 1, 2});
+}
+
+TEST_CASE("interest: who is named but is a member of a group names nobody") {
+    const auto own = std::make_shared<RecordingNode>();
+    InterestManager manager = make({own_node("own", own), node("off", {within(StepOp::add, 1)})});
+    for (const std::uint32_t i : {1U, 2U, 3U}) spawn(manager, i, 50);
+    CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
+    const ObserverId observer = watch(manager);
+    // Denied or not: the group is judged by its root.
+    for (const bool is_denied : {true, false}) {
+        CHECK(manager.deny(observer, id(2), is_denied) == Status::ok);
+        own->says = {id(2), id(3)};
+        CHECK(ticked(manager, observer) == Set{3});
+        own->says = {id(1)};
+        CHECK(ticked(manager, observer) == (is_denied ? Set{1} : Set{1, 2}));
+    }
+    CHECK(manager.set_node_pair(NodeId{0}, observer, id(2), true) == Status::refused);
+    own->says = {id(2)};
+    CHECK(manager.leave_unit(id(2), {}) == Status::ok);
+    CHECK(ticked(manager, observer) == Set{2});
+}
+
+}  // namespace purview::test::lines

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The shared modes, behaviour by behaviour.
+#include "client/client_data.hpp"
+#include "idle_game.hpp"
+#include "support/shared_world.hpp"
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+/// A world at rest with one observer in the middle of cell 21 (column 3, row 3), all of it known.
+std::unique_ptr<CellWorld> resting(NodeMode mode, std::uint32_t clients = 1,
+                                   std::uint32_t walkers = 0) {
+    CellWorldDef def;
+    def.mode = mode;
+    def.clients = clients;
+    def.walkers = walkers;
+    auto world = std::make_unique<CellWorld>(def);
+    (void)world->gather(0);
+    return world;
+}
+
+void edit_hp(CellWorld& world, EntityId entity, std::uint16_t hp) {
+    world.server->world().edit(entity, world.is.body)->hp = hp;
+}
+
+double hp_at(CellWorld& world, std::uint32_t client, EntityId entity) {
+    const GhostId ghost = world.ghost(client, entity);
+    return ghost == no_ghost ? -1
+                             : world.peers[client]->client.value_of(ghost, world.is.body.id, 1);
+}
+
+std::uint64_t copies(const CellWorld& world) {
+    return world.server->stats().section_copies;
+}
+std::uint64_t sections(const CellWorld& world) {
+    return world.server->stats().sections;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "shared: a change goes into the sections of all cells around, and each reads one (P4 P6)") {
+    const auto made = resting(NodeMode::update_many, 3);
+    CellWorld& world = *made;
+    // Three observers in three cells side by side; the entity lies in the one in the middle.
+    std::vector<EntityId> players;
+    for (const ObserverId o : world.observers) players.push_back(world.players[index_of(o)]);
+    (void)world.server->world().move(players[0], {125, 140, 0});
+    (void)world.server->world().move(players[2], {225, 140, 0});
+    const EntityId rat = world.spawn(world.is.walker, {176, 141, 0});
+    world.step(10);
+    const std::uint64_t written = sections(world), taken = copies(world);
+    // Twice in a tick: the last value counts, and it is told once.
+    edit_hp(world, rat, 1);
+    edit_hp(world, rat, 2);
+    world.step();
+    CHECK(sections(world) - written == 3);  // one for each cell that is read, with the same body
+    CHECK(copies(world) - taken == 3);      // and each observer takes one
+    for (std::uint32_t c = 0; c < 3; ++c) CHECK(hp_at(world, c, rat) == 2);
+}
+
+TEST_CASE("shared: read many writes a change once, and each reads the cells around his (P5 P30)") {
+    const auto made = resting(NodeMode::read_many, 3);
+    CellWorld& world = *made;
+    std::vector<EntityId> players;
+    for (const ObserverId o : world.observers) players.push_back(world.players[index_of(o)]);
+    (void)world.server->world().move(players[0], {125, 140, 0});
+    (void)world.server->world().move(players[2], {225, 140, 0});
+    const EntityId rat = world.spawn(world.is.walker, {176, 141, 0});
+    const EntityId far = world.spawn(world.is.walker, {230, 141, 0});
+    world.step(10);
+    std::uint64_t written = sections(world), taken = copies(world);
+    edit_hp(world, rat, 7);
+    world.step();
+    CHECK(sections(world) - written == 1);
+    CHECK(copies(world) - taken == 3);
+    written = sections(world);
+    taken = copies(world);
+    edit_hp(world, rat, 8);
+    edit_hp(world, far, 9);  // the first observer does not see that cell
+    world.step();
+    CHECK(sections(world) - written == 2);
+    CHECK(copies(world) - taken == 5);
+    for (std::uint32_t c = 0; c < 3; ++c) CHECK(hp_at(world, c, rat) == 8);
+    CHECK(hp_at(world, 0, far) == -1);
+    CHECK(hp_at(world, 1, far) == 9);
+}
+
+TEST_CASE("shared: only cells in which something changed are written, and only then (P7)") {
+    for (const NodeMode mode : shared_modes) {
+        const auto made = resting(mode, 2, 60);
+        CellWorld& world = *made;
+        const std::uint64_t written = sections(world), taken = copies(world);
+        world.step(5);
+        CHECK(sections(world) == written);
+        CHECK(copies(world) == taken);
+        const EntityId near = world.spawn(world.is.walker, {176, 141, 0});
+        world.step(8);  // it is new: told by its enter, which no section repeats
+        CHECK(sections(world) == written);
+        edit_hp(world, near, 5);
+        world.step();
+        CHECK(sections(world) - written == 1);
+        world.step(5);
+        CHECK(sections(world) - written == 1);
+        CHECK(hp_at(world, 1, near) == 5);
+    }
+}
+
+TEST_CASE("shared: the cell of a ghost is the same number on both sides, and follows it (P8)") {
+    for (const NodeMode mode : shared_modes) {
+        CellWorldDef def;
+        def.mode = mode;
+        def.seed = 5;
+        CellWorld world(def);
+        std::uint64_t compared = 0;
+        for (int tick = 0; tick < 120; ++tick) {
+            world.step();
+            const ServerData& data = world.server->data();
+            for (std::uint32_t c = 0; c < def.clients; ++c) {
+                const Client& client = world.peers[c]->client;
+                if (world.observers.empty() || client.cell_grid_count() == 0) continue;
+                CHECK(client.cell_grid(0)->count() == 7 * 8);
+                for (const EntityId entity : world.relevant(c)) {
+                    const GhostId ghost = world.ghost(c, entity);
+                    if (ghost == no_ghost) continue;
+                    ++compared;
+                    REQUIRE(
+                        client.cell_of(ghost) ==
+                        data.sections.cells().cell_of(0, data.world.data(), data.fields, entity));
+                }
+            }
+        }
+        CHECK(compared > 5'000);
+        CHECK(world.peers[0]->client.cell_of(no_ghost) == CellGrid::no_cell);
+        CHECK(world.peers[0]->client.cell_of(0, 1) == CellGrid::no_cell);
+        CHECK(world.peers[0]->client.cell_grid(1).error() == Status::bad_argument);
+    }
+}
+
+TEST_CASE("shared: a crossing tells of the cells that are new, the others go on (P12 P13 P20)") {
+    for (const NodeMode mode : shared_modes) {
+        const auto made = resting(mode);
+        CellWorld& world = *made;
+        const EntityId player = world.players.begin()->second;
+        // One in each cell of row 3, columns 1 to 6.
+        std::vector<EntityId> row;
+        for (int column = 1; column < 6; ++column)
+            row.push_back(
+                world.spawn(world.is.walker, {50.0F * static_cast<float>(column) + 20, 141, 0}));
+        world.step(10);
+        const auto seen = [&] {
+            std::string text;
+            for (const EntityId one : row) text += world.ghost(0, one) == no_ghost ? '.' : 'x';
+            return text;
+        };
+        CHECK(seen() == ".xxx.");
+        world.peers[0]->client.clear_events();
+        (void)world.server->world().move(player, {225, 140, 0});
+        for (const EntityId one : row) edit_hp(world, one, 33);
+        world.step();
+        CHECK(seen() == "..xxx");
+        // One that is new, one that left; the two that stay are told of in the same tick.
+        CHECK(world.peers[0]->client.events().size() == 2);
+        for (int i = 2; i < 5; ++i) CHECK(hp_at(world, 0, row[static_cast<std::size_t>(i)]) == 33);
+        // To and fro within one tick, over many cells: as if he had never gone.
+        world.step(4);
+        world.peers[0]->client.clear_events();
+        (void)world.server->world().move(player, {20, 20, 0});
+        (void)world.server->world().move(player, {226, 140, 0});
+        world.step();
+        CHECK(world.peers[0]->client.events().empty());
+        CHECK(seen() == "..xxx");
+    }
+}
+
+TEST_CASE(
+    "shared: who is announced is not told of twice, and his own part comes first (P17 P18 P19)") {
+    for (const NodeMode mode : shared_modes) {
+        const auto made = resting(mode, 2);
+        CellWorld& world = *made;
+        const EntityId resident = world.spawn(world.is.walker, {170, 130, 0});
+        world.step(10);
+        // A newcomer crosses in and changes while the resident changes, too.
+        const EntityId newcomer = world.spawn(world.is.walker, {20, 20, 0});
+        world.step(10);
+        CHECK(world.ghost(0, newcomer) == no_ghost);
+        world.peers[0]->client.clear_events();
+        for (std::uint16_t tick = 0; tick < 6; ++tick) {
+            (void)world.server->world().move(newcomer, {171 + 0.5F * tick, 131, 0});
+            edit_hp(world, newcomer, static_cast<std::uint16_t>(100 + tick));
+            edit_hp(world, resident, static_cast<std::uint16_t>(200 + tick));
+            world.step();
+            CHECK(hp_at(world, 0, newcomer) == 100 + tick);
+            CHECK(hp_at(world, 0, resident) == 200 + tick);
+        }
+        CHECK(world.peers[0]->client.events().size() == 1);  // one enter, however often
+        CHECK(world.peers[0]->client.data().ghosts->counters().ignored_items == 0);
+        for (const std::string& text : world.proof->mismatches()) MESSAGE(text);
+        CHECK(world.proof->counters().digest_mismatches == 0);
+    }
+}
+
+TEST_CASE("shared: nothing is sent where nothing changed but the keeping alive (P19)") {
+    for (const NodeMode mode : shared_modes) {
+        const auto made = resting(mode, 1, 80);
+        CellWorld& world = *made;
+        world.step(40);
+        const std::uint64_t before = world.peers[0]->client.stats().packets_received;
+        const Tick newest = world.peers[0]->client.newest_tick();
+        world.step(40);
+        CHECK(world.peers[0]->client.newest_tick() == newest);  // no snapshot at all
+        CHECK(world.peers[0]->client.stats().packets_received - before <= 41);
+    }
+}
+
+TEST_CASE("shared: a node whose answers depend on the observer is refused, with the reason") {
+    const CellSchema is;
+    const auto problem = [&](auto&& change) {
+        InterestRules rules = is.rules(NodeMode::read_many);
+        change(rules.nodes[0], rules);
+        return problem_of(rules);
+    };
+    CHECK(problem([](NodeDesc&, InterestRules&) {}) == "");
+    CHECK(problem([](NodeDesc& node, InterestRules&) { node.steps[1] = require(within(10)); }) ==
+          "node 'cells', mode 'read many': step 2 depends on the observer; behind the "
+          "neighbourhood only flags and values may count");
+    CHECK(problem([](NodeDesc& node, InterestRules&) { node.steps[1].op = StepOp::add; }) ==
+          "node 'cells', mode 'read many': step 2 adds entities of other cells");
+    CHECK(problem([](NodeDesc& node, InterestRules&) {
+              node.mode = NodeMode::update_many;
+              node.steps.erase(node.steps.begin());
+          }) ==
+          "node 'cells', mode 'update many': the node must be a grid whose first step adds a "
+          "neighbourhood");
+    CHECK(problem([](NodeDesc& node, InterestRules&) { node.settings.every_ticks = 2; }) ==
+          "node 'cells', mode 'read many': every observer is told in every tick: every_ticks must "
+          "be 1");
+    CHECK(problem([](NodeDesc& node, InterestRules&) {
+              node.refresh.type = RefreshType::dormant;
+          }).find("exact") != std::string::npos);
+    CHECK(problem([](NodeDesc& node, InterestRules&) { node.steps[0].kernel.cells.rings = 4; }) ==
+          "node 'cells', mode 'read many': at most 3 rings");
+    CHECK(problem([](NodeDesc& node, InterestRules&) { node.steps[0].kernel.cells.depth_m = 4; }) ==
+          "node 'cells', mode 'read many': cells must have no depth");
+    CHECK(problem([](NodeDesc& node, InterestRules&) {
+              node.steps[0].kernel.cells.width_m = node.steps[0].kernel.cells.height_m = 0.1F;
+          }) == "node 'cells', mode 'read many': more than 1048576 cells cover the bounds");
+
+    // Audiences, curves and limits of the kinds in it.
+    IdleGame idle;
+    CellSchema audience;
+    audience.schema.audience(audience.mind.id, {AudienceType::owner});
+    CellSchema curve;
+    curve.schema.edit_kind(curve.walker).rates = {{0, 4}, {0.5F, 1}};
+    CellSchema limit;
+    limit.schema.edit_kind(limit.walker).limit.per_tick = 4;
+    CellSchema relative;
+    relative.schema.edit_kind(relative.walker).relative_place = true;
+    for (const CellSchema* one : {&audience, &curve, &limit, &relative}) {
+        ServerDef def;
+        def.schema = &one->schema;
+        def.mac = &test_mac;
+        def.secret = test_secret;
+        def.rules = one->rules(NodeMode::update_many);
+        CHECK(problem_of_sharing(def) ==
+              (one == &audience
+                   ? "node 'cells', a shared mode: kind 'fox' has the component 'mind', which is "
+                     "for some only"
+               : one == &curve
+                   ? "node 'cells', a shared mode: kind 'walker' has a curve of rates, which "
+                     "depends on the observer"
+               : one == &limit
+                   ? "node 'cells', a shared mode: kind 'walker' has a limit, which depends on how "
+                     "many an observer has"
+                   : "node 'cells', a shared mode: kind 'walker' has places relative to a parent, "
+                     "which are in no cell"));
+        CHECK(Server::create(def, idle).error() == Status::bad_configuration);
+        def.rules = one->rules(NodeMode::per_observer);
+        auto server = Server::create(def, idle);
+        REQUIRE(server);
+        CHECK(server->set_rules(one->rules(NodeMode::read_many)) == Status::bad_configuration);
+        CHECK(server->rules_revision() == 1);
+        // Bound to other nodes it is not in this one.
+        def.rules = one->rules(NodeMode::read_many);
+        def.rules.nodes[0].members = NodeMembers::unbound;
+        def.rules.nodes.push_back({"rest", NodeType::everything, {}, NodeMembers::bound});
+        def.kinds.resize(3);
+        def.kinds[index_of(one == &audience ? one->fox : one->walker)].nodes = {NodeId{1}};
+        CHECK(problem_of_sharing(def) == "");
+        CHECK(Server::create(def, idle));
+    }
+}
+
+TEST_CASE("shared: grids that a full stream had no room for are told later") {
+    const CellSchema is;
+    ServerDef def;
+    def.rules = is.rules(NodeMode::read_many);
+    test::Stage stage(is.schema, 1, def);
+    stage.step(5);
+    REQUIRE(stage.client().cell_grid_count() == 1);
+    stage.loses_all_to = 0;
+    const std::vector<std::byte> message(1'000);
+    while (stage.server->send_message(stage.observers[0], message) == Status::ok) {
+    }
+    for (int i = 0; i < 80; ++i) {
+        def.rules.nodes[0].steps[0].kernel.cells.width_m = static_cast<float>(20 + i);
+        REQUIRE(stage.server->set_rules(def.rules) == Status::ok);
+        stage.step();
+    }
+    stage.loses_all_to = 99;
+    stage.step(200);
+    CHECK(stage.client().state() == ClientState::joined);
+    REQUIRE(stage.client().cell_grid_count() == 1);
+    CHECK(stage.client().cell_grid(0)->width_m == 99);
+}
+
+TEST_CASE("shared: modes change while the server runs, without a mismatch (N39)") {
+    CellWorldDef def;
+    def.faults = {0.05F, 0, 0, 20'000, 10'000};
+    def.seed = 9;
+    CellWorld world(def);
+    world.step(40);
+    for (int round = 0; round < 4; ++round) {
+        for (const NodeMode mode :
+             {NodeMode::read_many, NodeMode::update_many, NodeMode::per_observer}) {
+            REQUIRE(world.server->set_rules(world.is.rules(mode)) == Status::ok);
+            const std::uint64_t before = copies(world);
+            world.step(25);
+            CHECK((copies(world) > before + 20) == (mode != NodeMode::per_observer));
+        }
+    }
+    for (const std::string& text : world.proof->mismatches()) MESSAGE(text);
+    CHECK(world.proof->counters().digest_mismatches == 0);
+    CHECK(world.proof->counters().truth_mismatches == 0);
+}
+
+TEST_CASE("shared: what does not fit a third of the budget is told one by one") {
+    for (const NodeMode mode : shared_modes) {
+        CellWorldDef def;
+        def.mode = mode;
+        def.clients = 2;
+        def.walkers = 0;
+        def.budget_bytes = 200;
+        CellWorld world(def);
+        const std::vector<EntityId> crowd = world.gather(80, 60);
+        REQUIRE(world.peers[0]->client.ghost_count() == 82);
+        const std::uint64_t taken = copies(world);
+        const std::uint64_t left_out = world.server->stats().sections_left_out;
+        for (const EntityId one : crowd) edit_hp(world, one, 77);
+        world.step();
+        CHECK(world.server->stats().sections_left_out - left_out == 2);
+        CHECK(copies(world) == taken);
+        world.step(20);
+        for (const EntityId one : crowd) CHECK(hp_at(world, 1, one) == 77);
+        CHECK(world.tick_bytes_max <= def.budget_bytes);
+        edit_hp(world, crowd[3], 78);  // nor does one alone with the roster of all
+        world.step(2);
+        CHECK(hp_at(world, 1, crowd[3]) == 78);
+    }
+}
+
+TEST_CASE("shared: sections that go in every tick keep nobody out who is large") {
+    // The chest takes some 780 bytes, the section 400 (a third of the budget) or 780.
+    for (const auto& [budget_bytes, walkers] : {std::pair{1'200U, 76}, std::pair{4'800U, 130}}) {
+        CellWorldDef def;
+        def.mode = NodeMode::read_many;
+        def.clients = 1;
+        def.walkers = 0;
+        def.budget_bytes = budget_bytes;
+        def.has_chests = true;
+        CellWorld world(def);
+        const std::vector<EntityId> crowd = world.gather(walkers);
+        std::uint16_t hp = 0;
+        const auto step = [&] {
+            ++hp;
+            for (const EntityId one : crowd) {
+                edit_hp(world, one, hp);
+                (void)world.server->world().move(one, {150 + static_cast<float>(hp % 40), 141, 0});
+            }
+            world.step();
+        };
+        step();
+        const std::uint64_t taken = copies(world);
+        for (int i = 0; i < 10; ++i) step();
+        CHECK(copies(world) - taken >= 10);  // a section in every tick
+        const EntityId chest = world.spawn(world.is.chest, {170, 141, 0});
+        for (const auto& lot : world.is.lots) {
+            for (auto& thing : world.server->world().edit(chest, lot)->things) thing.fill('x');
+        }
+        for (int i = 0; i < 20 && world.ghost(0, chest) == no_ghost; ++i) step();
+        CHECK(world.ghost(0, chest) != no_ghost);
+        CHECK(world.tick_bytes_max <= def.budget_bytes);
+    }
+}
+
+TEST_CASE("shared: a call finds its ghost as it was told in a section, or newer") {
+    // The order of calls and changes is the ledger's business (rpc tests, the simulator); here:
+    // what a section told and is not known to have arrived goes along once more.
+    const auto made = resting(NodeMode::read_many);
+    CellWorld& world = *made;
+    const EntityId rat = world.spawn(world.is.walker, {176, 141, 0});
+    world.step(10);
+    edit_hp(world, rat, 5);
+    world.peers[0]->down.faults.loss = 1;
+    world.step();
+    world.peers[0]->down.faults.loss = 0;
+    const LocalId lane = world.session(0).ghosts.find(rat);
+    CHECK(!world.session(0).ghosts.is_pending(lane));  // under way
+    CHECK(hp_at(world, 0, rat) == 0);
+    world.session(0).ghosts.request(lane, world.server->current_tick() + 1);
+    world.step();
+    CHECK(hp_at(world, 0, rat) == 5);
+}
+
+}  // namespace purview::test

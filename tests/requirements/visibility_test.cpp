@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Showing and hiding, as clients see it.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct Plain {
+    std::uint16_t number = 0;
+    std::uint16_t other = 0;
+};
+
+/// Kinds for every way of being shown: to all, only to whom it is named, kept when it leaves.
+struct PlainSchema {
+    PlainSchema() {
+        place = schema.component<Place>("place");
+        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 1000, 0.01, 0};
+        schema.add_field(place.id, x);
+        schema.set_place(place.id);
+        plain = schema.component<Plain>("plain")
+                    .integer("number", &Plain::number, 0, 60'000)
+                    .integer("other", &Plain::other, 0, 60'000);
+        open = schema.kind("open", {plain.id});
+        named = schema.kind("named", {plain.id});
+        prop = schema.kind("prop", {plain.id});
+        schema.edit_kind(prop).leave = LeavePolicy::deactivate;
+        frozen = schema.kind("frozen", {place.id, plain.id});
+        schema.edit_kind(frozen).leave = LeavePolicy::freeze;
+        schema.edit_kind(frozen).linger_ticks = 20;
+        REQUIRE(schema.status() == Status::ok);
+        def.kinds.resize(4);
+        for (const KindId kind : {named, prop, frozen})
+            def.kinds[index_of(kind)].mode = EntityMode::explicit_only;
+    }
+    Schema schema;
+    Component<Place> place;
+    Component<Plain> plain;
+    KindId open{}, named{}, prop{}, frozen{};
+    ServerDef def;
+};
+
+double number(Stage& stage, std::uint32_t client, GhostId ghost, const PlainSchema& is) {
+    return stage.client(client).value_of(ghost, is.plain.id, 0);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "lines: state goes to those to whom the entity is relevant, and to nobody else (N26 F2)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 2, is.def);
+    const EntityId entity = stage.spawn(is.named);
+    show(stage, 0, entity);
+    stage.step(20);
+    const std::uint64_t before[2] = {stage.bytes_to[0], stage.bytes_to[1]};
+    for (int i = 0; i < 40; ++i) {
+        stage.world().edit(entity, is.plain)->number = static_cast<std::uint16_t>(i + 1);
+        stage.step();
+    }
+    CHECK(number(stage, 0, stage.ghost(0, entity), is) == 40);
+    CHECK(stage.client(1).ghost_count() == 0);
+    CHECK(stage.bytes_to[0] - before[0] > 40 * 12);
+    CHECK(stage.bytes_to[1] - before[1] < 40 * 12);
+}
+
+TEST_CASE(
+    "lines: without rules everybody is told of everything, denials still hold (M1 N28 N30 N33)") {
+    PlainSchema is;
+    is.schema.audience(is.plain.id, {AudienceType::owner});
+    NodeDesc nobodys;  // a rule that shows nothing of what is not bound to it
+    nobodys.name = "nobody's";
+    nobodys.members = NodeMembers::bound;
+    is.def.rules.nodes = {nobodys};
+    Stage stage(is.schema, 2, is.def);
+    const EntityId one = stage.spawn(is.open), other = stage.spawn(is.open);
+    stage.step(4);
+    CHECK(stage.client(0).ghost_count() == 0);
+    CHECK(stage.client(1).ghost_count() == 0);
+    CHECK(stage.world().set_owner(one, stage.observers[0]) == Status::ok);
+    CHECK(stage.interest().deny(stage.observers[1], other, true) == Status::ok);
+    stage.world().edit(one, is.plain)->number = 5;
+    stage.server->set_interest_level(InterestLevel::none);
+    stage.step(4);
+    CHECK(stage.client(0).ghost_count() == 2);
+    CHECK(stage.client(1).ghost_count() == 1);
+    CHECK(stage.ghost(1, other) == no_ghost);
+    // A filter on top of what is visible, never a way around it.
+    show(stage, 1, other);
+    stage.step(3);
+    CHECK(stage.ghost(1, other) == no_ghost);
+    // Audiences are in force whatever the level.
+    CHECK(number(stage, 0, stage.ghost(0, one), is) == 5);
+    CHECK(number(stage, 1, stage.ghost(1, one), is) == 0);
+}
+
+TEST_CASE(
+    "lines: what is spawned for nobody stays unknown, to those who join later too (N32 N33)") {
+    const PlainSchema is;
+    class Joining final : public Game {
+      public:
+        bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+            // The game's own check at the join: this one is not for newcomers.
+            return server.interest().deny(observer, forbidden, true) == Status::ok;
+        }
+        void left(Server&, ObserverId) override {}
+        void command(Server&, ObserverId, std::span<const std::byte>) override {}
+        void simulate(Server&, Tick) override {}
+        EntityId forbidden = EntityId::none;
+    };
+    Joining game;
+    ServerDef def = is.def;
+    def.schema = &is.schema;
+    def.mac = &test_mac;
+    def.secret = test_secret;
+    Server server = std::move(*Server::create(def, game));
+    const EntityId nobodys = *server.world().spawn(is.named);
+    game.forbidden = *server.world().spawn(is.open);
+    const EntityId everybodys = *server.world().spawn(is.open);
+    (void)nobodys;
+    (void)everybodys;
+    ClientDef client_def;
+    client_def.nonce = 5;
+    Client client(client_def);
+    Address address;
+    address.port = 1;
+    std::uint32_t most = 0;
+    for (Micros now = 1'000'000; now < 3'000'000; now += 50'000) {
+        client.tick(now);
+        std::span<const std::byte> up;
+        while (client.next_datagram(up)) server.receive(up, address, now);
+        server.tick(now);
+        OutgoingDatagram down;
+        while (server.next_datagram(down)) client.receive(down.bytes, now);
+        most = std::max(most, client.ghost_count());
+    }
+    CHECK(client.state() == ClientState::joined);
+    CHECK(most == 1);
+    CHECK(client.ghost_count() == 1);
+}
+
+TEST_CASE(
+    "lines: what is for nobody is not for its owner either, unless he sees what is his (N32)") {
+    PlainSchema is;
+    is.def.kinds[index_of(is.prop)].owner_sees = false;
+    Stage stage(is.schema, 2, is.def);
+    const EntityId seen = stage.spawn(is.named), unseen = stage.spawn(is.prop);
+    for (const EntityId entity : {seen, unseen})
+        CHECK(stage.world().set_owner(entity, stage.observers[0]) == Status::ok);
+    stage.step(4);
+    CHECK(stage.ghost(0, seen) != no_ghost);
+    CHECK(stage.ghost(0, unseen) == no_ghost);
+    CHECK(stage.client(1).ghost_count() == 0);
+    show(stage, 0, unseen);
+    stage.step(3);
+    CHECK(stage.ghost(0, unseen) != no_ghost);
+}
+
+TEST_CASE("lines: what nobody sees is not encoded, however often it changes (M26)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 2, is.def);
+    const EntityId seen = stage.spawn(is.open), unseen = stage.spawn(is.named);
+    stage.step(10);
+    const auto encodings_of = [&](EntityId entity) {
+        const std::uint64_t before = stage.server->stats().encodings;
+        for (int i = 0; i < 20; ++i) {
+            ++stage.world().edit(entity, is.plain)->number;
+            stage.step();
+        }
+        stage.step(4);
+        return stage.server->stats().encodings - before;
+    };
+    CHECK(encodings_of(unseen) == 0);
+    CHECK(encodings_of(seen) >= 20);
+}
+
+TEST_CASE(
+    "lines: what is said of a pair counts at once, its events and ghosts come with the tick "
+    "(N34)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 2, is.def);
+    const EntityId named = stage.spawn(is.named), open = stage.spawn(is.open);
+    stage.step(4);
+    InterestManager& interest = stage.interest();
+    const auto observers_of = [&](EntityId entity) {
+        std::vector<ObserverId> out;
+        interest.observers_of(entity, out);
+        return out;
+    };
+    const auto expect = [&](EntityId entity, std::vector<std::uint32_t> who) {
+        std::vector<ObserverId> expected;
+        for (std::uint32_t i = 0; i < 2; ++i) {
+            const bool is_in = std::find(who.begin(), who.end(), i) != who.end();
+            if (is_in) expected.push_back(stage.observers[i]);
+            CHECK(interest.is_relevant(stage.observers[i], entity) == is_in);
+        }
+        std::sort(expected.begin(), expected.end(),
+                  [](ObserverId l, ObserverId r) { return index_of(l) < index_of(r); });
+        CHECK(observers_of(entity) == expected);
+    };
+    expect(named, {});
+    expect(open, {0, 1});
+    show(stage, 0, named);
+    expect(named, {0});
+    CHECK(interest.deny(stage.observers[1], open, true) == Status::ok);
+    expect(open, {0});
+    show(stage, 1, named);
+    expect(named, {0, 1});
+    CHECK(interest.show_to_all(named, true) == Status::ok);
+    show(stage, 0, named, false);
+    expect(named, {0, 1});
+    CHECK(interest.force_hide(named, true) == Status::ok);
+    expect(named, {});
+    CHECK(interest.force_hide(named, false) == Status::ok);
+    expect(named, {0, 1});
+    CHECK(stage.ghost(0, named) == no_ghost);  // so far nobody was told
+    CHECK(interest.events().empty());          // of the last tick
+    CHECK(stage.ghost(1, open) != no_ghost);
+    stage.step();
+    CHECK(interest.events().size() == 3);  // two enters, one leave
+    stage.step(2);
+    CHECK(stage.ghost(0, named) != no_ghost);
+    CHECK(stage.ghost(1, named) != no_ghost);
+    CHECK(stage.ghost(1, open) == no_ghost);
+    expect(named, {0, 1});
+    expect(open, {0});
+}
+
+TEST_CASE("lines: nobody, half and everybody shown or denied, in one tick, under loss (X1)") {
+    for (const bool shows : {true, false}) {
+        CAPTURE(shows);
+        const PlainSchema is;
+        Stage stage(is.schema, 2, is.def);
+        std::vector<EntityId> all;
+        for (int i = 0; i < 40; ++i) all.push_back(stage.spawn(shows ? is.named : is.open));
+        stage.step(6);
+        stage.loss = 0.33F;
+        stage.random = SplitMix(shows ? 3 : 4);
+        std::uint32_t round = 0;
+        for (const std::uint32_t every : {1U, 2U, 0U, 1U, 0U, 2U, 1U}) {  // 0: none, 2: half
+            ++round;
+            for (std::uint32_t i = 0; i < all.size(); ++i) {
+                const bool is_in = every > 0 && (i + round) % every == 0;
+                for (const ObserverId observer : stage.observers) {
+                    const Status said = shows ? stage.interest().allow(observer, all[i], is_in)
+                                              : stage.interest().deny(observer, all[i], is_in);
+                    CHECK(said == Status::ok);
+                }
+            }
+            stage.step(60);
+            for (std::uint32_t who = 0; who < 2; ++who) {
+                for (std::uint32_t i = 0; i < all.size(); ++i) {
+                    const bool is_in = every > 0 && (i + round) % every == 0;
+                    CHECK((stage.ghost(who, all[i]) != no_ghost) == (is_in == shows));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("lines: a copy that is kept is not made anew, however often it is toggled (X1 X3)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId frozen = stage.spawn(is.frozen);
+    show(stage, 0, frozen);
+    stage.step(4);
+    CHECK(stage.changes() == "made");
+    std::string expected;
+    for (int i = 0; i < 64; ++i) {
+        show(stage, 0, frozen, i % 2 == 1);
+        expected += i == 0 ? "kept" : i % 2 == 1 ? " resumed" : " kept";
+        stage.step();
+    }
+    stage.step(2);
+    CHECK(stage.changes() == expected);
+}
+
+TEST_CASE("lines: showing and hiding within a tick cancel, the last one counts (N34 N35 X1)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId entity = stage.spawn(is.named);
+    stage.step(3);
+    const std::uint64_t before = stage.bytes_to[0];
+    stage.changes();
+    for (int i = 0; i < 20; ++i) {
+        show(stage, 0, entity);
+        show(stage, 0, entity, false);
+        stage.step();
+    }
+    CHECK(stage.changes() == "");
+    CHECK(stage.bytes_to[0] - before < 20 * 12);  // neither a spawn nor a despawn
+    show(stage, 0, entity);
+    show(stage, 0, entity);  // again: nothing
+    stage.step(2);
+    CHECK(stage.changes() == "made");
+    show(stage, 0, entity, false);
+    show(stage, 0, entity);
+    stage.step(2);
+    CHECK(stage.changes() == "");
+    show(stage, 0, entity, false);
+    stage.step(2);
+    CHECK(stage.changes() == "removed");
+}
+
+TEST_CASE(
+    "lines: what stands in the scene is put out of sight, and comes back as it is (N36 M24)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId prop = stage.spawn(is.prop), thing = stage.spawn(is.named);
+    *stage.world().edit(prop, is.plain) = {7, 8};
+    show(stage, 0, prop);
+    show(stage, 0, thing);
+    stage.step(6);
+    CHECK(stage.changes() == "made made");
+    const GhostId copy = stage.ghost(0, prop);
+    show(stage, 0, prop, false);
+    show(stage, 0, thing, false);
+    stage.step(400);  // as long as it takes
+    CHECK(stage.changes() == "kept removed");
+    CHECK(stage.client().kept_as(copy) == LeavePolicy::deactivate);
+    CHECK_FALSE(stage.client().is_held(copy));
+    CHECK(stage.client().ghost_count() == 0);
+    CHECK(number(stage, 0, copy, is) == 7);
+    show(stage, 0, prop);
+    stage.step(3);
+    CHECK(stage.changes() == "resumed");
+    CHECK(stage.ghost(0, prop) == copy);
+    // Despawned is another thing.
+    CHECK(stage.world().despawn(prop) == Status::ok);
+    stage.step(2);
+    REQUIRE(stage.client().events().size() == 1);
+    CHECK(stage.client().events()[0].reason == Reason::despawned);
+    CHECK(stage.changes() == "removed");
+}
+
+TEST_CASE(
+    "lines: a copy that was kept goes on with its baseline: only what changed is sent (F19 O25 "
+    "O26)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 1, is.def);
+    std::vector<EntityId> all;
+    for (std::uint16_t i = 0; i < 40; ++i) {
+        all.push_back(stage.spawn(is.frozen, {static_cast<float>(i), 0, 0}));
+        *stage.world().edit(all.back(), is.plain) = {static_cast<std::uint16_t>(40'000 + i), i};
+        show(stage, 0, all.back());
+    }
+    std::uint64_t from = stage.bytes_to[0];
+    stage.step(6);
+    const std::uint64_t first = stage.bytes_to[0] - from;
+    for (const EntityId entity : all) show(stage, 0, entity, false);
+    stage.step(6);
+    CHECK(stage.client().ghost_count() == 0);
+    CHECK(stage.client().kept_as(0) == LeavePolicy::freeze);
+    stage.world().edit(all[3], is.plain)->number = 5;
+    from = stage.bytes_to[0];
+    for (const EntityId entity : all) show(stage, 0, entity);
+    stage.step(6);
+    const std::uint64_t again = stage.bytes_to[0] - from;
+    CHECK(stage.client().ghost_count() == 40);
+    CHECK(again < first * 6 / 10);
+    for (std::uint16_t i = 0; i < 40; ++i) {
+        const GhostId ghost = stage.ghost(0, all[i]);
+        CHECK(number(stage, 0, ghost, is) == (i == 3 ? 5 : 40'000 + i));
+        CHECK(stage.client().value_of(ghost, is.plain.id, 1) == i);
+    }
+}
+
+TEST_CASE(
+    "lines: a copy is dropped when its time is over, and so is one whose entity is gone (F19 X3)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId entity = stage.spawn(is.frozen), mortal = stage.spawn(is.frozen);
+    show(stage, 0, entity);
+    show(stage, 0, mortal);
+    stage.step(6);
+    const GhostId ghost = stage.ghost(0, entity);
+    show(stage, 0, entity, false);
+    show(stage, 0, mortal, false);
+    stage.step(4);
+    CHECK(stage.changes() == "made made kept kept");
+    // That it dies while it is out of sight is not told: the copy ends when any copy would.
+    CHECK(stage.world().despawn(mortal) == Status::ok);
+    stage.step(10);
+    CHECK(stage.changes() == "");
+    stage.step(12);
+    CHECK(stage.changes() == "dropped dropped");
+    CHECK(stage.client().kept_as(ghost) == LeavePolicy::despawn);
+    show(stage, 0, entity);
+    stage.step(6);
+    CHECK(stage.changes() == "made");
+}
+
+TEST_CASE(
+    "lines: any mixture of showing, hiding, despawning and changing owners, under loss (N37 X1 "
+    "O30)") {
+    const PlainSchema is;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        CAPTURE(seed);
+        Stage stage(is.schema, 3, is.def);
+        stage.loss = 0.33F;
+        stage.random = SplitMix(seed);
+        SplitMix random(seed + 100);
+        std::vector<EntityId> all;
+        std::set<std::pair<std::uint32_t, EntityId>> shown;
+        std::map<EntityId, std::uint32_t> owners;
+        for (int tick = 0; tick < 250; ++tick) {
+            // Now and then everything changes in one tick.
+            for (std::uint32_t n = tick % 50 == 0 ? 200 : random.below(6); n > 0; --n) {
+                if (all.size() < 30 || random.chance(0.05F)) {
+                    const KindId kinds[] = {is.named, is.prop, is.frozen};
+                    all.push_back(stage.spawn(kinds[random.below(3)]));
+                }
+                const std::size_t at = random.below(static_cast<std::uint32_t>(all.size()));
+                const EntityId entity = all[at];
+                const std::uint32_t who = random.below(3);
+                if (random.chance(0.5F)) {
+                    const bool value = random.chance(0.5F);
+                    show(stage, who, entity, value);
+                    value ? (void)shown.insert({who, entity}) : (void)shown.erase({who, entity});
+                } else if (random.chance(0.5F)) {
+                    owners[entity] = who;
+                    (void)stage.world().set_owner(entity, stage.observers[who]);
+                } else if (random.chance(0.8F)) {
+                    stage.world().edit(entity, is.plain)->number =
+                        static_cast<std::uint16_t>(random.below(60'000));
+                } else {
+                    (void)stage.world().despawn(entity);
+                    all.erase(all.begin() + static_cast<std::ptrdiff_t>(at));
+                    for (std::uint32_t i = 0; i < 3; ++i) shown.erase({i, entity});
+                    owners.erase(entity);
+                }
+            }
+            stage.step();
+        }
+        stage.loss = 0;
+        stage.step(40);
+        for (std::uint32_t who = 0; who < 3; ++who) {
+            std::uint32_t expected = 0;
+            for (const EntityId entity : all) {
+                const auto owner = owners.find(entity);
+                const bool owns = owner != owners.end() && owner->second == who;
+                const bool is_known = shown.contains({who, entity}) || owns;
+                expected += is_known ? 1 : 0;
+                const GhostId ghost = stage.ghost(who, entity);
+                REQUIRE((ghost != no_ghost) == is_known);
+                if (!is_known) continue;
+                CHECK(number(stage, who, ghost, is) == stage.world().get(entity, is.plain)->number);
+                CHECK(stage.client(who).is_owned(ghost) == owns);
+            }
+            CHECK(stage.client(who).ghost_count() == expected);
+            CHECK(stage.client(who).stats().packets_malformed == 0);
+        }
+    }
+}
+
+TEST_CASE(
+    "lines: irrelevance is not taken for death, and what was never sent is not despawned (X3 "
+    "O30)") {
+    const PlainSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId far = stage.spawn(is.named), dead = stage.spawn(is.named);
+    show(stage, 0, far);
+    show(stage, 0, dead);
+    stage.step(4);
+    stage.client().clear_events();
+    show(stage, 0, far, false);
+    CHECK(stage.world().despawn(dead) == Status::ok);
+    stage.step(2);
+    REQUIRE(stage.client().events().size() == 2);
+    CHECK(stage.client().events()[0].reason != stage.client().events()[1].reason);
+    stage.client().clear_events();
+    const EntityId never = stage.spawn(is.named);
+    show(stage, 0, never);
+    CHECK(stage.world().despawn(never) == Status::ok);
+    stage.step(3);
+    CHECK(stage.changes() == "");
+}
+
+TEST_CASE(
+    "lines: an entity gets other nodes and settings without leave, enter or full state (N45)") {
+    PlainSchema is;
+    NodeDesc near;
+    near.name = "near";
+    near.type = NodeType::grid;
+    near.members = NodeMembers::bound;
+    near.steps = {add(within(50))};
+    NodeDesc wide = near;
+    wide.name = "wide";
+    wide.steps[0].kernel.enter_m = wide.steps[0].kernel.leave_m = 100;
+    wide.settings.every_ticks = 10;
+    wide.settings.leave = LeavePolicy::stale;
+    is.def.rules.bounds_max = {1000, 10, 0};
+    is.def.rules.nodes = {near, wide};
+    is.def.kinds[index_of(is.frozen)].mode = EntityMode::nodes;
+    is.def.kinds[index_of(is.frozen)].nodes = {NodeId{0}};
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.frozen, {500, 0, 0});
+    const EntityId body = stage.spawn(is.frozen, {510, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    stage.step(20);
+    const auto updates = [&] {
+        Tick last = stage.client().updated_of(stage.ghost(0, body));
+        int count = 0;
+        for (std::uint16_t i = 0; i < 40; ++i) {
+            stage.world().edit(body, is.plain)->number = static_cast<std::uint16_t>(i + 1);
+            stage.step();
+            const Tick now = stage.client().updated_of(stage.ghost(0, body));
+            count += now != last ? 1 : 0;
+            last = now;
+        }
+        return count;
+    };
+    CHECK(updates() == 40);
+    stage.step(12);
+    stage.changes();
+    const auto bytes_of = [&](std::uint32_t ticks) {
+        const std::uint64_t before = stage.bytes_to[0];
+        stage.step(ticks);
+        return stage.bytes_to[0] - before;
+    };
+    const std::uint64_t idle = bytes_of(10);
+    const std::array<NodeId, 1> corpse{NodeId{1}};
+    CHECK(stage.interest().set_nodes(body, corpse) == Status::ok);
+    CHECK(bytes_of(10) == idle);
+    CHECK(stage.changes() == "");
+    CHECK(updates() == 4);
+    // What becomes of the copy is the new node's from the next tick on.
+    const std::array<NodeId, 1> player{NodeId{0}};
+    for (int phase = 0; phase < 8; ++phase) {
+        CAPTURE(phase);
+        CHECK(stage.world().move(body, {510, 0, 0}) == Status::ok);
+        CHECK(stage.interest().set_nodes(body, player) == Status::ok);
+        stage.step(20 + static_cast<std::uint32_t>(phase));
+        const GhostId ghost = stage.ghost(0, body);
+        REQUIRE(ghost != no_ghost);
+        CHECK(stage.interest().set_nodes(body, corpse) == Status::ok);
+        stage.step();
+        CHECK(stage.world().move(body, {900, 0, 0}) == Status::ok);
+        stage.step(2);
+        CHECK(stage.client().kept_as(ghost) == LeavePolicy::stale);
+    }
+}
+
+}  // namespace purview::test

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A shot into the past, at a target that died and was spawned again in one tick: the dead entity is
+// not hit again, and the new one is not where the old one was.
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "net.hpp"
+
+namespace purview::test::respawn_shot {
+
+TEST_CASE("scenario: a shot hits neither a dead target nor the one spawned in its place" *
+          doctest::test_suite("O19")) {
+    for (const bool reuses_index : {false, true}) {
+        for (const bool is_far : {false, true}) {
+            CAPTURE(reuses_index);
+            CAPTURE(is_far);
+            TagSchema is;
+            is.schema.rewind(is.place.id);
+            is.schema.rewind(is.tag.id);
+            ServerDef def = is.def;
+            def.rewind.ticks = 40;
+            // In a full world indices are used again, within what is remembered.
+            if (reuses_index) def.entities_max = 2;
+            Net net(is, 1, def);
+            const EntityId bystander = net.spawn(is.thing, {-50, 0, 0});
+            EntityId old = net.spawn(is.thing, {10, 0, 0});
+            const Vec3 respawn = is_far ? Vec3{100, 0, 0} : Vec3{10, 0, 0};
+            const auto step_with = [&](const std::function<void(Server&, Tick)>& what) {
+                net.on_tick = what;
+                net.step();
+                net.on_tick = {};
+            };
+            const auto hits = [](RewoundView view, Vec3 at) {
+                std::vector<RewoundHit> along, within;
+                CHECK(view.find_along({at.x, -5, 0}, {at.x, 5, 0}, 0.5F, along) == Status::ok);
+                CHECK(view.find_within(at, 0.5F, within) == Status::ok);
+                CHECK(along.size() == within.size());
+                return within;
+            };
+            std::set<std::uint32_t> used{index_of(bystander), index_of(old)};
+            int reused = 0;
+            for (int round = 0; round < 5; ++round) {
+                CAPTURE(round);
+                net.step(20);
+                const Vec3 before = net.world().place_of(old);
+                EntityId next = EntityId::none;
+                Tick died = 0;
+                step_with([&](Server& server, Tick tick) {
+                    // Before it dies it is hit there, at once and in the past.
+                    for (const double back : {1.0, 2.5, 10.0}) {
+                        const auto view = server.rewind(net.observer(), tick - back);
+                        REQUIRE(view);
+                        const auto found = hits(*view, before);
+                        REQUIRE(found.size() == 1);
+                        CHECK(found[0].entity == old);
+                    }
+                    CHECK(server.world().despawn(old) == Status::ok);
+                    const auto made = server.world().spawn(is.thing, respawn);
+                    REQUIRE(made);
+                    next = *made;
+                    server.world().edit(next, is.tag)->number = 1'000 + tick;
+                    CHECK(next != old);
+                    reused += used.insert(index_of(next)).second ? 0 : 1;
+                    died = tick;
+                    // A second shot of the same tick, at what the client has seen: no hit.
+                    for (const double back : {0.5, 1.0, 2.5, 10.0}) {
+                        CAPTURE(back);
+                        const auto view = server.rewind(net.observer(), tick - back);
+                        REQUIRE(view);
+                        CHECK(hits(*view, before).empty());
+                        CHECK(hits(*view, respawn).empty());
+                        for (const EntityId one : {old, next}) {
+                            CHECK_FALSE(view->sees(one));
+                            CHECK(view->get(one, is.tag) == nullptr);
+                            CHECK(view->place_of(one) == Vec3{});
+                            CHECK(view->write(one, is.tag.id) == Status::refused);
+                        }
+                        CHECK(view->sees(bystander));
+                    }
+                });
+                // Later shots: the new one is there from its own tick on, and not before.
+                for (int later = 1; later < 12; ++later) {
+                    step_with([&](Server& server, Tick tick) {
+                        for (double at = static_cast<double>(died) - 4;
+                             at < static_cast<double>(tick); at += 0.5) {
+                            CAPTURE(later);
+                            CAPTURE(at - static_cast<double>(died));
+                            const auto view = server.rewind(net.observer(), at);
+                            REQUIRE(view);
+                            const bool is_there = at >= static_cast<double>(died);
+                            CHECK(view->sees(next) == is_there);
+                            CHECK_FALSE(view->sees(old));
+                            const auto found = hits(*view, respawn);
+                            REQUIRE(found.size() == (is_there ? 1 : 0));
+                            if (is_there) CHECK(found[0].entity == next);
+                            if (is_far) CHECK(hits(*view, before).empty());
+                            const Tag* tag = view->get(next, is.tag);
+                            CHECK((tag != nullptr) == is_there);
+                            if (tag != nullptr) CHECK(tag->number == 1'000 + died);
+                        }
+                    });
+                }
+                // What the client holds agrees.
+                CHECK(net.difference() == "");
+                CHECK(net.held().size() == 2);
+                old = next;
+                if (is_far) CHECK(net.world().move(old, {10, 0, 0}) == Status::ok);
+            }
+            if (reuses_index) CHECK(reused > 1);
+            net.check_streams();
+        }
+    }
+}
+
+}  // namespace purview::test::respawn_shot

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What the game shows, hides and gives away within one tick, in any order of its calls.
+#include <array>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "net.hpp"
+
+namespace purview::test::show_and_hide {
+
+namespace {
+
+/// A way to show an entity to the first client, or to hide it.
+struct Switch {
+    const char* name;
+    bool is_named;  ///< of a kind that is hidden unless it is allowed
+    std::function<Status(Net&, EntityId, bool)> set;
+};
+
+std::vector<Switch> switches() {
+    return {{"allow", true,
+             [](Net& net, EntityId entity, bool shown) {
+                 return net.interest().allow(net.observer(), entity, shown);
+             }},
+            {"deny", false,
+             [](Net& net, EntityId entity, bool shown) {
+                 return net.interest().deny(net.observer(), entity, !shown);
+             }},
+            {"force hide", false,
+             [](Net& net, EntityId entity, bool shown) {
+                 return net.interest().force_hide(entity, !shown);
+             }},
+            {"show to all", true, [](Net& net, EntityId entity, bool shown) {
+                 return net.interest().show_to_all(entity, shown);
+             }}};
+}
+
+/// Bit 0: the first entity, bit 1: the second.
+unsigned shown_of(Net& net, const std::array<EntityId, 2>& entities) {
+    unsigned bits = 0;
+    for (unsigned e = 0; e < 2; ++e) bits |= net.ghost(0, entities[e]) != no_ghost ? 1U << e : 0U;
+    return bits;
+}
+
+}  // namespace
+
+TEST_CASE("scenario: two entities are shown and hidden in one tick, in every order" *
+          doctest::test_suite("N34 N35 N37")) {
+    const TagSchema is;
+    for (const Switch& with : switches()) {
+        CAPTURE(with.name);
+        Net net(is, 1, is.def);
+        const KindId kind = with.is_named ? is.named : is.thing;
+        const std::array<EntityId, 2> entities{net.spawn(kind, {1, 1, 0}),
+                                               net.spawn(kind, {2, 2, 0})};
+        // A call: bit 0 which entity, bit 1 whether it is shown. Up to four in one tick.
+        for (unsigned before = 0; before < 4; ++before) {
+            for (unsigned length = 1; length <= 4; ++length) {
+                for (unsigned calls = 0; calls < 1U << 2 * length; ++calls) {
+                    CAPTURE(before);
+                    CAPTURE(length);
+                    CAPTURE(calls);
+                    for (unsigned e = 0; e < 2; ++e)
+                        REQUIRE(with.set(net, entities[e], (before >> e & 1U) != 0) == Status::ok);
+                    net.step(2);
+                    REQUIRE(shown_of(net, entities) == before);
+                    (void)net.take_news();
+                    unsigned after = before;
+                    for (unsigned i = 0; i < length; ++i) {
+                        const unsigned call = calls >> 2 * i & 3U, e = call & 1U;
+                        const bool shown = (call & 2U) != 0;
+                        REQUIRE(with.set(net, entities[e], shown) == Status::ok);
+                        after = shown ? after | 1U << e : after & ~(1U << e);
+                    }
+                    net.step(2);
+                    REQUIRE(shown_of(net, entities) == after);
+                    // Each that changed has one event, and what is as before has none.
+                    const auto news = net.take_news();
+                    const unsigned changed = before ^ after;
+                    REQUIRE(news.size() == (changed & 1U) + (changed >> 1U));
+                }
+            }
+        }
+        CHECK(net.difference() == "");
+        net.check_streams();
+        CHECK(net.peers[0]->twice == 0);
+    }
+}
+
+TEST_CASE("scenario: shows and hides in one tick come out right on a network with faults" *
+          doctest::test_suite("N37")) {
+    const TagSchema is;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        CAPTURE(seed);
+        const Faults faults{0.25F, 0.05F, 0, 40'000, 80'000};
+        Net net(is, 2, is.def, faults, seed);
+        const Switch with = switches()[seed % 4];
+        const KindId kind = with.is_named ? is.named : is.thing;
+        const std::array<EntityId, 2> entities{net.spawn(kind, {1, 1, 0}),
+                                               net.spawn(kind, {2, 2, 0})};
+        SplitMix random(seed);
+        for (int round = 0; round < 120; ++round) {
+            for (std::uint32_t calls = random.below(5); calls > 0; --calls) {
+                const EntityId one = entities[random.below(2)];
+                REQUIRE(with.set(net, one, random.chance(0.5F)) == Status::ok);
+                if (random.chance(0.3F)) net.edit(one, random.below(1'000));
+            }
+            net.step(1 + random.below(4));
+        }
+        CHECK(net.settle() == "");
+        net.check_streams();
+    }
+}
+
+TEST_CASE("scenario: an owner that changes in the tick of a show is in the first packet" *
+          doctest::test_suite("N37 F23")) {
+    const TagSchema is;
+    // Owners before and after: 0 none, 1 the client, 2 another client.
+    for (const Faults& faults : {Faults{}, Faults{0.3F, 0.05F, 0, 20'000, 60'000}}) {
+        const bool is_perfect = faults.loss == 0;
+        Net net(is, 2, is.def, faults, is_perfect ? 1 : 7);
+        for (unsigned before = 0; before < 3; ++before) {
+            for (unsigned after = 0; after < 3; ++after) {
+                for (const bool owner_first : {false, true}) {
+                    for (const bool hidden_first : {false, true}) {
+                        CAPTURE(is_perfect);
+                        CAPTURE(before);
+                        CAPTURE(after);
+                        CAPTURE(owner_first);
+                        CAPTURE(hidden_first);
+                        const auto owner = [&](unsigned who) {
+                            return who == 0 ? ObserverId::none : net.observer(who - 1);
+                        };
+                        const EntityId entity = net.spawn(is.named, {3, 3, 0});
+                        CHECK(net.world().set_owner(entity, owner(before)) == Status::ok);
+                        net.world().edit(entity, is.purse)->coins = 77;
+                        // Its owner sees it without being allowed, unless it is denied.
+                        CHECK(net.interest().deny(net.observer(0), entity, true) == Status::ok);
+                        if (hidden_first) {
+                            CHECK(net.settle() == "");
+                            CHECK(net.ghost(0, entity) == no_ghost);
+                        }
+                        (void)net.take_news();
+                        const auto give = [&] {
+                            CHECK(net.world().set_owner(entity, owner(after)) == Status::ok);
+                        };
+                        if (owner_first) give();
+                        CHECK(net.interest().deny(net.observer(0), entity, false) == Status::ok);
+                        CHECK(net.interest().allow(net.observer(0), entity, true) == Status::ok);
+                        if (!owner_first) give();
+                        if (is_perfect) {
+                            net.step();
+                            const GhostId ghost = net.ghost(0, entity);
+                            REQUIRE(ghost != no_ghost);
+                            CHECK(net.client().is_owned(ghost) == (after == 1));
+                            CHECK(net.client().value_of(ghost, is.purse.id, 0) ==
+                                  (after == 1 ? 77 : 0));
+                            CHECK(net.take_news().size() == 1);
+                        }
+                        CHECK(net.settle() == "");
+                        // And owners go on changing what is known.
+                        CHECK(net.world().set_owner(entity, owner(before)) == Status::ok);
+                        CHECK(net.settle() == "");
+                        CHECK(net.world().despawn(entity) == Status::ok);
+                        net.step();
+                    }
+                }
+            }
+        }
+        CHECK(net.settle() == "");
+        net.check_streams();
+    }
+}
+
+}  // namespace purview::test::show_and_hide

@@ -1,0 +1,710 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// The worlds of the two-world test: what one client may see of them goes by a seed alone, and what
+// it may not by a chance that the second world has for itself.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include "client/client_data.hpp"
+#include "purview/node.hpp"
+#include "purview/server.hpp"
+#include "purview/sight.hpp"
+#include "small_game.hpp"
+
+namespace purview::test::two_world {
+
+constexpr std::uint32_t clients = 4;  // the first is the one that is watched
+constexpr std::uint32_t ticks = 90;
+constexpr float side_m = SmallGame::side_m;
+constexpr std::uint8_t watched_team = 1;
+constexpr std::uint8_t no_ones_team = 4;  // but the watched one's, at times
+
+/// What there is beside what there always is.
+struct TwoWorldScene {
+    std::uint64_t seed = 0;
+    bool has_huts = false;
+    /// Wagons carry crates, some of them hidden ones; nodes of the game's own; what is said by
+    /// hand, areas, places that are called about, another team, other rules for a while, clients
+    /// that come and go.
+    bool is_wide = false;
+    /// Nodes wait. What they knew of somebody counts also where he is denied meanwhile
+    /// (docs/limits.md), so that nobody comes back.
+    bool has_waiting = false;
+};
+
+/// A row of huts, across the world every 20 m: whoever is in one is seen by nobody. And a wall with
+/// gaps between the halves of where the players are.
+bool is_in_hut(Vec3 at) {
+    return at.y - 20 * std::floor(at.y / 20) < 3;
+}
+class Huts final : public SightTest {
+    void test(ObserverId, std::span<const SightQuery> queries,
+              std::span<std::uint8_t> visible) const noexcept override {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            const Vec3 from = queries[i].from, to = queries[i].to;
+            const bool is_behind_wall =
+                (from.x < 75) != (to.x < 75) && from.y - 10 * std::floor(from.y / 10) < 1;
+            visible[i] = is_in_hut(to) || is_behind_wall ? 0 : 1;
+        }
+    }
+};
+
+/// What happens to the visible ones depends on who they are and on the tick, so that nothing that
+/// happens to hidden ones can change it.
+class TwoWorldGame final : public Game {
+  public:
+    TwoWorldGame(const SmallSchema& schema, const TwoWorldScene& scene, std::uint32_t variant)
+        : schema_(&schema),
+          seed_(scene.seed),
+          has_huts_(scene.has_huts),
+          is_wide_(scene.is_wide),
+          has_waiting_(scene.has_waiting),
+          is_one_only_(variant > 0),
+          step_(schema),
+          hidden_random_(mix64(scene.seed) + variant) {}
+
+    /// One more entity that is not hidden, in this tick: the control.
+    Tick adds_seen_at = 0;
+    std::uint64_t hidden_edits = 0;
+    std::uint64_t hidden_calls = 0;
+    std::uint64_t in_huts = 0;  ///< hidden ones that came, by nothing else
+    std::uint64_t mules = 0;    ///< and under the cart of the watched one
+    std::uint64_t lost = 0;     ///< that the watched one knew, and were denied to him
+    /// Of these, that died while he had a copy: kept, or not known yet to have left.
+    std::uint64_t died_as_copies = 0;
+    std::uint64_t came_back = 0;          ///< that were denied to him for a while
+    std::uint64_t came_back_to_copy = 0;  ///< which he had of it all the time
+    std::uint64_t hidden_crates = 0;      ///< put onto wagons that are seen
+    std::uint64_t stowaways = 0;          ///< beasts below others that are seen
+    std::uint64_t orphans = 0;            ///< crates of hidden wagons that were despawned
+    std::uint64_t whole_groups = 0;       ///< hidden wagons that were despawned with their crates
+    std::uint64_t wavered = 0;            ///< there and back in a tick, in one of the worlds only
+    std::uint64_t named = 0;              ///< by nodes of the game's own, to the watched one
+    std::uint64_t unheard_scents = 0;     ///< of seen ones, while he was not told of them
+    std::uint64_t returned = 0;           ///< who was sent away, and joined again
+    std::uint64_t hidden_end() { return hidden_random_.next(); }
+    Tick forces_at = 0;  ///< a call about a hidden one that is forced: the control
+
+    void populate(World& world) {
+        for (std::uint32_t who = 0; who < seen_count; ++who) {
+            edit_hidden(world);
+            SplitMix random = random_of(who, 0);
+            seen_.push_back(spawn_seen(world, who, random));
+        }
+    }
+
+    bool joined(Server& server, ObserverId observer, const JoinRequest& request) override {
+        const auto who = static_cast<std::uint32_t>(request.name.front() - '0');
+        if (who == clients) return joined_hidden(server, observer);
+        SplitMix random = random_of(1'000 + who, 0);
+        const EntityId player = spawn(server.world(), schema_->player, watched_place(random));
+        Body* body = server.world().edit(player, schema_->body);
+        body->team = static_cast<std::uint8_t>(who == 0 ? watched_team : 1 + random.below(3));
+        (void)server.world().set_owner(player, observer);
+        players_[who] = player;
+        returned += observers_[who] == ObserverId::none && server.current_tick() > 45 ? 1 : 0;
+        observers_[who] = observer;
+        if (who == 0 && !schema_->schema.inputs().empty()) add_cart(server.world(), observer);
+        return server.interest().set_main_entity(observer, player) == Status::ok;
+    }
+    void left(Server& server, ObserverId observer) override {
+        const auto it = std::find(observers_.begin(), observers_.end(), observer);
+        if (it == observers_.end()) return;
+        *it = ObserverId::none;
+        EntityId& player = players_[static_cast<std::size_t>(it - observers_.begin())];
+        (void)server.world().despawn(std::exchange(player, EntityId::none));
+    }
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void input(Server&, ObserverId, GroupState& group, const GroupCommand& command) override {
+        step_.step(group, command);
+    }
+
+    void simulate(Server& server, Tick tick) override {
+        World& world = server.world();
+        world_ = &world;
+        if (!has_waiting_) veil_one(server, tick);
+        for (std::uint32_t who = 0; who < clients; ++who) {
+            edit_hidden(world);
+            if (players_[who] == EntityId::none) continue;
+            SplitMix random = random_of(1'000 + who, tick);
+            // They stand still half of the time: whether they rest must not follow from packs.
+            if ((tick / 8 + who) % 2 == 0) wander(world, players_[who], random, 3, true);
+            // Orders to another team are not his.
+            if (is_wide_ && world.get(players_[who], schema_->body)->team > watched_team &&
+                world.get(players_[who], schema_->body)->team < no_ones_team)
+                *world.edit(players_[who], schema_->orders) = {
+                    static_cast<std::uint8_t>(hidden_random_.below(20)),
+                    hidden_.empty() ? EntityId::none : hidden_.front().id};
+            // What is in a pack is only its owner's business.
+            if (hidden_random_.chance(0.5F) || who == 0) {
+                world.edit(players_[who], schema_->pack)->ammo =
+                    static_cast<std::uint16_t>((who == 0 ? random : hidden_random_).below(500));
+            }
+        }
+        for (std::uint32_t who = 0; who < seen_.size(); ++who) {
+            edit_hidden(world);
+            if (is_veiled(who)) continue;
+            SplitMix random = random_of(who, tick);
+            if (random.chance(0.01F)) {
+                if (loads_.contains(seen_[who])) (void)world.despawn(loads_.at(seen_[who]));
+                (void)world.despawn(seen_[who]);
+                seen_[who] = spawn_seen(world, who, random);
+            }
+            if (seen_kind(who) == schema_->book) write(world, seen_[who], random);
+            if (random.chance(0.5F)) wander(world, seen_[who], random, 4, false);
+            if (random.chance(0.1F)) edit_body(world, seen_[who], random);
+            if (seen_kind(who) == schema_->animal) {
+                if (who % 5 != 0) think(world, seen_[who], random);
+                drift(*world.edit(seen_[who], schema_->course),
+                      mix64(seed_ + who + tick / (8 + who % 40) * 1'000));
+            }
+            if (random.chance(0.05F)) {
+                (void)server.call(seen_[who], schema_->pings[random.below(9)], Ping{who, tick});
+            }
+        }
+        lose_one(server, random_of(3'000, tick));
+        if (is_wide_) happen(server, tick);
+        if (cart_ != EntityId::none) {
+            SplitMix random = random_of(2'000, tick);
+            wander(world, cart_, random, 2, true);
+            if (random.chance(0.05F))
+                world.edit(cart_, schema_->gait)->speed = random.between(-1, 1);
+            // It comes behind hidden ones then.
+            if (random.chance(0.03F) &&
+                (world.detach(mule_) != Status::ok || world.attach(mule_, cart_) != Status::ok))
+                std::abort();
+        }
+        for (Shadow& shadow : hidden_) {
+            if (shadow.how == Hidden::denied && observers_.front() != ObserverId::none)
+                shadow.is_said =
+                    server.interest().deny(observers_.front(), shadow.id, true) == Status::ok;
+            if (shadow.how == Hidden::forced)
+                shadow.is_said = server.interest().force_hide(shadow.id, true) == Status::ok;
+            if (is_one_only_ && hidden_random_.chance(0.05F)) waver(server, shadow);
+        }
+        spread_scents(world, tick);
+        call_hidden(server);
+        if (forces_at > 0 && tick >= forces_at && !hidden_.empty()) {
+            forces_at = 0;
+            (void)server.call(hidden_.front().id,
+                              schema_->ping(RpcDelivery::reliable_ordered, RpcPolicy::force),
+                              Ping{});
+        }
+        if (adds_seen_at > 0 && tick >= adds_seen_at && players_.front() != EntityId::none) {
+            adds_seen_at = 0;
+            const Vec3 near = world.place_of(players_.front());
+            (void)spawn(world, schema_->animal, {near.x + 1, near.y, 0});
+        }
+    }
+
+    /// Whether nodes of the game's own may name it.
+    bool is_open(EntityId entity) const {
+        const Body* body = world_->get(entity, schema_->body);
+        const Vec3 at = world_->place_of(entity);
+        return body != nullptr && !body->cloaked && at.x < 190 && !(has_huts_ && is_in_hut(at));
+    }
+    /// Wagons that the watched one knows of, with crates upon them that he does not.
+    std::uint64_t loaded() const {
+        return static_cast<std::uint64_t>(
+            std::count_if(loads_.begin(), loads_.end(), [&](const auto& load) {
+                return world_->children_of(load.first).size() > 1 && has_copy(load.first);
+            }));
+    }
+    /// All that there are, hidden ones first.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (const Shadow& shadow : hidden_) visit(shadow.id);
+        for (const EntityId one : seen_) visit(one);
+    }
+    std::span<const ObserverId> observers() const { return observers_; }
+    const Body* body_of(EntityId entity) const { return world_->get(entity, schema_->body); }
+    Vec3 place_of(EntityId entity) const { return world_->place_of(entity); }
+
+  private:
+    static constexpr std::uint32_t seen_count = 200;
+    static constexpr std::size_t hidden_max = 400;
+
+    SplitMix random_of(std::uint32_t who, Tick tick) const {
+        return SplitMix(mix64(seed_ ^ (std::uint64_t{who} << 32 | tick)));
+    }
+    /// Of the watched one, and around it: far from where the far ones are.
+    static Vec3 watched_place(SplitMix& random) {
+        return {random.between(40, 110), random.between(0, side_m), 0};
+    }
+    static EntityId spawn(World& world, KindId kind, Vec3 at) {
+        const auto made = world.spawn(kind, at);
+        if (!made) std::abort();
+        return *made;
+    }
+    /// It and one mule are the watched one's own.
+    void add_cart(World& world, ObserverId observer) {
+        SplitMix random = random_of(2'000, 0);
+        cart_ = spawn(world, schema_->cart, watched_place(random));
+        mule_ = spawn(world, schema_->mule, {});
+        (void)world.set_owner(cart_, observer);
+        (void)world.set_owner(mule_, observer);
+        if (world.attach(mule_, cart_) != Status::ok) std::abort();
+    }
+    /// Far from what the watched one sees; it may come and go.
+    bool joined_hidden(Server& server, ObserverId observer) {
+        World& world = server.world();
+        const EntityId player = spawn(world, schema_->player, hidden_place(Hidden::far));
+        *world.edit(player, schema_->body) = {5, true, 100, 0, 0};
+        (void)world.set_owner(player, observer);
+        return server.interest().set_main_entity(observer, player) == Status::ok;
+    }
+    KindId seen_kind(std::uint32_t who) const {
+        if (has_books() && who % 10 == 9) return schema_->book;
+        const std::array kinds{schema_->wagon, schema_->animal, schema_->sheep, schema_->animal,
+                               schema_->goat};
+        return kinds[who % kinds.size()];
+    }
+    EntityId spawn_seen(World& world, std::uint32_t who, SplitMix& random) {
+        const EntityId made =
+            spawn(world, seen_kind(who), {random.between(0, side_m), random.between(0, side_m), 0});
+        edit_body(world, made, random);
+        if (is_wide_ && world.kind_of(made) == schema_->wagon) {
+            const Vec3 at = world.place_of(made);
+            const EntityId crate = spawn(world, schema_->crate, {at.x + 1, at.y + 1, 0});
+            if (world.attach(crate, made) != Status::ok) std::abort();
+            loads_[made] = crate;
+        }
+        return made;
+    }
+    bool has_books() const { return schema_->book != EntityDef::no_kind; }
+    void write(World& world, EntityId book, SplitMix& random) const {
+        Page* page = world.edit(
+            book, schema_->pages[random.below(static_cast<std::uint32_t>(schema_->pages.size()))]);
+        for (char& c : page->left) c = static_cast<char>('a' + random.below(26));
+    }
+    void edit_body(World& world, EntityId entity, SplitMix& random) const {
+        Body* body = world.edit(entity, schema_->body);
+        body->hp = static_cast<std::uint16_t>(random.below(1000));
+        body->facing = random.between(-3, 3);
+        body->team = static_cast<std::uint8_t>(random.below(4));
+        body->cloaked = random.chance(0.1F);
+    }
+    /// Many have one in mind whom the watched client does not see: another one in the other world,
+    /// and more often another.
+    void think(World& world, EntityId entity, SplitMix& random) {
+        Mind* mind = world.edit(entity, schema_->mind);
+        if (random.chance(0.05F)) {
+            const bool of_seen = random.chance(0.5F);
+            const EntityId one = seen_[random.below(static_cast<std::uint32_t>(seen_.size()))];
+            mind->target = of_seen ? one : EntityId::none;
+            mind->effort = random.between(-12, 12);
+        }
+        const bool thinks_of_hidden =
+            mind->target == EntityId::none ||
+            std::find(seen_.begin(), seen_.end(), mind->target) == seen_.end();
+        if (thinks_of_hidden && !hidden_.empty() && hidden_random_.chance(0.5F)) {
+            mind->target =
+                hidden_[hidden_random_.below(static_cast<std::uint32_t>(hidden_.size()))].id;
+        }
+    }
+    static void wander(World& world, EntityId entity, SplitMix& random, float step, bool stays) {
+        Vec3 at = world.place_of(entity);
+        at.x = std::clamp(at.x + random.between(-step, step), stays ? 40.0F : 0.0F,
+                          stays ? 110.0F : side_m);
+        at.y = std::clamp(at.y + random.between(-step, step), 0.0F, side_m);
+        (void)world.move(entity, at);
+    }
+
+    // -- what the watched client may not know ---------------------------------------------------
+    enum class Hidden { cloaked, far, explicit_only, denied, in_hut, forced };
+    struct Shadow {
+        EntityId id;
+        Hidden how;
+        EntityId crate = EntityId::none;
+        bool was_seen = false;
+        bool is_said = false;  ///< to the server: denied, or force hidden
+    };
+    Vec3 hidden_place(Hidden how) {
+        SplitMix& random = hidden_random_;
+        if (how == Hidden::far) return {random.between(200, side_m), random.between(0, side_m), 0};
+        Vec3 at = watched_place(random);
+        if (how == Hidden::in_hut) at.y = 20 * std::floor(at.y / 20) + random.between(0.1F, 2.9F);
+        return at;
+    }
+    void fill_hidden(World& world, const Shadow& shadow) {
+        if (shadow.how == Hidden::explicit_only) return;
+        if (world.kind_of(shadow.id) == schema_->mule) return fill_mule(world, shadow.id);
+        if (world.kind_of(shadow.id) == schema_->crate) return fill_crate(world, shadow.id);
+        if (world.kind_of(shadow.id) == schema_->book) write(world, shadow.id, hidden_random_);
+        if (Course* course = world.edit(shadow.id, schema_->course))
+            drift(*course, hidden_random_.next());
+        if (Mind* mind = world.edit(shadow.id, schema_->mind)) {
+            for (char& c : mind->name) c = static_cast<char>(hidden_random_.below(256));
+            world.edit(shadow.id, schema_->scent)->strength = hidden_random_.between(0, 1);
+        }
+        Body* body = world.edit(shadow.id, schema_->body);
+        body->hp = static_cast<std::uint16_t>(hidden_random_.below(1000));
+        body->facing = hidden_random_.between(-3, 3);
+        body->cloaked = shadow.how == Hidden::cloaked;
+        body->team = static_cast<std::uint8_t>(
+            shadow.how != Hidden::far ? watched_team : watched_team + 1 + hidden_random_.below(2));
+    }
+    /// Others drive it, or nobody does, or it is the watched one's, who may not know; mostly it
+    /// goes with the cart of the watched one.
+    void fill_mule(World& world, EntityId mule) {
+        SplitMix& random = hidden_random_;
+        *world.edit(mule, schema_->gait) = {random.between(-1, 1), 0,
+                                            static_cast<std::uint16_t>(random.below(1'000))};
+        if (random.chance(0.5F)) (void)world.set_owner(mule, observers_[random.below(4)]);
+        const bool goes_along = world.parent_of(mule) != EntityId::none;
+        if (goes_along && random.chance(0.2F)) (void)world.detach(mule);
+        constexpr std::size_t along_max = 40;  // a group has no room for all
+        if (!goes_along && world.children_of(cart_).size() < along_max)
+            (void)world.attach(mule, cart_, OwnerPolicy::keep);
+    }
+    /// Upon any of the wagons that are seen, in the middle: its bounds are the same with it.
+    void fill_crate(World& world, EntityId crate) {
+        SplitMix& random = hidden_random_;
+        if (world.parent_of(crate) != EntityId::none && random.chance(0.3F))
+            (void)world.detach(crate);
+        const EntityId wagon =
+            seen_[random.below(static_cast<std::uint32_t>(seen_.size() + 4) / 5) * 5];
+        if (world.parent_of(crate) != EntityId::none || world.children_of(wagon).size() > 10)
+            return;
+        ++hidden_crates;
+        if (world.move(crate, world.place_of(wagon)) != Status::ok ||
+            world.attach(crate, wagon) != Status::ok)
+            std::abort();
+    }
+    /// A beast that he never knew goes below one that he does, or by itself again. Nodes of the
+    /// game's own go on naming it.
+    void stow(World& world, const Shadow& shadow) {
+        const KindId kind = world.kind_of(shadow.id);
+        const bool is_beast =
+            kind == schema_->animal || kind == schema_->sheep || kind == schema_->goat;
+        if (shadow.how != Hidden::denied || shadow.was_seen || !is_beast ||
+            world.detach(shadow.id) == Status::ok)
+            return;
+        const EntityId onto = seen_[hidden_random_.below(static_cast<std::uint32_t>(seen_.size()))];
+        if (world.kind_of(onto) == schema_->wagon || world.children_of(onto).size() > 8) return;
+        (void)world.move(shadow.id, world.place_of(onto));
+        stowaways += world.attach(shadow.id, onto, OwnerPolicy::keep) == Status::ok ? 1 : 0;
+    }
+    /// What is said of it, and whom it is below, is what it was when the tick ends.
+    void waver(Server& server, const Shadow& shadow) {
+        World& world = server.world();
+        ++wavered;
+        if (observers_.front() != ObserverId::none) {
+            const bool is_denied = shadow.how == Hidden::denied;
+            (void)server.interest().deny(observers_.front(), shadow.id, !is_denied);
+            (void)server.interest().deny(observers_.front(), shadow.id, is_denied);
+        }
+        const EntityId onto = seen_[hidden_random_.below(static_cast<std::uint32_t>(seen_.size()))];
+        if (world.parent_of(shadow.id) == EntityId::none &&
+            world.attach(shadow.id, onto, OwnerPolicy::keep) == Status::ok)
+            (void)world.detach(shadow.id);
+    }
+    /// He may have a copy of it; what becomes of it from now on is not his business.
+    void lose_one(Server& server, SplitMix random) {
+        if (observers_.front() == ObserverId::none || !random.chance(0.3F)) return;
+        server_ = &server;
+        const std::uint32_t who = random.below(seen_count);
+        if (is_veiled(who)) return;
+        const EntityId one = seen_[who];
+        (void)server.interest().deny(observers_.front(), one, true);
+        lost += has_copy(one) ? 1 : 0;
+        hidden_.push_back(
+            {one, Hidden::denied, loads_.contains(one) ? loads_.at(one) : EntityId::none, true});
+        seen_[who] = spawn_seen(server.world(), who, random);
+    }
+    /// One is denied to him for some ticks, is anywhere and anything meanwhile, and comes back as
+    /// it was, or with something new.
+    void veil_one(Server& server, Tick tick) {
+        World& world = server.world();
+        for (Veil& veil : veils_) {
+            const EntityId one = seen_[veil.who];
+            if (tick < veil.until) {
+                if (hidden_random_.chance(0.3F)) fill_hidden(world, {one, Hidden::denied});
+                if (veil.goes_away && hidden_random_.chance(0.3F))
+                    (void)world.move(one, hidden_place(Hidden::far));
+                continue;
+            }
+            ++came_back;
+            came_back_to_copy += has_copy(one) ? 1 : 0;
+            (void)server.interest().deny(observers_.front(), one, false);
+            SplitMix random = random_of(5'000 + veil.who, tick);
+            (void)world.move(one, veil.place);
+            *world.edit(one, schema_->body) = veil.body;
+            if (Course* course = world.edit(one, schema_->course)) *course = veil.course;
+            if (Mind* mind = world.edit(one, schema_->mind)) *mind = veil.mind;
+            if (Scent* scent = world.edit(one, schema_->scent)) *scent = veil.scent;
+            for (std::size_t i = 0; i < veil.pages.size(); ++i)
+                *world.edit(one, schema_->pages[i]) = veil.pages[i];
+            if (random.chance(0.3F)) world.edit(one, schema_->body)->hp = 7;
+            if (random.chance(0.3F)) wander(world, one, random, 4, false);
+        }
+        std::erase_if(veils_, [&](const Veil& veil) { return veil.until <= tick; });
+        SplitMix random = random_of(4'000, tick);
+        const std::uint32_t who = random.below(seen_count);
+        if (observers_.front() == ObserverId::none || is_veiled(who)) return;
+        server_ = &server;
+        const EntityId one = seen_[who];
+        Veil veil;
+        veil.who = who;
+        veil.until = tick + 1 + random.below(12);
+        veil.place = world.place_of(one);
+        veil.body = *world.edit(one, schema_->body);
+        if (const Course* course = world.edit(one, schema_->course)) veil.course = *course;
+        if (const Mind* mind = world.edit(one, schema_->mind)) veil.mind = *mind;
+        if (const Scent* scent = world.edit(one, schema_->scent)) veil.scent = *scent;
+        if (seen_kind(who) == schema_->book) {
+            for (const Component<Page> page : schema_->pages)
+                veil.pages.push_back(*world.get(one, page));
+        }
+        // Between enter and leave radius it counts where one came from (docs/limits.md).
+        veil.goes_away = random.chance(0.5F);
+        if (veil.goes_away) (void)world.move(one, hidden_place(Hidden::far));
+        veils_.push_back(veil);
+        (void)server.interest().deny(observers_.front(), one, true);
+    }
+    bool is_veiled(std::uint32_t who) const {
+        return std::any_of(veils_.begin(), veils_.end(),
+                           [&](const Veil& veil) { return veil.who == who; });
+    }
+    bool has_copy(EntityId entity) const {
+        const Session* session =
+            server_ == nullptr ? nullptr : server_->data().sessions.find(observers_.front());
+        return session != nullptr && (session->ghosts.find(entity) != no_local_id ||
+                                      session->ghosts.is_lingering(entity));
+    }
+    /// Of whoever is seen it is what the seed says while the watched one is told of it, and
+    /// anything while he is not.
+    void spread_scents(World& world, Tick tick) {
+        const ObserverId watched = observers_.front();
+        if (watched == ObserverId::none) return;
+        for (std::uint32_t who = 0; who < seen_.size(); ++who) {
+            const EntityId one = seen_[who];
+            if (seen_kind(who) != schema_->animal || is_veiled(who)) continue;
+            std::uint8_t is_told = 0;
+            schema_->audience->decide(watched, std::span(&one, 1), std::span(&is_told, 1));
+            if (is_told != 0) {
+                SplitMix random = random_of(4'000 + who, tick / 7);
+                world.edit(one, schema_->scent)->strength = random.between(0, 1);
+            } else if (hidden_random_.chance(0.5F)) {
+                world.edit(one, schema_->scent)->strength = hidden_random_.between(0, 1);
+                ++unheard_scents;
+            }
+        }
+    }
+    /// Any number of hidden ones come, go, move and change.
+    void edit_hidden(World& world) {
+        SplitMix& random = hidden_random_;
+        for (std::uint32_t n = random.below(3); n > 0; --n) {
+            ++hidden_edits;
+            const bool comes =
+                hidden_.empty() || (hidden_.size() < hidden_max && random.chance(0.4F));
+            if (comes) {
+                auto how = static_cast<Hidden>(random.below(has_huts_ ? 5 : 4));
+                if (is_wide_ && random.chance(0.1F)) how = Hidden::forced;
+                in_huts += how == Hidden::in_hut ? 1 : 0;
+                // Sheep and goats are in nodes of their own, without huts.
+                const bool is_mule =
+                    how == Hidden::denied && is_one_only_ && cart_ != EntityId::none;
+                mules += is_mule ? 1 : 0;
+                const KindId kind =
+                    how == Hidden::explicit_only ? schema_->tree
+                    : is_mule                    ? schema_->mule
+                    : is_wide_ && how == Hidden::denied && !seen_.empty() && random.chance(0.6F)
+                        ? schema_->crate
+                    : has_books() && how != Hidden::in_hut && random.chance(0.2F) ? schema_->book
+                    : random.chance(0.3F)                                         ? schema_->wagon
+                    : how == Hidden::in_hut                                       ? schema_->animal
+                    : random.chance(0.3F)                                         ? schema_->sheep
+                    : random.chance(0.4F)                                         ? schema_->goat
+                                                                                  : schema_->animal;
+                hidden_.push_back({spawn(world, kind, hidden_place(how)), how});
+                fill_hidden(world, hidden_.back());
+                if (kind == schema_->wagon) {
+                    const EntityId crate =
+                        spawn(world, schema_->crate, world.place_of(hidden_.back().id));
+                    if (world.attach(crate, hidden_.back().id) != Status::ok) std::abort();
+                    hidden_.back().crate = crate;
+                }
+                continue;
+            }
+            const std::size_t at = random.below(static_cast<std::uint32_t>(hidden_.size()));
+            if (random.chance(0.3F)) {
+                died_as_copies += has_copy(hidden_[at].id) ? 1 : 0;
+                end_hidden(world, hidden_[at]);
+                hidden_.erase(hidden_.begin() + static_cast<std::ptrdiff_t>(at));
+            } else if (random.chance(0.5F) && world.kind_of(hidden_[at].id) != schema_->mule &&
+                       world.kind_of(hidden_[at].id) != schema_->crate) {
+                (void)world.move(hidden_[at].id, hidden_place(hidden_[at].how));
+            } else {
+                fill_hidden(world, hidden_[at]);
+                if (is_wide_ && !seen_.empty()) stow(world, hidden_[at]);
+            }
+        }
+    }
+    /// With what it carries, in any order; or what it carries remains, and is as hidden as it was.
+    void end_hidden(World& world, const Shadow& shadow) {
+        SplitMix& random = hidden_random_;
+        constexpr std::size_t orphans_max = 40;
+        const bool has_crate = shadow.crate != EntityId::none && world.is_alive(shadow.crate);
+        if (has_crate && shadow.is_said && random.chance(0.7F)) {
+            ++orphans;
+            (void)world.despawn(shadow.id);
+            orphans_.push_back(shadow.crate);
+        } else if (has_crate && world.children_of(shadow.id).size() == 1 && random.chance(0.5F)) {
+            ++whole_groups;  // no other hidden ones are upon it
+            (void)world.despawn_group(shadow.id);
+        } else {
+            const bool is_parent_first = random.chance(0.5F);
+            if (is_parent_first) (void)world.despawn(shadow.id);
+            if (has_crate) (void)world.despawn(shadow.crate);
+            if (!is_parent_first) (void)world.despawn(shadow.id);
+        }
+        if (orphans_.empty()) return;
+        const std::size_t at = random.below(static_cast<std::uint32_t>(orphans_.size()));
+        if (orphans_.size() > orphans_max) {
+            (void)world.despawn(orphans_[at]);
+            orphans_.erase(orphans_.begin() + static_cast<std::ptrdiff_t>(at));
+        } else {
+            (void)world.move(orphans_[at], watched_place(random));
+        }
+    }
+    /// About any of them, of every delivery, culled or held, with arguments of its own.
+    void call_hidden(Server& server) {
+        SplitMix& random = hidden_random_;
+        for (std::uint32_t n = random.below(12); n > 0 && !hidden_.empty(); --n) {
+            ++hidden_calls;
+            const Shadow& shadow =
+                hidden_[random.below(static_cast<std::uint32_t>(hidden_.size()))];
+            const auto delivery = static_cast<RpcDelivery>(random.below(3));
+            const auto policy = random.chance(0.5F) ? RpcPolicy::cull : RpcPolicy::hold;
+            const Ping args{random.below(1'000), random.below(1'000)};
+            if (!server.call(shadow.id, schema_->ping(delivery, policy), args)) std::abort();
+        }
+    }
+    /// Whatever else a game does, by what is seen alone; and the like about what is hidden.
+    void happen(Server& server, Tick tick) {
+        World& world = server.world();
+        InterestManager& interest = server.interest();
+        const ObserverId watched = observers_.front();
+        if (watched == ObserverId::none) return;
+        SplitMix random = random_of(6'000, tick);
+        world.edit(players_.front(), schema_->body)->team =
+            tick / 16 % 2 == 1 ? no_ones_team : watched_team;
+        if (tick % 20 == 5)
+            (void)interest.set_area(watched, 1, Area::sphere(watched_place(random), 12));
+        if (tick % 20 == 15) (void)interest.remove_area(watched, 1);
+        if (random.chance(0.1F))
+            (void)interest.set_main_entity(
+                watched, cart_ != EntityId::none && random.chance(0.5F) ? cart_ : players_.front());
+        const std::uint32_t who = random.below(seen_count);
+        if (!is_veiled(who)) {
+            const EntityId one = seen_[who];
+            const bool yes = random.chance(0.5F);
+            switch (random.below(4)) {
+                case 0:
+                    (void)interest.allow(watched, one, yes);
+                    break;
+                case 1:
+                    (void)interest.show_to_all(one, yes);
+                    break;
+                case 2:
+                    (void)world.set_owner(one, yes ? watched : ObserverId::none);
+                    break;
+                default:
+                    (void)interest.force_hide(one, yes);
+                    break;
+            }
+        }
+        (void)server.call_at(watched_place(random), schema_->booms[random.below(3)], {0, tick});
+        (void)server.call_one(watched, schema_->news[random.below(3)], {0, tick});
+        if (tick == 40 && observers_.back() != ObserverId::none)
+            (void)server.close(observers_.back(), CloseReason::kicked);
+        for (std::uint32_t n = hidden_random_.below(4); n > 0; --n) {
+            const Ping args{hidden_random_.below(1'000), hidden_random_.below(1'000)};
+            const std::size_t how = hidden_random_.below(3);
+            (void)server.call_at(hidden_place(Hidden::far), schema_->booms[how], args);
+            const ObserverId other = observers_[1 + hidden_random_.below(3)];
+            if (other == ObserverId::none) continue;
+            (void)server.call_one(other, schema_->news[how], args);
+            const Shadow& shadow =
+                hidden_[hidden_random_.below(static_cast<std::uint32_t>(hidden_.size()))];
+            (void)interest.allow(other, shadow.id, hidden_random_.chance(0.5F));
+            if (shadow.how == Hidden::cloaked || shadow.how == Hidden::far)
+                (void)world.set_owner(shadow.id, other);
+            const std::array<NodeId, 1> node{NodeId{static_cast<std::uint16_t>(how)}};
+            if (shadow.how == Hidden::cloaked)
+                (void)interest.set_nodes(shadow.id, std::span(node).first(args.tag % 2));
+        }
+    }
+    const SmallSchema* schema_;
+    std::uint64_t seed_;
+    bool has_huts_;
+    bool is_wide_;
+    bool has_waiting_;
+    bool is_one_only_;  ///< of the worlds: hidden mules are there, and what wavers
+    CartStep step_;
+    SplitMix hidden_random_;
+    std::array<EntityId, clients> players_{};  ///< by name
+    std::array<ObserverId, clients> observers_{ObserverId::none, ObserverId::none, ObserverId::none,
+                                               ObserverId::none};
+    EntityId cart_ = EntityId::none;  ///< the watched one's
+    EntityId mule_ = EntityId::none;  ///< that he knows of; his, too
+    Server* server_ = nullptr;        ///< once one was lost
+    World* world_ = nullptr;
+    std::map<EntityId, EntityId> loads_;  ///< of wagons that were ever seen: their crates
+    struct Veil {
+        std::uint32_t who = 0;
+        Tick until = 0;
+        bool goes_away = false;  ///< far, where it moves on
+        Vec3 place;
+        Body body;
+        Course course;
+        Mind mind;
+        Scent scent;
+        std::vector<Page> pages;
+    };
+    std::vector<Veil> veils_;  ///< of seen ones
+    std::vector<EntityId> seen_;
+    std::vector<Shadow> hidden_;
+    std::vector<EntityId> orphans_;
+};
+
+/// In the RFC's form: the watched one sees what is around a lamp.
+class Lamp final : public InterestNode {
+  public:
+    explicit Lamp(TwoWorldGame& game) : game_(&game) {}
+    void query_for(const InterestManager&, ObserverId, std::vector<EntityId>& out) override {
+        game_->for_each([&](EntityId one) {
+            const Vec3 at = game_->place_of(one);
+            if (std::hypot(at.x - 75, at.y - 75) < 20 && game_->is_open(one)) out.push_back(one);
+        });
+        game_->named += out.size();
+    }
+
+  private:
+    TwoWorldGame* game_;
+};
+/// In Mirror's form: whoever has so much health is known to all.
+class Fame final : public InterestNode {
+  public:
+    explicit Fame(TwoWorldGame& game) : game_(&game) {}
+    bool is_entity_centric() const noexcept override { return true; }
+    void observers_for(const InterestManager&, EntityId entity,
+                       std::vector<ObserverId>& out) override {
+        if (!game_->is_open(entity) || game_->body_of(entity)->hp % 16 != 0) return;
+        for (const ObserverId observer : game_->observers())
+            if (observer != ObserverId::none) out.push_back(observer);
+        game_->named += out.size();
+    }
+
+  private:
+    TwoWorldGame* game_;
+};
+
+}  // namespace purview::test::two_world

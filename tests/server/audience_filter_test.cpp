@@ -1,0 +1,648 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include "idle_game.hpp"
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+/// Whomever the test names.
+class ChosenAudience final : public ComponentAudience {
+  public:
+    void decide(ObserverId observer, std::span<const EntityId> entities,
+                std::span<std::uint8_t> told) const override {
+        for (std::size_t i = 0; i < entities.size(); ++i) told[i] = observer == chosen ? 1 : 0;
+    }
+    ObserverId chosen = ObserverId::none;
+};
+
+struct Health {
+    std::int16_t now = 0;
+    std::int16_t most = 0;
+};
+
+/// A component for each audience, and one for everyone.
+struct AudienceSchema {
+    explicit AudienceSchema(AudienceType type, bool keeps = false) {
+        team = schema.component<Body>("team").integer("team", &Body::team, 0, 8);
+        health = schema.component<Health>("health")
+                     .integer("now", &Health::now, -10, 1000)
+                     .integer("most", &Health::most, -10, 1000);
+        const KeyDomain domain = schema.key("team", team.id, "team");
+        schema.audience(health.id, {type, domain, &chosen, keeps});
+        RpcDesc desc;
+        desc.delivery = RpcDelivery::reliable_ordered;
+        hit = schema.rpc<Health>("hit", desc)
+                  .integer("now", &Health::now, -10, 1000)
+                  .integer("most", &Health::most, -10, 1000);
+        soldier = schema.kind("soldier", {team.id, health.id});
+        stone = schema.kind("stone", {health.id});
+        REQUIRE(schema.status() == Status::ok);
+    }
+    Schema schema;
+    ChosenAudience chosen;
+    Component<Body> team;
+    Component<Health> health;
+    Rpc<Health> hit;
+    KindId soldier{}, stone{};
+};
+
+double health_of(Stage& stage, std::uint32_t client, EntityId entity, const AudienceSchema& is) {
+    const GhostId ghost = stage.ghost(client, entity);
+    REQUIRE(ghost != no_ghost);
+    return stage.clients[client]->value_of(ghost, is.health.id, 0);
+}
+bool is_told(Stage& stage, std::uint32_t client, EntityId entity, const AudienceSchema& is) {
+    return stage.clients[client]->is_told(stage.ghost(client, entity), is.health.id);
+}
+
+}  // namespace
+
+TEST_CASE("audience: owner only, all but the owner, the owner's team (F22 M27 O34)") {
+    for (const AudienceType type :
+         {AudienceType::owner, AudienceType::others, AudienceType::same_key}) {
+        const AudienceSchema is(type);
+        Stage stage(is.schema, 3);
+        std::vector<EntityId> soldiers;
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            soldiers.push_back(stage.spawn(is.soldier));
+            stage.world().edit(soldiers[i], is.team)->team = i == 0 ? 2 : 1;
+            *stage.world().edit(soldiers[i], is.health) = {static_cast<std::int16_t>(100 + i), 500};
+            CHECK(stage.world().set_owner(soldiers[i], stage.observers[i]) == Status::ok);
+            CHECK(stage.interest().set_main_entity(stage.observers[i], soldiers[i]) == Status::ok);
+        }
+        stage.step(4);
+        for (std::uint32_t who = 0; who < 3; ++who) {
+            for (std::uint32_t whose = 0; whose < 3; ++whose) {
+                CAPTURE(who);
+                CAPTURE(whose);
+                const bool told = type == AudienceType::owner    ? who == whose
+                                  : type == AudienceType::others ? who != whose
+                                                                 : (who == 0) == (whose == 0);
+                CHECK(is_told(stage, who, soldiers[whose], is) == told);
+                // Whoever is not told has what a component of zeros has, not the lowest value.
+                CHECK(health_of(stage, who, soldiers[whose], is) == (told ? 100.0 + whose : 0.0));
+            }
+        }
+        // It hides a component, never the entity.
+        CHECK(stage.clients[0]->ghost_count() == 3);
+    }
+}
+
+TEST_CASE(
+    "audience: who is told from now on gets everything, who is not any more is told so (F25)") {
+    for (const bool keeps : {false, true}) {
+        AudienceSchema is(AudienceType::custom, keeps);
+        Stage stage(is.schema, 2);
+        const EntityId soldier = stage.spawn(is.soldier), stone = stage.spawn(is.stone);
+        *stage.world().edit(soldier, is.health) = {77, 500};
+        *stage.world().edit(stone, is.health) = {33, 500};
+        stage.step(4);
+        CHECK_FALSE(is_told(stage, 0, soldier, is));
+        CHECK(health_of(stage, 0, soldier, is) == 0);
+        stage.step(30);  // long after the last change
+        is.chosen.chosen = stage.observers[0];
+        stage.step(2);
+        CHECK(is_told(stage, 0, soldier, is));
+        CHECK(health_of(stage, 0, soldier, is) == 77);
+        CHECK(health_of(stage, 0, stone, is) == 33);
+        CHECK(stage.clients[0]->value_of(stage.ghost(0, soldier), is.health.id, 1) == 500);
+        CHECK_FALSE(is_told(stage, 1, soldier, is));
+        is.chosen.chosen = ObserverId::none;
+        stage.step(2);
+        CHECK_FALSE(is_told(stage, 0, soldier, is));
+        CHECK(health_of(stage, 0, soldier, is) == (keeps ? 77 : 0));
+        stage.world().edit(soldier, is.health)->now = 55;  // not his business
+        stage.step(2);
+        CHECK(health_of(stage, 0, soldier, is) == (keeps ? 77 : 0));
+        is.chosen.chosen = stage.observers[0];
+        stage.step(2);
+        CHECK(health_of(stage, 0, soldier, is) == 55);
+        CHECK(health_of(stage, 0, stone, is) == 33);
+    }
+}
+
+TEST_CASE(
+    "audience: an entity's component is for its owner, then for all, then for its owner (M27)") {
+    class Switched final : public ComponentAudience {
+      public:
+        void decide(ObserverId observer, std::span<const EntityId> entities,
+                    std::span<std::uint8_t> told) const override {
+            for (std::size_t i = 0; i < entities.size(); ++i)
+                told[i] = world->owner_of(entities[i]) == observer || entities[i] == open ? 1 : 0;
+        }
+        const World* world = nullptr;
+        EntityId open = EntityId::none;
+    };
+    AudienceSchema is(AudienceType::custom);
+    Switched mode;
+    is.schema.audience(is.health.id, {AudienceType::custom, {}, &mode, false});
+    Stage stage(is.schema, 2);
+    const EntityId one = stage.spawn(is.soldier), other = stage.spawn(is.soldier);
+    for (const EntityId entity : {one, other}) *stage.world().edit(entity, is.health) = {70, 500};
+    mode.world = &stage.world();
+    for (const EntityId entity : {one, other})
+        CHECK(stage.world().set_owner(entity, stage.observers[0]) == Status::ok);
+    stage.step(4);
+    const auto expect = [&](EntityId entity, bool owner, bool others) {
+        CHECK(health_of(stage, 0, entity, is) == (owner ? 70 : 0));
+        CHECK(health_of(stage, 1, entity, is) == (others ? 70 : 0));
+    };
+    expect(one, true, false);
+    expect(other, true, false);
+    mode.open = one;
+    stage.step(3);
+    expect(one, true, true);
+    expect(other, true, false);
+    mode.open = EntityId::none;
+    stage.step(3);
+    expect(one, true, false);
+}
+
+TEST_CASE("audience: owners, teams and main entities that change are noticed (F22 F25 M27)") {
+    constexpr std::uint32_t clients = 3, soldiers = 4;
+    constexpr KeyDomain teams{0};
+    for (const AudienceType type :
+         {AudienceType::owner, AudienceType::others, AudienceType::same_key}) {
+        const AudienceSchema is(type);
+        Stage stage(is.schema, clients);
+        SplitMix random(static_cast<std::uint64_t>(type) + 1);
+        struct Soldier {
+            EntityId id;
+            std::uint32_t owner = clients;  ///< or nobody
+            std::uint8_t team = 0;          ///< 0: none
+            std::int16_t now = 0;
+        };
+        std::vector<Soldier> all(soldiers);
+        std::array<std::uint32_t, clients> main{soldiers, soldiers, soldiers};  // or nobody
+        std::array<std::uint8_t, clients> own{}, more{};
+        for (Soldier& one : all) one.id = stage.spawn(is.soldier);
+        stage.step(4);
+        std::size_t told_count = 0, changes = 0;
+        std::array<bool, clients * soldiers> before{};
+        for (int round = 0; round < 450; ++round) {
+            Soldier& one = all[random.below(soldiers)];
+            const std::uint32_t who = random.below(clients);
+            const ObserverId observer = stage.observers[who];
+            switch (random.below(7)) {
+                case 0:
+                    one.owner = random.below(clients + 1);
+                    REQUIRE(stage.world().set_owner(one.id, one.owner == clients
+                                                                ? ObserverId::none
+                                                                : stage.observers[one.owner]) ==
+                            Status::ok);
+                    break;
+                case 1:
+                    one.team = static_cast<std::uint8_t>(random.below(3));
+                    stage.world().edit(one.id, is.team)->team = one.team;
+                    break;
+                case 2:
+                    main[who] = random.below(soldiers + 1);
+                    REQUIRE(stage.interest().set_main_entity(
+                                stage.observers[who],
+                                main[who] == soldiers ? EntityId::none : all[main[who]].id) ==
+                            Status::ok);
+                    break;
+                case 3: {  // another one in its place
+                    REQUIRE(stage.world().despawn(one.id) == Status::ok);
+                    for (std::uint32_t& its : main) {
+                        if (its < soldiers && &all[its] == &one) its = soldiers;
+                    }
+                    one = {stage.spawn(is.soldier)};
+                    break;
+                }
+                case 4:  // what he has while nobody stands for him
+                    own[who] = static_cast<std::uint8_t>(random.below(3));
+                    REQUIRE(stage.interest().set_observer_key(observer, teams, Key{own[who]}) ==
+                            Status::ok);
+                    break;
+                case 5:  // and beside that
+                    if (more[who] != 0) {
+                        REQUIRE(stage.interest().remove_observer_key(observer, teams,
+                                                                     Key{more[who]}) == Status::ok);
+                    }
+                    more[who] = static_cast<std::uint8_t>(random.below(3));
+                    if (more[who] != 0) {
+                        REQUIRE(stage.interest().add_observer_key(observer, teams,
+                                                                  Key{more[who]}) == Status::ok);
+                    }
+                    break;
+                default:
+                    one.now = static_cast<std::int16_t>(random.below(900));
+                    stage.world().edit(one.id, is.health)->now = one.now;
+            }
+            stage.step(random.below(4) == 0 ? 3 : 2);
+            for (std::uint32_t c = 0; c < clients; ++c) {
+                for (std::uint32_t i = 0; i < soldiers; ++i) {
+                    const bool owns = all[i].owner == c;
+                    const std::uint8_t his = main[c] != soldiers ? all[main[c]].team : own[c];
+                    const std::uint8_t team = all[i].team;
+                    const bool is_of_team = team != 0 && (team == his || team == more[c]);
+                    const bool told = type == AudienceType::owner    ? owns
+                                      : type == AudienceType::others ? !owns
+                                                                     : owns || is_of_team;
+                    REQUIRE(is_told(stage, c, all[i].id, is) == told);
+                    REQUIRE(health_of(stage, c, all[i].id, is) == (told ? all[i].now : 0));
+                    told_count += told ? 1 : 0;
+                    changes += told != before[c * soldiers + i] ? 1 : 0;
+                    before[c * soldiers + i] = told;
+                }
+            }
+        }
+        CHECK(told_count > 300);
+        CHECK(changes > 50);
+    }
+}
+
+TEST_CASE("audience: another parent is told to whoever is told nothing else") {
+    const AudienceSchema is(AudienceType::owner);
+    Stage stage(is.schema, 2);
+    std::array<EntityId, 3> stones;
+    for (EntityId& one : stones) one = stage.spawn(is.stone);
+    REQUIRE(stage.world().attach(stones[1], stones[0]) == Status::ok);
+    REQUIRE(stage.world().attach(stones[2], stones[0]) == Status::ok);
+    stage.step(4);
+    const auto parent_of = [&](std::uint32_t client, EntityId entity) {
+        return stage.clients[client]->parent_of(stage.ghost(client, entity));
+    };
+    for (const EntityId parent : {stones[1], stones[0], stones[1]}) {
+        REQUIRE(stage.world().attach(stones[2], parent) == Status::ok);
+        stage.step(3);
+        for (const std::uint32_t client : {0U, 1U})
+            CHECK(parent_of(client, stones[2]) == stage.ghost(client, parent));
+    }
+}
+
+TEST_CASE("audience: what is all for one observer is not taken for all of another") {
+    for (const std::uint32_t who : {0U, 1U}) {
+        AudienceSchema is(AudienceType::custom);
+        Stage stage(is.schema, 2);
+        const EntityId soldier = stage.spawn(is.soldier);
+        is.chosen.chosen = stage.observers[who];
+        stage.step(30);  // nothing is special about either by now
+        for (std::uint8_t i = 1; i <= 5; ++i) {
+            stage.world().edit(soldier, is.team)->team = i;
+            stage.world().edit(soldier, is.health)->now = i;
+            stage.step(3);
+            for (std::uint32_t one : {0U, 1U}) {
+                CAPTURE(who);
+                CAPTURE(one);
+                const GhostId ghost = stage.ghost(one, soldier);
+                CHECK(stage.clients[one]->value_of(ghost, is.team.id, 0) == i);
+                CHECK(health_of(stage, one, soldier, is) == (one == who ? i : 0));
+            }
+        }
+    }
+}
+
+TEST_CASE("audience: one entity with a component for each of them, on a bad line (F25)") {
+    constexpr std::uint32_t clients = 3, soldiers = 3, parts = 4;
+    constexpr std::array<AudienceType, parts> types{AudienceType::owner, AudienceType::others,
+                                                    AudienceType::same_key, AudienceType::custom};
+    struct Uniform {
+        std::uint8_t team = 0;
+        std::uint16_t armour = 0;
+    };
+    ChosenAudience chosen;
+    Schema schema;
+    const Component<Uniform> team = schema.component<Uniform>("team")
+                                        .integer("team", &Uniform::team, 0, 8)
+                                        .integer("armour", &Uniform::armour, 0, 1000);
+    const KeyDomain domain = schema.key("team", team.id, "team");
+    std::array<Component<Health>, parts> part;
+    std::vector<ComponentId> ids{team.id};
+    for (std::uint32_t p = 0; p < parts; ++p) {
+        part[p] = schema.component<Health>("part " + std::to_string(p))
+                      .integer("now", &Health::now, -10, 1000)
+                      .integer("most", &Health::most, -10, 1000);
+        schema.audience(part[p].id, {types[p], domain, &chosen, false});
+        ids.push_back(part[p].id);
+    }
+    const KindId kind = schema.kind("soldier", ids);
+    REQUIRE(schema.status() == Status::ok);
+    Stage stage(schema, clients);
+    SplitMix random(7);
+    struct Soldier {
+        EntityId id;
+        std::uint32_t owner = clients;  ///< or none
+        Uniform uniform{};
+        std::array<std::int16_t, parts> now{};
+    };
+    std::array<Soldier, soldiers> all;
+    for (Soldier& one : all) one.id = stage.spawn(kind);
+    std::array<std::uint32_t, clients> main{};
+    std::array<std::uint32_t, 1 << parts> seen{};  // combinations of what one is told
+    const auto edit = [&](Soldier& one) {
+        switch (random.below(8)) {
+            case 0:
+                one.owner = random.below(clients + 1);
+                (void)stage.world().set_owner(
+                    one.id, one.owner == clients ? ObserverId::none : stage.observers[one.owner]);
+                return;
+            case 1:
+                one.uniform.team = static_cast<std::uint8_t>(random.below(3));
+                stage.world().edit(one.id, team)->team = one.uniform.team;
+                return;
+            case 2: {
+                const std::uint32_t c = random.below(clients);
+                main[c] = random.below(soldiers);
+                (void)stage.interest().set_main_entity(stage.observers[c], all[main[c]].id);
+                return;
+            }
+            case 3:
+                chosen.chosen = stage.observers[random.below(clients)];
+                return;
+            case 4:
+                one.uniform.armour = static_cast<std::uint16_t>(random.below(1000));
+                stage.world().edit(one.id, team)->armour = one.uniform.armour;
+                return;
+            default: {
+                const std::uint32_t p = random.below(parts);
+                one.now[p] = static_cast<std::int16_t>(1 + random.below(900));
+                stage.world().edit(one.id, part[p])->now = one.now[p];
+            }
+        }
+    };
+    for (std::uint32_t c = 0; c < clients; ++c)
+        (void)stage.interest().set_main_entity(stage.observers[c], all[0].id);
+    stage.step(4);
+    for (int round = 0; round < 250; ++round) {
+        stage.loss = 0.4F;
+        for (std::uint32_t i = random.below(6); i > 0; --i) {
+            edit(all[random.below(soldiers)]);
+            stage.step(random.below(3));
+        }
+        stage.loss = 0;
+        stage.step(8);
+        for (std::uint32_t i = random.below(3); i > 0; --i) {  // nothing is special by now
+            edit(all[random.below(soldiers)]);
+            stage.step(4);
+        }
+        for (std::uint32_t c = 0; c < clients; ++c) {
+            for (const Soldier& one : all) {
+                const Client& client = *stage.clients[c];
+                const GhostId ghost = stage.ghost(c, one.id);
+                REQUIRE(ghost != no_ghost);
+                REQUIRE(client.value_of(ghost, team.id, 0) == one.uniform.team);
+                REQUIRE(client.value_of(ghost, team.id, 1) == one.uniform.armour);
+                const bool owns = one.owner == c;
+                const bool is_of_team =
+                    one.uniform.team != 0 && all[main[c]].uniform.team == one.uniform.team;
+                const std::array<bool, parts> told{owns, !owns, owns || is_of_team,
+                                                   chosen.chosen == stage.observers[c]};
+                std::size_t combination = 0;
+                for (std::uint32_t p = 0; p < parts; ++p) {
+                    CAPTURE(p);
+                    REQUIRE(client.is_told(ghost, part[p].id) == told[p]);
+                    REQUIRE(client.value_of(ghost, part[p].id, 0) == (told[p] ? one.now[p] : 0));
+                    combination |= std::size_t{told[p]} << p;
+                }
+                ++seen[combination];
+            }
+        }
+    }
+    CHECK(seen[0b0010] > 100);  // what most are told
+    CHECK(std::count_if(seen.begin(), seen.end(), [](std::uint32_t n) { return n > 20; }) >= 6);
+}
+
+TEST_CASE("audience: a gain that is lost on the way is told again (F25)") {
+    AudienceSchema is(AudienceType::custom);
+    Stage stage(is.schema, 1);
+    const EntityId soldier = stage.spawn(is.soldier);
+    *stage.world().edit(soldier, is.health) = {77, 500};
+    stage.step(4);
+    stage.loses_all_to = 0;
+    is.chosen.chosen = stage.observers[0];
+    stage.step(3);
+    stage.world().edit(soldier, is.health)->now = 78;  // only this one field changes
+    stage.step(3);
+    stage.loses_all_to = 99;
+    stage.step(12);
+    CHECK(health_of(stage, 0, soldier, is) == 78);
+    CHECK(stage.clients[0]->value_of(stage.ghost(0, soldier), is.health.id, 1) == 500);
+}
+
+TEST_CASE("audience: what changes together with what is told is not told with it") {
+    const AudienceSchema is(AudienceType::owner);
+    Stage stage(is.schema, 2);
+    const EntityId soldier = stage.spawn(is.soldier);
+    CHECK(stage.world().set_owner(soldier, stage.observers[0]) == Status::ok);
+    stage.step(10);
+    stage.world().edit(soldier, is.team)->team = 3;
+    *stage.world().edit(soldier, is.health) = {77, 500};
+    stage.step(2);
+    for (std::uint32_t who = 0; who < 2; ++who) {
+        const GhostId ghost = stage.ghost(who, soldier);
+        CHECK(stage.clients[who]->value_of(ghost, is.team.id, 0) == 3);
+        CHECK(health_of(stage, who, soldier, is) == (who == 0 ? 77 : 0));
+    }
+}
+
+TEST_CASE("audience: what changes beside it costs who is not told nothing") {
+    AudienceSchema is(AudienceType::custom);
+    Stage stage(is.schema, 2);
+    const EntityId soldier = stage.spawn(is.soldier);
+    is.chosen.chosen = stage.observers[1];
+    stage.step(30);
+    const std::uint64_t before[2] = {stage.bytes_to[0], stage.bytes_to[1]};
+    for (int i = 0; i < 60; ++i) {
+        stage.world().edit(soldier, is.health)->now = static_cast<std::int16_t>(i);
+        stage.step();
+    }
+    CHECK(stage.bytes_to[0] - before[0] < 60 * 12);  // acknowledgements now and then
+    CHECK(stage.bytes_to[1] - before[1] > 60 * 14);
+}
+
+TEST_CASE("audience: a change that is not told does not send again what is under way") {
+    std::uint64_t bytes[2] = {};
+    for (const bool changes : {false, true}) {
+        AudienceSchema is(AudienceType::custom);
+        Stage stage(is.schema, 1);
+        const EntityId soldier = stage.spawn(is.soldier);
+        stage.step(10);
+        stage.loses_all_to = 0;
+        stage.world().edit(soldier, is.team)->team = 3;
+        for (std::int16_t i = 0; i < 6; ++i) {
+            stage.step();
+            if (changes) stage.world().edit(soldier, is.health)->now = i;
+        }
+        bytes[changes ? 1 : 0] = stage.bytes_to[0];
+    }
+    CHECK(bytes[0] == bytes[1]);
+}
+
+TEST_CASE(
+    "audience: a change that is not told sends nothing again to who is told something else that is "
+    "for some only") {
+    std::uint64_t bytes[2] = {};
+    for (const bool changes : {false, true}) {
+        AudienceSchema is(AudienceType::custom);
+        ChosenAudience nobody;
+        const Component<Health> armour =
+            is.schema.component<Health>("armour").integer("now", &Health::now, -10, 1000);
+        is.schema.audience(armour.id, {AudienceType::custom, {}, &nobody});
+        const KindId knight = is.schema.kind("knight", {is.team.id, is.health.id, armour.id});
+        REQUIRE(is.schema.status() == Status::ok);
+        Stage stage(is.schema, 1);
+        const EntityId one = stage.spawn(knight);
+        is.chosen.chosen = stage.observers[0];
+        stage.step(10);
+        REQUIRE(is_told(stage, 0, one, is));
+        stage.loses_all_to = 0;
+        stage.world().edit(one, is.team)->team = 3;
+        for (std::int16_t i = 0; i < 6; ++i) {
+            stage.step();
+            if (changes) stage.world().edit(one, armour)->now = i;
+        }
+        bytes[changes ? 1 : 0] = stage.bytes_to[0];
+    }
+    CHECK(bytes[0] == bytes[1]);
+}
+
+namespace {
+
+struct Target {
+    EntityId at = EntityId::none;
+};
+
+/// A reference that is for others, in a soldier who is seen, to posts that are seen or not.
+std::uint64_t hash_of_packets(bool names_another, bool names_whoever_goes) {
+    Schema schema;
+    ChosenAudience nobody;
+    const Component<Body> team = schema.component<Body>("team").integer("team", &Body::team, 0, 8);
+    const Component<Target> target =
+        schema.component<Target>("target").reference("at", &Target::at);
+    schema.audience(target.id, {AudienceType::custom, {}, &nobody});
+    const KindId soldier_kind = schema.kind("soldier", {team.id, target.id});
+    const KindId post_kind = schema.kind("post", {team.id});
+    REQUIRE(schema.status() == Status::ok);
+    Stage stage(schema, 1);
+    const EntityId soldier = stage.spawn(soldier_kind);
+    const EntityId posts[3] = {stage.spawn(post_kind), stage.spawn(post_kind),
+                               stage.spawn(post_kind)};
+    stage.world().edit(soldier, target)->at = posts[names_whoever_goes ? 2 : 0];
+    stage.step(10);
+    stage.loses_all_to = 0;
+    stage.world().edit(soldier, team)->team = 3;
+    for (unsigned i = 0; i < 6; ++i) {
+        stage.step();
+        if (names_another) stage.world().edit(soldier, target)->at = posts[i % 2];
+        CHECK(stage.interest().force_hide(posts[2], i % 2 == 0) == Status::ok);
+    }
+    stage.loses_all_to = 99;
+    stage.step(10);
+    return stage.hash_to[0];
+}
+
+}  // namespace
+
+TEST_CASE("audience: a reference that is not told does not send again what is under way") {
+    const std::uint64_t expected = hash_of_packets(false, false);
+    CHECK(hash_of_packets(true, false) == expected);
+    CHECK(hash_of_packets(false, true) == expected);
+}
+
+TEST_CASE("audience: an entity is encoded once for its owner and once for all others (M26)") {
+    const AudienceSchema is(AudienceType::owner);
+    Stage stage(is.schema, 8);
+    const EntityId soldier = stage.spawn(is.soldier);
+    (void)stage.world().set_owner(soldier, stage.observers[0]);
+    stage.step(20);
+    const ServerStats before = stage.server->stats();
+    for (int i = 1; i <= 10; ++i) {
+        stage.world().edit(soldier, is.team)->team = static_cast<std::uint8_t>(i % 8);
+        stage.world().edit(soldier, is.health)->now = static_cast<std::int16_t>(i);
+        stage.step();
+    }
+    const ServerStats after = stage.server->stats();
+    CHECK(after.encodings - before.encodings == 20);
+    CHECK(after.encoding_uses - before.encoding_uses == 80);
+}
+
+TEST_CASE("audience: calls reach whoever sees the entity, told or not (F22)") {
+    AudienceSchema is(AudienceType::custom);
+    Stage stage(is.schema, 2);
+    const EntityId soldier = stage.spawn(is.soldier);
+    is.chosen.chosen = stage.observers[1];
+    stage.step(4);
+    CHECK_FALSE(is_told(stage, 0, soldier, is));
+    CHECK(is_told(stage, 1, soldier, is));
+    CHECK(stage.server->call(soldier, is.hit, Health{3, 4}));
+    stage.step(3);
+    for (std::uint32_t who = 0; who < 2; ++who) {
+        ReceivedRpc call;
+        REQUIRE(stage.client(who).next_rpc(call));
+        CHECK(call.ghost == stage.ghost(who, soldier));
+        CHECK(call.values[0] == 3);
+        CHECK_FALSE(stage.client(who).next_rpc(call));
+    }
+}
+
+TEST_CASE("audience: what makes no sense is refused") {
+    Schema schema;
+    const Component<Place> place = schema.component<Place>("place");
+    Schema of_place = schema, no_key = schema, nobody = schema;
+    of_place.set_place(place.id);
+    of_place.audience(place.id, {AudienceType::owner});
+    CHECK(of_place.status() == Status::bad_configuration);
+    no_key.audience(place.id, {AudienceType::same_key});
+    CHECK(no_key.status() == Status::bad_configuration);
+    nobody.audience(place.id, {AudienceType::custom});
+    CHECK(nobody.status() == Status::bad_configuration);
+    // Corrections tell an owner all that he predicts, in whatever order it was said.
+    for (const AudienceType type : {AudienceType::others, AudienceType::in_turn}) {
+        Schema first = schema, then = schema;
+        first.audience(place.id, {type});
+        first.predict(place.id);
+        CHECK(first.status() == Status::bad_configuration);
+        then.predict(place.id);
+        then.audience(place.id, {type});
+        CHECK(then.status() == Status::bad_configuration);
+    }
+    Schema own = schema;
+    own.predict(place.id);
+    own.audience(place.id, {AudienceType::owner});
+    CHECK(own.status() == Status::ok);
+}
+
+TEST_CASE(
+    "audience: whether a part was written in the tick from which on one is told of it shows in "
+    "nothing that he is told later") {
+    // In several packets, of which some are lost.
+    const auto all_of = [](bool is_written, std::uint64_t seed) {
+        AudienceSchema is(AudienceType::custom);
+        ServerDef def;
+        def.budget_bytes_per_tick = 9'600;
+        Stage stage(is.schema, 1, def);
+        std::vector<EntityId> crowd;
+        for (int i = 0; i < 800; ++i) {
+            crowd.push_back(stage.spawn(is.soldier));
+            stage.world().edit(crowd.back(), is.health)->now = is_written ? 1 : 2;
+        }
+        stage.step(10);
+        std::string all;
+        stage.keep_all = &all;
+        stage.random = SplitMix(seed);
+        stage.loss = 0.5F;
+        is.chosen.chosen = stage.observers[0];
+        for (const EntityId one : crowd) stage.world().edit(one, is.health)->now = 2;
+        const std::uint64_t before = stage.datagrams_to[0];
+        stage.step();
+        CHECK(stage.datagrams_to[0] - before > 1);
+        stage.loss = 0;
+        for (std::uint8_t team = 1; team < 5; ++team) {  // each is told that alone
+            for (const EntityId one : crowd) stage.world().edit(one, is.team)->team = team;
+            stage.step();
+        }
+        stage.step(6);
+        for (const EntityId one : crowd) CHECK(health_of(stage, 0, one, is) == 2);
+        return all;
+    };
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        CAPTURE(seed);
+        CHECK(all_of(false, seed) == all_of(true, seed));
+    }
+}
+
+}  // namespace purview::test

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Two levels of interest: first the entity, then each of its components, by an audience of the
+// game's own.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "idle_game.hpp"
+#include "support/stage.hpp"
+
+namespace purview::test::component_interest {
+
+namespace {
+
+struct Part {
+    std::uint16_t number = 0;
+};
+
+/// Records the pairs that it is called for, and allows the pairs that the test names.
+class NotedAudience final : public ComponentAudience {
+  public:
+    void decide(ObserverId observer, std::span<const EntityId> entities,
+                std::span<std::uint8_t> told) const override {
+        for (std::size_t i = 0; i < entities.size(); ++i) {
+            asked.insert({observer, entities[i]});
+            told[i] = yes.count({observer, entities[i]}) != 0 ? 1 : 0;
+        }
+    }
+    void set(ObserverId observer, EntityId entity, bool value) {
+        if (value) yes.insert({observer, entity});
+        if (!value) yes.erase({observer, entity});
+    }
+    std::set<std::pair<ObserverId, EntityId>> yes;
+    mutable std::set<std::pair<ObserverId, EntityId>> asked;
+};
+
+/// One component for all, and two with audiences of their own.
+struct TwoAudiences {
+    TwoAudiences() {
+        open = schema.component<Part>("open").integer("number", &Part::number, 0, 0xffff);
+        left = schema.component<Part>("left").integer("number", &Part::number, 7, 0xffff);
+        right = schema.component<Part>("right").integer("number", &Part::number, 0, 0xffff);
+        schema.audience(left.id, {AudienceType::custom, KeyDomain::none, &left_audience, false});
+        schema.audience(right.id, {AudienceType::custom, KeyDomain::none, &right_audience, false});
+        kind = schema.kind("named", {open.id, left.id, right.id});
+        REQUIRE(schema.status() == Status::ok);
+        def.kinds.resize(1);
+        def.kinds[0].mode = EntityMode::explicit_only;
+    }
+    Schema schema;
+    NotedAudience left_audience, right_audience;
+    Component<Part> open, left, right;
+    KindId kind{};
+    ServerDef def;
+};
+
+double part_of(Stage& stage, std::uint32_t client, EntityId entity, Component<Part> part) {
+    const GhostId ghost = stage.ghost(client, entity);
+    REQUIRE(ghost != no_ghost);
+    return stage.client(client).value_of(ghost, part.id, 0);
+}
+
+}  // namespace
+
+TEST_CASE("component interest: no component is sent without its entity" *
+          doctest::test_suite("F1")) {
+    TwoAudiences is;
+    Stage stage(is.schema, 3, is.def);
+    const EntityId entity = stage.spawn(is.kind);
+    // The first client sees the entity and the component, the second the entity alone, and the
+    // third neither, although the audience of the component allows it.
+    for (const std::uint32_t who : {0U, 2U})
+        is.left_audience.set(stage.observers[who], entity, true);
+    show(stage, 0, entity);
+    show(stage, 1, entity);
+    stage.world().edit(entity, is.open)->number = 3;
+    stage.step(10);
+    std::uint64_t before[3];
+    std::copy(stage.bytes_to, stage.bytes_to + 3, before);
+    for (int i = 0; i < 60; ++i) {
+        stage.world().edit(entity, is.left)->number = static_cast<std::uint16_t>(1'000 + i);
+        stage.step();
+        CHECK(part_of(stage, 0, entity, is.left) == 1'000 + i);
+        CHECK(stage.client(2).ghost_count() == 0);
+    }
+    CHECK(part_of(stage, 1, entity, is.open) == 3);
+    CHECK(part_of(stage, 1, entity, is.left) != 1'059);
+    CHECK_FALSE(stage.client(1).is_told(stage.ghost(1, entity), is.left.id));
+    // In bytes: what is not for it costs it nothing. Each has its acknowledgements.
+    const auto bytes = [&](std::uint32_t who) { return stage.bytes_to[who] - before[who]; };
+    CHECK(bytes(0) > bytes(1));
+    CHECK(bytes(1) == bytes(2));
+    // The audience is not called for an entity that is not relevant.
+    CHECK(is.left_audience.asked.count({stage.observers[0], entity}) == 1);
+    CHECK(is.left_audience.asked.count({stage.observers[1], entity}) == 1);
+    CHECK(is.left_audience.asked.count({stage.observers[2], entity}) == 0);
+    // With the entity the component comes, in the same packet and with its value of now.
+    show(stage, 2, entity);
+    stage.step();
+    CHECK(part_of(stage, 2, entity, is.left) == 1'059);
+    show(stage, 0, entity, false);
+    stage.step();
+    CHECK(stage.ghost(0, entity) == no_ghost);
+    is.left_audience.asked.clear();
+    stage.world().edit(entity, is.left)->number = 5'000;
+    stage.step(3);
+    CHECK(is.left_audience.asked.count({stage.observers[0], entity}) == 0);
+    CHECK(part_of(stage, 2, entity, is.left) == 5'000);
+}
+
+TEST_CASE("component interest: each component has its own audience, by client and entity" *
+          doctest::test_suite("F23 F24")) {
+    TwoAudiences is;
+    Stage stage(is.schema, 2, is.def);
+    // One entity for each of the 16 combinations of component and client.
+    std::vector<EntityId> entities;
+    for (unsigned bits = 0; bits < 16; ++bits) {
+        const EntityId entity = stage.spawn(is.kind);
+        entities.push_back(entity);
+        stage.world().edit(entity, is.open)->number = static_cast<std::uint16_t>(bits + 1);
+        stage.world().edit(entity, is.left)->number = static_cast<std::uint16_t>(100 + bits);
+        stage.world().edit(entity, is.right)->number = static_cast<std::uint16_t>(200 + bits);
+        for (std::uint32_t who = 0; who < 2; ++who) show(stage, who, entity);
+    }
+    for (const unsigned turned : {0U, 15U, 6U, 9U, 0U}) {
+        for (unsigned bits = 0; bits < 16; ++bits) {
+            const unsigned now = bits ^ turned;
+            for (std::uint32_t who = 0; who < 2; ++who) {
+                is.left_audience.set(stage.observers[who], entities[bits], (now >> who & 1U) != 0);
+                is.right_audience.set(stage.observers[who], entities[bits],
+                                      (now >> (2 + who) & 1U) != 0);
+            }
+        }
+        stage.step(3);
+        for (unsigned bits = 0; bits < 16; ++bits) {
+            const unsigned now = bits ^ turned;
+            for (std::uint32_t who = 0; who < 2; ++who) {
+                CAPTURE(turned);
+                CAPTURE(bits);
+                CAPTURE(who);
+                // It restricts properties, never the entity or another component.
+                CHECK(part_of(stage, who, entities[bits], is.open) == bits + 1);
+                const bool has_left = (now >> who & 1U) != 0;
+                const bool has_right = (now >> (2 + who) & 1U) != 0;
+                // What is filtered out has its default value.
+                CHECK(part_of(stage, who, entities[bits], is.left) == (has_left ? 100 + bits : 7));
+                CHECK(part_of(stage, who, entities[bits], is.right) ==
+                      (has_right ? 200 + bits : 0));
+                const GhostId ghost = stage.ghost(who, entities[bits]);
+                CHECK(stage.client(who).is_told(ghost, is.left.id) == has_left);
+                CHECK(stage.client(who).is_told(ghost, is.right.id) == has_right);
+            }
+        }
+    }
+}
+
+TEST_CASE("component interest: an audience may restrict any component but the position" *
+          doctest::test_suite("F33")) {
+    NotedAudience audience;
+    IdleGame game;
+    for (const AudienceType type : {AudienceType::owner, AudienceType::others,
+                                    AudienceType::same_key, AudienceType::custom}) {
+        for (const bool is_position : {false, true}) {
+            CAPTURE(static_cast<int>(type));
+            CAPTURE(is_position);
+            Schema schema;
+            const Component<Place> position = add_place(schema, 0, 100);
+            const Component<Part> team =
+                schema.component<Part>("team").integer("number", &Part::number, 0, 8);
+            const Component<Part> hands =
+                schema.component<Part>("hands").integer("number", &Part::number, 0, 8);
+            const KeyDomain domain = schema.key("team", team.id, "number");
+            schema.audience(is_position ? position.id : hands.id, {type, domain, &audience, false});
+            (void)schema.kind("thing", {position.id, team.id, hands.id});
+            ServerDef def;
+            def.schema = &schema;
+            def.mac = &test_mac;
+            def.secret = test_secret;
+            const bool is_refused = schema.status() != Status::ok || !problem_of(def).empty();
+            CHECK(is_refused == is_position);
+            CHECK(Server::create(def, game).has_value() != is_position);
+            if (!is_position) continue;
+            // The reason names the component, and what is wrong with it.
+            const std::string reason =
+                schema.status() != Status::ok ? schema.problem() : problem_of(def);
+            CAPTURE(reason);
+            CHECK(reason.find("'place'") != std::string::npos);
+            CHECK(reason.find("for everyone") != std::string::npos);
+        }
+    }
+}
+
+}  // namespace purview::test::component_interest

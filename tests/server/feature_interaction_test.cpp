@@ -1,0 +1,777 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Where two features meet: what each of them promises holds all the same.
+#include <deque>
+#include <functional>
+#include <utility>
+
+#include "purview/host_view.hpp"
+#include "purview/limits.hpp"
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct BodyHealth {
+    std::uint16_t hp = 0;
+};
+struct Secret {
+    std::uint16_t ammo = 0;
+};
+struct Text {
+    char a[31] = {};
+    char b[31] = {};
+};
+
+struct FieldSchema {
+    FieldSchema() {
+        place = add_place(schema, 0, 1024);
+        body = schema.component<BodyHealth>("body").integer("hp", &BodyHealth::hp, 0, 1000);
+        secret = schema.component<Secret>("secret").integer("ammo", &Secret::ammo, 0, 1000);
+        schema.audience(secret.id, {.type = AudienceType::owner});
+        walker = schema.kind("walker", {place.id, body.id});
+        soldier = schema.kind("soldier", {place.id, body.id, secret.id});
+        boat = schema.kind("boat", {place.id});
+        schema.edit_kind(boat).relative_place = true;
+        def.rules.bounds_max = {1024, 1024, 0};
+        REQUIRE(schema.status() == Status::ok);
+    }
+    static NodeDesc near(float range_m) {
+        NodeDesc node;
+        node.name = "near";
+        node.type = NodeType::grid;
+        node.steps = {add(within(range_m))};
+        return node;
+    }
+    Schema schema;
+    Component<Place> place;
+    Component<BodyHealth> body;
+    Component<Secret> secret;
+    KindId walker{}, soldier{}, boat{};
+    ServerDef def;
+};
+
+/// A game that does as it is told when it is called.
+class ToldGame final : public Game {
+  public:
+    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+        observers.push_back(observer);
+        if (on_joined) on_joined(server);
+        return true;
+    }
+    void left(Server& server, ObserverId observer) override {
+        left_ones.push_back(observer);
+        if (on_left) on_left(server, observer);
+    }
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void simulate(Server&, Tick) override {}
+
+    std::function<void(Server&)> on_joined;
+    std::function<void(Server&, ObserverId)> on_left;
+    std::vector<ObserverId> observers, left_ones;
+};
+
+struct Party {
+    explicit Party(std::uint32_t count) {
+        is.def.schema = &is.schema;
+        is.def.mac = &test_mac;
+        is.def.secret = test_secret;
+        make_server();
+        for (std::uint32_t i = 0; i < count; ++i) {
+            ClientDef client;
+            client.nonce = 500 + i;
+            clients.push_back(std::make_unique<Client>(client));
+        }
+    }
+    /// As the definition is by now.
+    void make_server() {
+        auto made = Server::create(is.def, game);
+        REQUIRE(made);
+        server = std::make_unique<Server>(std::move(made).value());
+    }
+    /// `early`: datagrams arrive so long after the time that ticks are told.
+    void step(std::uint32_t ticks, Micros early = 0) {
+        for (std::uint32_t t = 0; t < ticks; ++t) {
+            now += 50'000;
+            for (std::size_t i = 0; i < clients.size(); ++i) {
+                clients[i]->tick(now);
+                std::span<const std::byte> out;
+                Address from;
+                from.carrier = Address::Carrier::memory;
+                from.port = static_cast<std::uint16_t>(i + 1);
+                while (clients[i]->next_datagram(out)) server->receive(out, from, now + early);
+            }
+            server->tick(now);
+            OutgoingDatagram out;
+            while (server->next_datagram(out)) clients[out.to.port - 1U]->receive(out.bytes, now);
+        }
+    }
+    FieldSchema is;
+    ToldGame game;
+    std::unique_ptr<Server> server;
+    std::vector<std::unique_ptr<Client>> clients;
+    Micros now = 1'000'000;
+};
+
+}  // namespace
+
+TEST_CASE("promises: a client knows the tick also where nothing happens for an hour") {
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId entity = stage.spawn(is.walker, {10, 10, 0});
+    for (const std::uint32_t every : {1U, 3U}) {
+        stage.clients_every = every;
+        for (std::uint32_t i = 0; i < 700; ++i) {
+            stage.step(101);
+            REQUIRE(stage.server->current_tick() - stage.client().newest_tick() <= 256);
+        }
+    }
+    stage.world().edit(entity, is.body)->hp = 7;
+    stage.step(4);
+    CHECK(stage.client().newest_tick() + 4 >= stage.server->current_tick());
+    CHECK(stage.client().value_of(stage.ghost(0, entity), is.body.id, 0) == 7);
+}
+
+TEST_CASE("promises: two that change places above each other, whichever has the lower local id") {
+    for (const bool is_swapped : {false, true}) {
+        const FieldSchema is;
+        Stage stage(is.schema, 1, is.def);
+        const EntityId first = stage.spawn(is.boat, {10, 10, 0});
+        const EntityId second = stage.spawn(is.boat, {20, 20, 0});
+        const EntityId a = is_swapped ? second : first, b = is_swapped ? first : second;
+        CHECK(stage.world().attach(a, b) == Status::ok);
+        stage.step(5);
+        CHECK(stage.world().detach(a) == Status::ok);
+        CHECK(stage.world().attach(b, a) == Status::ok);
+        for (int i = 0; i < 3; ++i) {
+            stage.step();
+            const GhostId above = stage.ghost(0, a), below = stage.ghost(0, b);
+            CHECK(stage.client().parent_of(below) == above);
+            CHECK(stage.client().parent_of(above) == no_ghost);
+            const Tick now = stage.client().newest_tick();
+            for (const EntityId one : {a, b}) {
+                const Vec3 is_at = stage.world().place_of(one);
+                const Vec3 shown = stage.client().place_of(stage.ghost(0, one), now);
+                CHECK(std::abs(shown.x - is_at.x) < 0.1F);
+                CHECK(std::abs(shown.y - is_at.y) < 0.1F);
+            }
+        }
+    }
+}
+
+TEST_CASE("promises: the game may close others while it is told that somebody left") {
+    Party party(6);
+    party.step(20);
+    REQUIRE(party.game.observers.size() == 6);
+    party.game.on_left = [&](Server& server, ObserverId observer) {
+        if (observer != party.game.observers[0]) return;
+        for (std::size_t i = 1; i < 5; ++i)
+            (void)server.close(party.game.observers[i], CloseReason::kicked);
+    };
+    CHECK(party.server->close(party.game.observers[0], CloseReason::kicked) == Status::ok);
+    CHECK(party.server->close(party.game.observers[5], CloseReason::kicked) == Status::ok);
+    party.step(5);
+    CHECK(party.game.left_ones.size() == 6);
+    for (const ObserverId observer : party.game.observers)
+        CHECK_FALSE(party.server->interest().is_ready(observer));
+    CHECK(party.server->stats().sessions == 0);
+}
+
+TEST_CASE("promises: a game that shuts down when somebody joins has shut down") {
+    Party party(1);
+    party.game.on_joined = [](Server& server) { server.shut_down(); };
+    party.step(20);
+    CHECK(party.server->stats().sessions == 0);
+    CHECK(party.game.observers.size() == 1);
+    CHECK(party.game.left_ones == party.game.observers);
+}
+
+TEST_CASE("promises: datagrams may carry a later time than the tick that reads them") {
+    for (const Micros early : {Micros{1}, Micros{10'000}}) {
+        Party party(1);
+        party.step(20, early);
+        CHECK(party.game.observers.size() == 1);
+        CHECK(party.clients[0]->state() == ClientState::joined);
+    }
+}
+
+TEST_CASE("promises: the id of an observer never comes back, however many come and go") {
+    auto made = InterestManager::create({});
+    REQUIRE(made);
+    InterestManager& interest = *made;
+    std::vector<ObserverId> seen;
+    for (int i = 0; i < 10'000; ++i) {
+        const auto observer = interest.add_observer();
+        REQUIRE(observer);
+        seen.push_back(*observer);
+        CHECK(interest.remove_observer(*observer) == Status::ok);
+        interest.tick();
+    }
+    std::sort(seen.begin(), seen.end());
+    CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
+}
+
+TEST_CASE(
+    "promises: an observer of a server is not removed behind its back, and closed for a reason") {
+    const FieldSchema is;
+    Stage stage(is.schema, 2);
+    const EntityId secret = stage.spawn(is.walker);
+    stage.step(3);
+    CHECK(stage.interest().remove_observer(stage.observers[0]) == Status::refused);
+    const auto own = stage.interest().add_observer();  // the game's
+    REQUIRE(own);
+    CHECK(stage.interest().remove_observer(*own) == Status::ok);
+    // So what is hidden from now on goes.
+    CHECK(stage.interest().force_hide(secret, true) == Status::ok);
+    stage.step(3);
+    CHECK(stage.ghost(0, secret) == no_ghost);
+    for (const CloseReason none : {CloseReason::none, CloseReason{99}})
+        CHECK(stage.server->close(stage.observers[0], none) == Status::bad_argument);
+    CHECK(stage.client().state() == ClientState::joined);
+    CHECK(stage.server->close(stage.observers[0], CloseReason::kicked) == Status::ok);
+    stage.step(2);
+    CHECK(stage.client().state() == ClientState::closed);
+    CHECK(stage.client().close_reason() == CloseReason::kicked);
+    CHECK(stage.interest().remove_observer(stage.observers[0]) == Status::stale_id);
+}
+
+TEST_CASE("promises: what a server's interest has from the world nobody else tells it") {
+    static int asserted;
+    asserted = 0;
+    const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++asserted; });
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId thing = stage.spawn(is.walker), other = stage.spawn(is.walker);
+    stage.step(4);
+    REQUIRE(stage.ghost(0, thing) != no_ghost);
+    InterestManager& interest = stage.interest();
+    const ObserverId observer = stage.observers[0];
+    const Vec3 place = interest.place_of(thing), away = {1000, 1000, 0};
+    const EntityId foreign = make_entity_id(5'000'000, 1);
+    for (const Status status :
+         {interest.spawn(foreign, {}), interest.despawn(thing), interest.move(thing, away),
+          interest.set_flag(thing, FlagId{0}, true), interest.set_key(thing, KeyDomain{0}, Key{1}),
+          interest.set_value(thing, ValueId{0}, 1), interest.set_owner(thing, observer),
+          interest.set_bounds(thing, 1), interest.join_unit(thing, other),
+          interest.leave_unit(thing, {}), interest.hold_observer(observer, false),
+          interest.set_rules({})})
+        CHECK(status == Status::refused);
+    const Move move{thing, away};
+    interest.move(std::span(&move, 1));
+    PlaceColumns columns;
+    columns.entities = std::span(&thing, 1);
+    columns.x = columns.y = &away.x;
+    interest.move(columns);
+    CHECK(interest.remove_observer(observer) == Status::refused);
+    // A tick out of turn would swallow the leave.
+    CHECK(interest.deny(observer, thing, true) == Status::ok);
+    interest.tick();
+    stage.step(2);
+    CHECK(stage.ghost(0, thing) == no_ghost);
+    CHECK(stage.ghost(0, other) != no_ghost);
+    CHECK(interest.place_of(thing).x == place.x);
+    set_assert_handler(old);
+#if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
+    CHECK(asserted == 1);
+#endif
+}
+
+TEST_CASE("promises: a tick of a server within itself does nothing") {
+    static int asserted;
+    asserted = 0;
+    const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++asserted; });
+    struct Nested final : Game {
+        bool joined(Server&, ObserverId, const JoinRequest&) override { return false; }
+        void left(Server&, ObserverId) override {}
+        void command(Server&, ObserverId, std::span<const std::byte>) override {}
+        void simulate(Server& server, Tick) override {
+            if (++simulated == 1) server.tick(1);
+        }
+        int simulated = 0;
+    } game;
+    const FieldSchema is;
+    ServerDef def = is.def;
+    def.schema = &is.schema;
+    def.mac = &test_mac;
+    def.secret = test_secret;
+    auto server = std::move(Server::create(def, game)).value();
+    server.tick(1);
+    CHECK(server.current_tick() == 1);
+    CHECK(game.simulated == 1);
+    set_assert_handler(old);
+#if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
+    CHECK(asserted == 1);
+#endif
+}
+
+TEST_CASE("promises: what is given to somebody who has gone is nobody's, and hidden if it is") {
+    const FieldSchema is;
+    Stage stage(is.schema, 2, is.def);
+    const EntityId crate = stage.spawn(is.walker);
+    const ObserverId gone = stage.observers[1];
+    CHECK(stage.world().set_owner(crate, stage.observers[0]) == Status::ok);
+    CHECK(stage.interest().force_hide(crate, true) == Status::ok);
+    stage.step(3);
+    CHECK(stage.ghost(0, crate) != no_ghost);  // only its owner sees it
+    CHECK(stage.server->close(gone, CloseReason::kicked) == Status::ok);
+    SUBCASE("in the tick in which he goes") {}
+    SUBCASE("later") {
+        stage.step(3);
+    }
+    CHECK(stage.world().set_owner(crate, gone) == Status::ok);
+    stage.step(3);
+    CHECK(stage.world().owner_of(crate) == gone);
+    CHECK(stage.ghost(0, crate) == no_ghost);
+    CHECK(stage.world().set_owner(crate, stage.observers[0]) == Status::ok);
+    stage.step(3);
+    CHECK(stage.ghost(0, crate) != no_ghost);
+}
+
+TEST_CASE(
+    "promises: a group that goes in one tick leaves, whatever was written into it, and who comes "
+    "in "
+    "its stead is hidden if he is") {
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    World& world = stage.world();
+    const EntityId root = stage.spawn(is.walker), member = stage.spawn(is.walker);
+    CHECK(world.attach(member, root) == Status::ok);
+    stage.step(3);
+    CHECK(stage.ghost(0, root) != no_ghost);
+    world.edit(member, is.place)->at.x = NAN;
+    CHECK(world.despawn(root) == Status::ok);
+    CHECK(world.despawn(member) == Status::ok);
+    stage.step(3);
+    CHECK(stage.ghost(0, root) == no_ghost);
+    CHECK(stage.ghost(0, member) == no_ghost);
+    for (int i = 0; i < 2; ++i) {
+        const EntityId next = stage.spawn(is.walker);
+        CHECK((index_of(next) == index_of(root) || index_of(next) == index_of(member)));
+        CHECK(stage.interest().force_hide(next, true) == Status::ok);
+        stage.step(3);
+        CHECK(stage.ghost(0, next) == no_ghost);
+    }
+}
+
+TEST_CASE("promises: a message to a session that ends, or to a probe, is refused") {
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const std::array<std::byte, 3> message{};
+    const auto probe = stage.server->add_probe();
+    REQUIRE(probe);
+    CHECK(stage.server->send_message(*probe, message) == Status::stale_id);
+    CHECK(stage.server->send_message(stage.observers[0], message) == Status::ok);
+    CHECK(stage.server->close(stage.observers[0], CloseReason::kicked) == Status::ok);
+    CHECK(stage.server->send_message(stage.observers[0], message) == Status::stale_id);
+}
+
+TEST_CASE("promises: who is closed is told the first reason, and a second close is refused") {
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const auto close = [&](CloseReason reason, std::string_view text) {
+        return stage.server->close(stage.observers[0], reason, text);
+    };
+    CHECK(close(CloseReason::kicked, "too loud") == Status::ok);
+    CHECK(close(CloseReason::malformed, "too late") == Status::stale_id);
+    stage.step();
+    CHECK(close(CloseReason::malformed, "too late") == Status::stale_id);
+    CHECK(stage.client().close_reason() == CloseReason::kicked);
+    CHECK(stage.client().reason_text() == "too loud");
+    const auto probe = stage.server->add_probe();
+    REQUIRE(probe);
+    CHECK(stage.server->close(*probe, CloseReason::kicked) == Status::stale_id);
+}
+
+TEST_CASE("promises: who is closed has left everything that he had entered") {
+    const FieldSchema is;
+    Stage stage(is.schema, 2, is.def);
+    for (int i = 0; i < 3; ++i) stage.spawn(is.walker, {10, 10, 0});
+    std::uint32_t entered = 0, left = 0;
+    const auto step = [&] {
+        stage.step();
+        for (const ServerEvent& event : stage.server->events()) {
+            if (event.observer != stage.observers[1]) continue;
+            entered += event.is_enter() ? 1 : 0;
+            left += event.is_leave() ? 1 : 0;
+            if (event.is_leave()) CHECK(event.reason == Reason::disconnected);
+        }
+    };
+    step();
+    CHECK(stage.server->close(stage.observers[1], CloseReason::kicked) == Status::ok);
+    for (int i = 0; i < 3; ++i) step();
+    CHECK(entered == 3);
+    CHECK(left == 3);
+}
+
+TEST_CASE("promises: rules without settings undo those of the rules before, also for what stays") {
+    FieldSchema is;
+    is.def.rules.nodes = {FieldSchema::near(500)};
+    is.def.rules.nodes[0].settings.every_ticks = 20;
+    is.def.rules.nodes[0].settings.leave = LeavePolicy::freeze;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {100, 100, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId entity = stage.spawn(is.walker, {120, 100, 0});
+    stage.step(20);
+    std::uint16_t value = 0;
+    const auto updates_in = [&](std::uint32_t ticks) {
+        std::uint32_t updates = 0;
+        for (std::uint32_t i = 0; i < ticks; ++i) {
+            const Tick before = stage.client().updated_of(stage.ghost(0, entity));
+            stage.world().edit(entity, is.body)->hp = static_cast<std::uint16_t>(++value % 1000);
+            stage.step();
+            updates += stage.client().updated_of(stage.ghost(0, entity)) != before ? 1 : 0;
+        }
+        return updates;
+    };
+    CHECK(updates_in(100) == 5);
+    InterestRules rules = stage.server->rules();
+    rules.nodes[0].settings = {};
+    CHECK(stage.server->set_rules(rules) == Status::ok);
+    CHECK(updates_in(100) == 100);
+    (void)stage.changes();
+    CHECK(stage.world().move(entity, {900, 900, 0}) == Status::ok);
+    stage.step(3);
+    CHECK(stage.changes() == "removed");
+}
+
+TEST_CASE(
+    "promises: a node's leave policy holds for whoever comes and goes again and again (N43)") {
+    FieldSchema is;
+    is.def.rules.nodes = {FieldSchema::near(50)};
+    is.def.rules.nodes[0].settings.leave = LeavePolicy::freeze;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {100, 100, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.world().set_owner(me, stage.observers[0]) == Status::ok);
+    const EntityId entity = stage.spawn(is.walker, {120, 100, 0});
+    stage.step(20);
+    (void)stage.changes();
+    for (int round = 0; round < 12; ++round) {
+        CAPTURE(round);
+        CHECK(stage.world().move(entity, {300, 100, 0}) == Status::ok);
+        stage.step(3);
+        CHECK(stage.changes() == "kept");
+        CHECK(stage.world().move(entity, {120, 100, 0}) == Status::ok);
+        stage.step(3);
+        CHECK(stage.changes() == "resumed");
+    }
+}
+
+TEST_CASE("promises: a copy that lingers for ever does (F19)") {
+    FieldSchema is;
+    is.schema.edit_kind(is.walker).leave = LeavePolicy::freeze;
+    is.schema.edit_kind(is.walker).linger_ticks = ~0U;
+    is.def.rules.nodes = {FieldSchema::near(50)};
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {100, 100, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId entity = stage.spawn(is.walker, {120, 100, 0});
+    stage.step(20);
+    (void)stage.changes();
+    CHECK(stage.world().move(entity, {300, 100, 0}) == Status::ok);
+    stage.step(50);
+    CHECK(stage.changes() == "kept");
+}
+
+TEST_CASE("promises: what is told in turn arrives, also when its enter was lost and a child came") {
+    for (const bool has_child : {false, true}) {
+        Schema schema;
+        const auto place = add_place(schema, -1024, 1024);
+        std::vector<ComponentId> parts{place.id};
+        for (int i = 0; i < 4; ++i) {
+            const ComponentId book = schema.component<Text>("book" + std::to_string(i))
+                                         .text("a", &Text::a)
+                                         .text("b", &Text::b)
+                                         .id();
+            schema.audience(book, {.type = AudienceType::in_turn});
+            parts.push_back(book);
+        }
+        const KindId shelf = schema.kind("shelf", parts), cup = schema.kind("cup", {place.id});
+        ServerDef def;
+        def.budget_bytes_per_tick = 200;
+        Stage stage(schema, 1, def);
+        stage.step(30);
+        const EntityId entity = stage.spawn(shelf, {1, 1, 0});
+        stage.loses_all_to = 0;
+        stage.step();
+        stage.loses_all_to = 99;
+        for (std::size_t p = 1; p < parts.size(); ++p)
+            stage.world().edit(entity, Component<Text>{parts[p]})->a[0] = 'x';
+        if (has_child) {
+            const EntityId child = stage.spawn(cup, {1, 1, 0});
+            CHECK(stage.world().attach(child, entity) == Status::ok);
+            stage.step();
+            CHECK(stage.world().despawn(child) == Status::ok);
+        }
+        stage.step(50);
+        CHECK(stage.client().ghost_count() == 1);
+    }
+}
+
+TEST_CASE("promises: a call that no packet has room for is refused with the schema") {
+    FieldSchema is;
+    RpcDesc desc;
+    desc.target = RpcTarget::nobody;
+    struct Letter {
+        char a[31] = {}, b[31] = {}, c[31] = {};
+    };
+    (void)is.schema.rpc<Letter>("letter", desc)
+        .text("a", &Letter::a)
+        .text("b", &Letter::b)
+        .text("c", &Letter::c);
+    is.def.schema = &is.schema;
+    is.def.mac = &test_mac;
+    is.def.secret = test_secret;
+    ToldGame game;
+    is.def.budget_bytes_per_tick = 4'800;
+    CHECK(Server::create(is.def, game).has_value());
+    is.def.budget_bytes_per_tick = 128;
+    CHECK(Server::create(is.def, game).error() == Status::too_large);
+}
+
+TEST_CASE("promises: calls that are held for somebody end with him") {
+    Party party(2);
+    RpcDesc desc;
+    desc.policy = RpcPolicy::hold;
+    desc.hold_ticks = 400;
+    const Rpc<BodyHealth> rpc =
+        party.is.schema.rpc<BodyHealth>("wait", desc).integer("hp", &BodyHealth::hp, 0, 1000);
+    party.is.def.kinds.resize(3);
+    for (auto& kind : party.is.def.kinds) kind.mode = EntityMode::explicit_only;
+    party.make_server();
+    party.step(10);
+    REQUIRE(party.game.observers.size() == 2);
+    const EntityId entity = *party.server->world().spawn(party.is.walker, {1, 1, 0});
+    party.step(2);
+    party.clients[0]->leave();
+    party.step(3);
+    for (std::uint32_t i = 0; i < limits::rpc_queued_per_entity; ++i)
+        (void)party.server->call(entity, rpc, BodyHealth{});
+    party.step(1);
+    CHECK(party.server->close(party.game.observers[1], CloseReason::kicked) == Status::ok);
+    party.step(3);
+    CHECK(party.server->data().calls.held().empty());
+    CHECK(party.server->data().calls.held_pairs() == 0);
+    for (int i = 0; i < 420; ++i) {
+        party.step(1);
+        CHECK(party.server->rpc_late_culls().empty());
+    }
+}
+
+TEST_CASE("promises: a game may add a probe when it is called") {
+    Party party(40);
+    std::uint32_t probes = 0;
+    party.game.on_joined = [&](Server& server) {
+        for (int i = 0; i < 3; ++i) probes += server.add_probe() ? 1 : 0;
+    };
+    party.is.def.sessions_per_host_max = 100;
+    party.make_server();
+    party.step(20);
+    CHECK(party.game.observers.size() == 40);
+    CHECK(probes == 120);
+    CHECK(party.server->data().sessions.size() == 160);
+}
+
+TEST_CASE("promises: a client knows the tick also while the game says more than the line carries") {
+    Party party(1);
+    party.is.def.budget_bytes_per_tick = 200;
+    party.make_server();
+    party.step(20);
+    REQUIRE(party.game.observers.size() == 1);
+    const std::vector<std::byte> letter(1'000);
+    for (int i = 0; i < 600; ++i) {
+        (void)party.server->send_message(party.game.observers[0], letter);
+        party.step(1);
+        // One more before the first snapshot, which counts from the join.
+        REQUIRE(party.server->current_tick() - party.clients[0]->newest_tick() <= 256 + 1);
+    }
+}
+
+TEST_CASE("promises: what a client has seen is no newer than what it said, however late that is") {
+    Party party(1);
+    party.step(20);
+    REQUIRE(party.game.observers.size() == 1);
+    Server& server = *party.server;
+    const Session& session = *server.data().sessions[0];
+    std::vector<EntityId> crowd;
+    for (int i = 0; i < 2'000; ++i)
+        crowd.push_back(*server.world().spawn(party.is.walker, {1, 1, 0}));
+    struct Said {
+        std::vector<std::byte> bytes;
+        Tick tick;
+    };
+    std::deque<Said> under_way;
+    Tick heard = server.current_tick();
+    std::uint32_t packets_max = 0;
+    for (Tick late = 0; late < 300; ++late) {
+        for (const EntityId entity : crowd)
+            server.world().edit(entity, party.is.body)->hp = static_cast<std::uint16_t>(late);
+        party.now += 50'000;
+        party.clients[0]->tick(party.now);
+        std::span<const std::byte> out;
+        while (party.clients[0]->next_datagram(out))
+            under_way.push_back({{out.begin(), out.end()}, server.current_tick()});
+        while (!under_way.empty() && under_way.front().tick + 100 <= server.current_tick()) {
+            heard = under_way.front().tick;
+            server.receive(under_way.front().bytes, session.address, party.now);
+            under_way.pop_front();
+        }
+        REQUIRE(session.arrival.delivered_tick <= heard);
+        packets_max = std::max(packets_max, session.link.next_sequence() - session.link.resolved());
+        server.tick(party.now);
+        OutgoingDatagram to;
+        while (server.next_datagram(to)) party.clients[0]->receive(to.bytes, party.now);
+    }
+    CHECK(packets_max > 400);
+}
+
+TEST_CASE("promises: the first view is complete, whatever comes and goes meanwhile") {
+    FieldSchema is;
+    is.def.budget_bytes_per_tick = 128;
+    is.def.kinds.resize(3);
+    for (auto& kind : is.def.kinds) kind.mode = EntityMode::explicit_only;
+    Party party(1);
+    party.is.def.budget_bytes_per_tick = 128;
+    party.is.def.kinds = is.def.kinds;
+    party.make_server();
+    Server& server = *party.server;
+    std::vector<EntityId> crowd;
+    for (int i = 0; i < 200; ++i)
+        crowd.push_back(*server.world().spawn(party.is.walker, {1, 1, 0}));
+    party.game.on_joined = [&](Server& its) {
+        for (const EntityId entity : crowd)
+            (void)its.interest().allow(party.game.observers[0], entity, true);
+    };
+    for (std::uint32_t i = 0; i < 200 && !party.clients[0]->is_view_complete(); ++i) {
+        if (!party.game.observers.empty()) {  // a bullet a tick
+            (void)server.world().despawn(crowd.back());
+            crowd.back() = *server.world().spawn(party.is.walker, {1, 1, 0});
+            (void)server.interest().allow(party.game.observers[0], crowd.back(), true);
+            for (std::size_t k = 0; k < 100; ++k)
+                server.world().edit(crowd[k], party.is.body)->hp =
+                    static_cast<std::uint16_t>((i * 7 + k) % 1000);
+        }
+        party.step(1);
+    }
+    CHECK(party.clients[0]->is_view_complete());
+}
+
+TEST_CASE(
+    "promises: a server's own player hears of no component that is for others (M25 F22 F24)") {
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    struct Presented final : HostPresentation {
+        void show(EntityId, Reason) override { text += "show "; }
+        void hide(EntityId, Reason) override { text += "hide "; }
+        void changed(EntityId, ComponentId component) override {
+            text += std::to_string(index_of(component)) + " ";
+        }
+        std::string take() { return std::exchange(text, ""); }
+        std::string text;
+    } presented;
+    auto made = HostView::create(*stage.server, presented);
+    REQUIRE(made);
+    const EntityId entity = stage.spawn(is.soldier, {10, 10, 0});
+    CHECK(stage.world().set_owner(entity, stage.observers[0]) == Status::ok);
+    const auto step = [&] {
+        stage.step();
+        made->update();
+    };
+    step();
+    CHECK(presented.take() == "show 0 1 ");
+    stage.world().edit(entity, is.secret)->ammo = 9;
+    step();
+    CHECK(presented.take() == "");
+    stage.world().edit(entity, is.secret)->ammo = 10;
+    stage.world().edit(entity, is.body)->hp = 10;
+    step();
+    CHECK(presented.take() == "1 ");
+    CHECK(stage.world().set_owner(entity, made->observer()) == Status::ok);
+    step();
+    CHECK(presented.take() == "2 ");  // once, for all that he was not told
+    step();
+    CHECK(presented.take() == "");
+    // A part that he is told from now on comes whole, whether it has changed since or not.
+    for (int i = 0; i < 2; ++i) {
+        CHECK(stage.world().set_owner(entity, stage.observers[0]) == Status::ok);
+        step();
+        CHECK(presented.take() == "");
+        CHECK(stage.world().set_owner(entity, made->observer()) == Status::ok);
+        step();
+        CHECK(presented.take() == "2 ");
+    }
+}
+
+TEST_CASE("promises: a server's own player sees parents before children, too (M25 O1)") {
+    const FieldSchema is;
+    Stage stage(is.schema, 1, is.def);
+    struct Presented final : HostPresentation {
+        void show(EntityId entity, Reason) override { shown.push_back(entity); }
+        void hide(EntityId, Reason) override {}
+        void changed(EntityId, ComponentId) override {}
+        std::vector<EntityId> shown;
+    } presented;
+    auto made = HostView::create(*stage.server, presented);
+    REQUIRE(made);
+    const EntityId crate = stage.spawn(is.boat, {10, 10, 0});
+    const EntityId deck = stage.spawn(is.boat, {10, 10, 0});
+    const EntityId ship = stage.spawn(is.boat, {10, 10, 0});
+    CHECK(stage.world().attach(deck, ship) == Status::ok);
+    CHECK(stage.world().attach(crate, deck) == Status::ok);
+    stage.step();
+    made->update();
+    CHECK(presented.shown == std::vector<EntityId>{ship, deck, crate});
+}
+
+TEST_CASE("promises: a roster is told until it has arrived, and not for ever, whatever the line") {
+    // Nothing arrives for a while, or news of what has arrived takes longer than 64 packets.
+    for (const std::uint32_t clients_every : {1U, 80U}) {
+        Schema schema;  // without audiences, which a shared section refuses
+        const auto place = add_place(schema, 0, 1024);
+        const Component<BodyHealth> body =
+            schema.component<BodyHealth>("body").integer("hp", &BodyHealth::hp, 0, 1000);
+        const KindId walker = schema.kind("walker", {place.id, body.id});
+        ServerDef def;
+        def.rules.bounds_max = {1024, 1024, 0};
+        NodeDesc street;
+        street.name = "street";
+        street.type = NodeType::grid;
+        street.mode = NodeMode::update_many;
+        street.steps = {add(neighbourhood({.width_m = 64, .height_m = 64, .rings = 1}))};
+        def.rules.nodes = {street};
+        Stage stage(schema, 1, def);
+        const EntityId me = stage.spawn(walker, {500, 500, 0});
+        CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+        std::vector<EntityId> crowd;
+        for (int i = 0; i < 60; ++i)
+            crowd.push_back(stage.spawn(
+                walker, {500 + static_cast<float>(i % 8), 500 + static_cast<float>(i / 8), 0}));
+        std::uint32_t round = 0;
+        const auto bytes_of = [&](std::uint32_t ticks) {
+            const std::uint64_t before = stage.bytes_to[0];
+            for (std::uint32_t t = 0; t < ticks; ++t, ++round) {
+                for (std::size_t i = 0; i < crowd.size(); i += 6)
+                    stage.world().edit(crowd[i], body)->hp =
+                        static_cast<std::uint16_t>((round * 13 + i) % 1000);
+                stage.step();
+            }
+            return stage.bytes_to[0] - before;
+        };
+        (void)bytes_of(50);
+        const std::uint64_t before = bytes_of(100);
+        CHECK(stage.world().despawn(crowd[1]) == Status::ok);
+        crowd[1] = stage.spawn(walker, {501, 501, 0});
+        stage.clients_every = clients_every;
+        stage.loses_all_to = clients_every == 1 ? 0 : 99;
+        (void)bytes_of(80);
+        stage.loses_all_to = 99;
+        (void)bytes_of(100);
+        stage.clients_every = 1;
+        CHECK(bytes_of(100) <= before + before / 20);
+    }
+}
+
+}  // namespace purview::test

@@ -1,0 +1,772 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Edges of how sessions begin, move and end, of what a packet may be, and of how many calls may
+// wait: each of them to the byte, the tick or the call. Datagrams pass through the test's hands.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "client/client_data.hpp"
+#include "link/handshake.hpp"
+#include "link/messages.hpp"
+#include "protocol/rpc_inbox.hpp"
+#include "purview/limits.hpp"
+#include "server/server_data.hpp"
+#include "small_game.hpp"
+#include "support/rpc_support.hpp"
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+using HandedBytes = std::vector<std::byte>;
+
+Address address_by_hand(std::uint16_t port, std::uint8_t host) {
+    Address address;
+    address.carrier = Address::Carrier::memory;
+    address.host[0] = host;
+    address.port = port;
+    return address;
+}
+
+/// Lets everybody in, and keeps what they command.
+class CommandKeeper final : public Game {
+  public:
+    bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
+    void left(Server&, ObserverId) override {}
+    void command(Server&, ObserverId, std::span<const std::byte> bytes) override {
+        commands.emplace_back(bytes.begin(), bytes.end());
+    }
+    void simulate(Server&, Tick) override {}
+    std::vector<HandedBytes> commands;
+};
+
+/// A server and one client. Nothing goes from one to the other but by the test.
+struct Parley {
+    explicit Parley(ServerDef def = {}, ClientDef client_def = {}) : client(known(client_def)) {
+        def.schema = &is.schema;
+        def.mac = &test_mac;
+        def.secret[0] = std::byte{1};
+        auto made = Server::create(def, game);
+        REQUIRE(made);
+        server = std::make_unique<Server>(std::move(made).value());
+    }
+    static ClientDef known(ClientDef def) {
+        if (def.nonce == 0) def.nonce = 1;
+        return def;
+    }
+    /// What the client sends in one tick of its own.
+    std::vector<HandedBytes> asked() {
+        now += 50'000;
+        client.tick(now);
+        std::vector<HandedBytes> all;
+        std::span<const std::byte> out;
+        while (client.next_datagram(out)) all.emplace_back(out.begin(), out.end());
+        return all;
+    }
+    /// What the server has to send, to whomever.
+    std::vector<HandedBytes> answered() {
+        std::vector<HandedBytes> all;
+        OutgoingDatagram out;
+        while (server->next_datagram(out)) all.emplace_back(out.bytes.begin(), out.bytes.end());
+        return all;
+    }
+    void ask(const std::vector<HandedBytes>& all) {
+        for (const HandedBytes& bytes : all) server->receive(bytes, home, now);
+    }
+    void answer(const std::vector<HandedBytes>& all) {
+        for (const HandedBytes& bytes : all) client.receive(bytes, now);
+    }
+    void step() {
+        ask(asked());
+        server->tick(now);
+        answer(answered());
+    }
+    void join() {
+        for (int i = 0; i < 20; ++i) step();
+        REQUIRE(client.state() == ClientState::joined);
+    }
+    Session& session(std::size_t i = 0) { return *server->data().sessions[i]; }
+
+    SmallSchema is;
+    CommandKeeper game;
+    std::unique_ptr<Server> server;
+    Client client;
+    Address home = address_by_hand(1, 1);
+    Micros now = 1'000'000;
+};
+
+/// A client whose every datagram is made by hand.
+struct Handmade {
+    Handmade(Parley& its_house, Address its_address) : house(its_house), from(its_address) {}
+
+    std::uint64_t nonce() const { return from.port + 1'000U * from.host[0]; }
+    HandedBytes hello() const {
+        HandedBytes bytes(hello_bytes);
+        (void)write(Hello{limits::protocol_version, 0, nonce()}, bytes);
+        return bytes;
+    }
+    /// To the challenge that the server has to send now; empty: there is none.
+    HandedBytes answer(std::uint64_t known_id = 0) {
+        HandedBytes bytes;
+        for (const HandedBytes& one : house.answered()) {
+            const auto challenge = read_challenge(one);
+            if (!challenge) continue;
+            bytes.resize(hello_bytes);
+            (void)write(Answer{0, challenge->nonce, challenge->cookie, known_id}, bytes);
+        }
+        return bytes;
+    }
+    /// False: it is not let in.
+    bool connect() {
+        house.server->receive(hello(), from, house.now);
+        house.server->receive(answer(), from, house.now);
+        for (const HandedBytes& one : house.answered()) {
+            if (const auto accepted = read_accept(one)) id = accepted->connection_id;
+        }
+        return id != 0;
+    }
+    /// It speaks from there, and proves that it is there.
+    void move(const Address& to) {
+        house.server->receive(packet(), to, house.now);
+        house.server->receive(answer(id), to, house.now);
+        (void)house.answered();
+    }
+    /// The next one, sound, with what waits in `stream`; zeros follow up to `size_bytes`.
+    HandedBytes packet(std::size_t size_bytes = challenge_bytes) {
+        HandedBytes bytes(limits::datagram_bytes);
+        BitWriter out(bytes);
+        out.bits(0, seal_bytes * 8);
+        out.u64(id);
+        out.u16(static_cast<std::uint16_t>(next));
+        out.boolean(false);  // no acknowledgement
+        (void)stream.write(next, out.bits_left() - 64, out);
+        out.boolean(false);  // no more fragments
+        out.boolean(false);  // no digest
+        out.varint(0);       // no commands
+        out.boolean(false);  // no calls
+        REQUIRE(out.ok());
+        body_bytes = out.bytes_written();
+        bytes.resize(std::max(body_bytes, size_bytes));
+        seal(PacketType::data, id, bytes);
+        ++next;
+        return bytes;
+    }
+
+    Parley& house;
+    Address from;
+    std::uint64_t id = 0;
+    StreamSender stream;
+    std::uint32_t next = 1;
+    std::size_t body_bytes = 0;  ///< of the last packet, without padding
+};
+
+/// What the server answers at once, in bytes.
+std::size_t bytes_answered(Parley& house, const HandedBytes& question, const Address& from) {
+    house.server->receive(question, from, house.now);
+    std::size_t bytes = 0;
+    for (const HandedBytes& one : house.answered()) bytes += one.size();
+    return bytes;
+}
+
+HandedBytes closing_by_hand(std::uint64_t connection_id, CloseReason reason) {
+    HandedBytes bytes(hello_bytes);
+    bytes.resize(write(Close{connection_id, reason}, bytes));
+    return bytes;
+}
+
+HandedBytes refusal_by_hand(std::uint64_t nonce, RefuseReason reason) {
+    HandedBytes bytes(hello_bytes);
+    bytes.resize(write(Refuse{nonce, reason, limits::protocol_version}, bytes));
+    return bytes;
+}
+
+RpcWords words_of_ping(std::uint32_t number) {
+    RpcWords out{};
+    out[1] = number;
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("host: a long name of the world ends with a whole character") {
+    const std::string stem(62, 'a');
+    ServerDef def;
+    def.world_name = stem + "\xc3\xa4";
+    Parley parley(def);
+    parley.join();
+    CHECK(parley.client.world_name() == stem);
+}
+
+TEST_CASE("host: a close that names another connection ends no session of a client") {
+    Parley house;
+    house.join();
+    const std::uint64_t id = house.session().connection_id;
+    for (const std::uint64_t other : {std::uint64_t{0}, id + 1, id ^ 256U, ~id}) {
+        house.client.receive(closing_by_hand(other, CloseReason::kicked), house.now);
+        CHECK(house.client.state() == ClientState::joined);
+    }
+    house.client.receive(closing_by_hand(id, CloseReason::kicked), house.now);
+    CHECK(house.client.state() == ClientState::closed);
+    CHECK(house.client.close_reason() == CloseReason::kicked);
+}
+
+TEST_CASE("host: a refusal of another nonce does not keep a client from coming in") {
+    ClientDef def;
+    def.nonce = 71;
+    Parley house({}, def);
+    (void)house.asked();
+    house.client.receive(refusal_by_hand(70, RefuseReason::full), house.now);
+    CHECK(house.client.state() == ClientState::connecting);
+    house.join();
+
+    Parley other({}, def);
+    (void)other.asked();
+    other.client.receive(refusal_by_hand(71, RefuseReason::full), other.now);
+    CHECK(other.client.state() == ClientState::refused);
+    CHECK(other.client.refuse_reason() == RefuseReason::full);
+}
+
+TEST_CASE("host: an accept of another nonce gives a client no connection") {
+    ClientDef def;
+    def.nonce = 71;
+    Parley house({}, def);
+    house.ask(house.asked());
+    house.answer(house.answered());  // the challenge
+    HandedBytes bytes(hello_bytes);
+    bytes.resize(write(Accept{72, 12'345}, bytes));
+    house.client.receive(bytes, house.now);
+    CHECK(house.client.state() == ClientState::connecting);
+    house.join();  // with the right one
+}
+
+TEST_CASE("host: a message to the game of who has not joined is malformed") {
+    for (const std::size_t size : {0U, 1U, 700U}) {
+        Parley house;
+        Handmade stranger(house, address_by_hand(5, 9));
+        REQUIRE(stranger.connect());
+        HandedBytes message(1 + size, std::byte{7});
+        message[0] = static_cast<std::byte>(ClientMessage::game);
+        CHECK(stranger.stream.send(message) == Status::ok);
+        house.server->receive(stranger.packet(), stranger.from, house.now);
+        CHECK(house.server->drops().malformed_packet == 1);
+        CHECK(house.session().messages.empty());
+    }
+}
+
+TEST_CASE("host: a client takes no welcome to another schema than it wants") {
+    for (const std::uint64_t change : {0U, 1U}) {
+        const SmallSchema own;
+        ClientDef def;
+        def.nonce = 71;
+        def.schema_hash = own.schema.hash() ^ change;
+        Parley house({}, def);
+        for (int i = 0; i < 10; ++i) {
+            auto all = house.asked();
+            for (HandedBytes& bytes : all) {  // somebody on the way lets the server not know
+                if (auto hello = read_hello(bytes)) {
+                    hello->schema_hash = 0;
+                    (void)write(*hello, bytes);
+                }
+                if (auto answer = read_answer(bytes)) {
+                    answer->schema_hash = 0;
+                    (void)write(*answer, bytes);
+                }
+            }
+            house.ask(all);
+            house.server->tick(house.now);
+            house.answer(house.answered());
+        }
+        CHECK(house.client.state() == (change == 0 ? ClientState::joined : ClientState::closed));
+        CHECK(house.client.data().ghosts.has_value() == (change == 0));
+        if (change != 0) CHECK(house.client.close_reason() == CloseReason::malformed);
+    }
+}
+
+TEST_CASE("host: a client that cannot read a message says so, and the server has room again") {
+    Parley house;
+    house.join();
+    const HandedBytes unknown{std::byte{99}};
+    REQUIRE(house.session().stream_out.send(unknown) == Status::ok);
+    house.step();
+    CHECK(house.client.state() == ClientState::closed);
+    CHECK(house.client.close_reason() == CloseReason::malformed);
+    const std::vector<HandedBytes> said = house.asked();
+    REQUIRE(said.size() == 1);
+    const auto close = read_close(said.front());
+    REQUIRE(close);
+    CHECK(close->connection_id == house.session().connection_id);
+    CHECK(close->reason == CloseReason::malformed);
+    house.ask(said);
+    house.server->tick(house.now);
+    CHECK(house.server->data().sessions.empty());
+}
+
+TEST_CASE("host: whose hello came before a shutdown does not come in after it") {
+    Parley house;
+    house.ask(house.asked());
+    house.answer(house.answered());  // the challenge, before it shuts down
+    house.server->shut_down();
+    for (int i = 0; i < 8; ++i) house.step();
+    CHECK(house.client.state() == ClientState::refused);
+    CHECK(house.client.refuse_reason() == RefuseReason::shutting_down);
+    CHECK(house.server->stats().sessions == 0);
+}
+
+TEST_CASE("host: of sessions that move to one host no more get there than it may have") {
+    ServerDef def;
+    def.sessions_per_host_max = 2;
+    Parley house(def);
+    std::vector<std::unique_ptr<Handmade>> movers;
+    for (std::uint8_t host = 11; host < 15; ++host) {
+        movers.push_back(std::make_unique<Handmade>(house, address_by_hand(host, host)));
+        REQUIRE(movers.back()->connect());
+    }
+    for (std::size_t i = 0; i < movers.size(); ++i) {
+        const Address there = address_by_hand(static_cast<std::uint16_t>(i + 1), 99);
+        movers[i]->move(there);
+        CHECK((house.session(i).address == there) == (i < 2));
+    }
+    CHECK(house.server->drops().address_limit == 2);
+    CHECK_FALSE(Handmade(house, address_by_hand(70, 99)).connect());
+    // Where two have gone there is room for as many; where the others stayed for one more.
+    for (const auto& [host, room] : {std::pair<std::uint8_t, int>{11, 2}, {12, 2}, {13, 1}}) {
+        int came = 0;
+        for (std::uint16_t port = 80; port < 84; ++port)
+            came += Handmade(house, address_by_hand(port, host)).connect() ? 1 : 0;
+        CHECK(came == room);
+    }
+}
+
+TEST_CASE("host: whose answer was too long on its way asks again, and comes in") {
+    ClientDef def;
+    def.nonce = 71;
+    def.connect_timeout_ms = 60'000;
+    Parley house({}, def);
+    house.ask(house.asked());
+    house.answer(house.answered());  // the challenge
+    const auto late = house.asked();
+    house.now += 20'000'000;
+    house.ask(late);
+    CHECK(house.server->drops().expired_cookie == 1);
+    house.answer(house.answered());
+    house.join();
+}
+
+TEST_CASE("host: a move is proven with the challenge of the one who moves") {
+    Parley house;
+    Handmade known(house, address_by_hand(1, 9)), other(house, address_by_hand(2, 9));
+    REQUIRE(known.connect());
+    house.server->receive(other.hello(), other.from, house.now);
+    const HandedBytes moving = other.answer(known.id);  // genuine, and not of this session
+    REQUIRE(!moving.empty());
+    house.server->receive(moving, other.from, house.now);
+    CHECK(house.server->drops().bad_cookie == 1);
+    CHECK(house.session().address == known.from);
+}
+
+TEST_CASE("host: no stranger is answered with more bytes than he has sent") {
+    for (const bool is_over : {false, true}) {
+        ServerDef def;
+        def.malformed_max = 100'000;
+        Parley house(def);
+        Handmade known(house, address_by_hand(1, 9)), asking(house, address_by_hand(2, 9));
+        Handmade late(house, address_by_hand(3, 9));
+        REQUIRE(known.connect());
+        house.server->receive(late.hello(), late.from, house.now);
+        const HandedBytes expired = late.answer();
+        house.now += 20'000'000;
+        house.server->receive(asking.hello(), asking.from, house.now);
+        const HandedBytes answer = asking.answer();
+        const Address elsewhere = address_by_hand(4, 9);
+        house.server->receive(known.packet(), elsewhere, house.now);
+        const HandedBytes moving = known.answer(known.id);
+        REQUIRE(!expired.empty());
+        REQUIRE(!answer.empty());
+        REQUIRE(!moving.empty());
+        HandedBytes old = asking.hello();  // of another version
+        (void)write(Hello{limits::protocol_version + 1, 0, 5}, old);
+        if (is_over) house.server->shut_down();
+        (void)house.answered();  // who was known is told so
+
+        const std::vector<std::pair<HandedBytes, Address>> questions{
+            {old, elsewhere},
+            {asking.hello(), elsewhere},
+            {expired, late.from},
+            {answer, asking.from},
+            {answer, elsewhere},
+            {moving, elsewhere},
+            {closing_by_hand(12, CloseReason::left), elsewhere},
+            {refusal_by_hand(12, RefuseReason::full), elsewhere}};
+        for (const auto& [question, from] : questions) {
+            for (std::size_t size = 1; size <= 2 * hello_bytes; ++size) {
+                for (unsigned type = 0; type < 9; ++type) {
+                    HandedBytes bytes = question;
+                    bytes.resize(size);
+                    bytes[0] = static_cast<std::byte>(type);
+                    if (size >= seal_bytes) seal(static_cast<PacketType>(type), 0, bytes);
+                    CHECK(bytes_answered(house, bytes, from) <= size);
+                }
+            }
+        }
+        if (is_over) break;  // nobody is known any more
+        // A sound packet of a session, from where nobody knows it, is a question, too: of every
+        // size from where its body ends.
+        constexpr std::size_t size_max = 512;
+        const Address nowhere = address_by_hand(6, 77);
+        std::size_t answered = 0;
+        for (std::size_t size = 1; size <= size_max; ++size) {
+            const std::uint64_t malformed = house.server->drops().malformed_packet;
+            HandedBytes bytes = known.packet(size_max);
+            bytes.resize(size);
+            if (size >= seal_bytes) seal(PacketType::data, known.id, bytes);
+            const std::size_t got = bytes_answered(house, bytes, nowhere);
+            CHECK(got <= size);
+            answered += got > 0 ? 1 : 0;
+            if (size >= known.body_bytes)
+                CHECK(house.server->drops().malformed_packet == malformed);
+        }
+        CHECK(known.body_bytes < challenge_bytes);
+        CHECK(answered == size_max - challenge_bytes + 1);
+    }
+}
+
+TEST_CASE("host: what stands behind a client's packet must be zeros") {
+    ServerDef def;
+    def.malformed_max = 1'000;
+    Parley house(def);
+    Handmade stranger(house, address_by_hand(5, 9));
+    REQUIRE(stranger.connect());
+    std::uint64_t refused = 0;
+    for (std::size_t size = challenge_bytes; size <= 3 * challenge_bytes; size += challenge_bytes) {
+        const HandedBytes sound = stranger.packet(size);
+        for (std::size_t i = stranger.body_bytes; i < size; ++i) {
+            HandedBytes bytes = sound;
+            bytes[i] = std::byte{0x80};
+            seal(PacketType::data, stranger.id, bytes);
+            house.server->receive(bytes, stranger.from, house.now);
+            CHECK(house.server->drops().malformed_packet == ++refused);
+            CHECK(house.session().link.newest_accepted() == stranger.next - 2);
+        }
+        house.server->receive(sound, stranger.from, house.now);  // it has not been taken yet
+        CHECK(house.session().link.newest_accepted() == stranger.next - 1);
+    }
+    CHECK(house.server->drops().malformed_packet == refused);
+}
+
+TEST_CASE("host: a client refuses a server's packet with anything behind it") {
+    Parley house;
+    house.join();
+    const std::uint64_t id = house.session().connection_id;
+    for (int i = 0; i < 10; ++i) {
+        house.ask(house.asked());
+        house.server->tick(house.now);
+        for (const HandedBytes& sound : house.answered()) {
+            REQUIRE(sound[0] == static_cast<std::byte>(PacketType::data));
+            const ClientStats before = house.client.stats();
+            // Two bytes: at a byte border one zero bit more says that there is no input state.
+            for (const std::byte more : {std::byte{0}, std::byte{1}}) {
+                HandedBytes bytes = sound;
+                bytes.push_back(std::byte{0});
+                bytes.push_back(more);
+                seal(PacketType::data, id, bytes);
+                house.client.receive(bytes, house.now);
+            }
+            CHECK(house.client.stats().packets_malformed == before.packets_malformed + 2);
+            CHECK(house.client.stats().packets_received == before.packets_received);
+            house.client.receive(sound, house.now);
+            CHECK(house.client.stats().packets_received == before.packets_received + 1);
+        }
+    }
+    CHECK(house.client.state() == ClientState::joined);
+}
+
+TEST_CASE("host: a command is in three packets, and in no fourth") {
+    for (std::size_t lost = 0; lost < 5; ++lost) {
+        Parley house;
+        house.join();
+        const HandedBytes command{std::byte{4}, std::byte{2}};
+        CHECK(house.client.send_command(command) == Status::ok);
+        for (std::size_t i = 0; i < lost; ++i) CHECK(house.asked().size() == 1);
+        for (int i = 0; i < 4; ++i) house.step();  // once, though it comes again
+        const std::vector<HandedBytes> expected(lost < 3 ? 1 : 0, command);
+        CHECK((house.game.commands == expected));
+    }
+}
+
+TEST_CASE("host: a server that has nothing to say is silent for ten ticks, and no longer") {
+    Parley house;
+    house.join();
+    std::vector<int> spoken;
+    for (int tick = 0; tick < 100; ++tick) {  // the client says nothing, either
+        house.now += 50'000;
+        house.server->tick(house.now);
+        if (!house.answered().empty()) spoken.push_back(tick);
+    }
+    REQUIRE(spoken.size() > 5);
+    for (std::size_t i = 1; i < spoken.size(); ++i) CHECK(spoken[i] - spoken[i - 1] == 11);
+}
+
+TEST_CASE("rpc: who goes on steering what is no more his is refused after a while, and closed") {
+    CallWorld world(2);
+    world.place_player(0, {12, 10, 0});
+    world.place_player(1, {14, 10, 0});
+    world.run(10);
+    const GhostId ghost = world.ghost_of(0, world.player(0));
+    REQUIRE(ghost != no_ghost);
+    const auto steer = [&] {
+        CHECK(world.client(0).data().call_unchecked(world.schema().steer.id, ghost,
+                                                    words_of_ping(1)));
+        world.step();
+    };
+    steer();
+    CHECK(world.called.size() == 1);
+    CHECK(world.server().world().set_owner(world.player(0), world.observer(1)) == Status::ok);
+    const RpcCounters& counters = world.server().rpc_counters();
+    // He may not have heard of it yet: from the tick that tells him on, all of the window long; a
+    // call is judged as it arrived, before the tick.
+    const std::uint64_t pardoned = limits::rpc_refused_window_s * ServerDef{}.tick_hz + 2;
+    for (std::uint64_t i = 1; i <= pardoned; ++i) steer();
+    CHECK(counters.gone == pardoned);
+    CHECK(counters.refused_caller == 0);
+    for (std::uint32_t i = 1; i <= limits::rpc_refused; ++i) {
+        steer();
+        CHECK(counters.refused_caller == i);
+    }
+    CHECK(world.client(0).state() == ClientState::joined);
+    CHECK(counters.sessions_closed == 0);
+    steer();
+    world.run(3);
+    CHECK(counters.refused_caller == limits::rpc_refused + 1);
+    CHECK(counters.sessions_closed == 1);
+    CHECK(counters.gone == pardoned);
+    CHECK(world.called.size() == 1);
+    CHECK(world.client(0).close_reason() == CloseReason::malformed);
+    CHECK(world.client(1).state() == ClientState::joined);
+}
+
+TEST_CASE("rpc: of one client no more than 256 calls come to the game in a tick") {
+    CallWorld world(2);
+    constexpr std::uint32_t per_packet = 20, packets = 15;
+    std::uint32_t number = 0;
+    const auto shout = [&](std::size_t client) {
+        CHECK(world.client(client).data().call_unchecked(world.schema().shouts[0].id, no_ghost,
+                                                         words_of_ping(++number)));
+    };
+    for (std::uint32_t i = 0; i < packets; ++i) {
+        for (std::uint32_t k = 0; k < per_packet; ++k) shout(0);
+        world.client(0).tick(1'000'000);
+    }
+    shout(1);
+    world.step();
+    const RpcCounters& counters = world.server().rpc_counters();
+    Numbers got(limits::rpc_pending_per_observer);
+    std::iota(got.begin(), got.end(), 1);
+    got.push_back(number);  // somebody else's does not suffer
+    Numbers called;
+    for (const Called& one : world.called) called.push_back(one.args.number);
+    CHECK(called == got);
+    CHECK(counters.flooded == per_packet * packets - limits::rpc_pending_per_observer);
+    CHECK(counters.received == got.size());
+    shout(0);  // the next tick is a new one
+    world.step();
+    CHECK(world.called.size() == got.size() + 1);
+    CHECK(counters.flooded == per_packet * packets - limits::rpc_pending_per_observer);
+}
+
+TEST_CASE("rpc: of calls that a client's program does not take the newest 1024 are kept") {
+    const SmallSchema schema;
+    Stage stage(schema.schema, 1);
+    constexpr std::uint32_t made = 1'280;
+    for (std::uint32_t number = 1; number <= made; ++number) {
+        CHECK(stage.server->call_all(schema.news[1], Ping{0, number}));
+        if (number % 64 == 0) stage.step(2);
+        if (number == limits::rpc_received) CHECK(stage.client().stats().calls_dropped == 0);
+    }
+    stage.step(5);
+    CHECK(stage.client().stats().calls_received == made);
+    CHECK(stage.client().stats().calls_dropped == made - limits::rpc_received);
+    Numbers got, newest(limits::rpc_received);
+    std::iota(newest.begin(), newest.end(), made - limits::rpc_received + 1);
+    ReceivedRpc received;
+    while (stage.client().next_rpc(received)) {
+        Ping args;
+        CHECK(Client::read_rpc(schema.schema, schema.news[1], received, args));
+        got.push_back(args.number);
+    }
+    std::sort(got.begin(), got.end());  // they are not ordered
+    CHECK(got == newest);
+}
+
+TEST_CASE("rpc: of calls that wait for their ghosts the newest 64 are kept") {
+    const SmallSchema schema;
+    RpcInbox inbox;
+    const auto arrive = [&](std::uint32_t number, bool is_here) {
+        ArrivedRpc call;
+        call.rpc = schema.pings[static_cast<std::size_t>(RpcDelivery::reliable_unordered) * 3].id;
+        call.ghost = number % 5;
+        call.words = words_of_ping(number);
+        if (number > 0) inbox.staged().push_back(call);
+        inbox.accept(schema.schema, 1'000'000, [is_here](LocalId) { return is_here; });
+    };
+    const auto kept = static_cast<std::uint32_t>(limits::rpc_orphans);
+    for (std::uint32_t number = 1; number <= 100; ++number) {
+        arrive(number, false);
+        CHECK(inbox.waiting() == std::min(number, kept));
+        CHECK(inbox.counters().dropped_late == (number <= kept ? 0 : number - kept));
+    }
+    ArrivedRpc call;
+    CHECK_FALSE(inbox.next(call));
+    arrive(0, true);
+    for (std::uint32_t number = 100 - kept + 1; number <= 100; ++number) {
+        REQUIRE(inbox.next(call));
+        CHECK(call.words[1] == number);
+    }
+    CHECK_FALSE(inbox.next(call));
+    CHECK(inbox.waiting() == 0);
+}
+
+namespace {
+
+/// Two players at hand, and things far away that calls are held about.
+struct HeldWorld {
+    HeldWorld() : world(2) {
+        world.place_player(0, at_hand);
+        world.place_player(1, at_hand);
+        world.run(5);
+    }
+    EntityId thing() {
+        const float at = static_cast<float>(made++ % 50);
+        return world.spawn({200 + at, 200 + at, 0});
+    }
+    /// For whom the call is held.
+    std::uint32_t held(EntityId entity) {
+        CHECK(world.server().call(entity, hold, Ping{0, ++number}));
+        world.step();
+        REQUIRE(world.server().rpc_reports().size() == 1);
+        const RpcReport& report = world.server().rpc_reports()[0];
+        CHECK(report.held + report.culled.size() == 2);
+        for (const RpcCulled& one : report.culled) CHECK(one.reason == CullReason::capacity);
+        return report.held;
+    }
+    void run_to(Tick tick) {
+        while (world.server().current_tick() < tick) world.step();
+        REQUIRE(world.server().current_tick() == tick);
+    }
+    CallWorld world;
+    Vec3 at_hand{12, 10, 0};
+    Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_unordered, RpcPolicy::hold);
+    std::uint32_t made = 0, number = 0;
+};
+
+}  // namespace
+
+TEST_CASE("rpc: no more than 4096 calls are held, for however many each of them is") {
+    HeldWorld its;
+    std::vector<EntityId> things;
+    for (std::size_t i = 0; i < limits::rpc_queued / limits::rpc_queued_per_entity; ++i) {
+        things.push_back(its.thing());
+        for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k)
+            CHECK(its.world.server().call(things.back(), its.hold, Ping{0, ++its.number}));
+    }
+    its.world.step();
+    for (const RpcReport& report : its.world.server().rpc_reports()) CHECK(report.held == 2);
+    CHECK(its.world.server().rpc_counters().held == 2 * limits::rpc_queued);
+    const EntityId first = its.thing(), second = its.thing();
+    CHECK(its.held(first) == 0);
+    CHECK(its.world.server().rpc_counters().held == 2 * limits::rpc_queued);
+    // What is handed out has given up its room.
+    (void)its.world.server().world().move(things[3], its.at_hand);
+    its.world.run(3);
+    CHECK(its.world.got(0).size() == limits::rpc_queued_per_entity);
+    CHECK(its.world.got(1).size() == limits::rpc_queued_per_entity);
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.held(first) == 2);
+    CHECK(its.held(second) == 0);
+}
+
+TEST_CASE("rpc: a held call is handed out in the last tick of its time, and in none after it") {
+    for (const Tick after : {Tick{0}, Tick{1}, Tick{2}}) {
+        HeldWorld its;
+        const EntityId thing = its.thing();
+        CHECK(its.held(thing) == 2);
+        const Tick last = its.world.server().current_tick() + SmallSchema::hold_ticks;
+        its.run_to(last - 1 + after);
+        CHECK(its.world.late.size() == (after == 0 ? 0 : 2));
+        (void)its.world.server().world().move(thing, its.at_hand);
+        its.world.run(1);
+        REQUIRE(its.world.server().interest().is_relevant(its.world.observer(0), thing));
+        its.world.run(4);
+        for (std::size_t client = 0; client < 2; ++client)
+            CHECK(its.world.got(client).size() == (after == 0 ? 1 : 0));
+        CHECK(its.world.late.size() == (after == 0 ? 0 : 2));
+        for (const RpcLateCull& one : its.world.late)
+            CHECK(one.culled.reason == CullReason::expired);
+    }
+    HeldWorld its;
+    CHECK(its.held(its.thing()) == 2);
+    its.run_to(its.world.server().current_tick() + SmallSchema::hold_ticks - 1);
+    CHECK(its.world.late.empty());
+    its.world.step();
+    CHECK(its.world.late.size() == 2);
+}
+
+TEST_CASE(
+    "rpc: what is held about an entity that despawns is expired at once, and frees its room") {
+    HeldWorld its;
+    const EntityId thing = its.thing();
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.held(thing) == 2);
+    CHECK(its.held(thing) == 0);
+    CHECK(its.world.late.empty());
+    CHECK(its.world.server().world().despawn(thing) == Status::ok);
+    its.world.step();
+    CHECK(its.world.late.size() == 2 * limits::rpc_queued_per_entity);
+    for (const RpcLateCull& one : its.world.late) CHECK(one.culled.reason == CullReason::expired);
+    // Whoever is at its place in the world has all of the room.
+    EntityId next = its.thing();
+    for (int i = 0; i < 64 && index_of(next) != index_of(thing); ++i) {
+        its.world.step();
+        next = its.thing();
+    }
+    REQUIRE(index_of(next) == index_of(thing));
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.held(next) == 2);
+    CHECK(its.held(next) == 0);
+    CHECK(its.world.late.size() == 2 * limits::rpc_queued_per_entity);
+}
+
+TEST_CASE("rpc: what is held again is held no longer than from when it was called (F20)") {
+    CallWorld world(1, {}, 128);
+    const EntityId near = world.spawn({10, 10, 0}), thing = world.spawn({200, 10, 0});
+    world.place_player(0, {12, 10, 0});
+    world.run(10);
+    const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
+    CHECK(world.server().call(thing, hold, Ping{0, 1}));
+    world.step();
+    const Tick last = world.server().current_tick() + SmallSchema::hold_ticks;
+    const std::vector<HeldCall>& held = world.server().data().calls.held();
+    world.run(10);
+    REQUIRE(held.size() == 1);
+    // It comes into sight, behind more calls than fit, and goes before its turn has come.
+    for (std::uint32_t i = 0; i < 100; ++i)
+        CHECK(world.server().call(near, world.ordered_cull(), Ping{0, 100 + i}));
+    world.step();
+    (void)world.server().world().move(thing, {15, 10, 0});
+    world.step();
+    CHECK(held.empty());
+    (void)world.server().world().move(thing, {200, 10, 0});
+    world.step();
+    REQUIRE(held.size() == 1);
+    while (world.server().current_tick() < last - 1) world.step();
+    CHECK(world.late.empty());
+    world.step();
+    REQUIRE(world.late.size() == 1);
+    CHECK(world.late[0].culled.reason == CullReason::expired);
+    CHECK(held.empty());
+}
+
+}  // namespace purview::test

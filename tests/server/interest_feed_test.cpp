@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What becomes of a membership between two ticks: only what it comes to counts, not how.
+#include <array>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/stage.hpp"
+#include "support/steps.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct PortSchema {
+    PortSchema() {
+        place = add_place(schema, 0, 400);
+        boat = schema.kind("boat", {place.id});
+        pilot = schema.kind("pilot", {place.id});
+        REQUIRE(schema.status() == Status::ok);
+    }
+    /// A pair has a past: a margin, and with `min_stay_ticks` a stay.
+    ServerDef def(std::uint32_t min_stay_ticks) const {
+        ServerDef def;
+        def.group_members_max = 64;
+        def.group_depth_max = 32;
+        def.rules.bounds_max = {400, 400, 0};
+        def.rules.min_stay_ticks = min_stay_ticks;
+        def.rules.range_classes_m = {20, 80};
+        def.rules.nodes = {lines::node("near", {add(within(40, 60))}, NodeMembers::unbound),
+                           lines::node("harbour", {add(within(15, 25))}, NodeMembers::bound)};
+        def.kinds.resize(2);
+        def.kinds[index_of(pilot)].split = true;
+        def.kinds[index_of(pilot)].promote_ancestors = true;
+        return def;
+    }
+    Schema schema;
+    Component<Place> place;
+    KindId boat{}, pilot{};
+};
+
+/// Boats and pilots in groups that change with every tick, and what three clients have of them.
+class Port {
+  public:
+    static constexpr std::uint32_t boats = 40;
+
+    Port(std::uint64_t seed, bool has_detours)
+        : has_detours_(has_detours),
+          random_(seed),
+          detours_(seed + 1),
+          stage_(is_.schema, 3, is_.def(seed % 2 == 0 ? 0 : 6)) {
+        for (std::uint32_t o = 0; o < 3; ++o) set_eye(o);
+        for (std::uint32_t i = 0; i < boats; ++i) spawn();
+        stage_.interest();
+    }
+
+    /// Returns all that interest says of it.
+    std::string step() {
+        for (EntityId& one : all_) {
+            if (random_.chance(0.4F)) (void)world().move(one, somewhere(world().place_of(one)));
+        }
+        if (random_.chance(0.2F)) set_eye(random_.below(3));
+        say_something();
+        replace_one();
+        const std::map<EntityId, EntityId> before = parents_;
+        for (std::uint32_t n = random_.below(3); n > 0; --n) change_parent();
+        if (has_detours_) {
+            for (std::uint32_t n = detours_.below(20); n > 0; --n) go_astray();
+        }
+        settle();
+        stage_.step();
+        return all_that_is_known();
+    }
+    std::uint64_t detours = 0;
+
+  private:
+    World& world() { return stage_.world(); }
+    EntityId any(SplitMix& random) { return all_[random.below(boats)]; }
+    Vec3 somewhere(Vec3 near) {
+        const auto go = [&](float at) {
+            return std::clamp(at + random_.between(-12, 12), 100.0F, 220.0F);
+        };
+        return {go(near.x), go(near.y), 0};
+    }
+    void set_eye(std::uint32_t o) {
+        (void)stage_.interest().set_area(stage_.observers[o], 0, somewhere({160, 160, 0}));
+    }
+    void spawn() {
+        const KindId kind = random_.chance(0.3F) ? is_.pilot : is_.boat;
+        all_.push_back(
+            stage_.spawn(kind, {random_.between(100, 220), random_.between(100, 220), 0}));
+    }
+    void replace_one() {
+        if (!random_.chance(0.2F)) return;
+        const std::uint32_t at = random_.below(boats);
+        const EntityId gone = all_[at];
+        parents_.erase(gone);
+        std::erase_if(parents_, [&](const auto& pair) { return pair.second == gone; });
+        spawn();
+        all_[at] = all_.back();
+        all_.pop_back();
+        gone_.push_back(gone);
+    }
+    void say_something() {
+        const EntityId one = any(random_);
+        InterestManager& interest = stage_.interest();
+        switch (random_.below(6)) {
+            case 0:
+                (void)interest.set_range(one, random_.chance(0.5F) ? 80.0F : 0.0F);
+                break;
+            case 1: {
+                const std::array<NodeId, 1> harbour{NodeId{1}};
+                (void)interest.set_nodes(one, std::span(harbour).first(random_.below(2)));
+                break;
+            }
+            case 2:
+                (void)interest.set_place_override(
+                    one, random_.chance(0.5F) ? any(random_) : EntityId::none);
+                break;
+            case 3:
+                (void)interest.deny(stage_.observers[random_.below(3)], one, random_.chance(0.3F));
+                break;
+            case 4:
+                (void)interest.allow(stage_.observers[random_.below(3)], one, random_.chance(0.3F));
+                break;
+            default:
+                (void)interest.force_hide(one, random_.chance(0.2F));
+                break;
+        }
+    }
+    EntityId parent_of(EntityId one) const {
+        const auto found = parents_.find(one);
+        return found == parents_.end() ? EntityId::none : found->second;
+    }
+    void change_parent() {
+        const EntityId one = any(random_), parent = any(random_);
+        if (random_.chance(0.4F)) {
+            parents_.erase(one);
+            return;
+        }
+        for (EntityId above = parent; above != EntityId::none; above = parent_of(above)) {
+            if (above == one) return;
+        }
+        parents_[one] = parent;
+    }
+    void go_astray() {
+        const EntityId one = any(detours_);
+        ++detours;
+        switch (detours_.below(4)) {
+            case 0:
+                (void)world().detach(one);
+                break;
+            case 1:
+                (void)world().set_group_enabled(one, false);
+                break;
+            default:
+                (void)world().attach(one, any(detours_));
+                break;
+        }
+    }
+    /// To the parents that are wanted, whatever they are.
+    void settle() {
+        for (const EntityId gone : gone_) CHECK(world().despawn(gone) == Status::ok);
+        gone_.clear();
+        for (const EntityId one : all_) {
+            if (world().parent_of(one) != parent_of(one)) (void)world().detach(one);
+        }
+        for (const EntityId one : all_) {
+            CHECK(world().set_group_enabled(one, true) == Status::ok);
+            if (parent_of(one) == EntityId::none) continue;
+            CHECK(world().attach(one, parent_of(one)) == Status::ok);
+        }
+    }
+    std::string all_that_is_known() {
+        InterestManager& interest = stage_.interest();
+        std::multiset<std::string> events;  // in the order of joins
+        for (const RelevanceEvent& event : interest.events()) {
+            events.insert((event.enter ? "+" : "-") + std::to_string(index_of(event.entity)) +
+                          " to " + std::to_string(index_of(event.observer)) + " by " +
+                          std::to_string(static_cast<int>(event.reason)) + "\n");
+        }
+        std::string text;
+        for (const std::string& event : events) text += event;
+        for (std::uint32_t o = 0; o < 3; ++o) {
+            for (const EntityId one : all_) {
+                if (!interest.is_relevant(stage_.observers[o], one)) continue;
+                text += std::to_string(o) + ":" + interest.explain(stage_.observers[o], one).text();
+            }
+            text += std::to_string(stage_.hash_to[o]) + "\n";
+        }
+        return text;
+    }
+
+    bool has_detours_;
+    PortSchema is_;
+    SplitMix random_;   ///< the same in both
+    SplitMix detours_;  ///< of one that has them
+    std::vector<EntityId> all_, gone_;
+    std::map<EntityId, EntityId> parents_;  ///< that are wanted
+    Stage stage_;
+};
+
+}  // namespace
+
+TEST_CASE("server: a membership that is undone before the tick takes nothing from anybody") {
+    for (const std::uint32_t min_stay_ticks : {0U, 20U}) {
+        for (int how = 0; how < 6; ++how) {
+            CAPTURE(min_stay_ticks);
+            CAPTURE(how);
+            PortSchema is;
+            Stage stage(is.schema, 1, is.def(min_stay_ticks));
+            World& world = stage.world();
+            REQUIRE(stage.interest().set_area(stage.observers[0], 0, {100, 100, 0}) == Status::ok);
+            const EntityId boat = stage.spawn(is.boat, {120, 100, 0});
+            const EntityId crew = stage.spawn(is.boat, {120, 100, 0});
+            const EntityId other = stage.spawn(is.boat, {150, 100, 0});
+            REQUIRE(world.attach(crew, boat) == Status::ok);
+            stage.step(3);
+            // In the margin; or out of it, and its stay is not over.
+            const float x = min_stay_ticks == 0 ? 150 : 200;
+            REQUIRE(world.move(boat, {x, 100, 0}) == Status::ok);
+            stage.step();
+            REQUIRE(stage.interest().is_relevant(stage.observers[0], boat));
+            switch (how) {
+                case 0:
+                    REQUIRE(world.attach(boat, other) == Status::ok);
+                    REQUIRE(world.detach(boat) == Status::ok);
+                    break;
+                case 1:
+                    REQUIRE(world.attach(boat, other) == Status::ok);
+                    REQUIRE(world.set_group_enabled(boat, false) == Status::ok);
+                    REQUIRE(world.detach(boat) == Status::ok);
+                    REQUIRE(world.set_group_enabled(boat, true) == Status::ok);
+                    break;
+                case 2: {
+                    const EntityId brief = stage.spawn(is.boat, {150, 100, 0});
+                    REQUIRE(world.attach(boat, brief) == Status::ok);
+                    REQUIRE(world.despawn(brief) == Status::ok);
+                    break;
+                }
+                case 3: {  // onto one that is gone then
+                    REQUIRE(world.attach(boat, other) == Status::ok);
+                    REQUIRE(world.despawn(other) == Status::ok);
+                    break;
+                }
+                case 4:  // below its own crew, and above it again
+                    REQUIRE(world.detach(crew) == Status::ok);
+                    REQUIRE(world.attach(boat, crew) == Status::ok);
+                    REQUIRE(world.detach(boat) == Status::ok);
+                    REQUIRE(world.attach(crew, boat) == Status::ok);
+                    break;
+                case 5: {  // somebody new comes aboard meanwhile
+                    REQUIRE(world.attach(boat, other) == Status::ok);
+                    REQUIRE(world.attach(stage.spawn(is.boat), crew) == Status::ok);
+                    REQUIRE(world.detach(boat) == Status::ok);
+                    break;
+                }
+                default:
+                    break;
+            }
+            stage.step(2);
+            CHECK(stage.interest().is_relevant(stage.observers[0], boat));
+            CHECK(stage.interest().is_relevant(stage.observers[0], crew));
+            CHECK(stage.ghost(0, boat) != no_ghost);
+        }
+    }
+}
+
+TEST_CASE("server: how groups came to be what they are in a tick is nobody's business") {
+    std::uint64_t detours = 0;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        CAPTURE(seed);
+        Port straight(seed, false), astray(seed, true);
+        for (int tick = 0; tick < 150; ++tick) {
+            CAPTURE(tick);
+            const std::string one = straight.step(), other = astray.step();
+            REQUIRE(one == other);
+        }
+        detours += astray.detours;
+    }
+    CHECK(detours > 10'000);
+}
+
+TEST_CASE("server: who is below a member that goes into a split one, or out of it, goes along") {
+    PortSchema is;
+    for (const bool has_split_below : {false, true}) {
+        CAPTURE(has_split_below);
+        Stage stage(is.schema, 1, is.def(0));
+        REQUIRE(stage.interest().set_area(stage.observers[0], 0, Vec3{200, 200, 0}) == Status::ok);
+        const auto spawn = [&](KindId kind) { return stage.spawn(kind, {200, 200, 0}); };
+        const EntityId ship = spawn(is.boat), cabin = spawn(is.pilot), chest = spawn(is.boat),
+                       coin = spawn(has_split_below ? is.pilot : is.boat);
+        REQUIRE(stage.world().attach(cabin, ship) == Status::ok);
+        REQUIRE(stage.world().attach(chest, ship) == Status::ok);
+        REQUIRE(stage.world().attach(coin, chest) == Status::ok);
+        REQUIRE(stage.interest().force_hide(cabin, true) == Status::ok);
+        for (const bool is_hidden : {false, true, false}) {
+            REQUIRE(stage.world().attach(chest, is_hidden ? cabin : ship) == Status::ok);
+            stage.step(6);
+            for (const EntityId one : {chest, coin}) {
+                CHECK(stage.interest().is_relevant(stage.observers[0], one) == !is_hidden);
+                CHECK((stage.ghost(0, one) == no_ghost) == is_hidden);
+            }
+        }
+    }
+}
+
+}  // namespace purview::test

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// At the edges of what a game may say: places that are no numbers, owners that change while calls
+// are under way, groups of whom one is seen, configurations that are no sense.
+#include <cmath>
+#include <limits>
+
+#include "client/client_data.hpp"
+#include "idle_game.hpp"
+#include "purview/limits.hpp"
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+struct Vest {
+    std::uint16_t hp = 0;
+    bool cloaked = false;
+};
+
+struct EdgeSchema {
+    EdgeSchema() {
+        place = add_place(schema, 0, 1024);
+        vest = schema.component<Vest>("vest")
+                   .integer("hp", &Vest::hp, 0, 1000)
+                   .boolean("cloaked", &Vest::cloaked);
+        cloaked = schema.flag("cloaked", vest.id, "cloaked");
+        walker = schema.kind("walker", {place.id, vest.id});
+        boat = schema.kind("boat", {place.id});
+        schema.edit_kind(boat).relative_place = true;
+        RpcDesc desc;
+        desc.direction = RpcDirection::to_server;
+        desc.callers = RpcCallers::owner;
+        fire = schema.rpc<Vest>("fire", desc).integer("hp", &Vest::hp, 0, 1000);
+        REQUIRE_MESSAGE(schema.status() == Status::ok, schema.problem());
+        def.rules.bounds_max = {1024, 1024, 0};
+    }
+    Schema schema;
+    Component<Place> place;
+    Component<Vest> vest;
+    FlagId cloaked{};
+    KindId walker{}, boat{};
+    Rpc<Vest> fire;
+    ServerDef def;
+};
+
+bool is_at(Vec3 place, float x, float y) {
+    return std::abs(place.x - x) < 0.1F && std::abs(place.y - y) < 0.1F;
+}
+
+}  // namespace
+
+TEST_CASE("edges: a place that is no number is put back, also where somebody is attached to it") {
+    for (const bool is_child : {false, true}) {
+        const EdgeSchema is;
+        Stage stage(is.schema, 1, is.def);
+        const EntityId ship = stage.spawn(is.boat, {100, 100, 0});
+        const EntityId man = stage.spawn(is.boat, {105, 100, 0});
+        stage.step(3);
+        stage.world().edit(is_child ? man : ship, is.place)->at.x = not_a_number;
+        CHECK(stage.world().attach(man, ship) == Status::ok);
+        stage.step(3);
+        CHECK(is_at(stage.world().local_place_of(man), 5, 0));
+        CHECK(stage.world().move(ship, {200, 300, 0}) == Status::ok);
+        stage.step(3);
+        CHECK(is_at(stage.world().place_of(man), 205, 300));
+        const Tick now = stage.client().newest_tick();
+        CHECK(is_at(stage.client().place_of(stage.ghost(0, man), now), 205, 300));
+        CHECK(stage.server->stats().bad_places > 0);
+    }
+}
+
+TEST_CASE("edges: what lies beyond its range is told as the end of it, and counted once") {
+    struct Mood {
+        float warmth = 0;
+        std::int16_t mood = 0;
+        float free = 0;
+    };
+    Schema schema;
+    const Component<Place> place = add_place(schema, -10, 10);
+    const Component<Mood> body = schema.component<Mood>("body")
+                                     .quantised("warmth", &Mood::warmth, {0, 1, 0.25})
+                                     .integer("mood", &Mood::mood, -3, 3)
+                                     .real("free", &Mood::free);
+    const KindId kind = schema.kind("one", {place.id, body.id});
+    Stage stage(schema, 1);
+    const EntityId one = stage.spawn(kind, {10, -10.004F, 0});
+    const EntityId other = stage.spawn(kind, {0, 0, 0});
+    const auto edit = [&](EntityId entity) { return stage.world().edit(entity, body); };
+    const auto counted = [&] {
+        stage.step();
+        return stage.server->stats().clamped_values;
+    };
+    edit(one)->warmth = 1.1F;  // rounding
+    edit(one)->mood = -3;
+    edit(one)->free = 1e30F;
+    CHECK(counted() == 0);
+    CHECK(stage.server->stats().clamped_entity == EntityId::none);
+    CHECK(stage.world().move(other, {0, 11, 0}) == Status::ok);
+    CHECK(counted() == 1);
+    CHECK(stage.server->stats().clamped_entity == other);
+    CHECK(stage.server->stats().clamped_component == place.id);
+    CHECK(stage.world().move(other, {0, 12, 0}) == Status::ok);
+    CHECK(counted() == 1);  // it is there already
+    CHECK(stage.world().move(other, {0, 0, 0}) == Status::ok);
+    edit(one)->mood = 4;
+    CHECK(counted() == 2);
+    CHECK(stage.server->stats().clamped_entity == one);
+    edit(one)->mood = 0;
+    edit(one)->warmth = not_a_number;
+    CHECK(counted() == 3);
+    edit(other)->mood = -4;
+    edit(other)->warmth = 2;
+    CHECK(counted() == 5);
+    CHECK(stage.server->stats().clamped_component == body.id);
+    CHECK(stage.world().move(one, {0, 30, 0}) == Status::ok);
+    stage.step(3);
+    const Tick now = stage.client().newest_tick();
+    CHECK(is_at(stage.client().place_of(stage.ghost(0, one), now), 0, 10));
+}
+
+TEST_CASE("edges: a place within its parent that would be nowhere in the world is refused") {
+    const EdgeSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId ship = stage.spawn(is.boat, {100, 100, 0});
+    const EntityId man = stage.spawn(is.boat, {105, 100, 0});
+    CHECK(stage.world().attach(man, ship) == Status::ok);
+    stage.step(3);
+    CHECK(stage.world().move(ship, {3e38F, 100, 0}) == Status::ok);
+    CHECK(stage.world().set_local_place(man, {3e38F, 0, 0}) == Status::bad_position);
+    CHECK(stage.world().set_local_place(man, {2, 0, 0}) == Status::ok);
+    CHECK(is_at(stage.world().local_place_of(man), 2, 0));
+}
+
+TEST_CASE("edges: who is asked about a place that is no number knows of nobody there") {
+    const EdgeSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {100, 100, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    stage.step(3);
+    std::vector<ObserverId> observers;
+    std::vector<EntityId> entities;
+    for (const float bad : {not_a_number, std::numeric_limits<float>::infinity()}) {
+        stage.interest().observers_covering({bad, 0, 0}, observers);
+        stage.interest().entities_in({bad, bad, bad}, {1, 1, 1}, entities);
+        stage.interest().entities_in({0, 0, 0}, {bad, 1, 1}, entities);
+    }
+    CHECK(observers.empty());
+    CHECK(entities.empty());
+}
+
+TEST_CASE("edges: nobody is closed because a seat that was his is another's now") {
+    const EdgeSchema is;
+    Stage stage(is.schema, 2, is.def);
+    const EntityId seat = stage.spawn(is.walker, {1, 1, 0});
+    CHECK(stage.world().set_owner(seat, stage.observers[0]) == Status::ok);
+    stage.step(10);
+    const GhostId ghost = stage.ghost(0, seat);
+    // What he said in the meantime comes after the seat has been given away.
+    for (int round = 0; round < 40; ++round) {
+        CHECK(stage.world().set_owner(seat, stage.observers[0]) == Status::ok);
+        stage.step(5);
+        for (int i = 0; i < 5; ++i)
+            CHECK(stage.client(0).call(is.schema, is.fire, ghost, Vest{}) == Status::ok);
+        CHECK(stage.world().set_owner(seat, stage.observers[1]) == Status::ok);
+        stage.step(2);
+    }
+    CHECK(stage.client(0).state() == ClientState::joined);
+    CHECK(stage.server->rpc_counters().refused_caller == 0);
+    CHECK(stage.server->rpc_counters().gone > 100);
+    // Who never had it, or has known for long that he has not, is told nothing else, and counted.
+    stage.step(limits::rpc_refused_window_s * ServerDef{}.tick_hz + 5);
+    CHECK(stage.client(0).call(is.schema, is.fire, ghost, Vest{}) != Status::stale_id);
+    stage.step(3);
+    CHECK(stage.server->rpc_counters().gone <= 40U * 5U);
+}
+
+TEST_CASE("edges: a member that is denied does not show in what is told of its group (O1 P14)") {
+    // All that goes to a client, with a crate that it must not know of on the cart, or without.
+    const auto told = [](bool has_crate, bool loses) {
+        const EdgeSchema is;
+        Stage stage(is.schema, 1, is.def);
+        stage.step(6);
+        stage.clients_every = 6;
+        const EntityId cart = stage.spawn(is.walker, {100, 100, 0});
+        const EntityId crate = stage.spawn(is.walker, {100, 100, 0});
+        CHECK(stage.interest().deny(stage.observers[0], crate, true) == Status::ok);
+        if (has_crate) CHECK(stage.world().attach(crate, cart) == Status::ok);
+        std::vector<std::uint64_t> bytes;
+        for (int t = 0; t < 30; ++t) {
+            // Its enter is under way, or lost, when there is more to tell of it.
+            if (t == 1) CHECK(stage.world().set_owner(cart, stage.observers[0]) == Status::ok);
+            stage.loses_all_to = loses && t == 0 ? 0 : 99;
+            stage.step();
+            bytes.push_back(stage.bytes_to[0]);
+            bytes.push_back(stage.hash_to[0]);
+        }
+        CHECK(stage.client().ghost_count() == 1);
+        return bytes;
+    };
+    for (const bool loses : {false, true}) CHECK(told(true, loses) == told(false, loses));
+}
+
+TEST_CASE("edges: who asks the server for its interest changes nothing of what is told") {
+    const auto bytes_of = [](bool asks) {
+        EdgeSchema is;
+        NodeDesc node;
+        node.name = "street";
+        node.type = NodeType::grid;
+        node.mode = NodeMode::read_many;
+        node.steps = {add(neighbourhood({.width_m = 60, .height_m = 60})),
+                      subtract(flagged(is.cloaked))};
+        is.def.rules.nodes = {node};
+        is.def.kinds.resize(2);
+        is.def.kinds[index_of(is.boat)].mode = EntityMode::explicit_only;
+        Stage stage(is.schema, 2, is.def);
+        std::vector<EntityId> crowd;
+        crowd.reserve(20);
+        for (int i = 0; i < 20; ++i)
+            crowd.push_back(stage.spawn(is.walker, {100.0F + static_cast<float>(i), 100, 0}));
+        for (std::uint32_t i = 0; i < 2; ++i)
+            CHECK(stage.interest().set_main_entity(stage.observers[i], crowd[i]) == Status::ok);
+        stage.step(20);
+        stage.world().edit(crowd[5], is.vest)->cloaked = true;
+        if (asks) (void)stage.server->interest();
+        stage.step(5);
+        const ServerStats before = stage.server->stats();
+        for (int t = 0; t < 50; ++t) {
+            for (std::size_t i = 10; i < 20; ++i)
+                stage.world().edit(crowd[i], is.vest)->hp = static_cast<std::uint16_t>(t);
+            stage.step();
+        }
+        const ServerStats after = stage.server->stats();
+        CHECK(after.section_copies - before.section_copies > 90);
+        CHECK(after.sections_stripped == before.sections_stripped);
+        return stage.bytes_to[0];
+    };
+    CHECK(bytes_of(true) == bytes_of(false));
+}
+
+TEST_CASE("edges: configurations that cannot be kept are refused when a server is made") {
+    IdleGame game;
+    EdgeSchema is;
+    is.def.schema = &is.schema;
+    is.def.mac = &test_mac;
+    is.def.secret = test_secret;
+    const auto made_with = [&](auto&& change) {
+        ServerDef def = is.def;
+        change(def);
+        return Server::create(def, game).has_value();
+    };
+    CHECK(made_with([](ServerDef&) {}));
+    CHECK_FALSE(made_with([](ServerDef& def) { def.sessions_max = ~0U; }));
+    CHECK_FALSE(made_with([](ServerDef& def) { def.sessions_max = 1U << 20; }));
+    CHECK_FALSE(made_with([](ServerDef& def) { def.group_depth_max = 65; }));
+    // After a line was dead for so long, a header would not fit into the budget of a tick.
+    CHECK(made_with([](ServerDef& def) { def.budget_bytes_per_tick = 128; }));
+    CHECK_FALSE(made_with([](ServerDef& def) {
+        def.budget_bytes_per_tick = 128;
+        def.session_timeout_ms = 20'000;
+    }));
+    for (const float bad : {0.0F, -1.0F, not_a_number, std::numeric_limits<float>::infinity()}) {
+        is.schema.edit_kind(is.walker).urgency = bad;
+        CHECK_FALSE(made_with([](ServerDef&) {}));
+    }
+}
+
+TEST_CASE("edges: whose line comes up late is let in, however short a session lives in silence") {
+    const EdgeSchema is;
+    Stage stage(is.schema, 0, is.def);
+    ClientDef late;
+    late.nonce = 5;
+    late.connect_timeout_ms = 10'000;
+    late.session_timeout_ms = 1'000;
+    Client client(late);
+    const auto answer = [&] {
+        OutgoingDatagram out;
+        while (stage.server->next_datagram(out)) client.receive(out.bytes, stage.now);
+    };
+    for (int i = 0; i < 100; ++i) {
+        const bool is_up = i > 60;
+        stage.now += 50'000;
+        // Strangers are answered at once: all of the handshake is over before the server's tick.
+        for (int turn = 0; turn < 3; ++turn) {
+            client.tick(stage.now);
+            std::span<const std::byte> out;
+            while (client.next_datagram(out))
+                if (is_up) stage.server->receive(out, {}, stage.now);
+            answer();
+        }
+        stage.server->tick(stage.now);
+        answer();
+    }
+    CHECK(client.state() == ClientState::joined);
+}
+
+namespace {
+
+struct Shout {
+    char words[5][32] = {};
+};
+
+}  // namespace
+
+TEST_CASE("edges: a large call goes although shared sections fill what is left") {
+    EdgeSchema is;
+    RpcDesc desc;
+    desc.delivery = RpcDelivery::reliable_ordered;
+    desc.target = RpcTarget::nobody;
+    Rpc<Shout> shout = is.schema.rpc<Shout>("shout", desc);
+    for (std::uint16_t f = 0; f < 5; ++f) {
+        FieldDef text{"words" + std::to_string(f), FieldType::text};
+        text.offset_bytes = static_cast<std::uint16_t>(f * 32);
+        text.size_bytes = 31;
+        is.schema.add_field(shout.id, text);
+    }
+    REQUIRE_MESSAGE(is.schema.status() == Status::ok, is.schema.problem());
+    NodeDesc node;
+    node.name = "street";
+    node.type = NodeType::grid;
+    node.mode = NodeMode::read_many;
+    node.steps = {add(neighbourhood({.width_m = 60, .height_m = 60}))};
+    is.def.rules.nodes = {node};
+    is.def.kinds.resize(2);
+    is.def.kinds[index_of(is.boat)].mode = EntityMode::explicit_only;
+    is.def.budget_bytes_per_tick = 220;
+    Stage stage(is.schema, 1, is.def);
+    std::vector<EntityId> crowd;
+    for (int i = 0; i < 28; ++i)
+        crowd.push_back(stage.spawn(is.walker, {100.0F + static_cast<float>(i), 100, 0}));
+    CHECK(stage.interest().set_main_entity(stage.observers[0], crowd[0]) == Status::ok);
+    std::uint16_t hp = 0;
+    const auto step = [&](int ticks) {
+        for (int t = 0; t < ticks; ++t) {
+            hp = static_cast<std::uint16_t>((hp + 7) % 1000);
+            for (const EntityId one : crowd) stage.world().edit(one, is.vest)->hp = hp;
+            stage.step();
+        }
+    };
+    step(60);
+    const std::uint64_t before = stage.server->stats().section_copies;
+    step(20);
+    CHECK(stage.server->stats().section_copies > before + 10);
+    CHECK(stage.server->call_all(shout, Shout{}).has_value());
+    ReceivedRpc received;
+    int waited = 0;
+    for (; waited < 20 && !stage.client().next_rpc(received); ++waited) step(1);
+    CHECK(waited < 5);
+}
+
+TEST_CASE("edges: a cone looks where it is told to, however long the direction is") {
+    const EdgeSchema is;
+    for (const float length : {1e-30F, 1.0F, 1e30F}) {
+        ServerDef def = is.def;
+        NodeDesc node;
+        node.name = "sight";
+        node.type = NodeType::grid;
+        node.steps = {add(in_area())};
+        def.rules.nodes = {node};
+        Stage stage(is.schema, 1, def);
+        const EntityId before = stage.spawn(is.walker, {120, 101, 0});
+        const EntityId behind = stage.spawn(is.walker, {80, 101, 0});
+        Area area;
+        area.shape = AreaShape::cone;
+        area.centre = {100, 101, 0};
+        area.radius_m = 50;
+        area.half_angle_deg = 30;
+        area.direction = {length, 0, 1e30F};  // what is above does not count here
+        CHECK(stage.interest().set_area(stage.observers[0], 1, area) == Status::ok);
+        stage.step(3);
+        CHECK(stage.interest().is_relevant(stage.observers[0], before));
+        CHECK_FALSE(stage.interest().is_relevant(stage.observers[0], behind));
+    }
+}
+
+TEST_CASE("edges: a hole in the line in which both sides use up their packets ends with the hole") {
+    struct Hole {
+        bool is_up_open, is_down_open;
+        bool has_heard_all;  ///< the server, when the line goes
+    };
+    for (const Hole hole : {Hole{false, false, false}, Hole{false, false, true},
+                            Hole{true, false, true}, Hole{false, true, true}}) {
+        CAPTURE(hole.is_up_open);
+        CAPTURE(hole.is_down_open);
+        CAPTURE(hole.has_heard_all);
+        const EdgeSchema is;
+        Stage stage(is.schema, 1, is.def);
+        const EntityId man = stage.spawn(is.walker, {100, 100, 0});
+        stage.step(5);
+        Address from;
+        from.carrier = Address::Carrier::memory;
+        from.port = 1;
+        const auto client_turn = [&](bool is_open) {
+            stage.client().tick(stage.now);
+            std::span<const std::byte> out;
+            while (stage.client().next_datagram(out)) {
+                if (is_open) stage.server->receive(out, from, stage.now);
+            }
+        };
+        const auto turn = [&](bool is_up_open, bool is_down_open) {
+            stage.now += 5'000;
+            client_turn(is_up_open);
+            stage.world().edit(man, is.vest)->hp ^= 1U;
+            stage.server->tick(stage.now);
+            OutgoingDatagram to;
+            while (stage.server->next_datagram(to)) {
+                if (is_down_open) stage.client().receive(to.bytes, stage.now);
+            }
+        };
+        if (hole.has_heard_all) client_turn(true);
+        const Session& session = *stage.server->data().sessions[0];
+        CHECK(session.link.packets_under_way() == (hole.has_heard_all ? 0 : 1));
+        // Nine seconds of ten, at 200 turns a second.
+        for (int i = 0; i < 1'800; ++i) turn(hole.is_up_open, hole.is_down_open);
+        CHECK(session.link.packets_under_way() >= PacketLink::under_way_max - 100);
+        for (int i = 0; i < 60; ++i) turn(true, true);
+        CHECK(stage.client().state() == ClientState::joined);
+        CHECK(session.link.packets_under_way() < 10);
+        CHECK(stage.server->data().time.tick - stage.client().newest_tick() < 3);
+    }
+}
+
+TEST_CASE("edges: events and relations that nobody takes are bounded, and counted") {
+    const EdgeSchema is;
+    Stage stage(is.schema, 3, is.def);
+    constexpr std::size_t bound = 65'536;
+    constexpr int count = 400;
+    std::vector<EntityId> fleet;
+    fleet.reserve(count);
+    std::uint64_t came = 0;
+    for (int i = 0; i < 220; ++i) {
+        for (const EntityId ship : fleet) CHECK(stage.world().despawn(ship) == Status::ok);
+        fleet.clear();
+        for (int k = 0; i % 2 == 0 && k < count; ++k) fleet.push_back(stage.spawn(is.boat));
+        for (int k = 1; k < static_cast<int>(fleet.size()); k += 2)
+            CHECK(stage.world().attach(fleet[k], fleet[k - 1]) == Status::ok);
+        stage.step(2);
+        came += stage.client(1).events().size() + stage.client(1).relation_events().size();
+        stage.client(1).clear_events();
+        if (i == 149) stage.client(2).data().note_taken();  // as C takes them
+        CHECK(stage.client(0).events().size() <= bound);
+        CHECK(stage.client(0).relation_events().size() <= bound);
+    }
+    const Client& lazy = stage.client(0);
+    CHECK(lazy.stats().events_dropped > 0);
+    CHECK(lazy.stats().events_dropped + lazy.events().size() + lazy.relation_events().size() ==
+          came);
+    CHECK(stage.client(1).stats().events_dropped == 0);
+    // What was taken and is kept for a while makes room for what was not.
+    CHECK(stage.client(2).stats().events_dropped == 0);
+    CHECK(stage.client(2).events().size() < bound / 2);
+    // The newest are there.
+    REQUIRE(!lazy.events().empty());
+    CHECK(!lazy.events().back().is_enter());
+}
+
+}  // namespace purview::test

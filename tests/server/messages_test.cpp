@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What a game says to a client beside the world, how a client is refused or closed, and what is
+// counted of it.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/client_data.hpp"
+#include "purview/host_view.hpp"
+#include "purview/limits.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+    return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+class SayingGame final : public Game {
+  public:
+    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+        observers.push_back(observer);
+        return on_joined ? on_joined(server, observer) : true;
+    }
+    void left(Server&, ObserverId observer) override { left_ones.push_back(observer); }
+    void command(Server& server, ObserverId observer, std::span<const std::byte> data) override {
+        commands.emplace_back(reinterpret_cast<const char*>(data.data()), data.size());
+        if (on_command) on_command(server, observer);
+    }
+    void message(Server& server, ObserverId observer, std::span<const std::byte> bytes) override {
+        messages.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        commands_before.push_back(commands.size());
+        if (on_message) on_message(server, observer);
+    }
+    void simulate(Server&, Tick) override {}
+
+    std::function<void(Server&, ObserverId)> on_message;
+    std::vector<std::string> messages;
+    std::vector<std::size_t> commands_before;  ///< each message
+    std::function<bool(Server&, ObserverId)> on_joined;
+    std::function<void(Server&, ObserverId)> on_command;
+    std::vector<ObserverId> observers, left_ones;
+    std::vector<std::string> commands;
+};
+
+struct Presented final : HostPresentation {
+    void show(EntityId, Reason) override {}
+    void hide(EntityId, Reason) override {}
+    void changed(EntityId, ComponentId) override {}
+};
+
+/// One server, one client.
+struct Line {
+    explicit Line(const std::function<void(ServerDef&)>& edit = {}) {
+        ServerDef def;
+        def.schema = &schema.schema;
+        def.rules = small_rules(schema);
+        def.mac = &test_mac;
+        def.secret = test_secret;
+        if (edit) edit(def);
+        server = std::make_unique<Server>(std::move(Server::create(def, game)).value());
+        connect();
+    }
+    void connect() {
+        ClientDef def;
+        def.nonce = ++nonce;
+        client = std::make_unique<Client>(def);
+        address.carrier = Address::Carrier::memory;
+        address.port = static_cast<std::uint16_t>(nonce);
+    }
+    void step(std::uint32_t ticks) {
+        for (std::uint32_t t = 0; t < ticks; ++t) {
+            now += 50'000;
+            client->tick(now);
+            std::span<const std::byte> said;
+            while (client->next_datagram(said)) {
+                if (++said_count % 3 != 0 || !loses) server->receive(said, address, now);
+            }
+            server->tick(now);
+            OutgoingDatagram out;
+            while (server->next_datagram(out)) {
+                carried += out.bytes.size();
+                if (out.to == address) client->receive(out.bytes, now);
+            }
+        }
+    }
+    /// All that the client has to take.
+    std::vector<std::string> messages() {
+        std::vector<std::string> all;
+        std::span<const std::byte> message;
+        while (client->next_message(message))
+            all.emplace_back(reinterpret_cast<const char*>(message.data()), message.size());
+        return all;
+    }
+
+    SmallSchema schema;
+    SayingGame game;
+    std::unique_ptr<Server> server;
+    std::unique_ptr<Client> client;
+    Address address;
+    std::uint64_t nonce = 0, carried = 0, said_count = 0;
+    bool loses = false;  ///< every third datagram to the server
+    Micros now = 1'000'000;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "messages: a game greets whom it lets in, and the client hears first that it has joined") {
+    Line line;
+    // More than a tick's budget: it has begun to arrive before the client hears that it is in.
+    const std::string speech(9'000, 'w');
+    line.game.on_joined = [&](Server& server, ObserverId observer) {
+        CHECK(server.send_message(observer, bytes_of("welcome")) == Status::ok);
+        CHECK(server.send_message(observer, bytes_of(speech)) == Status::ok);
+        CHECK(server.call_one(observer, line.schema.news[2], Ping{1, 2}).has_value());
+        return true;
+    };
+    int ticks = 0;
+    for (; line.client->state() != ClientState::joined && ticks < 40; ++ticks) line.step(1);
+    REQUIRE(line.client->state() == ClientState::joined);
+    // That it is in goes ahead of all that; of the speech a part is under way.
+    CHECK(line.messages() == std::vector<std::string>{"welcome"});
+    ReceivedRpc call;
+    line.step(3);
+    CHECK(line.client->next_rpc(call));
+    CHECK(call.rpc == line.schema.news[2].id);
+    CHECK(line.server->send_message(line.game.observers[0], bytes_of("")) == Status::ok);
+    line.step(3);
+    CHECK(line.messages() == std::vector<std::string>{speech, ""});
+}
+
+TEST_CASE("messages: they arrive beside commands of every tick, however many and large") {
+    for (const std::size_t bytes : {2U, 200U}) {
+        for (const int commands : {1, 3, 6}) {
+            CAPTURE(bytes);
+            CAPTURE(commands);
+            Line line;
+            line.step(20);
+            REQUIRE(line.client->state() == ClientState::joined);
+            const std::string command(bytes, 'c'), speech(1'000, 'w');
+            const auto step = [&] {
+                for (int i = 0; i < commands; ++i)
+                    (void)line.client->send_command(bytes_of(command));
+                line.step(1);
+            };
+            for (int i = 0; i < 5; ++i) step();
+            CHECK(line.client->send_message(bytes_of("hello")) == Status::ok);
+            step();
+            CHECK(line.game.messages == std::vector<std::string>{"hello"});
+            CHECK(line.client->send_message(bytes_of(speech)) == Status::ok);
+            for (int i = 0; i < 8; ++i) step();
+            CHECK(line.game.messages.size() == 2);
+            CHECK(line.game.commands.size() > 10);
+        }
+    }
+}
+
+TEST_CASE(
+    "messages: a client's all arrive at the game, in order, before its commands of the tick") {
+    for (const bool loses : {false, true}) {
+        Line line;
+        CHECK(line.client->send_message(bytes_of("early")) == Status::not_ready);
+        line.step(10);
+        REQUIRE(line.client->state() == ClientState::joined);
+        line.loses = loses;
+        CHECK(line.client->send_message(bytes_of(std::string(65'535, 'x'))) == Status::too_large);
+        const std::vector<std::string> all{"hello", "", std::string(65'534, 'l'), "and", "so on"};
+        for (const std::string& one : all)
+            CHECK(line.client->send_message(bytes_of(one)) == Status::ok);
+        CHECK(line.client->send_command(bytes_of("go")) == Status::ok);
+        line.step(1);
+        if (!loses) {
+            CHECK(line.game.messages == std::vector<std::string>{"hello", ""});
+            CHECK(line.game.commands_before == std::vector<std::size_t>{0, 0});
+        }
+        line.step(200);
+        CHECK(line.game.messages == all);
+        CHECK(line.game.commands == std::vector<std::string>{"go"});
+        // What a tick does not need is given back.
+        CHECK(line.server->data().sessions[0]->messages.capacity() <= 4'096);
+        line.client->leave();
+        CHECK(line.client->send_message(bytes_of("late")) == Status::not_ready);
+    }
+}
+
+TEST_CASE("messages: a client that says more than the line takes is told so, and nothing is lost") {
+    Line line;
+    line.step(10);
+    REQUIRE(line.client->state() == ClientState::joined);
+    std::size_t said = 0;
+    for (const std::size_t size : {std::size_t{9'000}, std::size_t{1}}) {
+        const std::string text(size, 'm');
+        while (line.client->send_message(bytes_of(text)) == Status::ok) ++said;
+        CHECK(line.client->send_message(bytes_of(text)) == Status::capacity);
+    }
+    line.step(400);
+    CHECK(line.game.messages.size() == said);
+    CHECK(line.client->send_message(bytes_of("again")) == Status::ok);
+    line.step(3);
+    CHECK(line.game.messages.back() == "again");
+    CHECK(line.server->drops().malformed_packet == 0);
+}
+
+TEST_CASE("messages: whom the game closes at a message has no say any more") {
+    Line line;
+    line.step(10);
+    REQUIRE(line.client->state() == ClientState::joined);
+    line.game.on_message = [](Server& server, ObserverId observer) {
+        CHECK(server.close(observer, CloseReason::kicked) == Status::ok);
+    };
+    CHECK(line.client->send_message(bytes_of("one")) == Status::ok);
+    CHECK(line.client->send_message(bytes_of("two")) == Status::ok);
+    CHECK(line.client->send_command(bytes_of("go")) == Status::ok);
+    line.step(4);
+    CHECK(line.game.messages == std::vector<std::string>{"one"});
+    CHECK(line.game.commands.empty());
+    CHECK(line.game.left_ones == line.game.observers);
+    CHECK(line.client->close_reason() == CloseReason::kicked);
+}
+
+TEST_CASE("messages: of what nobody takes a bounded number is kept, the newest, and counted") {
+    Line line;
+    line.step(10);
+    REQUIRE(line.client->state() == ClientState::joined);
+    const ObserverId observer = line.game.observers[0];
+    const std::size_t most = limits::messages_received_bytes / (2 + limits::message_overhead_bytes);
+    for (std::size_t i = 0; i < most + 100; ++i) {
+        CHECK(line.server->send_message(observer, bytes_of(i < 100 ? "is" : "of")) == Status::ok);
+        if (i % 500 == 0) line.step(2);
+    }
+    line.step(10);
+    CHECK(line.client->stats().messages_dropped == 100);
+    auto kept = line.messages();
+    REQUIRE(kept.size() == most);
+    CHECK(kept.front() == "of");
+    const std::string large(60'000, 'x');
+    for (int i = 0; i < 20; ++i) {
+        CHECK(line.server->send_message(observer, bytes_of(large)) == Status::ok);
+        line.step(40);
+    }
+    kept = line.messages();
+    CHECK(kept.size() == limits::messages_received_bytes / large.size());
+    CHECK(line.client->stats().messages_dropped == 100 + 20 - kept.size());
+    CHECK(line.server->send_message(observer, bytes_of("again")) == Status::ok);
+    line.step(3);
+    CHECK(line.messages() == std::vector<std::string>{"again"});
+}
+
+TEST_CASE("messages: a game that says all that it may still lets its client in, and all arrives") {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{400}, std::size_t{60'000}}) {
+        Line line;
+        const std::string text(size, 't');
+        std::size_t said = 0;
+        line.game.on_joined = [&](Server& server, ObserverId observer) {
+            while (server.send_message(observer, bytes_of(text)) == Status::ok) ++said;
+            CHECK(server.send_message(observer, bytes_of(text)) == Status::capacity);
+            return true;
+        };
+        for (int i = 0; i < 40 && line.client->state() != ClientState::joined; ++i) line.step(1);
+        REQUIRE(line.client->state() == ClientState::joined);
+        CHECK(said * (size + 3) > 180'000);
+        std::size_t heard = 0;
+        for (int i = 0; i < 4'000 && heard < said; ++i) {
+            line.step(1);
+            heard += line.messages().size();
+        }
+        CHECK(heard == said);
+        CHECK(line.client->stats().messages_dropped == 0);
+    }
+}
+
+TEST_CASE("messages: of a join that the game refuses nothing is sent that it said meanwhile") {
+    Line line;
+    const std::string speech(60'000, 'w');
+    line.game.on_joined = [&](Server& server, ObserverId observer) {
+        CHECK(server.send_message(observer, bytes_of("welcome")) == Status::ok);
+        CHECK(server.send_message(observer, bytes_of(speech)) == Status::ok);
+        return false;
+    };
+    const std::uint64_t most = 20'000;  // a schema, and no speech
+    for (int i = 0; i < 200 && line.client->state() != ClientState::refused; ++i) line.step(1);
+    REQUIRE(line.client->state() == ClientState::refused);
+    CHECK(line.messages().empty());
+    CHECK(line.client->stats().bytes_received < most);
+    CHECK(line.carried < most);
+}
+
+TEST_CASE("messages: whom the game refuses stays refused, also when the server closes for him") {
+    Line line;
+    line.game.on_joined = [](Server& server, ObserverId observer) {
+        CHECK(server.send_message(observer, bytes_of("not for him")) == Status::ok);
+        return false;
+    };
+    line.step(10);
+    CHECK(line.client->state() == ClientState::refused);
+    CHECK(line.messages().empty());
+    line.step(150);  // more than the time to join
+    CHECK(line.server->stats().sessions == 0);
+    CHECK(line.client->state() == ClientState::refused);
+    CHECK(line.client->refuse_reason() == RefuseReason::join);
+    CHECK(line.server->send_message(line.game.observers[0], bytes_of("x")) == Status::stale_id);
+    CHECK(line.game.left_ones.empty());
+}
+
+TEST_CASE("messages: whom the game closes as he joins, or at a command, has no say any more") {
+    Line line;
+    line.game.on_joined = [](Server& server, ObserverId observer) {
+        CHECK(server.close(observer, CloseReason::kicked) == Status::ok);
+        return true;
+    };
+    line.step(10);
+    CHECK(line.client->state() == ClientState::closed);
+    CHECK(line.client->close_reason() == CloseReason::kicked);
+    CHECK(line.game.left_ones == line.game.observers);
+    CHECK(line.server->stats().sessions == 0);
+
+    line.game.on_joined = nullptr;
+    line.connect();
+    line.step(10);
+    REQUIRE(line.client->state() == ClientState::joined);
+    line.game.on_command = [](Server& server, ObserverId observer) {
+        (void)server.close(observer, CloseReason::kicked);
+    };
+    for (const char* text : {"first", "second", "third"})
+        CHECK(line.client->send_command(bytes_of(text)) == Status::ok);
+    line.step(3);
+    CHECK(line.game.commands == std::vector<std::string>{"first"});
+    CHECK(line.client->close_reason() == CloseReason::kicked);
+    CHECK(line.game.left_ones.size() == 2);
+}
+
+TEST_CASE("messages: what a server has sent is counted, whoever has left since") {
+    Line line;
+    std::uint64_t before = 0;
+    for (int i = 0; i < 5; ++i) {
+        line.step(10);
+        REQUIRE(line.client->state() == ClientState::joined);
+        line.client->leave();
+        line.step(3);
+        CHECK(line.server->stats().sessions == 0);
+        CHECK(line.server->stats().bytes_sent == line.carried);
+        CHECK(line.server->stats().bytes_sent > before);
+        before = line.server->stats().bytes_sent;
+        line.connect();
+    }
+}
+
+TEST_CASE("messages: a probe is nobody's session, and is not closed with any") {
+    Line line;
+    line.step(10);
+    const ObserverId probe = *line.server->add_probe();
+    line.step(2);
+    CHECK(line.server->close(probe, CloseReason::kicked) == Status::stale_id);
+    line.server->address_closed(Address{});
+    line.step(2);
+    CHECK(line.game.left_ones.empty());
+    CHECK(line.server->interest().is_ready(probe));
+    CHECK(line.server->stats().bytes_sent == line.carried);
+}
+
+TEST_CASE("messages: a view of the host that is put in another's place ends the other") {
+    Line line;
+    Presented nothing;
+    HostView view = std::move(HostView::create(*line.server, nothing)).value();
+    const ObserverId first = view.observer();
+    view = std::move(HostView::create(*line.server, nothing)).value();
+    line.step(1);
+    CHECK_FALSE(line.server->interest().is_ready(first));
+    CHECK(line.server->interest().is_ready(view.observer()));
+}
+
+TEST_CASE("messages: what interest alone can be told, a server can be told as well (F18)") {
+    Line line([](ServerDef& def) {
+        def.areas_max = 3;
+        def.ready_requires_entity = true;
+        def.count_observers = true;
+        def.measure_changed = true;
+    });
+    const auto interest = [&]() -> InterestManager& { return line.server->interest(); };
+    line.step(10);
+    REQUIRE(line.client->state() == ClientState::joined);
+    const ObserverId observer = line.game.observers[0];
+    CHECK_FALSE(interest().is_ready(observer));
+    const EntityId player = *line.server->world().spawn(line.schema.player, {20, 20, 0});
+    CHECK(interest().set_main_entity(observer, player) == Status::ok);
+    line.step(1);
+    CHECK(interest().is_ready(observer));
+    REQUIRE(interest().edges().size() == 1);
+    CHECK(interest().edges()[0].entity == player);
+    CHECK(interest().edges()[0].first);
+    for (std::uint32_t key = 1; key <= 4; ++key) {
+        const Status status = interest().set_area(observer, key, Area::sphere({20, 20, 0}, 5));
+        CHECK(status == (key <= 3 ? Status::ok : Status::capacity));
+    }
+    CHECK(line.server->world().move(player, {21, 20, 0}) == Status::ok);
+    line.step(1);
+    CHECK(interest().changed_strengths(observer).entities.size() == 1);
+    line.step(3);
+    CHECK(line.client->ghost_count() == 1);
+
+    Line single([](ServerDef& def) { def.single_area = true; });
+    single.step(10);
+    const ObserverId only = single.game.observers[0];
+    for (std::uint32_t key = 1; key <= 20; ++key) {
+        CHECK(single.server->interest().set_area(only, key, Area::sphere({20, 20, 0}, 5)) ==
+              Status::ok);
+    }
+    ServerDef def;
+    def.schema = &single.schema.schema;
+    def.mac = &test_mac;
+    def.secret = test_secret;
+    def.areas_max = limits::areas_per_observer + 1;
+    CHECK(Server::create(def, single.game).error() == Status::bad_configuration);
+}
+
+}  // namespace purview::test

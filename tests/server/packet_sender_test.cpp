@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Whatever else a game says in every tick, what needs most of a packet comes, too.
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct Scroll {
+    char lines[8][31] = {};
+};
+struct ShelfLine {
+    char text[31] = {};
+};
+
+/// A scroll needs most of the smallest budget that it is allowed with.
+struct ScrollSchema {
+    explicit ScrollSchema(bool in_turn = false, std::uint32_t parts_in_turn = 4) {
+        std::vector<ComponentId> parts;
+        for (std::uint32_t p = 0; p < (in_turn ? parts_in_turn : 1U); ++p) {
+            const Component<Scroll> part = schema.component<Scroll>("scroll" + std::to_string(p));
+            parts.push_back(part.id);
+            add_lines(schema, part.id, in_turn ? 7 : 8);
+            if (in_turn) schema.audience(part.id, {AudienceType::in_turn});
+        }
+        RpcDesc desc;
+        desc.target = RpcTarget::nobody;
+        say = schema.rpc<ShelfLine>("say", desc).text("text", &ShelfLine::text);
+        kind = schema.kind("scroll", parts);
+        REQUIRE(schema.status() == Status::ok);
+        def.budget_bytes_per_tick = 330;
+    }
+    Schema schema;
+    Rpc<ShelfLine> say;
+    KindId kind{};
+    ServerDef def;
+};
+
+void fill(char (&text)[31], char with) {
+    std::fill_n(text, 31, with);
+}
+
+/// All lines of all parts.
+void fill(Stage& stage, const ScrollSchema& is, EntityId scroll, std::uint32_t tick = 0) {
+    for (const ComponentId part : is.schema.kinds()[index_of(is.kind)].components) {
+        for (auto& line : stage.world().edit(scroll, Component<Scroll>{part})->lines)
+            fill(line, static_cast<char>('a' + tick % 20));
+    }
+}
+
+/// What the client's game was sent since it looked last: messages and calls.
+std::uint32_t take_said(Client& client) {
+    std::uint32_t said = 0;
+    std::span<const std::byte> message;
+    while (client.next_message(message)) ++said;
+    ReceivedRpc call;
+    while (client.next_rpc(call)) ++said;
+    return said;
+}
+
+}  // namespace
+
+TEST_CASE("budget: what needs most of a packet comes beside calls and messages of every tick") {
+    const std::vector<std::byte> words(100);
+    for (const bool in_turn : {false, true}) {
+        for (const bool calls : {false, true}) {
+            CAPTURE(in_turn);
+            CAPTURE(calls);
+            const ScrollSchema is(in_turn);
+            Stage stage(is.schema, 1, is.def);
+            const EntityId scroll = stage.spawn(is.kind);
+            fill(stage, is, scroll);
+            ShelfLine line;
+            fill(line.text, 'y');
+            std::uint32_t said = 0;
+            const auto has_all = [&] {
+                const GhostId ghost = stage.ghost(0, scroll);
+                if (ghost == no_ghost) return false;
+                const auto& parts = is.schema.kinds()[index_of(is.kind)].components;
+                return std::all_of(parts.begin(), parts.end(), [&](ComponentId part) {
+                    return stage.client().is_told(ghost, part);
+                });
+            };
+            std::uint32_t ticks = 0;
+            for (; ticks < 60 && !has_all(); ++ticks) {
+                if (calls) {
+                    for (int i = 0; i < 2; ++i) CHECK(stage.server->call_all(is.say, line));
+                } else {
+                    CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
+                    CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
+                }
+                const std::uint64_t before = stage.bytes_to[0];
+                stage.step();
+                CHECK(stage.bytes_to[0] - before <= is.def.budget_bytes_per_tick);
+                said += take_said(stage.client());
+            }
+            CHECK(has_all());
+            CHECK(ticks < (in_turn ? 40U : 10U));
+            CHECK(said > 0);
+            // And what is said comes, all of it.
+            for (int i = 0; i < 100; ++i) stage.step();
+            said += take_said(stage.client());
+            CHECK(said == 2 * ticks);
+        }
+    }
+}
+
+TEST_CASE("budget: a probe counts what is told in turn, too, though no packet holds it whole") {
+    const ScrollSchema is(true, 8);
+    Stage stage(is.schema, 1, is.def);
+    REQUIRE(stage.server->add_probe());
+    const auto bytes = [&] { return stage.server->stats().probe_bytes; };
+    stage.step();
+    const std::uint64_t before = bytes();
+    const EntityId scroll = stage.spawn(is.kind);
+    fill(stage, is, scroll);
+    stage.step(40);
+    const std::uint64_t told = bytes() - before;
+    constexpr std::uint64_t texts = 8 * 7 * 31;
+    CHECK(told > texts);
+    CHECK(told < texts + 600);
+    stage.step(10);
+    CHECK(bytes() - before == told);  // and then nothing waits
+}
+
+TEST_CASE("budget: a small child does not keep out the parent that it cannot come without") {
+    ScrollSchema is;
+    const Component<Vec3> tag = is.schema.component<Vec3>("tag").real("x", &Vec3::x);
+    const KindId child = is.schema.kind("child", {tag.id});
+    is.schema.edit_kind(child).urgency = 4;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId other = stage.spawn(is.kind);
+    stage.step(3);
+    const EntityId scroll = stage.spawn(is.kind), small = stage.spawn(child);
+    fill(stage, is, scroll);
+    CHECK(stage.world().attach(small, scroll) == Status::ok);
+    ShelfLine line;
+    fill(line.text, 'y');
+    std::uint32_t ticks = 0;
+    for (; ticks < 60 && stage.ghost(0, small) == no_ghost; ++ticks) {
+        fill(stage, is, other, ticks);  // more than fits, in every tick
+        for (int i = 0; i < 2; ++i) CHECK(stage.server->call_all(is.say, line));
+        stage.step();
+    }
+    CHECK(ticks < 10);
+    CHECK(stage.ghost(0, scroll) != no_ghost);
+}
+
+TEST_CASE("budget: a large call comes beside messages and changes of every tick") {
+    ScrollSchema is;
+    RpcDesc desc;
+    desc.target = RpcTarget::nobody;
+    const Rpc<Scroll> read = is.schema.rpc<Scroll>("read", desc);
+    add_lines(is.schema, read.id, 8);
+    is.def.budget_bytes_per_tick = 350;
+    for (const bool changes : {false, true}) {
+        CAPTURE(changes);
+        Stage stage(is.schema, 1, is.def);
+        const EntityId scroll = stage.spawn(is.kind);
+        stage.step(3);
+        Scroll args;
+        for (auto& text : args.lines) fill(text, 'z');
+        CHECK(stage.server->call_all(read, args));
+        const std::vector<std::byte> words(400);
+        std::uint32_t ticks = 0, messages = 0;
+        ReceivedRpc call;
+        for (; ticks < 60 && !stage.client().next_rpc(call); ++ticks) {
+            if (changes) fill(stage, is, scroll, ticks);
+            (void)stage.server->send_message(stage.observers[0], words);
+            stage.step();
+            std::span<const std::byte> message;  // a call ends it
+            while (stage.client().next_message(message)) ++messages;
+        }
+        CHECK(ticks < 10);
+        for (int i = 0; i < 200; ++i) {
+            stage.step();
+            messages += take_said(stage.client());
+        }
+        CHECK(messages == ticks);
+    }
+}
+
+TEST_CASE("budget: a call that found no room is not held once the pair is denied") {
+    ScrollSchema is;
+    RpcDesc desc;
+    desc.policy = RpcPolicy::hold;
+    desc.hold_ticks = 100;
+    const Rpc<ShelfLine> read =
+        is.schema.rpc<ShelfLine>("read", desc).text("text", &ShelfLine::text);
+    Stage stage(is.schema, 1, is.def);
+    std::array<EntityId, 2> scrolls{};
+    for (EntityId& scroll : scrolls) {
+        scroll = stage.spawn(is.kind);
+        fill(stage, is, scroll);
+        CHECK(stage.server->call(scroll, read, ShelfLine{}));
+    }
+    stage.step();  // with one of them, whose enter leaves no room for the other
+    CHECK(take_said(stage.client()) == 1);
+    const EntityId other = scrolls[stage.ghost(0, scrolls[0]) == no_ghost ? 0 : 1];
+    REQUIRE(stage.ghost(0, other) == no_ghost);
+    CHECK(stage.interest().deny(stage.observers[0], other, true) == Status::ok);
+    stage.step();
+    REQUIRE(stage.server->rpc_late_culls().size() == 1);
+    CHECK(stage.server->data().calls.held().empty());
+    CHECK(stage.interest().deny(stage.observers[0], other, false) == Status::ok);
+    stage.step(20);
+    CHECK(stage.ghost(0, other) != no_ghost);
+    CHECK(take_said(stage.client()) == 0);
+}
+
+TEST_CASE("budget: a call about what is told in turn comes, though there is always more to tell") {
+    ScrollSchema is(true);
+    RpcDesc desc;
+    const Rpc<ShelfLine> read =
+        is.schema.rpc<ShelfLine>("read", desc).text("text", &ShelfLine::text);
+    Stage stage(is.schema, 1, is.def);
+    const EntityId scroll = stage.spawn(is.kind);
+    std::uint32_t tick = 0;
+    const auto step = [&] {
+        fill(stage, is, scroll, tick++);
+        stage.step();
+    };
+    for (int i = 0; i < 40; ++i) step();
+    REQUIRE(stage.ghost(0, scroll) != no_ghost);
+    constexpr std::uint32_t calls = 5;
+    for (std::uint32_t i = 0; i < calls; ++i) CHECK(stage.server->call(scroll, read, ShelfLine{}));
+    CHECK(stage.server->call_all(is.say, ShelfLine{}));
+    std::uint32_t said = 0;
+    for (int i = 0; i < 40; ++i) {
+        step();
+        said += take_said(stage.client());
+    }
+    CHECK(said == calls + 1);
+}
+
+TEST_CASE("budget: messages come though a call waits for more than a packet holds") {
+    struct Four {
+        char lines[4][31] = {};
+    };
+    struct Five {
+        char lines[5][31] = {};
+    };
+    Schema schema;
+    const Component<Five> five = schema.component<Five>("five");
+    const Rpc<Four> four = schema.rpc<Four>("four", {});
+    add_lines(schema, five.id, 5);
+    add_lines(schema, four.id, 4);
+    const KindId kind = schema.kind("kind", {five.id});
+    ServerDef def;
+    def.budget_bytes_per_tick = 300;
+    Stage stage(schema, 1, def);
+    const EntityId entity = stage.spawn(kind);
+    stage.step(3);
+    const std::vector<std::byte> words(40);
+    Four args;
+    for (auto& line : args.lines) fill(line, 'z');
+    std::uint32_t messages = 0;
+    for (int tick = 0; tick < 60; ++tick) {
+        for (auto& line : stage.world().edit(entity, five)->lines)
+            fill(line, static_cast<char>('a' + tick % 20));
+        if (tick % 10 == 0) {
+            CHECK(stage.server->call(entity, four, args));
+            CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
+        }
+        stage.step();
+        CHECK(stage.client().updated_of(stage.ghost(0, entity)) + 4 >=
+              stage.server->current_tick());
+        std::span<const std::byte> message;  // the call never comes
+        while (stage.client().next_message(message)) ++messages;
+    }
+    CHECK(messages >= 5);
+}
+
+TEST_CASE("budget: a long message does not stop updates") {
+    const ScrollSchema is;
+    Stage stage(is.schema, 1, is.def);
+    std::vector<EntityId> scrolls;
+    for (int i = 0; i < 6; ++i) {
+        scrolls.push_back(stage.spawn(is.kind));
+        fill(stage, is, scrolls.back());
+    }
+    stage.step(20);
+    const std::vector<std::byte> all(60'000);
+    CHECK(stage.server->send_message(stage.observers[0], all) == Status::ok);
+    std::uint32_t updates = 0, ticks = 0;
+    std::span<const std::byte> message;
+    for (; ticks < 1'000 && !stage.client().next_message(message); ++ticks) {
+        const EntityId scroll = scrolls[ticks % scrolls.size()];
+        Scroll* its = stage.world().edit(
+            scroll, Component<Scroll>{is.schema.kinds()[index_of(is.kind)].components[0]});
+        its->lines[0][0] = static_cast<char>('a' + ticks % 20);
+        stage.step();
+        updates +=
+            stage.client().updated_of(stage.ghost(0, scroll)) == stage.server->current_tick();
+    }
+    CHECK(message.size() == all.size());
+    CHECK(ticks < 500);
+    CHECK(updates * 2 > ticks);
+}
+
+TEST_CASE("budget: one client has a budget of his own, if everything fits into it") {
+    ScrollSchema is;
+    const Component<Vec3> tag = is.schema.component<Vec3>("tag").real("x", &Vec3::x);
+    const KindId small = is.schema.kind("small", {tag.id});
+    is.def.budget_bytes_per_tick = 4'800;
+    Stage stage(is.schema, 2, is.def);
+    Server& server = *stage.server;
+    CHECK(server.set_budget(ObserverId{999}, 4'800) == Status::stale_id);
+    CHECK(server.set_budget(stage.observers[0], 127) == Status::bad_argument);
+    CHECK(server.set_budget(stage.observers[0], 250) == Status::too_large);  // for a scroll
+    CHECK(server.set_budget(stage.observers[0], 330) == Status::ok);
+    for (int i = 0; i < 300; ++i) (void)stage.spawn(small);
+    std::array<std::uint64_t, 2> most{};
+    for (int tick = 0; tick < 60; ++tick) {
+        const std::array<std::uint64_t, 2> before{stage.bytes_to[0], stage.bytes_to[1]};
+        stage.step();
+        for (std::size_t c = 0; c < 2; ++c)
+            most[c] = std::max(most[c], stage.bytes_to[c] - before[c]);
+        if (tick == 1) CHECK(stage.client(1).ghost_count() == 300);
+        if (tick == 1) CHECK(stage.client(0).ghost_count() < 150);
+    }
+    CHECK(most[0] <= 330);
+    CHECK(most[0] > 250);
+    CHECK(most[1] > 1'000);
+    CHECK(stage.client(0).ghost_count() == 300);
+    std::vector<SessionStats> sessions;
+    server.sessions(sessions);
+    for (const SessionStats& session : sessions) {
+        const bool is_first = session.observer == stage.observers[0];
+        CHECK(session.budget_bytes_per_tick == (is_first ? 330 : 4'800));
+    }
+}
+
+}  // namespace purview::test

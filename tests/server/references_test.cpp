@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <array>
+#include <set>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "purview/host_view.hpp"
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct AimAt {
+    EntityId at = EntityId::none;
+};
+
+struct AimSchema {
+    AimSchema() {
+        aim = schema.component<AimAt>("aim").reference("at", &AimAt::at);
+        archer = schema.kind("archer", {aim.id});
+        target = schema.kind("target", {aim.id});
+        REQUIRE(schema.status() == Status::ok);
+        def.kinds.resize(2);
+        def.kinds[index_of(target)].mode = EntityMode::explicit_only;
+    }
+    Schema schema;
+    Component<AimAt> aim;
+    KindId archer{}, target{};
+    ServerDef def;
+};
+
+}  // namespace
+
+TEST_CASE("reference: names whom the client sees, and nobody else") {
+    const AimSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId archer = stage.spawn(is.archer), target = stage.spawn(is.target);
+    stage.world().edit(archer, is.aim)->at = target;
+    const auto aimed_at = [&] {
+        return stage.clients[0]->reference_of(stage.ghost(0, archer), is.aim.id, 0);
+    };
+    stage.step(3);
+    CHECK(stage.ghost(0, target) == no_ghost);
+    CHECK(aimed_at() == no_ghost);
+    // It comes into sight: the reference is told without having changed.
+    CHECK(stage.interest().allow(stage.observers[0], target, true) == Status::ok);
+    stage.step(2);
+    REQUIRE(stage.ghost(0, target) != no_ghost);
+    CHECK(aimed_at() == stage.ghost(0, target));
+    // It goes, and comes back.
+    CHECK(stage.interest().allow(stage.observers[0], target, false) == Status::ok);
+    stage.step(2);
+    CHECK(aimed_at() == no_ghost);
+    CHECK(stage.interest().allow(stage.observers[0], target, true) == Status::ok);
+    stage.step(3);
+    CHECK(aimed_at() == stage.ghost(0, target));
+    // Nobody, itself, somebody who is gone.
+    stage.world().edit(archer, is.aim)->at = EntityId::none;
+    stage.step(2);
+    CHECK(aimed_at() == no_ghost);
+    stage.world().edit(archer, is.aim)->at = archer;
+    stage.step(2);
+    CHECK(aimed_at() == stage.ghost(0, archer));
+    stage.world().edit(archer, is.aim)->at = target;
+    CHECK(stage.world().despawn(target) == Status::ok);
+    stage.step(2);
+    CHECK(aimed_at() == no_ghost);
+    stage.world().edit(archer, is.aim)->at = EntityId{~std::uint64_t{0}};  // no id of this world
+    stage.step(2);
+    CHECK(aimed_at() == no_ghost);
+}
+
+TEST_CASE("reference: a copy that is kept names nobody by mistake, now or when it goes on") {
+    AimSchema is;
+    is.schema.edit_kind(is.archer).leave = LeavePolicy::freeze;
+    is.def.kinds[index_of(is.archer)].mode = EntityMode::explicit_only;
+    Stage stage(is.schema, 1, is.def);
+    const ObserverId me = stage.observers[0];
+    const EntityId archer = stage.spawn(is.archer), target = stage.spawn(is.target);
+    stage.world().edit(archer, is.aim)->at = target;
+    CHECK(stage.interest().allow(me, archer, true) == Status::ok);
+    CHECK(stage.interest().allow(me, target, true) == Status::ok);
+    stage.step(5);
+    const GhostId copy = stage.ghost(0, archer), was = stage.ghost(0, target);
+    REQUIRE(stage.client().reference_of(copy, is.aim.id, 0) == was);
+    CHECK(stage.interest().allow(me, archer, false) == Status::ok);
+    stage.step(4);
+    REQUIRE(stage.client().kept_as(copy) == LeavePolicy::freeze);
+    CHECK(stage.client().reference_of(copy, is.aim.id, 0) == was);
+    CHECK(stage.world().despawn(target) == Status::ok);
+    stage.step(6);
+    const EntityId other = stage.spawn(is.target);
+    CHECK(stage.interest().allow(me, other, true) == Status::ok);
+    stage.step(4);
+    REQUIRE(stage.ghost(0, other) == was);  // the same id
+    CHECK(stage.client().reference_of(copy, is.aim.id, 0) == no_ghost);
+    CHECK(stage.interest().allow(me, archer, true) == Status::ok);
+    stage.step(4);
+    REQUIRE(stage.ghost(0, archer) == copy);
+    CHECK(stage.client().reference_of(copy, is.aim.id, 0) == no_ghost);
+}
+
+TEST_CASE("reference: who has left names nobody by mistake, as long as he can be asked") {
+    AimSchema is;
+    is.def.kinds[index_of(is.archer)].mode = EntityMode::explicit_only;
+    Stage stage(is.schema, 1, is.def);
+    const ObserverId me = stage.observers[0];
+    const EntityId target = stage.spawn(is.target), archer = stage.spawn(is.archer);
+    stage.world().edit(archer, is.aim)->at = target;
+    for (const EntityId entity : {target, archer})
+        CHECK(stage.interest().allow(me, entity, true) == Status::ok);
+    stage.step(5);
+    const GhostId left = stage.ghost(0, archer), was = stage.ghost(0, target);
+    REQUIRE(stage.client().reference_of(left, is.aim.id, 0) == was);
+    stage.client().clear_events();
+    CHECK(stage.interest().allow(me, archer, false) == Status::ok);
+    stage.step(3);
+    REQUIRE(stage.ghost(0, archer) == no_ghost);
+    CHECK(stage.client().reference_of(left, is.aim.id, 0) == was);
+    CHECK(stage.world().despawn(target) == Status::ok);
+    stage.step(5);
+    const EntityId other = stage.spawn(is.target);
+    CHECK(stage.interest().allow(me, other, true) == Status::ok);
+    stage.step(3);
+    REQUIRE(stage.ghost(0, other) == was);  // the same id
+    CHECK(stage.client().reference_of(left, is.aim.id, 0) == no_ghost);
+}
+
+TEST_CASE("reference: an id that is used again names nobody by mistake") {
+    const AimSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId archer = stage.spawn(is.archer);
+    for (int round = 0; round < 20; ++round) {
+        const EntityId target = stage.spawn(is.target);
+        CHECK(stage.interest().allow(stage.observers[0], target, true) == Status::ok);
+        stage.world().edit(archer, is.aim)->at = target;
+        if (round % 3 == 0) stage.loses_all_to = 0;  // the enter is lost
+        stage.step(round % 4);
+        CHECK(stage.world().despawn(target) == Status::ok);
+        stage.step(round % 2);
+        const EntityId other = stage.spawn(is.target);
+        CHECK(stage.interest().allow(stage.observers[0], other, true) == Status::ok);
+        for (int i = 0; i < 12; ++i) {
+            stage.step();
+            if (i == 2) stage.loses_all_to = 99;
+            const GhostId ghost = stage.ghost(0, archer);
+            if (ghost == no_ghost) continue;
+            const GhostId aimed = stage.clients[0]->reference_of(ghost, is.aim.id, 0);
+            CHECK((aimed == no_ghost || aimed != stage.ghost(0, other)));
+        }
+        CHECK(stage.world().despawn(other) == Status::ok);
+    }
+}
+
+TEST_CASE(
+    "reference: the id of who was named, and left before he was shown, is not another's yet") {
+    const AimSchema is;
+    Stage stage(is.schema, 1, is.def);
+    const ObserverId me = stage.observers[0];
+    const EntityId archer = stage.spawn(is.archer), ship = stage.spawn(is.target),
+                   man = stage.spawn(is.target), other = stage.spawn(is.target);
+    stage.step(3);
+    stage.clients_every = 8;  // what is sent stays under way
+    const auto may_know = [&](EntityId entity, bool may) {
+        CHECK(stage.interest().allow(me, entity, may) == Status::ok);
+    };
+    may_know(ship, true);
+    stage.step();
+    REQUIRE(stage.world().attach(man, ship) == Status::ok);  // waits for the ship to have arrived
+    may_know(man, true);
+    stage.world().edit(archer, is.aim)->at = man;
+    stage.step();
+    GhostTable& ghosts = stage.server->data().sessions[0]->ghosts;
+    const LocalId named = ghosts.find(man);
+    REQUIRE(ghosts.needs_enter(named));
+    REQUIRE(stage.ghost(0, man) == no_ghost);
+    may_know(man, false);
+    may_know(other, true);
+    stage.step();
+    CHECK(ghosts.find(man) == no_local_id);
+    CHECK(ghosts.find(other) != named);
+    stage.clients_every = 1;
+    stage.step(6);
+    CHECK(ghosts.leaving_count() == 0);
+    CHECK(stage.client().reference_of(stage.ghost(0, archer), is.aim.id, 0) == no_ghost);
+}
+
+TEST_CASE("reference: who names somebody is known in every tick, as they come, go and change") {
+    constexpr std::uint32_t many = 2'000;
+    const AimSchema is;
+    WorldDef def;
+    def.schema = &is.schema;
+    World world = std::move(World::create(def)).value();
+    FieldStore fields(is.schema);
+    SplitMix random(5);
+    std::array<EntityId, 3> targets{};
+    for (EntityId& target : targets) target = *world.spawn(is.target);
+    std::vector<EntityId> archers;
+    for (std::uint32_t i = 0; i < many; ++i) archers.push_back(*world.spawn(is.archer));
+    for (Tick now = 1; now < 40; ++now) {
+        std::array<std::set<EntityId>, 3> naming;
+        for (EntityId& archer : archers) {
+            if (random.below(50) == 0) {
+                REQUIRE(world.despawn(archer) == Status::ok);
+                archer = *world.spawn(is.archer);
+            }
+            EntityId& at = world.edit(archer, is.aim)->at;
+            if (at == EntityId::none || random.below(4) == 0) at = targets[random.below(3)];
+            for (std::size_t t = 0; t < targets.size(); ++t)
+                if (at == targets[t]) naming[t].insert(archer);
+        }
+        world.data().settle();
+        fields.diff(world.data(), now);
+        world.data().clear_changes();
+        for (std::size_t t = 0; t < targets.size(); ++t) {
+            std::size_t found = 0;
+            for (const EntityId one : fields.referrers_of(world.data(), targets[t])) {
+                const bool names = fields.does_name(world.data(), one, targets[t], ~FieldMask{0});
+                REQUIRE(names == naming[t].contains(one));
+                found += names ? 1 : 0;
+            }
+            REQUIRE(found == naming[t].size());
+        }
+    }
+}
+
+TEST_CASE("reference: a host's own player is told what a remote one is told (M25)") {
+    struct Changes final : HostPresentation {
+        void show(EntityId, Reason) override {}
+        void hide(EntityId, Reason) override {}
+        void changed(EntityId entity, ComponentId) override { ++of[entity]; }
+        std::map<EntityId, int> of;
+    };
+    const AimSchema is;
+    Stage stage(is.schema, 1, is.def);
+    Changes changes;
+    HostView view = std::move(HostView::create(*stage.server, changes)).value();
+    const EntityId archer = stage.spawn(is.archer), seen = stage.spawn(is.target),
+                   hidden = stage.spawn(is.target), other = stage.spawn(is.target);
+    const auto show_both = [&](EntityId entity, bool value) {
+        show(stage, 0, entity, value);
+        CHECK(stage.interest().allow(view.observer(), entity, value) == Status::ok);
+    };
+    const auto told = [&] {
+        stage.step();
+        view.update();
+        return std::exchange(changes.of[archer], 0);
+    };
+    show_both(seen, true);
+    (void)told();
+    (void)told();
+    EntityId* at = &stage.world().edit(archer, is.aim)->at;
+    *at = seen;
+    CHECK(told() == 1);
+    CHECK(told() == 0);
+    stage.world().edit(archer, is.aim)->at = hidden;  // nobody any more
+    CHECK(told() == 1);
+    stage.world().edit(archer, is.aim)->at = other;  // from one that he does not know to another
+    CHECK(told() == 0);
+    show_both(other, true);
+    CHECK(told() == 1);
+    REQUIRE(stage.world().despawn(other) == Status::ok);
+    CHECK(told() == 1);
+    CHECK(told() == 0);
+    // In one tick both who is named, and that he is.
+    stage.world().edit(archer, is.aim)->at = seen;
+    CHECK(told() == 1);
+    show_both(seen, false);
+    stage.world().edit(archer, is.aim)->at = hidden;
+    CHECK(told() == 1);
+    show_both(seen, true);
+    CHECK(told() == 0);
+    // What changes of one that is hidden is told once, behind `show`.
+    stage.world().edit(archer, is.aim)->at = seen;
+    CHECK(told() == 1);
+    CHECK(stage.interest().deny(view.observer(), archer, true) == Status::ok);
+    CHECK(told() == 0);
+    stage.world().edit(archer, is.aim)->at = EntityId::none;
+    CHECK(told() == 0);
+    stage.world().edit(archer, is.aim)->at = archer;
+    CHECK(told() == 0);
+    CHECK(stage.interest().deny(view.observer(), archer, false) == Status::ok);
+    CHECK(told() == 1);
+    // In a tick without an update.
+    stage.world().edit(archer, is.aim)->at = seen;
+    stage.step();
+    CHECK(told() == 1);
+    show_both(seen, false);
+    stage.step();
+    CHECK(told() == 1);
+    CHECK(told() == 0);
+}
+
+}  // namespace purview::test

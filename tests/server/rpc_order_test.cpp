@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// In what order calls come, among themselves, with properties and with the ghosts they are about.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "purview/limits.hpp"
+#include "support/rpc_support.hpp"
+
+namespace purview::test {
+
+TEST_CASE(
+    "rpc: a ghost is as it was when the call was sent, or newer, whatever is lost: properties come "
+    "first (O33)") {
+    std::uint64_t received = 0;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        CallWorld world(2, {0.25F, 0.05F, 0, 20'000, 40'000}, seed % 2 == 0 ? 4'800U : 300U, seed);
+        const EntityId entity = world.spawn({10, 10, 0});
+        std::vector<EntityId> crowd;
+        for (int i = 0; i < 60; ++i) crowd.push_back(world.spawn({12, 10, 0}));
+        world.place_player(0, {12, 10, 0});
+        world.place_player(1, {14, 10, 0});
+        world.run(40);
+        std::uint32_t hp = 0;
+        world.check_call = [&](Client& client, const ReceivedRpc& call) {
+            if (call.ghost == no_ghost) return;
+            const double there = client.value_of(call.ghost, world.schema().body.id, 2);
+            CHECK(there >= call.values[1]);
+            ++received;
+        };
+        for (int tick = 0; tick < 150; ++tick) {
+            world.in_next_tick([&](Server& server) {
+                for (const EntityId other : crowd)
+                    server.world().edit(other, world.schema().body)->facing += 0.1F;
+                server.world().edit(entity, world.schema().body)->hp =
+                    static_cast<std::uint16_t>(++hp);
+                const auto delivery = static_cast<RpcDelivery>(tick % 3);
+                (void)server.call(entity, world.schema().ping(delivery, RpcPolicy::cull),
+                                  Ping{0, hp});
+            });
+            world.step();
+        }
+        world.run(60);
+    }
+    CHECK(received > 12 * 2 * 150 * 8 / 10);
+}
+
+TEST_CASE("rpc: the same where one tick has several packets, and only some of them arrive (O33)") {
+    std::uint64_t received = 0;
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        CallWorld world(1, {0.4F, 0, 0, 10'000, 0}, 4'800, seed);
+        std::vector<EntityId> crowd;
+        for (int i = 0; i < 400; ++i) crowd.push_back(world.spawn({10, 10, 0}));
+        world.place_player(0, {12, 10, 0});
+        world.run(60);
+        world.check_call = [&](Client& client, const ReceivedRpc& call) {
+            if (call.ghost == no_ghost) return;
+            CHECK(client.value_of(call.ghost, world.schema().body.id, 2) >= call.values[1]);
+            ++received;
+        };
+        SplitMix random(seed);
+        for (std::uint32_t tick = 1; tick < 100; ++tick) {
+            world.in_next_tick([&](Server& server) {
+                for (const EntityId entity : crowd)
+                    server.world().edit(entity, world.schema().body)->hp =
+                        static_cast<std::uint16_t>(tick);
+                for (int i = 0; i < 80; ++i) {
+                    const auto delivery = static_cast<RpcDelivery>(random.below(2));
+                    (void)server.call(crowd[random.below(400)],
+                                      world.schema().ping(delivery, RpcPolicy::cull),
+                                      Ping{0, tick});
+                }
+            });
+            world.step();
+        }
+        world.run(40);
+    }
+    CHECK(received > 4'000);
+}
+
+TEST_CASE("rpc: reliable ones come once and ordered ones in order, whatever is lost (F20)") {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        CallWorld world(2, {0.3F, 0.1F, 0.02F, 20'000, 60'000}, 400, seed);
+        const EntityId entity = world.spawn({10, 10, 0});
+        world.place_player(0, {12, 10, 0});
+        world.place_player(1, {250, 250, 0});
+        world.run(60);
+        Numbers ordered, unordered;
+        for (std::uint32_t i = 1; i <= 120; ++i) {
+            const bool in_order = i % 2 == 0;
+            const auto delivery =
+                in_order ? RpcDelivery::reliable_ordered : RpcDelivery::reliable_unordered;
+            (in_order ? ordered : unordered).push_back(i);
+            if (i % 6 < 2) {
+                CHECK(world.server()
+                          .call_all(world.schema().news[static_cast<std::size_t>(delivery)],
+                                    Ping{1, i})
+                          .has_value());
+            } else {
+                CHECK(world.server()
+                          .call(entity, world.schema().ping(delivery, RpcPolicy::cull), Ping{0, i})
+                          .has_value());
+            }
+            world.step();
+        }
+        world.run(100);
+        Numbers got_ordered, got_unordered;
+        for (const std::uint32_t number : numbers(world.got(0)))
+            (number % 2 == 0 ? got_ordered : got_unordered).push_back(number);
+        std::sort(got_unordered.begin(), got_unordered.end());
+        CHECK(got_ordered == ordered);
+        CHECK(got_unordered == unordered);
+        CHECK(world.server().rpc_counters().written > world.server().rpc_counters().sent);
+        for (const Got& got : world.got(1)) CHECK(got.args.tag == 1);
+        CHECK(world.got(1).size() == 40);
+    }
+}
+
+TEST_CASE(
+    "rpc: one whose ghost leaves before it has arrived never reaches the next ghost under that "
+    "local id (O33)") {
+    std::uint64_t reused = 0, received = 0;
+    for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+        CallWorld world(1, {0.35F, 0.1F, 0, 10'000, 90'000}, 4'800, seed);
+        world.place_player(0, {12, 10, 0});
+        world.run(60);
+        std::vector<EntityId> blinking;
+        for (int i = 0; i < 6; ++i) blinking.push_back(world.spawn({10, 10, 0}));
+        std::map<GhostId, double> last;
+        world.check_call = [&](Client& client, const ReceivedRpc& call) {
+            if (call.ghost == no_ghost) return;
+            ++received;
+            const double tag =
+                client.value_of(call.ghost, world.schema().body.id, world.schema().tag_field);
+            CHECK(tag == call.values[0]);
+            reused += last.contains(call.ghost) && last[call.ghost] != tag ? 1 : 0;
+            last[call.ghost] = tag;
+        };
+        SplitMix random(seed);
+        for (std::uint32_t tick = 0; tick < 300; ++tick) {
+            world.in_next_tick([&](Server& server) {
+                for (const EntityId entity : blinking) {
+                    if (random.chance(0.3F)) {
+                        (void)server.world().move(entity,
+                                                  {random.chance(0.5F) ? 10.0F : 200.0F, 10, 0});
+                    }
+                    const auto delivery = static_cast<RpcDelivery>(random.below(3));
+                    (void)server.call(entity, world.schema().ping(delivery, RpcPolicy::cull),
+                                      Ping{static_cast<std::uint32_t>(world.tag(entity)), tick});
+                }
+            });
+            world.step();
+        }
+    }
+    CHECK(received > 1'000);
+    CHECK(reused > 50);
+}
+
+namespace {
+
+/// Next to the first player, who loses the packet with the enter; what comes after it arrives.
+EntityId spawn_unheard(CallWorld& world) {
+    world.place_player(0, {12, 10, 0});
+    world.run(10);
+    world.peer(0).down.blackout = true;
+    EntityId entity = EntityId::none;
+    world.in_next_tick([&](Server&) { entity = world.spawn({10, 10, 0}); });
+    world.step();
+    world.peer(0).down.blackout = false;
+    return entity;
+}
+
+}  // namespace
+
+TEST_CASE("rpc: what came before its ghost waits for it, a bounded time (O32 O33)") {
+    CallWorld world(1);
+    const EntityId entity = spawn_unheard(world);
+    world.peer(0).up.blackout = true;  // and the server does not hear of it
+    const auto ordered = world.ordered_cull();
+    const auto unordered = world.schema().ping(RpcDelivery::unreliable, RpcPolicy::cull);
+    CHECK(world.server().call(entity, ordered, Ping{0, 1}).has_value());
+    CHECK(world.server().call(entity, unordered, Ping{0, 2}).has_value());
+    world.step();
+    CHECK(world.client(0).stats().calls_received == 2);
+    CHECK(world.got(0).empty());
+    SUBCASE("it comes") {
+        world.peer(0).up.blackout = false;
+        world.run(6);
+        CHECK(numbers(world.got(0)).size() == 2);
+        for (const Got& got : world.got(0)) CHECK(got.tag_of_ghost == world.tag(entity));
+        CHECK(world.client(0).stats().calls_waited == 1);  // the other one waited in its order
+        CHECK(world.client(0).stats().calls_dropped == 0);
+    }
+    SUBCASE("it does not come") {
+        world.run(static_cast<int>(limits::rpc_orphan_us / 50'000) + 2);
+        CHECK(world.client(0).stats().calls_dropped == 2);
+        world.peer(0).up.blackout = false;
+        world.run(10);
+        CHECK(world.got(0).empty());
+        CHECK(world.client(0).state() == ClientState::joined);
+    }
+    SUBCASE("it leaves without having come") {
+        world.in_next_tick([&](Server& server) { (void)server.world().despawn(entity); });
+        world.step();
+        CHECK(world.client(0).stats().calls_dropped == 2);
+        world.peer(0).up.blackout = false;
+        EntityId next = EntityId::none;
+        world.run(6);
+        world.in_next_tick([&](Server&) { next = world.spawn({10, 10, 0}); });
+        world.run(6);
+        CHECK(world.got(0).empty());
+    }
+}
+
+TEST_CASE("rpc: a forced one whose ghost leaves without having come goes on without it (F20)") {
+    CallWorld world(1);
+    const EntityId entity = spawn_unheard(world);
+    // One that is ordered, and one that waits outside of the order.
+    CHECK(world.server().call(
+        entity, world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::force), Ping{0, 1}));
+    CHECK(world.server().call(
+        entity, world.schema().ping(RpcDelivery::reliable_unordered, RpcPolicy::force),
+        Ping{0, 2}));
+    world.step();
+    CHECK(world.client(0).stats().calls_received == 2);
+    CHECK(world.got(0).empty());
+    world.in_next_tick([&](Server& server) { (void)server.world().despawn(entity); });
+    world.run(6);
+    REQUIRE(world.got(0).size() == 2);
+    for (const Got& got : world.got(0)) {
+        CHECK(got.ghost == no_ghost);
+        CHECK_FALSE(got.ghost_left);
+    }
+    CHECK(world.client(0).stats().calls_dropped == 0);
+}
+
+}  // namespace purview::test

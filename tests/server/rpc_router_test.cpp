@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Remote calls between a whole server and whole clients.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "purview/limits.hpp"
+#include "support/rpc_support.hpp"
+
+namespace purview::test {
+
+TEST_CASE(
+    "rpc: an observer who does not see the entity is culled, with a reason (N27 F20 F21 F31)") {
+    CallWorld world(3);
+    const EntityId near = world.spawn({10, 10, 0});
+    world.place_player(0, {12, 10, 0});
+    world.place_player(1, {250, 250, 0});
+    world.place_player(2, {11, 10, 0});
+    (void)world.server().interest().deny(world.observer(2), near, true);
+    world.run(10);
+    const CallId call = *world.server().call(near, world.ordered_cull(), Ping{7, 1});
+    world.step();
+    const auto reports = world.server().rpc_reports();
+    REQUIRE(reports.size() == 1);
+    CHECK(reports[0].call == call);
+    CHECK(reports[0].target == near);
+    CHECK(reports[0].sent == 1);
+    REQUIRE(reports[0].culled.size() == 2);
+    CHECK(reports[0].culled[0].observer == world.observer(1));
+    CHECK(reports[0].culled[0].reason == CullReason::not_relevant);
+    CHECK(reports[0].culled[1].observer == world.observer(2));
+    CHECK(reports[0].culled[1].reason == CullReason::denied);
+    CHECK(to_string(reports[0].culled[1].reason) == "denied");
+    world.run(10);
+    CHECK(world.server().rpc_reports().empty());
+    CHECK(numbers(world.got(0)) == Numbers{1});
+    CHECK(world.got(0)[0].tag_of_ghost == world.tag(near));
+    CHECK(world.got(1).empty());
+    CHECK(world.got(2).empty());
+}
+
+TEST_CASE("rpc: one about an entity that was spawned in the same tick reaches who sees it (N27)") {
+    CallWorld world(2);
+    world.place_player(0, {12, 10, 0});
+    world.place_player(1, {250, 250, 0});
+    world.run(10);
+    world.in_next_tick([&](Server& server) {
+        const EntityId rocket = world.spawn({10, 10, 0});
+        CHECK(server.call(rocket, world.ordered_cull(), Ping{0, 5}).has_value());
+        CHECK(server.call(rocket, world.schema().ping(RpcDelivery::unreliable, RpcPolicy::cull),
+                          Ping{0, 6}));
+    });
+    world.run(6);
+    CHECK(numbers(world.got(0)) == Numbers{5, 6});
+    CHECK(world.got(0)[0].tag_of_ghost > 0);
+    CHECK(world.got(1).empty());
+}
+
+TEST_CASE("rpc: one about an entity that leaves or goes in the tick of the call is culled (N27)") {
+    CallWorld world(1);
+    const EntityId entity = world.spawn({10, 10, 0});
+    const EntityId doomed = world.spawn({11, 10, 0});
+    world.place_player(0, {12, 10, 0});
+    world.run(10);
+    world.in_next_tick([&](Server& server) {
+        CHECK(server.call(entity, world.ordered_cull(), Ping{0, 1}).has_value());
+        CHECK(server.call(doomed, world.ordered_cull(), Ping{0, 2}).has_value());
+        (void)server.world().move(entity, {250, 250, 0});
+        (void)server.world().despawn(doomed);
+    });
+    world.step();
+    REQUIRE(world.server().rpc_reports().size() == 2);
+    CHECK(world.server().rpc_reports()[0].sent == 0);
+    CHECK(world.server().rpc_reports()[0].culled.size() == 1);
+    CHECK(world.server().rpc_reports()[1].status == Status::stale_id);
+    CHECK(world.server().call(doomed, world.ordered_cull(), Ping{}).error() == Status::stale_id);
+    world.run(10);
+    CHECK(world.got(0).empty());
+}
+
+TEST_CASE("rpc: a static one reaches everybody who is ready, wherever he stands (F20)") {
+    CallWorld world(3);
+    world.place_player(1, {250, 250, 0});
+    (void)world.server().interest().set_ready(world.observer(2), false);
+    world.run(5);
+    for (const Rpc<Ping> news : world.schema().news)
+        CHECK(world.server().call_all(news, Ping{0, index_of(news.id)}).has_value());
+    CHECK(world.server().call_one(world.observer(1), world.schema().news[2], Ping{0, 900}));
+    CHECK(world.server().call_one(ObserverId{77}, world.schema().news[2], Ping{}).error() ==
+          Status::stale_id);
+    world.step();
+    REQUIRE(world.server().rpc_reports().size() == 4);
+    CHECK(world.server().rpc_reports()[0].sent == 2);
+    REQUIRE(world.server().rpc_reports()[0].culled.size() == 1);
+    CHECK(world.server().rpc_reports()[0].culled[0].reason == CullReason::not_ready);
+    CHECK(world.server().rpc_reports()[3].sent == 1);
+    CHECK(world.server().rpc_reports()[3].culled.empty());
+    world.run(5);
+    CHECK(world.got(0).size() == 3);
+    CHECK(world.got(1).size() == 4);
+    CHECK(world.got(2).empty());
+}
+
+TEST_CASE("rpc: to all but one: he gets none of it, at once or later, and is in no report") {
+    CallWorld world(3);
+    for (std::uint32_t i = 0; i < 3; ++i)
+        world.place_player(i, {100 + 10 * static_cast<float>(i), 100, 0});
+    world.run(5);
+    Server& server = world.server();
+    const ObserverId first = world.observer(0);
+    const auto& schema = world.schema();
+    CHECK(server.call(world.player(0), schema.pings[6], Ping{0, 1}, first).has_value());
+    CHECK(server.call_at({105, 100, 0}, schema.booms[2], Ping{0, 2}, first).has_value());
+    CHECK(server.call_all(schema.news[2], Ping{0, 3}, first).has_value());
+    CHECK(server.call_all(schema.news[2], Ping{0, 4}, ObserverId{77}).has_value());
+    world.step();
+    REQUIRE(server.rpc_reports().size() == 4);
+    for (std::size_t call = 0; call < 3; ++call) {
+        CHECK(server.rpc_reports()[call].sent == 2);
+        CHECK(server.rpc_reports()[call].culled.empty());
+    }
+    CHECK(server.rpc_reports()[3].sent == 3);
+    // What is held for the others is not held for him.
+    const EntityId far = world.player(1);
+    world.place_player(1, {280, 280, 0});
+    world.run(5);
+    CHECK(server.call(far, schema.pings[7], Ping{0, 5}, first).has_value());
+    world.step();
+    REQUIRE(server.rpc_reports().size() == 1);
+    CHECK(server.rpc_reports()[0].held == 1);
+    world.place_player(1, {110, 100, 0});
+    world.run(5);
+    CHECK(numbers(world.got(0)) == Numbers{4});
+    CHECK(numbers(world.got(1)) == Numbers{1, 2, 3, 4, 5});
+    CHECK(numbers(world.got(2)) == Numbers{1, 2, 3, 4, 5});
+}
+
+TEST_CASE("rpc: an event at a place reaches those whose areas cover it (P25)") {
+    CallWorld world(3);
+    world.place_player(0, {100, 100, 0});
+    world.place_player(1, {150, 100, 0});
+    world.place_player(2, {250, 250, 0});
+    (void)world.server().interest().set_area(world.observer(2), 1, {130, 100, 0});
+    world.run(5);
+    CHECK(world.server().call_at({125, 100, 0}, world.schema().booms[2], Ping{0, 1}).has_value());
+    CHECK(world.server().call_at({145, 100, 0}, world.schema().booms[0], Ping{0, 2}).has_value());
+    CHECK(world.server().call_at({20, 250, 0}, world.schema().booms[1], Ping{0, 3}).has_value());
+    world.step();
+    REQUIRE(world.server().rpc_reports().size() == 3);
+    CHECK(world.server().rpc_reports()[1].culled.size() == 1);
+    CHECK(world.server().rpc_reports()[1].culled[0].reason == CullReason::out_of_reach);
+    CHECK(world.server().rpc_reports()[2].sent == 0);
+    world.run(5);
+    CHECK(numbers(world.got(0)) == Numbers{1});
+    CHECK(world.got(0)[0].ghost == no_ghost);
+    CHECK(numbers(world.got(1)) == Numbers{1, 2});
+    CHECK(numbers(world.got(2)) == Numbers{1, 2});
+}
+
+TEST_CASE("rpc: a held one waits until the entity is relevant, and not beyond its bound (F20)") {
+    CallWorld world(1);
+    const EntityId soon = world.spawn({200, 10, 0});
+    const EntityId never = world.spawn({200, 20, 0});
+    world.place_player(0, {12, 10, 0});
+    world.run(5);
+    const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
+    for (std::uint32_t i = 0; i < limits::rpc_queued_per_entity + 1; ++i)
+        CHECK(world.server().call(soon, hold, Ping{0, i + 1}).has_value());
+    const CallId expires = *world.server().call(never, hold, Ping{0, 50});
+    world.step();
+    const auto reports = world.server().rpc_reports();
+    REQUIRE(reports.size() == limits::rpc_queued_per_entity + 2);
+    CHECK(reports[0].held == 1);
+    CHECK(reports[0].culled.empty());
+    REQUIRE(reports[limits::rpc_queued_per_entity].culled.size() == 1);
+    CHECK(reports[limits::rpc_queued_per_entity].culled[0].reason == CullReason::capacity);
+    CHECK(reports.back().held == 1);  // what waits for another entity takes no room from it
+    world.run(SmallSchema::hold_ticks - 10);
+    CHECK(world.got(0).empty());
+    (void)world.server().world().move(soon, {15, 10, 0});
+    world.run(5);
+    CHECK(numbers(world.got(0)) == Numbers{1, 2, 3, 4, 5, 6, 7, 8});
+    CHECK(world.got(0)[0].tag_of_ghost == world.tag(soon));
+    CHECK(world.late.empty());
+    world.run(10);
+    REQUIRE(world.late.size() == 1);
+    CHECK(world.late[0].call == expires);
+    CHECK(world.late[0].culled.reason == CullReason::expired);
+    (void)world.server().world().move(never, {15, 10, 0});
+    world.run(5);
+    CHECK(world.got(0).size() == limits::rpc_queued_per_entity);
+    CHECK(world.server().data().calls.held().empty());
+    CHECK(world.server().data().calls.held_pairs() == 0);
+}
+
+TEST_CASE("rpc: what is held for one observer takes no room from another (F20 P14)") {
+    // Whether the first one sees the entity must not show in what the second one gets.
+    std::vector<Numbers> got;
+    for (const bool sees : {false, true}) {
+        CallWorld world(2);
+        const EntityId entity = world.spawn({15, 10, 0});
+        world.place_player(0, sees ? Vec3{12, 10, 0} : Vec3{280, 20, 0});
+        world.place_player(1, {12, 12, 0});
+        world.run(5);
+        const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
+        for (std::uint32_t i = 0; i < limits::rpc_queued_per_entity; ++i)
+            CHECK(world.server().call(entity, hold, Ping{0, i + 1}).has_value());
+        world.run(5);
+        (void)world.server().world().move(entity, {150, 200, 0});
+        world.run(5);
+        CHECK(world.server().call(entity, hold, Ping{0, 99}).has_value());
+        world.run(5);
+        (void)world.server().world().move(entity, {15, 10, 0});
+        world.run(5);
+        got.push_back(numbers(world.got(1)));
+        CHECK(got.back().size() == limits::rpc_queued_per_entity + 1);
+    }
+    CHECK(got[0] == got[1]);
+}
+
+TEST_CASE("rpc: none is held about whoever is below a member that is denied") {
+    CallWorld world(1);
+    world.place_player(0, {12, 10, 0});
+    std::vector<EntityId> line;  // from the root on
+    for (int i = 0; i < 3; ++i) {
+        line.push_back(world.spawn({10, 10, 0}));
+        if (i > 0) CHECK(world.server().world().attach(line[i], line[i - 1]) == Status::ok);
+    }
+    world.run(10);
+    CHECK(world.server().interest().deny(world.observer(0), line[1], true) == Status::ok);
+    world.run(3);
+    const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
+    for (std::uint32_t i = 0; i < 3; ++i) CHECK(world.server().call(line[i], hold, Ping{0, i}));
+    world.step();
+    const auto reports = world.server().rpc_reports();
+    REQUIRE(reports.size() == 3);
+    CHECK(reports[0].sent == 1);
+    for (const std::size_t denied : {1, 2}) {
+        CHECK(reports[denied].held == 0);
+        REQUIRE(reports[denied].culled.size() == 1);
+        CHECK(reports[denied].culled[0].reason == CullReason::denied);
+    }
+    CHECK(world.server().interest().deny(world.observer(0), line[1], false) == Status::ok);
+    world.run(10);
+    CHECK(world.ghost_of(0, line[2]) != no_ghost);
+    CHECK(numbers(world.got(0)) == Numbers{0});
+}
+
+TEST_CASE("rpc: what is held about somebody who is denied then is culled, whatever comes later") {
+    CallWorld world(1);
+    const ObserverId me = world.observer(0);
+    const EntityId entity = world.spawn({200, 10, 0});
+    world.place_player(0, {12, 10, 0});
+    world.run(5);
+    const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
+    const CallId made = *world.server().call(entity, hold, Ping{0, 1});
+    world.run(2);
+    CHECK(world.late.empty());
+    CHECK(world.server().interest().deny(me, entity, true) == Status::ok);
+    world.run(2);
+    REQUIRE(world.late.size() == 1);
+    CHECK(world.late[0].call == made);
+    CHECK(world.late[0].culled.reason == CullReason::denied);
+    CHECK(world.server().data().calls.held_pairs() == 0);
+    CHECK(world.server().interest().deny(me, entity, false) == Status::ok);
+    CHECK(world.server().interest().allow(me, entity, true) == Status::ok);
+    world.run(5);
+    CHECK(world.ghost_of(0, entity) != no_ghost);
+    CHECK(world.got(0).empty());
+}
+
+TEST_CASE("rpc: a forced one reaches those who do not see the entity, and names no ghost (F20)") {
+    CallWorld world(2);
+    const EntityId entity = world.spawn({10, 10, 0});
+    world.place_player(0, {12, 10, 0});
+    world.place_player(1, {250, 250, 0});
+    world.run(5);
+    const Rpc<Ping> force = world.schema().ping(RpcDelivery::reliable_unordered, RpcPolicy::force);
+    CHECK(world.server().call(entity, force, Ping{0, 3}).has_value());
+    world.run(5);
+    REQUIRE(numbers(world.got(0)) == Numbers{3});
+    CHECK(world.got(0)[0].tag_of_ghost == world.tag(entity));
+    REQUIRE(numbers(world.got(1)) == Numbers{3});
+    CHECK(world.got(1)[0].ghost == no_ghost);
+    CHECK(world.client(1).ghost_count() == 1);  // its own player: no ghost came with the call
+}
+
+TEST_CASE("rpc: an unreliable one is sent in its tick or never, and that is counted (F20)") {
+    CallWorld world(1, {}, 128);
+    const EntityId entity = world.spawn({10, 10, 0});
+    world.place_player(0, {12, 10, 0});
+    world.run(10);
+    for (std::uint32_t i = 0; i < 100; ++i) {
+        CHECK(world.server()
+                  .call(entity, world.schema().ping(RpcDelivery::unreliable, RpcPolicy::cull),
+                        Ping{0, i})
+                  .has_value());
+    }
+    world.step();
+    CHECK(world.largest_tick_bytes <= 128);
+    const std::size_t no_room = world.late.size();
+    CHECK(no_room > 50);
+    for (const RpcLateCull& late : world.late) CHECK(late.culled.reason == CullReason::no_room);
+    CHECK(world.server().rpc_counters().culled_late == no_room);
+    world.run(5);
+    CHECK(world.got(0).size() == 100 - no_room);
+}
+
+TEST_CASE("rpc: more than may wait for an observer are culled for capacity (F21)") {
+    CallWorld world(1);
+    world.peer(0).down.blackout = true;
+    std::uint32_t sent = 0, full = 0;
+    for (std::uint32_t i = 0; i < limits::rpc_pending_per_observer + 20; ++i)
+        CHECK(world.server().call_all(world.schema().news[2], Ping{0, i}).has_value());
+    world.step();
+    for (const RpcReport& report : world.server().rpc_reports()) {
+        sent += report.sent;
+        if (!report.culled.empty()) full += report.culled[0].reason == CullReason::capacity;
+    }
+    CHECK(sent == limits::rpc_pending_per_observer);
+    CHECK(full == 20);
+    CHECK(world.server().data().sessions[0]->calls_out.size() == limits::rpc_pending_per_observer);
+    world.peer(0).down.blackout = false;
+    world.run(60);
+    CHECK(world.got(0).size() == limits::rpc_pending_per_observer);
+    for (std::uint32_t i = 0; i < limits::rpc_calls_per_tick; ++i)
+        (void)world.server().call_all(world.schema().news[0], Ping{0, i});
+    CHECK(world.server().call_all(world.schema().news[0], Ping{}).error() == Status::capacity);
+}
+
+TEST_CASE("rpc: calls do not starve the state of a world, and state does not starve calls (F20)") {
+    CallWorld world(1, {}, 300);
+    std::vector<EntityId> crowd;
+    for (int i = 0; i < 150; ++i) crowd.push_back(world.spawn({10, 10, 0}));
+    world.place_player(0, {12, 10, 0});
+    Tick oldest = 0;
+    for (std::uint32_t tick = 0; tick < 300; ++tick) {
+        world.in_next_tick([&](Server& server) {
+            for (const EntityId entity : crowd)
+                server.world().edit(entity, world.schema().body)->facing =
+                    0.1F * static_cast<float>(tick % 60);
+            for (std::uint32_t i = 0; i < 40; ++i)
+                (void)server.call_all(world.schema().news[2], Ping{0, tick});
+        });
+        world.step();
+        if (tick < 100) continue;
+        Client& client = world.client(0);
+        REQUIRE(client.ghost_count() == crowd.size() + 1);
+        for (const EntityId entity : crowd) {
+            const GhostId ghost = world.ghost_of(0, entity);
+            oldest = std::max(oldest, world.server().current_tick() - client.updated_of(ghost));
+        }
+    }
+    CHECK(world.largest_tick_bytes <= 300);
+    CHECK(oldest > 1);
+    CHECK(oldest < 30);
+    CHECK(world.got(0).size() > 300 * 10);
+}
+
+TEST_CASE("rpc: what is no call of the schema, or the wrong one, is answered at once (F21)") {
+    CallWorld world(1);
+    const EntityId entity = world.spawn({10, 10, 0});
+    Server& server = world.server();
+    const Ping ping{};
+    CHECK(server.call(entity, RpcId::none, std::as_bytes(std::span(&ping, 1))).error() ==
+          Status::bad_argument);
+    CHECK(server.call(entity, world.schema().news[0], ping).error() == Status::bad_argument);
+    CHECK(server.call(entity, world.schema().steer, ping).error() == Status::bad_argument);
+    CHECK(server.call_all(world.schema().booms[0], ping).error() == Status::bad_argument);
+    CHECK(server.call(entity, world.ordered_cull().id, {}).error() == Status::bad_argument);
+    CHECK(server.call_at({std::nanf(""), 0, 0}, world.schema().booms[0], ping).error() ==
+          Status::bad_position);
+    world.step();
+    CHECK(server.rpc_reports().empty());
+}
+
+}  // namespace purview::test

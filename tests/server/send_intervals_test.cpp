@@ -1,0 +1,623 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct PaceSchema {
+    explicit PaceSchema(std::vector<SendRate> rates = {}) {
+        place = schema.component<Place>("place");
+        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 1024, 0.01, 0};
+        schema.add_field(place.id, x);
+        schema.set_place(place.id);
+        body = schema.component<Body>("body").integer("hp", &Body::hp, 0, 1000);
+        walker = schema.kind("walker", {place.id, body.id});
+        schema.edit_kind(walker).rates = std::move(rates);
+        REQUIRE(schema.status() == Status::ok);
+        def.rules.bounds_max = {1024, 10, 0};
+    }
+    NodeDesc near(float radius) const {
+        NodeDesc node;
+        node.name = "near";
+        node.type = NodeType::grid;
+        node.steps = {add(within(radius))};
+        return node;
+    }
+    Schema schema;
+    Component<Place> place;
+    Component<Body> body;
+    KindId walker{};
+    ServerDef def;
+};
+
+/// Ticks in which the client's copy was updated, while the entity changes in every one.
+int updates(Stage& stage, const PaceSchema& is, EntityId entity, int ticks) {
+    int count = 0;
+    Tick last = stage.clients[0]->updated_of(stage.ghost(0, entity));
+    for (int i = 0; i < ticks; ++i) {
+        stage.world().edit(entity, is.body)->hp = static_cast<std::uint16_t>(i % 1000 + 1);
+        stage.step();
+        const Tick now = stage.clients[0]->updated_of(stage.ghost(0, entity));
+        count += now != last ? 1 : 0;
+        last = now;
+    }
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "pace: a curve says how often, by strength, what comes to rest is told at once (P24 X7 X2)") {
+    PaceSchema is({{0, 8}, {0.6F, 4}, {0.9F, 1}});
+    is.def.rules.nodes = {is.near(100)};  // strength 1 - d / 200
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId close = stage.spawn(is.walker, {510, 0, 0});
+    const EntityId middle = stage.spawn(is.walker, {550, 0, 0});
+    const EntityId far = stage.spawn(is.walker, {595, 0, 0});
+    stage.step(20);
+    CHECK(updates(stage, is, close, 64) == 64);
+    CHECK(updates(stage, is, middle, 64) == 16);
+    CHECK(updates(stage, is, far, 64) == 8);
+    // It stops: the last value does not wait for its turn.
+    for (int offset = 0; offset < 8; ++offset) {
+        for (int i = 0; i <= offset; ++i) {
+            stage.world().edit(far, is.body)->hp = static_cast<std::uint16_t>(500 + i);
+            stage.step();
+        }
+        stage.step();
+        CHECK(stage.clients[0]->value_of(stage.ghost(0, far), is.body.id, 0) == 500 + offset);
+        stage.step(9);
+    }
+}
+
+TEST_CASE(
+    "pace: of the nodes that want a pair the most generous says how often, explain says which "
+    "(N43)") {
+    PaceSchema is;
+    is.def.rules.nodes = {is.near(50), is.near(100)};
+    is.def.rules.nodes[0].settings.every_ticks = 2;
+    is.def.rules.nodes[1].settings = {6, 3, LeavePolicy::stale};
+    is.def.rules.nodes[1].name = "wide";
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId inner = stage.spawn(is.walker, {540, 0, 0});
+    const EntityId outer = stage.spawn(is.walker, {590, 0, 0});
+    stage.step(20);
+    CHECK(updates(stage, is, inner, 60) == 30);
+    CHECK(updates(stage, is, outer, 60) == 10);
+    const Explanation why = stage.interest().explain(stage.observers[0], inner);
+    CHECK(why.settings.every_ticks_by == "near");
+    CHECK(why.settings.urgency_by == "wide");
+    CHECK(why.settings.leave_by == "wide");
+    CHECK(why.settings.settings.every_ticks == 2);
+    CHECK(why.settings.settings.urgency == 3);
+    CHECK(why.text().find("settings: every 2 ticks ('near'), urgency 3") != std::string::npos);
+    CHECK(why.text().find("leave stale ('wide')") != std::string::npos);
+    CHECK(stage.interest().explain(stage.observers[0], outer).settings.every_ticks_by == "wide");
+    // It comes nearer: within eight ticks it is heard of more often.
+    CHECK(stage.world().move(outer, {541, 0, 0}) == Status::ok);
+    stage.step(8);
+    CHECK(updates(stage, is, outer, 60) == 30);
+}
+
+TEST_CASE("pace: where the budget binds, the nearer and the more urgent are fresher (X2 X9 O21)") {
+    PaceSchema is;
+    is.def.rules.nodes = {is.near(200)};
+    is.def.budget_bytes_per_tick = 160;
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    std::vector<EntityId> walkers;
+    for (int i = 0; i < 300; ++i)
+        walkers.push_back(stage.spawn(is.walker, {500 + static_cast<float>(i) * 0.63F, 0, 0}));
+    stage.step(200);
+    std::vector<int> seen(walkers.size());
+    std::vector<Tick> last(walkers.size());
+    for (int tick = 0; tick < 200; ++tick) {
+        for (std::size_t i = 0; i < walkers.size(); ++i)
+            stage.world().edit(walkers[i], is.body)->hp = static_cast<std::uint16_t>(tick + 1);
+        stage.step();
+        for (std::size_t i = 0; i < walkers.size(); ++i) {
+            const Tick now = stage.clients[0]->updated_of(stage.ghost(0, walkers[i]));
+            seen[i] += now != last[i] ? 1 : 0;
+            last[i] = now;
+        }
+    }
+    const auto sum = [&](std::size_t from) {
+        int total = 0;
+        for (std::size_t i = from; i < from + 60; ++i) total += seen[i];
+        return total;
+    };
+    CHECK(sum(0) > sum(120) * 11 / 10);
+    CHECK(sum(120) > sum(240) * 11 / 10);
+    CHECK(*std::min_element(seen.begin(), seen.end()) > 5);  // nobody starves
+}
+
+TEST_CASE("pace: nothing waits longer than is derived, and some of it for half as long") {
+    // docs/budget.md, of entities that all are as urgent. Where all change in each tick none has
+    // more weight than another. Most may also rest while they wait, with twice that of the others.
+    struct Slab {
+        char lines[3][31] = {};
+    };
+    constexpr std::size_t count = 160;
+    constexpr std::uint32_t budget_bytes = 1'000;
+    for (const bool most_rest : {false, true}) {
+        CAPTURE(most_rest);
+        Schema schema;
+        const Component<Slab> slab = schema.component<Slab>("slab");
+        add_lines(schema, slab.id, 3);
+        const KindId kind = schema.kind("slab", {slab.id});
+        ServerDef def;
+        def.budget_bytes_per_tick = budget_bytes;
+        Stage stage(schema, 1, def);
+        stage.loss = 0.2F;
+        stage.clients_every = 3;
+        const GhostTable& ghosts = stage.server->data().sessions.front()->ghosts;
+        std::vector<EntityId> slabs;
+        for (std::size_t i = 0; i < count; ++i) slabs.push_back(stage.spawn(kind));
+        constexpr double beside_body_bits = 30;  // its id, its kind and what says how it is linked
+        const double item_bits =
+            static_cast<double>(layout_of(schema, kind).body_bits_max) + beside_body_bits;
+        const double room = (budget_bytes - 64.0 - 30) * 8 - item_bits;
+        const double round = std::ceil(count * item_bits / room);
+        const double bound = round * (1 + (most_rest ? 2 : 1));
+        CHECK(bound > 20);
+        CHECK(bound < 80);
+        Tick longest = 0;
+        for (std::size_t tick = 0; tick < 600; ++tick) {
+            for (std::size_t i = 0; i < count; ++i) {
+                const LocalId lane = ghosts.find(slabs[i]);
+                const bool is_pending = lane != no_local_id && ghosts.is_pending(lane);
+                if (most_rest && i % 8 != 0 && is_pending) continue;
+                Slab& its = *stage.world().edit(slabs[i], slab);
+                for (auto& line : its.lines)
+                    std::fill_n(line, 31, static_cast<char>(tick % 100 + 1));
+            }
+            stage.step();
+            const Tick now = stage.server->current_tick();
+            for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
+                const bool waits = ghosts.is_pending(lane) && ghosts.pending_since(lane) < now;
+                if (waits) longest = std::max(longest, now - ghosts.pending_since(lane));
+            }
+        }
+        CHECK(longest <= bound);
+        CHECK(longest > bound * 0.5);
+    }
+}
+
+TEST_CASE("pace: the urgency of a kind counts from its enter on (X2)") {
+    // In the very first packet, also where nothing is asked about strengths and nodes.
+    Schema schema;
+    const Component<Body> body = schema.component<Body>("body").integer("hp", &Body::hp, 0, 1000);
+    const KindId walker = schema.kind("walker", {body.id}), alarm = schema.kind("alarm", {body.id});
+    schema.edit_kind(alarm).urgency = 8;
+    ServerDef def;
+    def.budget_bytes_per_tick = 160;
+    Stage stage(schema, 1, def);
+    const auto spawn = [&](KindId kind, int count) {
+        std::vector<EntityId> list;
+        for (int i = 0; i < count; ++i) list.push_back(stage.spawn(kind));
+        return list;
+    };
+    const std::vector<EntityId> walkers = spawn(walker, 300), alarms = spawn(alarm, 5);
+    const auto there = [&](const std::vector<EntityId>& list) {
+        return std::count_if(list.begin(), list.end(),
+                             [&](EntityId entity) { return stage.ghost(0, entity) != no_ghost; });
+    };
+    stage.step(1);
+    CHECK(there(alarms) == 5);
+    CHECK(there(walkers) < 150);
+    stage.step(200);
+    CHECK(there(walkers) == 300);
+}
+
+TEST_CASE(
+    "pace: what calls leave no room for is sent in turn, though by itself it would fit (O21)") {
+    struct Pair {
+        std::uint32_t a, b;
+    };
+    struct Long {
+        char text[31];
+    };
+    Schema schema;
+    const Component<Pair> pair = schema.component<Pair>("pair")
+                                     .integer("a", &Pair::a, 0, 1 << 27)
+                                     .integer("b", &Pair::b, 0, 1 << 27);
+    const KindId kind = schema.kind("kind", {pair.id});
+    RpcDesc desc;
+    desc.delivery = RpcDelivery::unreliable;
+    const Rpc<Long> say = schema.rpc<Long>("say", desc).text("text", &Long::text);
+    ServerDef def;
+    def.budget_bytes_per_tick = 1200;
+    Stage stage(schema, 1, def);
+    std::vector<EntityId> all;
+    for (int i = 0; i < 120; ++i) all.push_back(stage.spawn(kind));
+    stage.step(10);
+    Long words;
+    std::memset(words.text, 'x', sizeof words.text);
+    std::uint32_t oldest = 0;
+    std::uint64_t waited = 0;
+    for (std::uint32_t tick = 1; tick <= 60; ++tick) {
+        for (const EntityId entity : all) *stage.world().edit(entity, pair) = {tick, tick};
+        for (int i = 0; i < 13; ++i) CHECK(stage.server->call(all[0], say, words));
+        stage.step();
+        ReceivedRpc call;
+        while (stage.client().next_rpc(call)) {
+        }
+        for (const EntityId entity : all) {
+            const auto its = static_cast<std::uint32_t>(
+                stage.client().value_of(stage.ghost(0, entity), pair.id, 0));
+            if (tick > 10) oldest = std::max(oldest, tick - its);
+            waited += its < tick ? 1 : 0;
+        }
+    }
+    CHECK(waited > 500);  // not all of it fits
+    CHECK(oldest <= 4);
+    // Without the calls it does.
+    stage.step(5);
+    for (const EntityId entity : all) *stage.world().edit(entity, pair) = {99, 99};
+    stage.step();
+    for (const EntityId entity : all)
+        CHECK(stage.client().value_of(stage.ghost(0, entity), pair.id, 0) == 99);
+}
+
+TEST_CASE("pace: who comes back is told so at once, whatever his curve (X7)") {
+    PaceSchema is({{0, 40}});
+    is.schema.edit_kind(is.walker).leave = LeavePolicy::freeze;
+    is.def.rules.nodes = {is.near(100)};
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId other = stage.spawn(is.walker, {510, 0, 0});
+    const auto step = [&](int ticks, float x) {
+        for (int t = 0; t < ticks; ++t) {
+            stage.world().edit(other, is.body)->hp += 1;
+            CHECK(stage.world().move(other, {x + static_cast<float>(t), 0, 0}) == Status::ok);
+            stage.step();
+        }
+    };
+    step(45, 510);
+    CHECK(stage.ghost(0, other) != no_ghost);
+    step(2, 800);
+    CHECK(stage.ghost(0, other) == no_ghost);
+    (void)stage.changes();
+    step(3, 510);
+    CHECK(stage.changes() == "resumed");
+    CHECK(stage.ghost(0, other) != no_ghost);
+}
+
+TEST_CASE("pace: a new owner, parent or part is told at once, whatever the curve (X7)") {
+    PaceSchema is({{0, 40}});
+    const Component<Body> secret =
+        is.schema.component<Body>("secret").integer("hp", &Body::hp, 0, 9);
+    const KindId holder = is.schema.kind("holder", {is.place.id, is.body.id, secret.id});
+    is.schema.edit_kind(holder).rates = {{0, 40}};
+    is.schema.audience(secret.id, {AudienceType::owner});
+    is.def.rules.nodes = {is.near(100)};
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId other = stage.spawn(holder, {510, 0, 0});
+    const auto step = [&](int ticks) {
+        for (int t = 0; t < ticks; ++t) {
+            stage.world().edit(other, is.body)->hp += 1;
+            stage.step();
+        }
+        return stage.ghost(0, other);
+    };
+    const GhostId ghost = step(50);
+    REQUIRE(ghost != no_ghost);
+    CHECK_FALSE(stage.client().is_owned(ghost));
+    CHECK(stage.world().set_owner(other, stage.observers[0]) == Status::ok);
+    step(2);
+    CHECK(stage.client().is_owned(ghost));
+    CHECK(stage.client().is_told(ghost, secret.id));
+    step(3);
+    CHECK(stage.world().attach(other, me) == Status::ok);
+    step(2);
+    CHECK(stage.client().parent_of(ghost) == stage.ghost(0, me));
+}
+
+TEST_CASE("pace: a new owner whose packet is lost is told again at once (X7)") {
+    PaceSchema is({{0, 40}});
+    is.def.rules.nodes = {is.near(100)};
+    Stage stage(is.schema, 1, is.def);
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const EntityId other = stage.spawn(is.walker, {510, 0, 0});
+    std::uint32_t updates = 0;
+    const auto step = [&](int ticks) {
+        for (int t = 0; t < ticks; ++t) {
+            stage.world().edit(other, is.body)->hp += 1;
+            const Tick before = stage.client().updated_of(stage.ghost(0, other));
+            stage.step();
+            updates += stage.client().updated_of(stage.ghost(0, other)) != before ? 1 : 0;
+        }
+        return stage.ghost(0, other);
+    };
+    const GhostId ghost = step(50);
+    REQUIRE(ghost != no_ghost);
+    CHECK(stage.world().set_owner(other, stage.observers[0]) == Status::ok);
+    stage.loses_all_to = 0;
+    step(1);
+    stage.loses_all_to = 99;
+    CHECK_FALSE(stage.client().is_owned(ghost));
+    step(4);
+    CHECK(stage.client().is_owned(ghost));
+    updates = 0;
+    step(30);  // and then it is told as seldom as before
+    CHECK(updates <= 1);
+}
+
+TEST_CASE("pace: when the budget begins to bind, all are weighed, not one in eight (X2)") {
+    PaceSchema is;
+    is.def.rules.nodes = {is.near(400)};
+    is.def.budget_bytes_per_tick = 160;
+    Stage stage(is.schema, 1, is.def);
+    std::vector<EntityId> far, near;
+    for (int i = 0; i < 400; ++i) far.push_back(stage.spawn(is.walker, {880, 0, 0}));
+    for (int i = 0; i < 150; ++i) near.push_back(stage.spawn(is.walker, {501, 0, 0}));
+    const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+    stage.step(3);
+    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    const auto held = [&](const std::vector<EntityId>& list) {
+        return std::count_if(list.begin(), list.end(),
+                             [&](EntityId one) { return stage.ghost(0, one) != no_ghost; });
+    };
+    stage.step();  // by local id: nobody knows yet that it is too much
+    const auto first = held(far);
+    stage.step(3);
+    CHECK(held(far) == first);
+    CHECK(held(near) > 60);
+}
+
+TEST_CASE("pace: what is new goes first, by as much as is asked for (X2)") {
+    const auto held_after = [](float first_urgency) {
+        PaceSchema is;
+        is.def.rules.nodes = {is.near(200)};
+        is.def.budget_bytes_per_tick = 160;
+        is.def.first_urgency = first_urgency;
+        Stage stage(is.schema, 1, is.def);
+        const EntityId me = stage.spawn(is.walker, {500, 0, 0});
+        CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+        std::vector<EntityId> known, fresh;
+        for (int i = 0; i < 300; ++i) known.push_back(stage.spawn(is.walker, {510, 0, 0}));
+        const auto step = [&](int ticks) {
+            for (int t = 0; t < ticks; ++t) {
+                for (const EntityId one : known) stage.world().edit(one, is.body)->hp += 1;
+                stage.step();
+            }
+        };
+        step(200);
+        for (int i = 0; i < 100; ++i) fresh.push_back(stage.spawn(is.walker, {510, 0, 0}));
+        step(4);
+        const auto held = std::count_if(fresh.begin(), fresh.end(), [&](EntityId one) {
+            return stage.ghost(0, one) != no_ghost;
+        });
+        step(200);  // nobody starves
+        CHECK(std::all_of(fresh.begin(), fresh.end(),
+                          [&](EntityId one) { return stage.ghost(0, one) != no_ghost; }));
+        for (const EntityId one : known) {
+            const Tick seen = stage.client().updated_of(stage.ghost(0, one));
+            CHECK(stage.server->current_tick() - seen < 40);
+        }
+        return held;
+    };
+    const auto last = held_after(0.1F), usual = held_after(1), first = held_after(50);
+    MESSAGE("of a hundred " << last << ", " << usual << ", " << first);
+    CHECK(last < 10);
+    CHECK(usual > last + 20);
+    CHECK(first > usual + 20);
+}
+
+namespace {
+
+/// How often each of some walkers that all change in every tick was updated, and the most that were
+/// in one tick.
+struct Pacing {
+    std::vector<int> updates;
+    int most_in_a_tick = 0;
+};
+Pacing listen(Stage& stage, const PaceSchema& is, const std::vector<EntityId>& walkers, int ticks) {
+    Pacing heard{std::vector<int>(walkers.size()), 0};
+    for (int t = 0; t < ticks; ++t) {
+        for (const EntityId one : walkers) stage.world().edit(one, is.body)->hp += 1;
+        stage.step();
+        int in_this = 0;
+        for (std::size_t i = 0; i < walkers.size(); ++i) {
+            const GhostId ghost = stage.ghost(0, walkers[i]);
+            const bool is_new = ghost != no_ghost &&
+                                stage.client().updated_of(ghost) == stage.server->current_tick();
+            heard.updates[i] += is_new ? 1 : 0;
+            in_this += is_new ? 1 : 0;
+        }
+        heard.most_in_a_tick = std::max(heard.most_in_a_tick, in_this);
+    }
+    return heard;
+}
+
+}  // namespace
+
+TEST_CASE("pace: no more of a kind than its limit in a tick, the longest waiting first (X9)") {
+    PaceSchema is;
+    const KindId other = is.schema.kind("other", {is.place.id, is.body.id});
+    is.schema.edit_kind(is.walker).limit = {.per_tick = 3};
+    Stage stage(is.schema, 1, is.def);
+    std::vector<EntityId> walkers;
+    for (int i = 0; i < 20; ++i) walkers.push_back(stage.spawn(is.walker));
+    const std::vector<EntityId> others{stage.spawn(other)};
+    const EntityId mine = stage.spawn(is.walker);
+    CHECK(stage.world().set_owner(mine, stage.observers[0]) == Status::ok);
+    // Enters, too: seven ticks for twenty. His own does not count.
+    stage.step();
+    CHECK(stage.ghost(0, mine) != no_ghost);
+    const Pacing first = listen(stage, is, walkers, 6);
+    CHECK(first.most_in_a_tick == 3);
+    CHECK(stage.ghost(0, walkers.back()) != no_ghost);
+    REQUIRE(stage.server->add_probe());  // for which there are no limits
+    stage.step();
+    const std::uint64_t waited = stage.server->stats().limited_updates;
+    std::vector<EntityId> all = walkers;
+    all.push_back(others[0]);
+    all.push_back(mine);
+    const Pacing heard = listen(stage, is, all, 200);
+    CHECK(heard.most_in_a_tick == 5);
+    CHECK(heard.updates[20] == 200);
+    CHECK(heard.updates[21] == 200);
+    for (int i = 0; i < 20; ++i) CHECK(heard.updates[i] >= 200 / 7);  // three of twenty
+    CHECK(stage.server->stats().limited_updates - waited == 200 * 17);
+    // Where few have something to tell, nobody waits.
+    const Pacing few = listen(stage, is, {walkers[2], walkers[11], walkers[17]}, 50);
+    for (const int updates : few.updates) CHECK(updates >= 43);  // seven ticks for what waited
+}
+
+TEST_CASE("pace: who waits for his parent takes nobody's turn (X9)") {
+    for (const bool are_known : {false, true}) {
+        PaceSchema is;
+        const KindId ship = is.schema.kind("ship", {is.place.id, is.body.id});
+        is.schema.edit_kind(is.walker).limit = {.per_tick = 2};
+        Stage stage(is.schema, 1, is.def);
+        std::vector<EntityId> walkers, crew;
+        const auto spawn_crew = [&] {
+            for (int i = 0; i < 10; ++i) crew.push_back(stage.spawn(is.walker));
+        };
+        for (int i = 0; i < 3; ++i) walkers.push_back(stage.spawn(is.walker));
+        if (are_known) spawn_crew();
+        stage.step(10);
+        stage.clients_every = 8;  // it takes so long to hear what has arrived
+        while (stage.server->current_tick() % 8 != 1) stage.step();
+        const EntityId boat = stage.spawn(ship);
+        stage.step();
+        if (!are_known) spawn_crew();
+        for (const EntityId sailor : crew) CHECK(stage.world().attach(sailor, boat) == Status::ok);
+        const Pacing heard = listen(stage, is, walkers, 5);
+        CHECK(heard.most_in_a_tick == 2);
+        CHECK(std::accumulate(heard.updates.begin(), heard.updates.end(), 0) >= 8);
+        stage.step(40);
+        CHECK(stage.client().ghost_count() == 14);
+        for (const EntityId sailor : crew)
+            CHECK(stage.client().parent_of(stage.ghost(0, sailor)) == stage.ghost(0, boat));
+    }
+}
+
+TEST_CASE("pace: by turns each has his, whether the others have something to tell or not (X9)") {
+    PaceSchema is;
+    is.schema.edit_kind(is.walker).limit = {.per_tick = 3, .order = LimitOrder::round_robin};
+    Stage stage(is.schema, 1, is.def);
+    std::vector<EntityId> walkers;
+    for (int i = 0; i < 20; ++i) walkers.push_back(stage.spawn(is.walker));
+    stage.step(20);
+    const Pacing all = listen(stage, is, walkers, 200);
+    CHECK(all.most_in_a_tick == 3);
+    for (const int updates : all.updates) CHECK(std::abs(updates - 30) <= 1);
+    const Pacing few = listen(stage, is, {walkers[2], walkers[11], walkers[17]}, 200);
+    for (const int updates : few.updates) CHECK(std::abs(updates - 30) <= 1);
+    // Whoever comes and goes changes whose turn it is, and takes it from nobody.
+    Tick longest = 0;
+    const Tick start = stage.server->current_tick();
+    std::vector<Tick> last;
+    for (const EntityId one : walkers)
+        last.push_back(stage.client().updated_of(stage.ghost(0, one)));
+    for (int t = 0; t < 200; ++t) {
+        const EntityId guest = stage.spawn(is.walker);
+        stage.step();
+        CHECK(stage.world().despawn(guest) == Status::ok);
+        for (std::size_t i = 0; i < walkers.size(); ++i) {
+            stage.world().edit(walkers[i], is.body)->hp += 1;
+            const Tick seen = stage.client().updated_of(stage.ghost(0, walkers[i]));
+            if (seen == last[i]) continue;
+            longest = std::max(longest, seen - std::max(start, last[i]));
+            last[i] = seen;
+        }
+    }
+    for (const Tick seen : last) CHECK(stage.server->current_tick() - seen < 12);
+    CHECK(longest < 12);
+}
+
+TEST_CASE("pace: longer lists go in more parts, one a tick (X11)") {
+    for (const LimitOrder order : {LimitOrder::fill, LimitOrder::round_robin}) {
+        for (const auto& list : {std::pair{10, 1}, {12, 2}, {23, 2}, {24, 4}, {50, 4}}) {
+            const int count = list.first, parts = list.second;
+            PaceSchema is;
+            is.schema.edit_kind(is.walker).limit = {.buckets = {{12, 2}, {24, 4}}, .order = order};
+            Stage stage(is.schema, 1, is.def);
+            std::vector<EntityId> walkers;
+            for (int i = 0; i < count; ++i) walkers.push_back(stage.spawn(is.walker));
+            stage.step(20);
+            const Pacing heard = listen(stage, is, walkers, 120);
+            CAPTURE(count);
+            CHECK(heard.most_in_a_tick == (count + parts - 1) / parts);
+            for (const int updates : heard.updates) CHECK(updates >= 120 / parts - 1);
+            CHECK(std::accumulate(heard.updates.begin(), heard.updates.end(), 0) ==
+                  120 * heard.most_in_a_tick);
+        }
+    }
+    CHECK(sends_at_most({.per_tick = 5, .buckets = {{12, 2}}}, 40) == 5);
+    CHECK(sends_at_most({.per_tick = 25, .buckets = {{12, 2}}}, 40) == 20);
+    CHECK(sends_at_most({}, 40) == 40);
+}
+
+TEST_CASE("pace: a limit or a weight that makes no sense is refused (X2 X9 X11)") {
+    const auto is_refused = [](const SendLimit& limit, float first_urgency) {
+        PaceSchema is;
+        is.schema.edit_kind(is.walker).limit = limit;
+        is.def.first_urgency = first_urgency;
+        is.def.schema = &is.schema;
+        is.def.mac = &test_mac;
+        is.def.secret = test_secret;
+        SmallSchema small;
+        SmallGame game(small, 1);
+        return !Server::create(is.def, game);
+    };
+    CHECK_FALSE(is_refused({.per_tick = 1, .buckets = {{1, 2}, {2, 3}}}, 0.5F));
+    CHECK(is_refused({.buckets = {{0, 2}}}, 1));
+    CHECK(is_refused({.buckets = {{4, 1}, {8, 1}}}, 1));
+    CHECK(is_refused({.buckets = {{4, 4}, {8, 2}}}, 1));
+    CHECK(is_refused({.buckets = {{8, 2}, {8, 4}}}, 1));
+    CHECK(is_refused({.buckets = {{8, 20'000}}}, 1));
+    CHECK(is_refused({}, 0));
+    CHECK(is_refused({}, -1));
+    CHECK(is_refused({}, 1e9F));  // nothing comes before leaves
+    CHECK(is_refused({}, std::numeric_limits<float>::infinity()));
+    CHECK(is_refused({}, std::numeric_limits<float>::quiet_NaN()));
+    const auto is_node_refused = [](float urgency) {
+        PaceSchema is;
+        is.def.schema = &is.schema;
+        is.def.mac = &test_mac;
+        is.def.secret = test_secret;
+        is.def.rules.nodes = {is.near(100)};
+        is.def.rules.nodes[0].settings.urgency = urgency;
+        return problem_of(is.def).find("urgency") != std::string::npos;
+    };
+    for (const float urgency : {1e-6F, 1.0F, 1e6F}) CHECK_FALSE(is_node_refused(urgency));
+    for (const float urgency : {0.0F, 1e-44F, 2e6F, 3e38F, std::numeric_limits<float>::quiet_NaN()})
+        CHECK(is_node_refused(urgency));
+}
+
+TEST_CASE("pace: a curve that makes no sense is refused") {
+    const std::vector<std::vector<SendRate>> wrong{
+        {{0.5F, 0}}, {{2, 1}}, {{0, 1}, {0.5F, 4}}, {{0.5F, 4}, {0.5F, 2}}};
+    for (const auto& curve : wrong) {
+        PaceSchema is(curve);
+        is.def.schema = &is.schema;
+        is.def.mac = &test_mac;
+        is.def.secret = test_secret;
+        SmallSchema small;
+        SmallGame game(small, 1);
+        CHECK_FALSE(Server::create(is.def, game));
+    }
+}
+
+}  // namespace purview::test

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// What cannot be a server is refused, and in words that name what is wrong.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+
+#include "idle_game.hpp"
+#include "purview/server_profile.hpp"
+#include "server/server_def.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct ShelfSchema {
+    struct Scroll {
+        char a[31] = {}, b[31] = {}, c[31] = {}, d[31] = {};
+        float x = 0, y = 0;
+        bool is_open = false;
+    };
+    ShelfSchema() {
+        scroll = schema.component<Scroll>("scroll")
+                     .text("a", &Scroll::a)
+                     .text("b", &Scroll::b)
+                     .text("c", &Scroll::c)
+                     .text("d", &Scroll::d)
+                     .boolean("open", &Scroll::is_open)
+                     .id();
+        shelf = schema.kind("shelf", {scroll});
+        RpcDesc to_all;
+        to_all.target = RpcTarget::nobody;
+        letter =
+            schema.rpc<Scroll>("letter", to_all).text("a", &Scroll::a).text("b", &Scroll::b).id();
+        open = schema.flag("open", scroll, "open");
+    }
+    Schema schema;
+    ComponentId scroll{};
+    KindId shelf{};
+    RpcId letter{};
+    FlagId open{};
+};
+
+}  // namespace
+
+TEST_CASE("host: whatever cannot be a server is refused in words that name what is wrong") {
+    const struct {
+        std::function<void(ServerDef&, Schema&)> spoil;
+        Status status;
+        const char* why;
+    } all[] = {
+        {[](auto& def, auto&) { def.schema = nullptr; }, Status::bad_configuration, "no schema"},
+        {[](auto&, auto& schema) { (void)schema.kind("shelf", {}); }, Status::bad_configuration,
+         "schema: "},
+        {[](auto& def, auto&) { def.mac = nullptr; }, Status::bad_configuration, "no mac"},
+        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).teleport_m = -1; },
+         Status::bad_configuration, "teleport_m"},
+        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).relative_place = true; },
+         Status::bad_configuration, "kind 'shelf', relative_place needs a place"},
+        {[](auto& def, auto&) { def.secret = {}; }, Status::bad_configuration, "no secret"},
+        {[](auto& def, auto&) { def.mac = [](auto, auto, auto) {}; }, Status::bad_configuration,
+         "the same for other data"},
+        {[](auto& def, auto&) { def.tick_hz = 1'001; }, Status::bad_configuration, "tick_hz"},
+        {[](auto& def, auto&) { def.budget_bytes_per_tick = 127; }, Status::bad_configuration,
+         "budget_bytes_per_tick must be 128 or more"},
+        {[](auto& def, auto&) { def.first_urgency = 0; }, Status::bad_configuration,
+         "first_urgency"},
+        {[](auto& def, auto&) { def.sessions_max = 1U << 20; }, Status::bad_configuration,
+         "sessions_max is at most 1048544"},
+        {[](auto& def, auto&) { def.entities_max = 0; }, Status::bad_configuration, "entities_max"},
+        {[](auto& def, auto&) { def.group_members_max = 0; }, Status::bad_configuration,
+         "group_members_max"},
+        {[](auto& def, auto&) { def.group_depth_max = 65; }, Status::bad_configuration,
+         "group_depth_max is at most 64"},
+        {[](auto& def, auto&) { def.input.lead_max = 0; }, Status::bad_configuration,
+         "input.lead_max"},
+        {[](auto& def, auto&) { def.input.waiting_target = def.input.lead_max + 1; },
+         Status::bad_configuration, "input.waiting_target"},
+        {[](auto& def, auto&) { def.rewind.cell_m = 0; }, Status::bad_configuration,
+         "rewind.cell_m"},
+        {[](auto& def, auto&) { def.rewind.ticks = 0xfffffffe; }, Status::bad_configuration,
+         "rewind.ticks is at most 65536"},
+        {[](auto& def, auto&) { def.kinds.resize(2); }, Status::bad_configuration,
+         "settings of 2 kinds, and the schema has 1"},
+        {[](auto&, auto& schema) {
+             schema.edit_kind(KindId{0}).rates = {{0.5F, 2}, {0.25F, 1}};
+         },
+         Status::bad_configuration, "kind 'shelf', rates: strengths must ascend"},
+        {[](auto&, auto& schema) {
+             schema.edit_kind(KindId{0}).limit.buckets = {{4, 2}, {8, 2}};
+         },
+         Status::bad_configuration, "kind 'shelf', limit: parts must ascend"},
+        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).urgency = 1e7F; },
+         Status::bad_configuration, "kind 'shelf', urgency"},
+        {[](auto& def, auto&) { def.budget_bytes_per_tick = 150; }, Status::too_large,
+         "kind 'shelf' may need 1"},
+        {[](auto& def, auto& schema) {
+             for (int k = 0; k < 200; ++k)
+                 (void)schema.kind("kind " + std::to_string(k) + std::string(50, 'x'), {});
+             def.join_timeout_ms = 1'000;
+             def.budget_bytes_per_tick = 300;
+         },
+         Status::too_large, "the schema takes 1"},
+        {[](auto& def, auto&) { def.areas_max = 64; }, Status::bad_configuration,
+         "areas_max is at most 63"},
+        {[](auto& def, auto&) {
+             def.kinds.resize(1);
+             def.kinds[0].nodes = {NodeId{1}};
+         },
+         Status::bad_configuration, "kind 'shelf', node 1 is not there"},
+        {[](auto& def, auto&) {
+             def.kinds.resize(1);
+             def.kinds[0].range_m = 10;
+         },
+         Status::bad_configuration, "kind 'shelf', range_m"},
+        {[](auto& def, auto&) {
+             def.kinds.resize(1);
+             def.kinds[0].by_bounds = true;
+         },
+         Status::bad_configuration, "kind 'shelf', by_bounds"},
+        {[](auto& def, auto&) {
+             def.rules.nodes = {{.name = "open ones", .steps = {add(flagged(FlagId{1}))}}};
+         },
+         Status::bad_configuration, "node 'open ones', a step names a flag that is not there"},
+        {[](auto& def, auto&) {
+             def.rules.nodes = {
+                 {.name = "near", .type = NodeType::grid, .steps = {add(within(9, 3))}}};
+         },
+         Status::bad_configuration, "node 'near', "},
+    };
+    IdleGame game;
+    for (const auto& one : all) {
+        ShelfSchema is;
+        ServerDef def;
+        def.schema = &is.schema;
+        def.mac = &test_mac;
+        def.secret = test_secret;
+        CHECK(problem_of(def) == "");
+        CHECK(Server::create(def, game));
+        one.spoil(def, is.schema);
+        CAPTURE(one.why);
+        const std::string why = problem_of(def);
+        CAPTURE(why);
+        CHECK(why.find(one.why) != std::string::npos);
+        const auto made = Server::create(def, game);
+        REQUIRE_FALSE(made);
+        CHECK(made.error() == one.status);
+    }
+}
+
+TEST_CASE("host: what is too large is so until a packet has the room that is named") {
+    ShelfSchema is;
+    ServerDef def;
+    def.schema = &is.schema;
+    def.mac = &test_mac;
+    def.secret = test_secret;
+    def.budget_bytes_per_tick = 128;
+    IdleGame game;
+    unsigned refused = 0, needs = 0, has = 0;
+    for (; !Server::create(def, game); ++def.budget_bytes_per_tick, ++refused) {
+        const std::string why = problem_of(def);
+        const std::size_t need = why.find("need "), room = why.find("has ");
+        REQUIRE(room != std::string::npos);
+        needs = static_cast<unsigned>(std::stoul(why.substr(need + 5)));
+        has = static_cast<unsigned>(std::stoul(why.substr(room + 4)));
+        CHECK(has < needs);
+    }
+    CHECK(refused > 10);
+    CHECK(has + 1 == needs);
+}
+
+TEST_CASE("host: a server that begins with a profile has all that the profile says of interest") {
+    for (const Profile begun : {Profile::ngo, Profile::mirror, Profile::fusion, Profile::phaser}) {
+        CAPTURE(to_string(begun));
+        ShelfSchema shelf;
+        (void)add_place(shelf.schema, 0, 100);
+        ServerDef def = server_profile(begun);
+        def.schema = &shelf.schema;
+        def.mac = &test_mac;
+        def.secret = test_secret;
+        CHECK(problem_of(def) == "");
+        const InterestDef theirs = profile(begun);
+        const InterestDef its = interest_def_of(def);
+        REQUIRE(its.rules.nodes.size() == 1);
+        CHECK(its.rules.nodes[0].name == theirs.rules.nodes[0].name);
+        CHECK(its.rules.axes == theirs.rules.axes);
+        CHECK(its.rules.range_classes_m == theirs.rules.range_classes_m);
+        CHECK(its.ready_requires_entity == (begun == Profile::mirror));
+        CHECK(its.owner_sees == (begun != Profile::fusion));
+    }
+}
+
+}  // namespace purview::test

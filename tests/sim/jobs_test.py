@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+"""jobs_test.py PROGRAM SEEDS MINUTES: seeds of the simulator that run at once, on threads, leave what they leave
+one after the other."""
+import subprocess
+import sys
+
+
+def outcome(jobs):
+    run = subprocess.run(
+        [sys.argv[1], "--small", "--seed", "7", "--seeds", sys.argv[2], "--minutes", sys.argv[3], "--clients", "8",
+         "--jobs", str(jobs)],
+        capture_output=True, text=True, check=True)
+    lines = run.stdout.splitlines()
+    # The first line ends with the hash of all that every client held; the time that it took does not count.
+    return [lines[0].split("state hash ")[1], *lines[1:]]
+
+
+alone, together = outcome(1), outcome(4)
+if alone != together:
+    sys.exit(f"one at a time: {alone}\nall at once: {together}")
+print(alone[0])

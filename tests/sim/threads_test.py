@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+"""threads_test.py PROGRAM MINUTES: a recorded seed of the simulator, lived again with several threads that make
+packets, sends the recorded datagrams, to the byte and in their order, and comes to the same states."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+program, minutes = sys.argv[1:]
+
+
+def run(*arguments):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+with tempfile.TemporaryDirectory() as folder:
+    recording = os.path.join(folder, "recording")
+    # A budget of 300 bytes, and one of 4,800.
+    for seed in ("3", "8"):
+        run("--small", "--seed", seed, "--minutes", minutes, "--clients", "50", "--record", recording)
+        alone = run("--replay", recording)
+        sent = int(re.search(r"(\d+) sent", alone).group(1))
+        if sent < 1000:
+            sys.exit(f"only {sent} datagrams: {alone}")
+        for threads in ("2", "3"):
+            together = run("--replay", recording, "--threads", threads)
+            if together != alone:
+                sys.exit(f"one thread: {alone}\n{threads} threads: {together}")
+        print(alone, end="")

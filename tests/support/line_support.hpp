@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Small worlds for tests of single behaviours: nodes, entities and observers in one line, and the
+// steps of steps.hpp.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <initializer_list>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "print_set.hpp"
+#include "purview/interest.hpp"
+#include "purview/memory.hpp"
+#include "purview/node.hpp"
+#include "steps.hpp"
+
+namespace purview::test::lines {
+
+using purview::Stage;                 ///< of an explanation, not the one of stage.hpp
+using Set = std::set<std::uint32_t>;  ///< entities by index
+
+inline EntityId id(std::uint32_t index) {
+    return make_entity_id(index, 1);
+}
+
+// -- memory ---------------------------------------------------------------------------------------
+
+/// Bytes that the large arrays of the engine hold, while it is alive.
+class CountedMemory {
+  public:
+    CountedMemory() { set_memory_hooks({allocate, release, this}); }
+    ~CountedMemory() { set_memory_hooks({}); }
+    CountedMemory(const CountedMemory&) = delete;
+    CountedMemory& operator=(const CountedMemory&) = delete;
+    std::size_t held = 0;
+    std::size_t calls = 0;
+
+  private:
+    static void* allocate(std::size_t bytes, std::size_t alignment, void* user) {
+        auto& self = *static_cast<CountedMemory*>(user);
+        self.held += bytes;
+        ++self.calls;
+        return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    }
+    static void release(void* memory, std::size_t bytes, std::size_t, void* user) {
+        static_cast<CountedMemory*>(user)->held -= bytes;
+        std::free(memory);
+    }
+};
+
+// -- nodes of one's own ---------------------------------------------------------------------------
+
+inline NodeDesc own_node(std::string name, std::shared_ptr<InterestNode> custom,
+                         NodeMembers members = NodeMembers::all) {
+    NodeDesc own = node(std::move(name), {}, members);
+    own.type = NodeType::custom;
+    own.custom = std::move(custom);
+    return own;
+}
+inline NodeDesc dispatched(std::string name, std::shared_ptr<const InterestDispatcher> dispatcher,
+                           std::vector<StepDesc> steps = {},
+                           NodeMembers members = NodeMembers::all) {
+    NodeDesc outer = node(std::move(name), std::move(steps), members);
+    outer.type = NodeType::dispatcher;
+    outer.dispatcher = std::move(dispatcher);
+    return outer;
+}
+
+constexpr NodeId node0{0}, node1{1}, node2{2};
+using Members = NodeMembers;
+
+/// Three flags, two domains of keys, two values; a square of 100.
+inline InterestDef def_of(std::vector<NodeDesc> nodes) {
+    InterestDef def;
+    def.rules.bounds_max = {100, 100, 100};
+    def.rules.entities_expected = 100;
+    def.rules.nodes = std::move(nodes);
+    def.flag_count = 3;
+    def.key_count = 2;
+    def.value_count = 2;
+    return def;
+}
+inline InterestManager make(const InterestDef& def) {
+    Result<InterestManager> made = InterestManager::create(def);
+    REQUIRE(made);
+    return std::move(made).value();
+}
+inline InterestManager make(std::vector<NodeDesc> nodes) {
+    return make(def_of(std::move(nodes)));
+}
+
+// -- worlds ---------------------------------------------------------------------------------------
+
+/// For the expression that it stands in: it holds no nodes of its own.
+inline EntityDef bound_to(float x, std::initializer_list<NodeId> nodes, std::uint16_t flags = 0) {
+    EntityDef def;
+    def.place = {x, 50, 0};
+    def.nodes = std::span(nodes.begin(), nodes.size());
+    def.flags = flags;
+    return def;
+}
+inline EntityId spawn(InterestManager& manager, std::uint32_t index, EntityDef def) {
+    CHECK(manager.spawn(id(index), def) == Status::ok);
+    return id(index);
+}
+inline EntityId spawn(InterestManager& manager, std::uint32_t index, float x, float y = 50) {
+    EntityDef def;
+    def.place = {x, y, 0};
+    return spawn(manager, index, def);
+}
+inline void put(InterestManager& manager, std::uint32_t index, float x, float y = 50) {
+    CHECK(manager.move(id(index), {x, y, 0}) == Status::ok);
+}
+/// A ready observer; without a main entity, a spectator.
+inline ObserverId watch(InterestManager& manager, EntityId main = EntityId::none) {
+    const ObserverId observer = *manager.add_observer();
+    CHECK(manager.set_main_entity(observer, main) == Status::ok);
+    CHECK(manager.set_ready(observer, true) == Status::ok);
+    return observer;
+}
+
+/// What the observer knows; every entity is named once.
+inline Set seen(const InterestManager& manager, ObserverId observer) {
+    std::vector<EntityId> out;
+    manager.relevant(observer, out);
+    Set indices;
+    for (const EntityId entity : out) indices.insert(index_of(entity));
+    CHECK(indices.size() == out.size());
+    return indices;
+}
+inline Set ticked(InterestManager& manager, ObserverId observer) {
+    manager.tick();
+    return seen(manager, observer);
+}
+
+/// Who entered and who left with the last tick.
+struct News {
+    Set in;
+    Set out;
+    friend bool operator==(const News&, const News&) = default;
+};
+inline News news(const InterestManager& manager, ObserverId observer) {
+    News news;
+    for (const RelevanceEvent& event : manager.events_of(observer))
+        (event.enter ? news.in : news.out).insert(index_of(event.entity));
+    CHECK(news.in.size() + news.out.size() == manager.events_of(observer).size());
+    return news;
+}
+inline News tick_news(InterestManager& manager, ObserverId observer) {
+    manager.tick();
+    return news(manager, observer);
+}
+/// For what doctest prints.
+inline doctest::String toString(const News& news) {
+    return ("in " + to_text(news.in) + ", out " + to_text(news.out)).c_str();
+}
+
+/// What explain says of a node by name.
+inline ExplainedNode explained(const InterestManager& manager, ObserverId observer, EntityId entity,
+                               const std::string& name) {
+    for (const ExplainedNode& node : manager.explain(observer, entity).nodes) {
+        if (node.name == name) return node;
+    }
+    FAIL("no such node: " << name);
+    return {};
+}
+
+}  // namespace purview::test::lines

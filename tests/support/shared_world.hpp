@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A random world of cells, whose one node is in any of the three modes: walkers and foxes that
+// wander, jump, change, hide, come and go, carts with crates on them, clients on a faulty network,
+// and the proof that watches all of it.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "faulty_network.hpp"
+#include "proof.hpp"
+#include "purview/client.hpp"
+#include "server/server_data.hpp"
+#include "small_game.hpp"
+
+namespace purview::test {
+
+inline constexpr NodeMode shared_modes[] = {NodeMode::update_many, NodeMode::read_many};
+
+/// What makes an entity nearly as large as a datagram.
+struct Lot {
+    static constexpr std::uint32_t count = 8, length = 31;
+    std::array<std::array<char, length>, count> things{};
+};
+
+struct CellSchema {
+    explicit CellSchema(bool has_chests = false) {
+        place = add_place(schema, 0, 320);
+        body = schema.component<Body>("body")
+                   .integer("tag", &Body::tag, 0, (1 << 20) - 1)
+                   .integer("hp", &Body::hp, 0, 999)
+                   .boolean("cloaked", &Body::cloaked)
+                   .quantised("facing", &Body::facing, {-4, 4, 0.05});
+        mind = schema.component<Mind>("mind")
+                   .text("name", &Mind::name)
+                   .reference("target", &Mind::target)
+                   .ranged("effort", &Mind::effort, -10, 10);
+        walker = schema.kind("walker", {place.id, body.id});
+        fox = schema.kind("fox", {place.id, body.id, mind.id});
+        crate = schema.kind("crate", {place.id, body.id});
+        if (has_chests) add_chests();
+        cloaked = schema.flag("cloaked", body.id, "cloaked");
+        if (schema.status() != Status::ok) std::abort();
+    }
+    void add_chests() {
+        std::vector<ComponentId> parts{place.id, body.id};
+        for (std::size_t i = 0; i < lots.size(); ++i) {
+            lots[i] = schema.component<Lot>("lot" + std::to_string(i));
+            for (std::uint32_t f = 0; f < Lot::count; ++f) {
+                FieldDef text{"thing" + std::to_string(f), FieldType::text};
+                text.offset_bytes = static_cast<std::uint16_t>(f * Lot::length);
+                text.size_bytes = Lot::length;
+                schema.add_field(lots[i].id, text);
+            }
+            parts.push_back(lots[i].id);
+        }
+        chest = schema.kind("chest", parts);
+    }
+    InterestRules rules(NodeMode mode) const {
+        InterestRules rules;
+        rules.bounds_max = {side_m, side_m, 0};
+        rules.entities_expected = 300;
+        NodeDesc node;
+        node.name = "cells";
+        node.type = NodeType::grid;
+        node.mode = mode;
+        StepDesc around{StepOp::add, {KernelType::neighbourhood}};
+        around.kernel.cells = {width_m, height_m, 0, 1};
+        StepDesc cloak{StepOp::subtract, {KernelType::flag, 0, 0, KeyDomain::none, cloaked}};
+        node.steps = {around, cloak};
+        rules.nodes = {node};
+        return rules;
+    }
+    static constexpr float side_m = 300, width_m = 50, height_m = 40;
+    Schema schema;
+    Component<Place> place;
+    Component<Body> body;
+    Component<Mind> mind;
+    std::array<Component<Lot>, 3> lots{};
+    KindId walker{}, fox{}, crate{}, chest{};
+    FlagId cloaked{};
+};
+
+struct CellWorldDef {
+    NodeMode mode = NodeMode::per_observer;
+    std::uint64_t seed = 1;
+    Faults faults = {};
+    std::uint32_t budget_bytes = 4'800;
+    std::uint32_t clients = 4;
+    std::uint32_t walkers = 120;
+    bool has_chests = false;
+    bool denies = false;                ///< now and then somebody may not see somebody
+    std::uint32_t without_digests = 0;  ///< the first of the clients
+    std::uint32_t truth_every_ticks = 1;
+};
+
+class CellWorld final : public Game {
+  public:
+    explicit CellWorld(const CellWorldDef& world_def)
+        : is(world_def.has_chests), def(world_def), random(mix64(world_def.seed)) {
+        ServerDef server_def;
+        server_def.schema = &is.schema;
+        server_def.rules = is.rules(def.mode);
+        server_def.budget_bytes_per_tick = def.budget_bytes;
+        server_def.mac = &test_mac;
+        server_def.secret = test_secret;
+        auto made = Server::create(server_def, *this);
+        REQUIRE(made);
+        server = std::make_unique<Server>(std::move(made).value());
+        for (std::uint32_t i = 0; i < def.walkers; ++i) {
+            const KindId kind = i % 3 == 0 ? is.fox : i % 10 == 1 ? is.crate : is.walker;
+            movers.push_back(spawn(kind));
+        }
+        proof = std::make_unique<Proof>(
+            *server,
+            [this](ObserverId o) {
+                check::TruthObserver truth;
+                truth.id = o;
+                truth.ready = true;
+                truth.times_ready = 1;
+                truth.main = players[index_of(o)];
+                for (const auto& [observer, entity] : denied)
+                    if (observer == o) truth.denied.push_back(entity);
+                return truth;
+            },
+            def.truth_every_ticks);
+        for (std::uint32_t i = 0; i < def.clients; ++i) {
+            ClientDef client;
+            client.nonce = mix64(def.seed * 100 + i);
+            client.name = std::to_string(i);
+            client.digest_every = i < def.without_digests ? 0 : 1;
+            peers.push_back(
+                std::make_unique<Peer>(Peer{Client(client),
+                                            FaultyNetwork(mix64(def.seed * 8 + i), def.faults),
+                                            FaultyNetwork(mix64(def.seed * 16 + i), def.faults),
+                                            {}}));
+            peers.back()->address.carrier = Address::Carrier::memory;
+            peers.back()->address.port = static_cast<std::uint16_t>(i + 1);
+        }
+    }
+
+    void step(std::uint32_t ticks = 1) {
+        std::vector<std::byte> bytes;
+        for (std::uint32_t t = 0; t < ticks; ++t) {
+            now += 50'000;
+            for (auto& peer : peers) {
+                peer->client.tick(now);
+                std::span<const std::byte> out;
+                while (peer->client.next_datagram(out)) peer->up.send(out, now);
+                while (peer->up.receive(bytes, now)) server->receive(bytes, peer->address, now);
+            }
+            server->tick(now);
+            proof->check_tick();
+            OutgoingDatagram out;
+            std::map<std::uint16_t, std::uint64_t> sizes;
+            while (server->next_datagram(out)) {
+                if (out.bytes[0] == std::byte{6}) sizes[out.to.port] += out.bytes.size();
+                peers[out.to.port - 1U]->down.send(out.bytes, now);
+            }
+            for (const auto& [port, size] : sizes) tick_bytes_max = std::max(tick_bytes_max, size);
+            for (auto& peer : peers)
+                while (peer->down.receive(bytes, now)) peer->client.receive(bytes, now);
+        }
+    }
+    /// What a client knows, in words: by tag, without local ids.
+    std::string view(std::uint32_t client) const {
+        const Client& its = peers[client]->client;
+        std::map<double, std::string> lines;
+        for (GhostId g = 0; g < its.ghost_end(); ++g) {
+            if (!its.is_held(g)) continue;
+            const auto number = [&](GhostId of, ComponentId component, std::size_t field) {
+                return std::to_string(its.value_of(of, component, field)) + " ";
+            };
+            std::string line = std::to_string(index_of(its.kind_of(g))) + ": ";
+            for (std::size_t f = 0; f < 2; ++f) line += number(g, is.place.id, f);
+            for (std::size_t f = 0; f < 4; ++f) line += number(g, is.body.id, f);
+            if (its.kind_of(g) == is.fox) {
+                line += its.text_of(g, is.mind.id, 0) + " " + number(g, is.mind.id, 2);
+                const GhostId target = its.reference_of(g, is.mind.id, 1);
+                line += target == no_ghost ? "-" : number(target, is.body.id, 0);
+            }
+            if (its.parent_of(g) != no_ghost)
+                line += "on " + number(its.parent_of(g), is.body.id, 0);
+            lines[its.value_of(g, is.body.id, 0)] = line;
+        }
+        std::string text;
+        for (const auto& [tag, line] : lines) text += line + "\n";
+        return text;
+    }
+    /// The same from the world itself.
+    std::vector<EntityId> relevant(std::uint32_t client) const {
+        std::vector<EntityId> out;
+        server->data().interest.relevant(observers[client], out);
+        return out;
+    }
+    Session& session(std::uint32_t client) {
+        return *server->data().sessions.find(observers[client]);
+    }
+    GhostId ghost(std::uint32_t client, EntityId entity) {
+        const LocalId lane = session(client).ghosts.find(entity);
+        return lane != no_local_id && peers[client]->client.is_held(lane) ? lane : no_ghost;
+    }
+    /// All players at one place, and walkers beside them.
+    std::vector<EntityId> gather(int walkers, int ticks_after = 20) {
+        is_frozen = true;
+        step(20);
+        for (const auto& [observer, player] : players)
+            CHECK(server->world().move(player, {175, 140, 0}) == Status::ok);
+        std::vector<EntityId> crowd;
+        for (int i = 0; i < walkers; ++i) crowd.push_back(spawn(is.walker, {176, 141, 0}));
+        step(ticks_after);
+        return crowd;
+    }
+    EntityId spawn(KindId kind, Vec3 at) {
+        const auto made = server->world().spawn(kind, at);
+        REQUIRE(made);
+        server->world().edit(*made, is.body)->tag = next_tag++;
+        return *made;
+    }
+    EntityId spawn(KindId kind) { return spawn(kind, random_place()); }
+
+    bool joined(Server&, ObserverId observer, const JoinRequest& request) override {
+        const auto who = static_cast<std::uint32_t>(std::atoi(std::string(request.name).c_str()));
+        observers.resize(def.clients, ObserverId::none);
+        observers[who] = observer;
+        SplitMix own(mix64(def.seed + 1'000 + who));
+        const EntityId player =
+            spawn(is.walker, {own.between(0, is.side_m), own.between(0, is.side_m), 0});
+        players[index_of(observer)] = player;
+        (void)server->world().set_owner(player, observer);
+        return server->interest().set_main_entity(observer, player) == Status::ok;
+    }
+    void left(Server&, ObserverId) override {}
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void simulate(Server&, Tick tick) override {
+        if (is_frozen) return;
+        World& world = server->world();
+        for (EntityId& entity : movers) {
+            if (random.chance(0.3F)) wander(entity, 6);
+            if (random.chance(0.003F)) (void)world.move(entity, random_place());
+            Body* body = world.edit(entity, is.body);
+            if (random.chance(0.1F)) body->hp = static_cast<std::uint16_t>(random.below(1000));
+            if (random.chance(0.05F)) body->facing = random.between(-3, 3);
+            if (random.chance(0.005F)) body->cloaked = !body->cloaked;
+            if (world.kind_of(entity) == is.fox && random.chance(0.05F)) {
+                Mind* mind = world.edit(entity, is.mind);
+                mind->name[0] = static_cast<char>('a' + random.below(26));
+                mind->effort = random.between(-9, 9);
+                if (random.chance(0.5F)) mind->target = anybody();
+            }
+            if (world.kind_of(entity) == is.crate && random.chance(0.02F)) {
+                if (world.parent_of(entity) != EntityId::none) {
+                    (void)world.detach(entity);
+                } else if (const EntityId to = anybody(); world.kind_of(to) == is.walker) {
+                    (void)world.attach(entity, to);
+                }
+            }
+            if (random.chance(0.002F)) {
+                const KindId kind = world.kind_of(entity);
+                (void)world.despawn(entity);
+                entity = spawn(kind);
+            }
+        }
+        for (auto& [observer, player] : players) {
+            wander(player, 8);
+            if (random.chance(0.01F)) (void)world.move(player, random_place());
+        }
+        if (def.denies && tick % 10 == 0) deny_somebody();
+    }
+
+    CellSchema is;
+    CellWorldDef def;
+    SplitMix random;
+    std::unique_ptr<Server> server;
+    std::unique_ptr<Proof> proof;
+    struct Peer {
+        Client client;
+        FaultyNetwork up, down;
+        Address address;
+    };
+    std::vector<std::unique_ptr<Peer>> peers;
+    std::vector<ObserverId> observers;          ///< [clients]
+    std::map<std::uint32_t, EntityId> players;  ///< by observer
+    std::vector<EntityId> movers;
+    std::vector<std::pair<ObserverId, EntityId>> denied;
+    std::uint64_t tick_bytes_max = 0;
+    bool is_frozen = false;
+    std::uint32_t next_tag = 1;
+    Micros now = 1'000'000;
+
+  private:
+    Vec3 random_place() { return {random.between(0, is.side_m), random.between(0, is.side_m), 0}; }
+    EntityId anybody() { return movers[random.below(static_cast<std::uint32_t>(movers.size()))]; }
+    void wander(EntityId entity, float step) {
+        Vec3 at = server->world().place_of(entity);
+        at.x = std::clamp(at.x + random.between(-step, step), 0.0F, is.side_m);
+        at.y = std::clamp(at.y + random.between(-step, step), 0.0F, is.side_m);
+        (void)server->world().move(entity, at);
+    }
+    void deny_somebody() {
+        if (players.empty()) return;
+        for (const auto& [observer, entity] : denied)
+            (void)server->interest().deny(observer, entity, false);
+        denied.clear();
+        for (const ObserverId observer : observers) {
+            if (observer == ObserverId::none) continue;
+            for (int i = 0; i < 5; ++i) {
+                const EntityId entity = anybody();
+                if (server->interest().deny(observer, entity, true) == Status::ok)
+                    denied.emplace_back(observer, entity);
+            }
+        }
+    }
+};
+
+}  // namespace purview::test

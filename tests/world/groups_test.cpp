@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Groups in the world: who is a member, whose it is, what is told of changes, and what they cost.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "small_game.hpp"
+#include "world/world_data.hpp"
+
+namespace purview::test {
+
+namespace {
+
+/// Crates are members; trees are plain.
+struct Grove {
+    explicit Grove(std::uint16_t members_max = 16, std::uint16_t depth_max = 15) {
+        small.schema.edit_kind(small.tree).in_groups = false;
+        WorldDef def;
+        def.schema = &small.schema;
+        def.group_members_max = members_max;
+        def.group_depth_max = depth_max;
+        made.push_back(std::move(World::create(def)).value());
+    }
+    World& world() { return made.front(); }
+    EntityId crate() { return *world().spawn(small.crate); }
+    EntityId tree() { return *world().spawn(small.tree); }
+    void tick() {
+        world().data().settle();
+        (void)world().data().track_ops();
+        world().data().clear_changes();
+    }
+    SmallSchema small;
+    std::vector<World> made;
+};
+
+/// "2>1 3>2": attaches in this order. Roots are named after it.
+struct Build {
+    const char* name;
+    std::vector<std::pair<int, int>> attach;      ///< child, parent
+    std::vector<std::pair<int, int>> roots;       ///< entity, root
+    std::vector<int> detach;                      ///< afterwards
+    std::vector<std::pair<int, int>> roots_then;  ///< entity, root
+};
+
+}  // namespace
+
+TEST_CASE("world: where there are no places, none is relative to a parent") {
+    Schema schema;
+    const Component<Vec3> tag = schema.component<Vec3>("tag").real("x", &Vec3::x);
+    const KindId kind = schema.kind("thing", {tag.id});
+    schema.edit_kind(kind).relative_place = true;
+    WorldDef def;
+    def.schema = &schema;
+    World world = std::move(World::create(def)).value();
+    const EntityId above = *world.spawn(kind), below = *world.spawn(kind);
+    CHECK(world.attach(below, above) == Status::ok);
+    CHECK(world.parent_of(below) == above);
+    CHECK(world.detach(below) == Status::ok);
+    CHECK(world.parent_of(below) == EntityId::none);
+}
+
+TEST_CASE("world: groups of every form are built and taken apart like O3DE's (O4 O7 O8 O36)") {
+    const std::vector<Build> builds{
+        {"simple", {{2, 1}, {3, 1}}, {{1, 1}, {2, 1}, {3, 1}}, {2}, {{2, 2}, {3, 1}}},
+        {"deep", {{2, 1}, {3, 2}, {4, 3}, {5, 4}}, {{5, 1}, {3, 1}}, {3}, {{2, 1}, {5, 3}}},
+        {"branched",
+         {{2, 1}, {3, 2}, {4, 2}, {5, 1}, {6, 5}, {7, 5}},
+         {{4, 1}, {7, 1}},
+         {5},
+         {{4, 1}, {6, 5}, {7, 5}}},
+        {"from the bottom up", {{3, 2}, {4, 3}, {2, 1}}, {{4, 1}}, {2}, {{4, 2}, {1, 1}}},
+        {"hierarchy of hierarchy",
+         {{2, 1}, {4, 3}, {5, 4}, {3, 2}},
+         {{3, 1}, {5, 1}},
+         {3},
+         {{4, 3}, {5, 3}, {2, 1}}},
+        {"mixed",
+         {{2, 1}, {4, 3}, {6, 5}, {3, 1}, {5, 2}},
+         {{4, 1}, {6, 1}},
+         {3, 5},
+         {{4, 3}, {6, 5}, {2, 1}}},
+        {"three roots",
+         {{2, 1}, {4, 3}, {6, 5}, {3, 2}, {5, 4}},
+         {{6, 1}},
+         {3},
+         {{6, 3}, {5, 3}, {2, 1}}},
+        {"to another parent",
+         {{2, 1}, {3, 2}, {5, 4}, {2, 5}},
+         {{3, 4}, {1, 1}},
+         {2},
+         {{3, 2}, {5, 4}}},
+    };
+    for (const Build& build : builds) {
+        CAPTURE(build.name);
+        Grove grove;
+        std::vector<EntityId> e{EntityId::none};
+        for (int i = 1; i <= 8; ++i) e.push_back(grove.crate());
+        const auto at = [&](int i) { return e[static_cast<std::size_t>(i)]; };
+        const auto check = [&](const std::vector<std::pair<int, int>>& roots) {
+            for (const auto& [entity, root] : roots)
+                CHECK(grove.world().root_of(at(entity)) == at(root));
+        };
+        for (const auto& [child, parent] : build.attach)
+            CHECK(grove.world().attach(at(child), at(parent)) == Status::ok);
+        check(build.roots);
+        for (const int child : build.detach) CHECK(grove.world().detach(at(child)) == Status::ok);
+        check(build.roots_then);
+    }
+}
+
+TEST_CASE(
+    "world: a plain parent or child has its own group, and so has what is below it (O9 O5 O4)") {
+    Grove grove;
+    World& world = grove.world();
+    const EntityId a = grove.crate(), b = grove.crate(), c = grove.crate(), plain = grove.tree();
+    CHECK(world.attach(plain, a) == Status::ok);
+    CHECK(world.attach(b, plain) == Status::ok);
+    CHECK(world.attach(c, b) == Status::ok);
+    CHECK(world.parent_of(b) == plain);
+    CHECK(world.group_parent_of(b) == EntityId::none);
+    CHECK(world.root_of(plain) == plain);
+    CHECK(world.root_of(b) == b);
+    CHECK(world.root_of(c) == b);
+    CHECK(world.attach(a, c) == Status::would_cycle);  // parents of any kind
+    // A plain child of a plain parent may hang deeper than any group.
+    std::vector<EntityId> chain{plain};
+    for (int i = 0; i < 100; ++i) {
+        chain.push_back(grove.tree());
+        CHECK(world.attach(chain.back(), chain[chain.size() - 2]) == Status::ok);
+    }
+    CHECK(world.root_of(chain.back()) == chain.back());
+}
+
+TEST_CASE(
+    "world: a member that is disabled keeps its parent, leaves its group and cuts what is below it "
+    "(O5 O13 O43)") {
+    Grove grove(4, 2);
+    World& world = grove.world();
+    const EntityId a = grove.crate(), b = grove.crate(), c = grove.crate(), d = grove.crate();
+    CHECK(world.attach(b, a) == Status::ok);
+    CHECK(world.attach(c, b) == Status::ok);
+    CHECK(world.attach(d, a) == Status::ok);
+    CHECK(world.set_group_enabled(b, false) == Status::ok);
+    CHECK_FALSE(world.is_group_enabled(b));
+    CHECK(world.parent_of(b) == a);
+    CHECK(world.parent_of(c) == b);
+    CHECK(world.root_of(b) == b);
+    CHECK(world.root_of(c) == c);
+    CHECK(world.root_of(d) == a);
+    // The place that it left is taken: it may not come back, and nothing changes.
+    const EntityId e = grove.crate(), f = grove.crate();
+    CHECK(world.attach(e, a) == Status::ok);
+    CHECK(world.set_group_enabled(b, true) == Status::too_large);  // with c it would be five
+    CHECK(world.root_of(b) == b);
+    CHECK(world.detach(e) == Status::ok);
+    CHECK(world.attach(f, c) == Status::ok);
+    const EntityId deep = grove.crate();
+    CHECK(world.detach(d) == Status::ok);
+    CHECK(world.set_group_enabled(b, true) == Status::too_deep);  // a b c f
+    CHECK(world.detach(f) == Status::ok);
+    CHECK(world.set_group_enabled(b, true) == Status::ok);
+    CHECK(world.root_of(c) == a);
+    CHECK(world.attach(deep, c) == Status::too_deep);
+    // A root that stops disbands its group.
+    CHECK(world.set_group_enabled(a, false) == Status::ok);
+    CHECK(world.root_of(b) == b);
+    CHECK(world.root_of(c) == b);
+    CHECK(world.set_group_enabled(a, true) == Status::ok);
+    CHECK(world.root_of(c) == a);
+    CHECK(world.set_group_enabled(EntityId::none, true) == Status::stale_id);
+}
+
+TEST_CASE("world: whoever boards keeps his owner, what is mounted has its vehicle's (O11)") {
+    const ObserverId alice{1}, bob{2}, carol{3};
+    Grove grove;
+    World& world = grove.world();
+    const EntityId tank = grove.crate(), turret = grove.crate(), barrel = grove.crate(),
+                   player = grove.crate(), hat = grove.crate();
+    CHECK(world.set_owner(player, bob) == Status::ok);
+    CHECK(world.attach(hat, player) == Status::ok);
+    CHECK(world.owner_of(hat) == bob);  // it has none of its own
+    CHECK(world.attach(barrel, turret) == Status::ok);
+    CHECK(world.attach(turret, tank) == Status::ok);
+    CHECK(world.attach(player, tank) == Status::ok);
+    CHECK(world.owner_of(turret) == ObserverId::none);
+    CHECK(world.set_owner(tank, alice) == Status::ok);  // somebody drives
+    CHECK(world.owner_of(turret) == alice);
+    CHECK(world.owner_of(barrel) == alice);
+    CHECK(world.owner_of(player) == bob);
+    CHECK(world.owner_of(hat) == bob);
+    CHECK(world.detach(turret) == Status::ok);
+    CHECK(world.owner_of(turret) == ObserverId::none);  // as before
+    CHECK(world.owner_of(barrel) == ObserverId::none);
+    CHECK(world.detach(player) == Status::ok);
+    CHECK(world.owner_of(player) == bob);
+    // By word.
+    CHECK(world.attach(player, tank, OwnerPolicy::inherit) == Status::ok);
+    CHECK(world.owner_of(player) == alice);
+    CHECK(world.owner_of(hat) == alice);
+    CHECK(world.attach(turret, tank, OwnerPolicy::keep) == Status::ok);
+    CHECK(world.owner_of(turret) == ObserverId::none);
+    CHECK(world.set_group_enabled(player, false) == Status::ok);
+    CHECK(world.owner_of(player) == bob);
+    CHECK(world.set_group_enabled(player, true) == Status::ok);
+    CHECK(world.owner_of(player) == alice);
+    CHECK(world.set_owner(player, carol) == Status::ok);  // his own again
+    CHECK(world.owner_of(player) == carol);
+    CHECK(world.detach(player) == Status::ok);
+    CHECK(world.owner_of(player) == carol);
+}
+
+TEST_CASE(
+    "world: a subtree attaches and breaks off in one call, with one event for each member (O39 O42 "
+    "O7)") {
+    Grove grove;
+    World& world = grove.world();
+    const EntityId ship = grove.crate(), cart = grove.crate(), box = grove.crate(),
+                   lid = grove.crate();
+    CHECK(world.attach(box, cart) == Status::ok);
+    CHECK(world.attach(lid, box) == Status::ok);
+    grove.tick();
+    CHECK(world.relation_events().size() == 2);
+    CHECK(world.attach(cart, ship) == Status::ok);
+    grove.tick();
+    REQUIRE(world.relation_events().size() == 3);
+    const std::vector<EntityId> moved{cart, box, lid};
+    for (std::size_t i = 0; i < 3; ++i) {
+        const RelationEvent& event = world.relation_events()[i];
+        CHECK(event.entity == moved[i]);
+        CHECK(event.old_root == cart);
+        CHECK(event.new_root == ship);
+    }
+    CHECK(world.relation_events()[0].old_parent == EntityId::none);
+    CHECK(world.relation_events()[0].new_parent == ship);
+    CHECK(world.relation_events()[2].old_parent == box);
+    CHECK(world.relation_events()[2].new_parent == box);
+    // There and back in one tick is nothing; several steps are one.
+    CHECK(world.detach(cart) == Status::ok);
+    CHECK(world.attach(cart, ship) == Status::ok);
+    grove.tick();
+    CHECK(world.relation_events().empty());
+    CHECK(world.detach(box) == Status::ok);
+    CHECK(world.attach(box, ship) == Status::ok);
+    grove.tick();
+    REQUIRE(world.relation_events().size() == 1);  // its root is what it was
+    CHECK(world.relation_events()[0].old_parent == cart);
+    CHECK(world.relation_events()[0].new_parent == ship);
+    // A root that goes.
+    CHECK(world.despawn(ship) == Status::ok);
+    grove.tick();
+    std::map<EntityId, EntityId> root_now;
+    for (const RelationEvent& event : world.relation_events())
+        root_now[event.entity] = event.new_root;
+    CHECK(root_now == std::map<EntityId, EntityId>{{cart, cart}, {box, box}, {lid, box}});
+    CHECK(world.despawn(lid) == Status::ok);
+    grove.tick();
+    REQUIRE(world.relation_events().size() == 1);
+    CHECK(world.relation_events()[0].new_root == EntityId::none);
+    grove.tick();
+    CHECK(world.relation_events().empty());
+}
+
+TEST_CASE(
+    "world: a tick without changes of relation looks at no member, a change only at those whom it "
+    "concerns (O14)") {
+    Grove grove(64, 64);
+    World& world = grove.world();
+    WorldData& data = world.data();
+    std::vector<EntityId> chain{grove.crate()};
+    for (int i = 0; i < 15; ++i) {
+        chain.push_back(grove.crate());
+        CHECK(world.attach(chain.back(), chain[chain.size() - 2]) == Status::ok);
+    }
+    grove.tick();
+    const auto work = [&](auto&& change) {
+        const WorldData::RelationWork before = data.relation_work();
+        change();
+        return WorldData::RelationWork{data.relation_work().visited - before.visited,
+                                       data.relation_work().steps_up - before.steps_up};
+    };
+    const auto rest = work([&] {
+        for (int t = 0; t < 5; ++t) {
+            for (const EntityId one : chain) {
+                (void)world.move(one, {1, 2, static_cast<float>(t)});
+                (void)world.root_of(one);
+                (void)world.parent_of(one);
+            }
+            grove.tick();
+        }
+    });
+    CHECK(rest.visited == 0);
+    CHECK(rest.steps_up == 0);
+    for (const std::size_t at : {15U, 8U, 1U}) {
+        CHECK(work([&] { CHECK(world.detach(chain[at]) == Status::ok); }).visited == 16 - at);
+        CHECK(work([&] { CHECK(world.attach(chain[at], chain[at - 1]) == Status::ok); }).visited ==
+              16 - at);
+    }
+}
+
+TEST_CASE("world: groups that come together at once are counted whole (O6)") {
+    Grove grove(40'000, 2);
+    World& world = grove.world();
+    const EntityId top = grove.crate();
+    CHECK(world.set_group_enabled(top, false) == Status::ok);
+    for (int group = 0; group < 2; ++group) {
+        const EntityId root = grove.crate();
+        for (int i = 1; i < 33'000; ++i) REQUIRE(world.attach(grove.crate(), root) == Status::ok);
+        CHECK(world.attach(root, top) == Status::ok);
+    }
+    CHECK(world.set_group_enabled(top, true) == Status::too_large);  // 66,001, or 465 in 16 bits
+    CHECK(!world.is_group_enabled(top));
+}
+
+TEST_CASE("world: whatever cannot be attached is refused with its own status (O6)") {
+    Grove grove(4, 2);
+    World& world = grove.world();
+    const EntityId a = grove.crate(), b = grove.crate(), gone = grove.crate();
+    CHECK(world.despawn(gone) == Status::ok);
+    CHECK(world.attach(a, gone) == Status::stale_id);
+    CHECK(world.attach(gone, a) == Status::stale_id);
+    CHECK(world.attach(a, EntityId::none) == Status::stale_id);
+    CHECK(world.attach(a, make_entity_id(4'000'000, 1)) == Status::stale_id);
+    CHECK(world.attach(a, a) == Status::would_cycle);
+    CHECK(world.detach(a) == Status::not_found);
+    CHECK(world.attach(b, a) == Status::ok);
+    CHECK(world.attach(a, b) == Status::would_cycle);
+    CHECK(world.attach(b, a) == Status::ok);  // it is there already
+    grove.tick();
+    CHECK(world.relation_events().size() == 1);
+    CHECK(world.set_local_place(a, {1, 0, 0}) == Status::bad_argument);
+}
+
+TEST_CASE(
+    "world: random forests are what an obvious model leaves, in members, order, owners and events "
+    "(O5 O7 O10 O11 O39 O42)") {
+    struct Model {
+        EntityId parent = EntityId::none;
+        bool enabled = true;
+        bool plain = false;
+        bool inherits = false;
+        ObserverId own{};
+    };
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        CAPTURE(seed);
+        SplitMix random(seed);
+        Grove grove(12, 5);
+        World& world = grove.world();
+        std::map<EntityId, Model> model;
+        std::map<EntityId, std::vector<EntityId>> children;
+        const auto linked = [&](EntityId e) {
+            const Model& m = model[e];
+            if (m.parent == EntityId::none || !m.enabled || m.plain) return false;
+            const Model& p = model[m.parent];
+            return p.enabled && !p.plain;
+        };
+        const auto root = [&](EntityId e) {
+            while (linked(e)) e = model[e].parent;
+            return e;
+        };
+        const auto owner = [&](EntityId e) {
+            while (model[e].inherits && linked(e)) e = model[e].parent;
+            return model[e].own;
+        };
+        const auto fits = [&] {  // limits, from scratch
+            std::map<EntityId, unsigned> count;
+            for (const auto& [e, m] : model) {
+                unsigned depth = 0;
+                for (EntityId at = e; linked(at); at = model[at].parent) ++depth;
+                if (depth > 5) return Status::too_deep;
+                if (++count[root(e)] > 12) return Status::too_large;
+            }
+            return Status::ok;
+        };
+        struct Was {
+            EntityId root, parent;
+        };
+        std::map<EntityId, Was> before;
+        for (int tick = 0; tick < 60; ++tick) {
+            before.clear();
+            for (const auto& [e, m] : model) before[e] = {root(e), m.parent};
+            for (int edit = 0; edit < 12; ++edit) {
+                const auto pick = [&] {
+                    auto at = model.begin();
+                    std::advance(at, random.below(static_cast<std::uint32_t>(model.size())));
+                    return at->first;
+                };
+                if (random.chance(0.2F)) world.data().settle(true);  // somebody asks meanwhile
+                const std::uint32_t what = model.size() < 4 ? 0 : random.below(12);
+                if (what < 2 && model.size() < 50) {
+                    const bool plain = random.chance(0.15F);
+                    const EntityId e = plain ? grove.tree() : grove.crate();
+                    model[e].plain = plain;
+                    before[e] = {e, EntityId::none};
+                } else if (what == 2) {
+                    const EntityId e = pick();
+                    CHECK(world.despawn(e) == Status::ok);
+                    for (const EntityId c : children[e]) model[c].parent = EntityId::none;
+                    if (model[e].parent != EntityId::none) std::erase(children[model[e].parent], e);
+                    children.erase(e);
+                    model.erase(e);
+                } else if (what == 3) {
+                    const EntityId e = pick();
+                    const bool has = model[e].parent != EntityId::none;
+                    CHECK(world.detach(e) == (has ? Status::ok : Status::not_found));
+                    if (has) std::erase(children[model[e].parent], e);
+                    model[e].parent = EntityId::none;
+                } else if (what == 4) {
+                    const EntityId e = pick();
+                    const bool enabled = random.chance(0.6F);
+                    const bool was = model[e].enabled;
+                    model[e].enabled = enabled;
+                    const Status should = was == enabled ? Status::ok : fits();
+                    if (should != Status::ok) model[e].enabled = was;
+                    const Status got = world.set_group_enabled(e, enabled);
+                    CHECK((got == Status::ok) == (should == Status::ok));
+                } else if (what == 5) {
+                    const EntityId e = pick();
+                    model[e].own = ObserverId{random.below(3)};
+                    model[e].inherits = false;
+                    CHECK(world.set_owner(e, model[e].own) == Status::ok);
+                } else {
+                    const EntityId e = pick(), p = pick();
+                    const auto policy = static_cast<OwnerPolicy>(random.below(3));
+                    const auto m_before = model;
+                    EntityId up = p;
+                    while (up != EntityId::none && up != e) up = model[up].parent;
+                    Status should = Status::ok;
+                    const bool same = model[e].parent == p;
+                    if (!same && up == e) {
+                        should = Status::would_cycle;
+                    } else if (!same) {
+                        model[e].parent = p;
+                        model[e].inherits =
+                            policy == OwnerPolicy::inherit ||
+                            (policy == OwnerPolicy::automatic && model[e].own == ObserverId{});
+                        should = fits();
+                        if (should != Status::ok) model = m_before;
+                    }
+                    const Status got = world.attach(e, p, policy);
+                    CHECK((got == Status::ok) == (should == Status::ok));
+                    if (should == Status::would_cycle) CHECK(got == should);
+                    if (!same && should == Status::ok) {
+                        if (m_before.at(e).parent != EntityId::none)
+                            std::erase(children[m_before.at(e).parent], e);
+                        children[p].push_back(e);
+                    }
+                }
+            }
+            for (const auto& [e, m] : model) {
+                CHECK(world.parent_of(e) == m.parent);
+                CHECK(world.root_of(e) == root(e));
+                CHECK(world.owner_of(e) == owner(e));
+                const auto list = world.children_of(e);
+                CHECK(std::equal(list.begin(), list.end(), children[e].begin(), children[e].end()));
+            }
+            grove.tick();
+            std::map<EntityId, RelationEvent> told;
+            for (const RelationEvent& event : world.relation_events()) {
+                CHECK(told.count(event.entity) == 0);  // once
+                told.emplace(event.entity, event);
+            }
+            for (const auto& [e, was] : before) {
+                const bool lives = model.count(e) != 0;
+                const EntityId now_root = lives ? root(e) : EntityId::none;
+                const EntityId now_parent = lives ? model[e].parent : EntityId::none;
+                const bool was_alone = was.root == e && was.parent == EntityId::none;
+                const bool differs =
+                    lives ? now_root != was.root || now_parent != was.parent : !was_alone;
+                CHECK((told.count(e) != 0) == differs);
+                if (!differs || told.count(e) == 0) continue;
+                CHECK(told.at(e).old_root == was.root);
+                CHECK(told.at(e).old_parent == was.parent);
+                CHECK(told.at(e).new_root == now_root);
+                CHECK(told.at(e).new_parent == now_parent);
+            }
+        }
+    }
+}
+
+TEST_CASE("world: a relative place goes with its parent, and no change of parent moves anybody") {
+    Grove grove;
+    grove.small.schema.edit_kind(grove.small.animal).relative_place = true;
+    WorldDef def;
+    def.schema = &grove.small.schema;
+    World world = std::move(World::create(def)).value();
+    const auto tick = [&] {
+        world.data().settle();
+        (void)world.data().track_ops();
+        world.data().clear_changes();
+    };
+    const EntityId ship = *world.spawn(grove.small.wagon, {100, 100, 0});
+    const EntityId man = *world.spawn(grove.small.animal, {103, 101, 0});
+    const EntityId bird = *world.spawn(grove.small.animal, {104, 101, 0});
+    CHECK(world.local_place_of(man) == Vec3{103, 101, 0});
+    CHECK(world.attach(man, ship) == Status::ok);
+    CHECK(world.attach(bird, man) == Status::ok);
+    CHECK(world.place_of(man) == Vec3{103, 101, 0});
+    CHECK(world.local_place_of(man) == Vec3{3, 1, 0});
+    tick();
+    CHECK(world.move(ship, {200, 100, 0}) == Status::ok);
+    tick();
+    CHECK(world.place_of(man) == Vec3{203, 101, 0});
+    CHECK(world.place_of(bird) == Vec3{204, 101, 0});
+    CHECK(world.set_local_place(man, {0, 2, 0}) == Status::ok);
+    CHECK(world.place_of(man) == Vec3{200, 102, 0});
+    CHECK(world.move(ship, {210, 100, 0}) == Status::ok);
+    tick();
+    CHECK(world.place_of(man) == Vec3{210, 102, 0});
+    CHECK(world.place_of(bird) == Vec3{211, 102, 0});
+    CHECK(world.move(man, {211, 100, 0}) == Status::ok);  // in the world
+    tick();
+    CHECK(world.local_place_of(man) == Vec3{1, 0, 0});
+    // The ship moves, and he leaves it in the same tick: where it had taken him.
+    CHECK(world.move(ship, {220, 100, 0}) == Status::ok);
+    CHECK(world.detach(man) == Status::ok);
+    tick();
+    CHECK(world.place_of(man) == Vec3{221, 100, 0});
+    CHECK(world.place_of(bird) == Vec3{222, 100, 0});
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    CHECK(world.set_local_place(bird, {nan, 0, 0}) == Status::bad_position);
+    CHECK(world.set_local_place(man, {1, 0, 0}) == Status::bad_argument);
+}
+
+TEST_CASE(
+    "world: what edits of groups come to is told: nobody who is where it was, leaves before joins, "
+    "parents before those below them, and whoever is gone last") {
+    Grove grove(64, 32);
+    World& world = grove.world();
+    WorldData& data = world.data();
+    SplitMix random(9);
+    struct Seat {
+        EntityId root, parent;
+        bool operator==(const Seat&) const = default;
+    };
+    std::map<EntityId, Seat> told;  // as whoever tracks has it; of a root: itself and none
+    std::vector<EntityId> all;
+    std::uint64_t undone = 0, joins = 0, leaves = 0;
+    for (int track = 0; track < 3'000; ++track) {
+        std::set<EntityId> touched;
+        for (std::uint32_t n = random.below(12); n > 0; --n) {
+            const auto any = [&] {
+                return all[random.below(static_cast<std::uint32_t>(all.size()))];
+            };
+            if (all.size() < 4 || (all.size() < 24 && random.chance(0.2F))) {
+                all.push_back(random.chance(0.9F) ? grove.crate() : grove.tree());
+                continue;
+            }
+            const EntityId one = any();
+            touched.insert(one);
+            switch (random.below(6)) {
+                case 0:
+                    CHECK(world.set_group_enabled(one, random.chance(0.5F)) == Status::ok);
+                    break;
+                case 1:
+                    (void)world.detach(one);
+                    break;
+                case 2: {  // there and back
+                    const EntityId before = world.parent_of(one);
+                    (void)world.attach(one, any());
+                    if (before == EntityId::none) (void)world.detach(one);
+                    if (before != EntityId::none) (void)world.attach(one, before);
+                    break;
+                }
+                case 3:
+                    if (random.chance(0.6F)) break;
+                    CHECK(world.despawn(one) == Status::ok);
+                    std::erase(all, one);
+                    break;
+                default:
+                    (void)world.attach(one, any());
+                    break;
+            }
+        }
+        data.settle();
+        enum class Part { coming, leaving, joining, rest } part = Part::coming;
+        const auto is_in = [&](Part now) {
+            CHECK(now >= part);
+            part = now;
+        };
+        std::set<EntityId> moved;
+        for (const WorldOp& op : data.track_ops()) {
+            if (op.type == WorldOp::Type::spawn) {
+                is_in(Part::coming);
+                told[op.entity] = {op.entity, EntityId::none};
+            } else if (op.type == WorldOp::Type::root && op.root == op.entity) {
+                is_in(Part::leaving);
+                CHECK(told.at(op.entity).parent != EntityId::none);
+                told.at(op.entity) = {op.entity, EntityId::none};
+                CHECK(moved.insert(op.entity).second);
+                ++leaves;
+            } else if (op.type == WorldOp::Type::root) {
+                is_in(Part::joining);
+                CHECK(told.at(op.parent).root == op.root);
+                const bool is_elsewhere = told.at(op.entity) != Seat{op.root, op.parent};
+                CHECK((is_elsewhere || moved.contains(op.parent)));  // or is carried along
+                told.at(op.entity) = {op.root, op.parent};
+                CHECK(moved.insert(op.entity).second);
+                ++joins;
+            } else {
+                is_in(Part::rest);
+                if (op.type != WorldOp::Type::despawn) continue;
+                for (const auto& [entity, seat] : told) CHECK(seat.parent != op.entity);
+                told.erase(op.entity);
+            }
+        }
+        REQUIRE(told.size() == all.size());
+        for (const EntityId one : all) {
+            REQUIRE(told.at(one) == Seat{world.root_of(one), data.group_parent_at(index_of(one))});
+            undone += touched.contains(one) && !moved.contains(one) ? 1 : 0;
+        }
+        if (random.chance(0.5F)) data.clear_changes();
+    }
+    CHECK(joins > 1'000);
+    CHECK(leaves > 500);
+    CHECK(undone > 500);
+}
+
+}  // namespace purview::test

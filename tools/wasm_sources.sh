@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Purview authors
+#
+# wasm_sources.sh [DIRECTORY]: the modules of web/prebuilt are those that were built, from the sources that are here.
+set -eu
+cd "${1:-$(dirname "$0")/..}"
+[ "$(wc -l <web/prebuilt/SHA256SUMS)" -gt 50 ] || { echo "web/prebuilt/SHA256SUMS is too short"; exit 1; }
+sha256sum --quiet -c web/prebuilt/SHA256SUMS || {
+    echo "web/prebuilt was built from other sources: run ./dev wasm and commit web/prebuilt"
+    exit 1
+}
