@@ -25,9 +25,14 @@ purview_unity(purview_admin)
 file(GLOB net_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/net/*.cpp")
 add_library(purview_net STATIC ${net_sources})
 add_library(purview::net ALIAS purview_net)
-target_include_directories(purview_net PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(purview_net PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
 target_link_libraries(purview_net PUBLIC purview purview_record
-  PRIVATE purview_options Boost::headers PkgConfig::sodium Threads::Threads)
+  PRIVATE $<BUILD_INTERFACE:purview_options> $<BUILD_INTERFACE:Boost::headers> PkgConfig::sodium Threads::Threads)
+set_target_properties(purview_net PROPERTIES EXPORT_NAME net)
+if(PURVIEW_INSTALL)
+  install(TARGETS purview_net purview_record EXPORT purview_net_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT purview_net_targets NAMESPACE purview:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/purview)
+endif()
 
 # Game code sees the public headers and nothing else.
 file(GLOB vale_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/games/vale/*.cpp")

@@ -39,8 +39,8 @@ if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
   # Recordings know streams, not files.
   file(GLOB record_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/record/*.cpp")
   add_library(purview_record STATIC ${record_sources})
-  target_include_directories(purview_record PUBLIC ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(purview_record PUBLIC purview PRIVATE purview_options)
+  target_include_directories(purview_record PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+  target_link_libraries(purview_record PUBLIC purview PRIVATE $<BUILD_INTERFACE:purview_options>)
 
   # The proofs wired to a running server: used by the program and by tests.
   add_library(purview_proof STATIC ${PROJECT_SOURCE_DIR}/apps/purview/proof.cpp

@@ -21,7 +21,7 @@ using namespace example;
 
 namespace {
 
-struct Place {
+struct Position {
     Vec3 at;
 };
 struct Boom {
@@ -33,19 +33,20 @@ struct Line {
 
 struct Shared {
     Shared() {
-        place = schema.component<Place>("place").quantised({"x"}, &Place::at, {0, 1000, 0.01});
-        schema.set_place(place.id);
-        thing = schema.kind("thing", {place.id});
+        position =
+            schema.component<Position>("place").quantized({"x"}, &Position::at, {0, 1000, 0.01});
+        schema.set_position(position.id);
+        thing = schema.kind("thing", {position.id});
 
         RpcDesc about_it;  // about an entity, reliable and ordered, culled
-        boom = schema.rpc<Boom>("boom", about_it).quantised("power", &Boom::power, {0, 100, 0.5});
+        boom = schema.rpc<Boom>("boom", about_it).quantized("power", &Boom::power, {0, 100, 0.5});
         said = schema.rpc<Line>("said", about_it).text("text", &Line::text);
 
-        RpcDesc about_a_place;
-        about_a_place.target = RpcTarget::place;
-        about_a_place.delivery = RpcDelivery::unreliable;
-        bang =
-            schema.rpc<Boom>("bang", about_a_place).quantised("power", &Boom::power, {0, 100, 1});
+        RpcDesc about_a_position;
+        about_a_position.target = RpcTarget::position;
+        about_a_position.delivery = RpcDelivery::unreliable;
+        bang = schema.rpc<Boom>("bang", about_a_position)
+                   .quantized("power", &Boom::power, {0, 100, 1});
 
         RpcDesc to_everybody;
         to_everybody.target = RpcTarget::nobody;
@@ -57,7 +58,7 @@ struct Shared {
         say = schema.rpc<Line>("say", from_owner).text("text", &Line::text);
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     KindId thing{};
     Rpc<Boom> boom, bang;
     Rpc<Line> said, news, say;
@@ -72,7 +73,7 @@ struct Town final : Game {
         const Vec3 at{starts[bodies.size()], 0, 0};
         const EntityId body = server.world().spawn(shared->thing, at).value();
         must(server.world().set_owner(body, observer));
-        must(server.interest().set_main_entity(observer, body));
+        must(server.visibility().set_viewpoint(observer, body));
         bodies[observer] = body;
         return true;
     }
@@ -95,7 +96,7 @@ struct Town final : Game {
     void message(Server& server, ObserverId observer, std::span<const std::byte> bytes) override {
         if (bytes.size() > 500) return;  // a stranger's
         listeners.clear();
-        server.interest().observers_of(bodies[observer], listeners);
+        server.visibility().observers_of(bodies[observer], listeners);
         for (const ObserverId one : listeners)  // who reads too slowly misses it, and ends nothing
             (void)server.send_message(one, bytes);
     }
@@ -111,12 +112,8 @@ int main() {
     Town game(its);
     ServerDef def;
     def.schema = &its.schema;
-    def.rules.bounds_max = {1000, 10, 0};
-    NodeDesc near;
-    near.name = "near";
-    near.type = NodeType::grid;
-    near.steps = {{StepOp::add, {.type = KernelType::distance, .enter_m = 50, .leave_m = 50}}};
-    def.rules.nodes = {near};
+    def.rules.max = {1000, 10, 0};
+    def.rules.node("near").add(within(50));
     def.mac = &toy_mac;
     def.secret[0] = std::byte{1};  // nobody else is on this line
     expect(problem_of(def).empty(), problem_of(def).c_str());

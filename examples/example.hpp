@@ -43,20 +43,6 @@ inline void toy_mac(std::span<const std::byte, 32>, std::span<const std::byte> d
         out[i] = static_cast<std::byte>(sum >> (i % 8 * 8));
 }
 
-inline purview::InterestManager create(const purview::InterestDef& def) {
-    auto manager = purview::InterestManager::create(def);
-    if (!manager) expect(false, purview::problem_of(def.rules).c_str());
-    return std::move(manager).value();
-}
-
-/// An observer that looks from `main`, and is ready.
-inline purview::ObserverId join(purview::InterestManager& manager, purview::EntityId main) {
-    const purview::ObserverId observer = manager.add_observer().value();
-    must(manager.set_main_entity(observer, main));
-    must(manager.set_ready(observer, true));
-    return observer;
-}
-
 /// Names of entities by their index, so that a relevant set is a line to read.
 class Names {
   public:
@@ -64,7 +50,7 @@ class Names {
     const char* of(purview::EntityId entity) const { return names_[purview::index_of(entity)]; }
     std::string seen(const purview::InterestManager& manager, purview::ObserverId observer) const {
         std::vector<purview::EntityId> entities;
-        manager.query_for(observer, entities);
+        manager.relevant(observer, entities);
         std::sort(entities.begin(), entities.end());
         std::string text;
         for (const purview::EntityId entity : entities) text.append(" ").append(of(entity));

@@ -12,9 +12,6 @@
 using namespace purview;
 using namespace example;
 
-constexpr FlagId cloaked{0};
-constexpr KeyDomain team{0};
-
 Explanation print(const InterestManager& manager, ObserverId observer, EntityId entity,
                   const char* question) {
     Explanation why = manager.explain(observer, entity);
@@ -24,39 +21,31 @@ Explanation print(const InterestManager& manager, ObserverId observer, EntityId 
 }
 
 int main() {
-    InterestDef def;
-    def.flag_count = 1;
-    def.flag_names = {"cloaked"};
-    def.key_count = 1;
-    def.key_names = {"team"};
-    def.rules.nodes.push_back(
-        {.name = "near, not cloaked, or same team",
-         .type = NodeType::grid,
-         .steps = {add(within(60, 66)), subtract(flagged(cloaked)), add(same(team))},
-         .members = NodeMembers::unbound});
-    def.rules.nodes.push_back({.name = "spells",
-                               .type = NodeType::everything,
-                               .steps = {},
-                               .members = NodeMembers::bound});
-    InterestManager manager = create(def);
-    constexpr EntityId alice = make_entity_id(0, 1), thief = make_entity_id(1, 1),
-                       rumour = make_entity_id(2, 1), spell = make_entity_id(3, 1);
-    const NodeId spells{1};
+    Rules rules;
+    const FlagId cloaked = rules.flag("cloaked");
+    const KeyId team = rules.key("team");
+    NodeDef& near = rules.node("near, not cloaked, or same team");
+    near.add(within(60).leave_at(66)).subtract(cloaked).add(same(team));
+    near.members = Members::unbound;
+    rules.node("spells").members = Members::bound;
+    const NodeId spells = rules.node_id("spells");
+    InterestManager manager(rules);
     const Key red{1}, blue{2};
-    must(manager.spawn(alice, {.place = {100, 100, 0}, .keys = {&red, 1}}));
-    must(manager.spawn(thief, {.place = {130, 140, 0}, .flags = 1, .keys = {&blue, 1}}));
-    must(manager.spawn(rumour, {.place = {}, .placed = false}));
-    must(manager.spawn(spell, {.place = {}, .placed = false, .nodes = {&spells, 1}}));
-    const ObserverId observer = join(manager, alice);
+    const EntityId alice = manager.spawn({.position = {100, 100, 0}, .keys = {&red, 1}});
+    const EntityId thief =
+        manager.spawn({.position = {130, 140}, .flags = {cloaked}, .keys = {&blue, 1}});
+    const EntityId rumour = manager.spawn({.has_position = false});
+    const EntityId spell = manager.spawn({.has_position = false, .nodes = {&spells, 1}});
+    const ObserverId observer = manager.add_observer({.viewpoint = alice});
     manager.tick();
 
     const Explanation why = print(manager, observer, thief, "Why does alice not see the thief?");
     expect(why.stage == Stage::no_node, "no node says yes");
     bool is_suggested = false;
-    for (const Change& change : why.single)
-        is_suggested |= change.type == ChangeType::flag && change.flag == cloaked && !change.value;
+    for (const WhatIf& change : why.single)
+        is_suggested |= change.type == WhatIfType::flag && change.flag == cloaked && !change.value;
     expect(is_suggested, "taking the cloak away would show him");
-    must(manager.set_flag(thief, cloaked, false));
+    manager.set_flag(thief, cloaked, false);
     manager.tick();
     expect(print(manager, observer, thief, "And without the cloak?").relevant, "so it does");
 
@@ -65,7 +54,7 @@ int main() {
     expect(nowhere.nodes[0].steps[0].unknown, "a distance to nowhere is unknown");
 
     print(manager, observer, spell, "Why does she know of the spell?");
-    expect(manager.remove_node(spell, spells) == Status::orphaned, "its last node");
+    expect(manager.unbind(spell, spells) == Status::orphaned, "its last node");
     manager.tick();
     const Explanation orphan = print(manager, observer, spell, "And without its node?");
     expect(!orphan.relevant && orphan.stage == Stage::no_node, "nobody knows of an orphan");

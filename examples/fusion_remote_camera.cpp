@@ -7,7 +7,7 @@
 // known once. With single_area a new area takes the place of whatever other there is, as with
 // Fusion's shared mode.
 #include "example.hpp"
-#include "purview/profile.hpp"
+#include "purview/presets.hpp"
 
 using namespace purview;
 using namespace example;
@@ -15,20 +15,19 @@ using namespace example;
 constexpr std::uint32_t around_player = 0, around_camera = 1;
 
 void show(bool is_single) {
-    InterestDef def = profile(Profile::fusion);
-    def.single_area = is_single;
-    InterestManager manager = create(def);
+    Rules rules = preset(Preset::fusion);
+    rules.single_area = is_single;
+    InterestManager manager(rules);
     const Names names{"at home", "between", "at the camera"};
-    must(manager.spawn(make_entity_id(0, 1), {.place = {100, 0, 100}}));
-    must(manager.spawn(make_entity_id(1, 1), {.place = {125, 0, 100}}));
-    must(manager.spawn(make_entity_id(2, 1), {.place = {150, 0, 100}}));
-    const ObserverId player = manager.add_observer().value();
-    must(manager.set_ready(player, true));
+    manager.spawn({.position = {100, 0, 100}});
+    manager.spawn({.position = {125, 0, 100}});
+    manager.spawn({.position = {150, 0, 100}});
+    const ObserverId player = manager.add_observer();
 
-    must(manager.set_area(player, around_player, Area::sphere({100, 0, 100}, 30)));
+    manager.set_area(player, around_player, Area::sphere({100, 0, 100}, 30));
     manager.tick();
     names.expect_seen(manager, player, "the player's own area", "at home between");
-    must(manager.set_area(player, around_camera, Area::sphere({150, 0, 100}, 30)));
+    manager.set_area(player, around_camera, Area::sphere({150, 0, 100}, 30));
     manager.tick();
     if (is_single) {
         names.expect_seen(manager, player, "single: the camera's only", "between at the camera");
@@ -36,7 +35,7 @@ void show(bool is_single) {
     }
     names.expect_seen(manager, player, "and the camera's", "at home between at the camera");
     expect(manager.events().size() == 1, "who was known already is not told again");
-    must(manager.remove_area(player, around_camera));
+    manager.remove_area(player, around_camera);
     manager.tick();
     names.expect_seen(manager, player, "the camera is switched off", "at home between");
 }

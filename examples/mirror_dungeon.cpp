@@ -14,8 +14,6 @@
 using namespace purview;
 using namespace example;
 
-constexpr KeyDomain room{0};
-
 struct Room {
     Key key;
     float x0, x1;
@@ -25,59 +23,57 @@ constexpr std::array<Room, 3> rooms{{{Key{1}, 0, 22}, {Key{2}, 20, 42}, {Key{3},
 
 struct Being {
     EntityId entity;
-    Vec3 place;
+    Vec3 position;
     ObserverId observer = ObserverId::none;  // of a player
 };
 
 /// Takes and gives keys where a step crosses the border of a room.
-void walk(InterestManager& manager, Being& being, Vec3 to) {
+void walk(InterestManager& manager, KeyId room, Being& being, Vec3 to) {
     for (const Room& it : rooms) {
-        const bool was = it.holds(being.place), is = it.holds(to);
+        const bool was = it.holds(being.position), is = it.holds(to);
         if (was == is) continue;
-        must(is ? manager.add_key(being.entity, room, it.key)
-                : manager.remove_key(being.entity, room, it.key));
+        is ? manager.add_key(being.entity, room, it.key)
+           : manager.remove_key(being.entity, room, it.key);
         if (being.observer == ObserverId::none) continue;
-        must(is ? manager.add_observer_key(being.observer, room, it.key)
-                : manager.remove_observer_key(being.observer, room, it.key));
+        is ? manager.add_key(being.observer, room, it.key)
+           : manager.remove_key(being.observer, room, it.key);
     }
-    being.place = to;
-    must(manager.move(being.entity, to));
+    being.position = to;
+    manager.move(being.entity, to);
 }
 
 int main() {
-    InterestDef def;
-    def.key_count = 1;
-    def.rules.nodes.push_back(
-        {.name = "same room", .type = NodeType::grid, .steps = {add(same(room))}});
-    InterestManager manager = create(def);
+    Rules rules;
+    const KeyId room = rules.key("room");
+    rules.node("same room").add(same(room));
+    InterestManager manager(rules);
     const Names names{"alice", "rat", "ogre", "ghost"};
     constexpr Vec3 outside{-1, 0, 0};
     std::array<Being, 4> all{};
     for (std::uint32_t i = 0; i < all.size(); ++i) {
-        all[i] = {make_entity_id(i, 1), outside};
-        must(manager.spawn(all[i].entity, {.place = outside}));
+        all[i] = {manager.spawn({.position = outside}), outside};
     }
     auto& [alice, rat, ogre, ghost] = all;
-    alice.observer = join(manager, alice.entity);
-    walk(manager, alice, {5, 0, 0});
-    walk(manager, rat, {18, 0, 0});
-    walk(manager, ogre, {30, 0, 0});
-    walk(manager, ghost, {50, 0, 0});
+    alice.observer = manager.add_observer({.viewpoint = alice.entity});
+    walk(manager, room, alice, {5, 0, 0});
+    walk(manager, room, rat, {18, 0, 0});
+    walk(manager, room, ogre, {30, 0, 0});
+    walk(manager, room, ghost, {50, 0, 0});
 
     manager.tick();
     names.expect_seen(manager, alice.observer, "alice in the first room", "alice rat");
-    walk(manager, ogre, {21, 0, 0});
+    walk(manager, room, ogre, {21, 0, 0});
     manager.tick();
     names.expect_seen(manager, alice.observer, "the ogre steps into the doorway", "alice rat ogre");
-    walk(manager, ogre, {30, 0, 0});
-    walk(manager, alice, {21, 0, 0});
+    walk(manager, room, ogre, {30, 0, 0});
+    walk(manager, room, alice, {21, 0, 0});
     manager.tick();
     names.expect_seen(manager, alice.observer, "alice in the doorway sees both rooms",
                       "alice rat ogre");
-    walk(manager, alice, {30, 0, 0});
+    walk(manager, room, alice, {30, 0, 0});
     manager.tick();
     names.expect_seen(manager, alice.observer, "and then the second only", "alice ogre");
-    walk(manager, alice, {41, 0, 0});
+    walk(manager, room, alice, {41, 0, 0});
     manager.tick();
     names.expect_seen(manager, alice.observer, "the next doorway", "alice ogre ghost");
 }

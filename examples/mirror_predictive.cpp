@@ -14,14 +14,14 @@ using namespace purview;
 using namespace example;
 
 /// A wall along x = 10, from y = 0 up to y = 20.
-class Wall final : public SightTest {
+class Wall final : public RayTest {
   public:
     static bool is_free(Vec3 from, Vec3 to) noexcept {
         if ((from.x < 10) == (to.x < 10)) return true;
         const float y = from.y + (to.y - from.y) * (10 - from.x) / (to.x - from.x);
         return y < 0 || y > 20;
     }
-    void test(ObserverId, std::span<const SightQuery> queries,
+    void test(ObserverId, std::span<const Ray> queries,
               std::span<std::uint8_t> visible) const noexcept override {
         for (std::size_t n = 0; n < queries.size(); ++n)
             visible[n] = is_free(queries[n].from, queries[n].to) ? 1 : 0;
@@ -30,22 +30,20 @@ class Wall final : public SightTest {
 
 int main() {
     constexpr float tick_s = 0.05F, ping_s = 0.22F;
-    const KernelDesc soon_in_sight = in_sight(std::make_shared<Wall>(), {.predict = true});
-    InterestDef def;
-    def.rules.bounds_min = {-100, -100, 0};
-    def.rules.bounds_max = {100, 100, 0};
-    def.rules.nodes.push_back({.name = "in sight soon",
-                               .type = NodeType::grid,
-                               .steps = {add(within(80)), require(soon_in_sight)}});
-    InterestManager manager = create(def);
-    const EntityId alice = make_entity_id(0, 1), runner = make_entity_id(1, 1);
+    Kernel soon_in_sight = in_sight(std::make_shared<Wall>());
+    soon_in_sight.predicts_sight = true;
+    Rules rules;
+    rules.min = {-100, -100, 0};
+    rules.max = {100, 100, 0};
+    rules.node("in sight soon").add(within(80)).require(soon_in_sight);
+    InterestManager manager(rules);
     const Vec3 eye{0, 10, 0}, velocity{0, 6, 0};
     Vec3 at{20, -30, 0};  // he runs behind the wall, and out again
-    must(manager.spawn(alice, {.place = eye}));
-    must(manager.spawn(runner, {.place = at}));
-    must(manager.set_velocity(runner, velocity));
-    const ObserverId observer = join(manager, alice);
-    must(manager.set_lookahead(observer, ping_s));
+    const EntityId alice = manager.spawn({.position = eye});
+    const EntityId runner = manager.spawn({.position = at});
+    manager.set_velocity(runner, velocity);
+    const ObserverId observer = manager.add_observer({.viewpoint = alice});
+    manager.set_lookahead(observer, ping_s);
 
     int hidden = -1, told = -1, visible = -1, unknown_ticks = 0;
     for (int tick = 0; visible < 0; ++tick) {
@@ -59,7 +57,7 @@ int main() {
         if (unknown_ticks > 0 && is_known && told < 0) told = tick;
         if (hidden >= 0 && is_visible) visible = tick;
         at.y += velocity.y * tick_s;
-        must(manager.move(runner, at));
+        manager.move(runner, at);
     }
     std::printf("behind the wall from tick %d, told again at %d, in sight at %d\n", hidden, told,
                 visible);

@@ -11,32 +11,26 @@
 using namespace purview;
 using namespace example;
 
-constexpr KeyDomain team{0};
-constexpr EntityId alice = make_entity_id(0, 1), bob = make_entity_id(1, 1),
-                   wolf = make_entity_id(2, 1), bear = make_entity_id(3, 1),
-                   eve = make_entity_id(4, 1);
-
 /// Once for each pair of team mates, when the second one joins.
-void share_eyes(InterestManager& manager, ObserverId observer, EntityId mate) {
-    must(manager.set_area(observer, index_of(mate), Area::at({0, 0, 0}).following(mate)));
+void share_eyes(Visibility& manager, ObserverId observer, EntityId mate) {
+    manager.set_area(observer, index_of(mate), Area::at({0, 0, 0}).following(mate));
 }
 
 int main() {
-    InterestDef def;
-    def.key_count = 1;
-    def.rules.nodes.push_back({.name = "team, and around the team",
-                               .type = NodeType::grid,
-                               .steps = {add(same(team)), add(within(30, 33))}});
-    InterestManager manager = create(def);
+    Rules rules;
+    const KeyId team = rules.key("team");
+    rules.node("team, and around the team").add(same(team)).add(within(30).leave_at(33));
+    InterestManager manager(rules);
     const Names names{"alice", "bob", "wolf", "bear", "eve"};
     const Key red{1}, blue{2};
-    must(manager.spawn(alice, {.place = {100, 100, 0}, .keys = {&red, 1}}));
-    must(manager.spawn(bob, {.place = {800, 800, 0}, .keys = {&red, 1}}));
-    must(manager.spawn(eve, {.place = {500, 500, 0}, .keys = {&blue, 1}}));
-    must(manager.spawn(wolf, {.place = {110, 100, 0}}));
-    must(manager.spawn(bear, {.place = {810, 800, 0}}));
-    const ObserverId alices = join(manager, alice), bobs = join(manager, bob),
-                     eves = join(manager, eve);
+    const EntityId alice = manager.spawn({.position = {100, 100}, .keys = {&red, 1}});
+    const EntityId bob = manager.spawn({.position = {800, 800}, .keys = {&red, 1}});
+    manager.spawn({.position = {110, 100}});  // the wolf
+    manager.spawn({.position = {810, 800}});  // the bear
+    const EntityId eve = manager.spawn({.position = {500, 500}, .keys = {&blue, 1}});
+    const ObserverId alices = manager.add_observer({.viewpoint = alice}),
+                     bobs = manager.add_observer({.viewpoint = bob}),
+                     eves = manager.add_observer({.viewpoint = eve});
     share_eyes(manager, alices, bob);
     share_eyes(manager, bobs, alice);
 
@@ -45,12 +39,12 @@ int main() {
     names.expect_seen(manager, bobs, "and bob what alice is near to", "alice bob wolf bear");
     names.expect_seen(manager, eves, "eve is of another team", "eve");
 
-    must(manager.move(bob, {500, 520, 0}));
+    manager.move(bob, {500, 520, 0});
     manager.tick();
     names.expect_seen(manager, alices, "bob runs into eve", "alice bob wolf eve");
     names.expect_seen(manager, eves, "who sees him, too, but not alice", "bob eve");
 
-    must(manager.despawn(bob));
+    manager.despawn(bob);
     manager.tick();
     names.expect_seen(manager, alices, "bob is gone, and his eyes", "alice wolf");
 }

@@ -11,53 +11,45 @@
 using namespace purview;
 using namespace example;
 
-constexpr KeyDomain team{0};
-constexpr FlagId cloaked{0};
-constexpr EntityId alice = make_entity_id(0, 1), mate = make_entity_id(1, 1),
-                   foe = make_entity_id(2, 1), far_foe = make_entity_id(3, 1);
-
-const StepDesc near = add(within(60));
-const StepDesc not_cloaked = subtract(flagged(cloaked));
-const StepDesc mates = add(same(team));
-
-InterestRules in_order(std::vector<StepDesc> steps) {
-    InterestRules rules;
-    rules.nodes.push_back({.name = "players", .type = NodeType::grid, .steps = std::move(steps)});
-    return rules;
-}
-
 int main() {
-    InterestDef def;
-    def.flag_count = 1;
-    def.key_count = 1;
-    def.rules = in_order({near, not_cloaked});
-    InterestManager manager = create(def);
+    Rules rules;
+    const FlagId cloaked = rules.flag("cloaked");
+    const KeyId team = rules.key("team");
+    rules.node("players").add(within(60)).subtract(cloaked);
+    InterestManager manager(rules);
     const Names names{"alice", "mate", "foe", "far foe"};
     const Key red{1}, blue{2};
-    const auto spawn = [&](EntityId entity, float x, Key key, bool is_cloaked) {
-        const auto flags = static_cast<std::uint16_t>(is_cloaked ? 1 : 0);
-        must(manager.spawn(entity, {.place = {x, 100, 0}, .flags = flags, .keys = {&key, 1}}));
+    const auto spawn = [&](float x, Key key, FlagSet flags) {
+        return manager.spawn({.position = {x, 100}, .flags = flags, .keys = {&key, 1}});
     };
-    spawn(alice, 100, red, false);
-    spawn(mate, 110, red, true);
-    spawn(foe, 120, blue, true);
-    spawn(far_foe, 500, blue, false);
-    const ObserverId observer = join(manager, alice);
+    const EntityId alice = spawn(100, red, {});
+    spawn(110, red, {cloaked});
+    const EntityId foe = spawn(120, blue, {cloaked});
+    spawn(500, blue, {});
+    const ObserverId observer = manager.add_observer({.viewpoint = alice});
 
     manager.tick();
     names.expect_seen(manager, observer, "near, not cloaked", "alice");
-    must(manager.set_rules(in_order({near, not_cloaked, mates})));
+    NodeDef& players = rules.node("players");
+    players.add(same(team));
+    manager.set_rules(rules);
     manager.tick();
     names.expect_seen(manager, observer, "near, not cloaked, team", "alice mate");
-    must(manager.set_rules(in_order({near, mates, not_cloaked})));
+    players.steps.clear();
+    players.add(within(60)).add(same(team)).subtract(cloaked);
+    manager.set_rules(rules);
     manager.tick();
     names.expect_seen(manager, observer, "near, team, not cloaked", "alice");
-    must(manager.set_rules(in_order({not_cloaked, near})));
+    players.steps.clear();
+    players.subtract(cloaked).add(within(60));
+    manager.set_rules(rules);
     manager.tick();
     names.expect_seen(manager, observer, "not cloaked, near: removes too early", "alice mate foe");
 
-    must(manager.set_rules(in_order({near, not_cloaked})));
-    must(manager.set_flag(foe, cloaked, false));
+    players.steps.clear();
+    players.add(within(60)).subtract(cloaked);
+    manager.set_rules(rules);
+    manager.set_flag(foe, cloaked, false);
     manager.tick();
     names.expect_seen(manager, observer, "near, not cloaked, foe uncloaks", "alice foe");
 }

@@ -17,7 +17,7 @@ using namespace example;
 
 std::array<std::uint32_t, 5> numbers{1, 2, 3, 4, 5};  // the game's own, by entity index
 
-class OddsEvens final : public InterestDispatcher {
+class OddsEvens final : public Dispatcher {
   public:
     void cells_of(const DispatchedEntity& it, std::vector<CellId>& out) const override {
         out.push_back(numbers[index_of(it.entity)] % 2);
@@ -25,28 +25,25 @@ class OddsEvens final : public InterestDispatcher {
     void cover(const DispatchedObserver& it, std::vector<CellId>& out) const override {
         if (it.main != EntityId::none) out.push_back(numbers[index_of(it.main)] % 2);
     }
-    bool reads_places() const noexcept override { return false; }
+    bool reads_positions() const noexcept override { return false; }
 };
 
 int main() {
-    InterestDef def;
-    def.rules.nodes.push_back({.name = "odds and evens",
-                               .type = NodeType::dispatcher,
-                               .steps = {},
-                               .dispatcher = std::make_shared<OddsEvens>()});
-    InterestManager manager = create(def);
+    Rules rules;
+    rules.node("odds and evens").dispatcher = std::make_shared<OddsEvens>();
+    InterestManager manager(rules);
     const Names names{"one", "two", "three", "four", "five"};
-    for (std::uint32_t i = 0; i < numbers.size(); ++i)
-        must(manager.spawn(make_entity_id(i, 1), {.place = {}, .placed = false}));
-    const ObserverId odd = join(manager, make_entity_id(0, 1));
-    const ObserverId even = join(manager, make_entity_id(1, 1));
+    std::array<EntityId, 5> entities{};
+    for (EntityId& entity : entities) entity = manager.spawn({.has_position = false});
+    const ObserverId odd = manager.add_observer({.viewpoint = entities[0]});
+    const ObserverId even = manager.add_observer({.viewpoint = entities[1]});
 
     manager.tick();
     names.expect_seen(manager, odd, "the odd client knows", "one three five");
     names.expect_seen(manager, even, "the even client knows", "two four");
 
     numbers[4] = 6;  // "five" is even from now on
-    must(manager.recheck(make_entity_id(4, 1)));
+    manager.recheck(entities[4]);
     manager.tick();
     names.expect_seen(manager, odd, "and with five renumbered to 6", "one three");
     names.expect_seen(manager, even, "the even client knows", "two four five");

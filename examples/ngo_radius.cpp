@@ -13,73 +13,63 @@
 using namespace purview;
 using namespace example;
 
-constexpr KeyDomain team{0};
-constexpr KindId soldier{0};
-constexpr EntityId alice = make_entity_id(0, 1), border = make_entity_id(1, 1),
-                   beyond = make_entity_id(2, 1), mate = make_entity_id(3, 1),
-                   sun = make_entity_id(4, 1);
-
-KernelDesc radius(float metres) {
-    return {.type = KernelType::distance, .enter_m = metres, .leave_m = metres};
-}
-
 /// What one would write in the RFC's style: one client, one object, yes or no.
-KernelDesc radius_of_my_own(float metres) {
-    return ask(make_pair_kernel({.name = "my radius", .reach_m = metres},
-                                [metres](Vec3 a, Vec3 b) noexcept {
-                                    const float dx = a.x - b.x, dy = a.y - b.y;
-                                    return dx * dx + dy * dy <= metres * metres;
-                                }));
+Kernel radius_of_my_own(float meters) {
+    return make_pair_kernel({.name = "my radius", .reach = meters},
+                            [meters](Vec3 a, Vec3 b) noexcept {
+                                const float dx = a.x - b.x, dy = a.y - b.y;
+                                return dx * dx + dy * dy <= meters * meters;
+                            });
 }
 
-InterestRules rules(const KernelDesc& near) {
-    InterestRules rules;
-    rules.nodes.push_back({.name = "near or same team",
-                           .type = NodeType::grid,
-                           .steps = {add(near), add(same(team))},
-                           .members = NodeMembers::bound});
-    rules.nodes.push_back({.name = "default", .steps = {}, .members = NodeMembers::unbound});
+Rules with(const Kernel& near, Rules rules) {
+    NodeDef& node = rules.node("near or same team");
+    node.steps.clear();
+    node.add(near).add(same(rules.key("team")));
     return rules;
 }
 
 int main() {
-    InterestDef def;
-    def.key_count = 1;
-    def.rules = rules(radius(50));
-    def.kinds.push_back({.nodes = {NodeId{0}}});  // every soldier, from its spawn on
-    InterestManager manager = create(def);
+    Rules rules;
+    const KindId soldier = rules.kind("soldier");
+    rules = with(within(50), rules);
+    rules.node("near or same team").members = Members::bound;
+    rules.node("default").members = Members::unbound;
+    const NodeId near = rules.node_id("near or same team");
+    rules.for_kind(soldier).nodes = {near};  // every soldier, from its spawn on
+    InterestManager manager(rules);
     const Names names{"alice", "border", "beyond", "mate", "sun"};
 
     const Key red{1}, blue{2};
-    const auto spawn = [&](EntityId entity, Vec3 place, Key key) {
-        must(manager.spawn(entity, {.place = place, .keys = {&key, 1}, .kind = soldier}));
+    const auto spawn = [&](Vec3 position, Key key) {
+        return manager.spawn({.kind = soldier, .position = position, .keys = {&key, 1}});
     };
-    spawn(alice, {100, 100, 0}, red);
-    spawn(border, {150, 100, 0}, blue);  // 50 m: still inside
-    spawn(beyond, {100, 151, 0}, blue);
-    spawn(mate, {900, 900, 0}, red);
-    must(manager.spawn(sun, {.place = {512, 512, 0}}));  // of no kind: the default node's
-    const ObserverId observer = join(manager, alice);
+    const EntityId alice = spawn({100, 100}, red);
+    spawn({150, 100}, blue);  // 50 m: still inside
+    const EntityId beyond = spawn({100, 151}, blue);
+    spawn({900, 900}, red);
+    manager.spawn({.position = {512, 512}});  // of no kind: the default node's
+    const ObserverId observer = manager.add_observer({.viewpoint = alice});
 
     manager.tick();
     names.expect_seen(manager, observer, "within 50 m, or of the team", "alice border mate sun");
 
-    must(manager.set_rules(rules(radius(51))));
+    manager.set_rules(with(within(51), rules));
     manager.tick();
     names.expect_seen(manager, observer, "within 51 m", "alice border beyond mate sun");
     expect(manager.events().size() == 1, "only the difference is told");
 
-    must(manager.set_rules(rules(radius_of_my_own(51))));
+    manager.set_rules(with(radius_of_my_own(51), rules));
     manager.tick();
     names.expect_seen(manager, observer, "the same, by a kernel of one's own",
                       "alice border beyond mate sun");
     expect(manager.events().empty(), "nobody hears of another kernel with the same answer");
 
-    expect(manager.remove_node(beyond, NodeId{0}) == Status::orphaned, "its last node");
+    expect(manager.unbind(beyond, near) == Status::orphaned, "its last node");
     manager.tick();
     names.expect_seen(manager, observer, "without a node: relevant to nobody",
                       "alice border mate sun");
-    must(manager.add_default_node(beyond));
+    manager.bind_default(beyond);
     manager.tick();
     names.expect_seen(manager, observer, "back in the default node",
                       "alice border beyond mate sun");

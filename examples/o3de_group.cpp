@@ -36,30 +36,28 @@ void show_parents() {
 
 int main() {
     show_parents();
-    InterestDef def;
-    def.rules.nodes.push_back(
-        {.name = "near", .type = NodeType::grid, .steps = {add(within(60, 66))}});
-    InterestManager manager = create(def);
-    constexpr EntityId alice = make_entity_id(0, 1), tank = make_entity_id(1, 1),
-                       turret = make_entity_id(2, 1), gun = make_entity_id(3, 1);
+    Rules rules;
+    rules.node("near").add(within(60).leave_at(66));
+    InterestManager manager(rules);
     const Names names{"alice", "tank", "turret", "gun"};
-    must(manager.spawn(alice, {.place = {100, 100, 0}}));
-    for (const EntityId entity : {tank, turret, gun})
-        must(manager.spawn(entity, {.place = {500, 500, 0}}));
-    must(manager.join_unit(turret, tank));
-    must(manager.join_unit(gun, tank));
-    const ObserverId observer = join(manager, alice);
+    const EntityId alice = manager.spawn({.position = {100, 100}});
+    const EntityId tank = manager.spawn({.position = {500, 500}});
+    const EntityId turret = manager.spawn({.position = {500, 500}});
+    const EntityId gun = manager.spawn({.position = {500, 500}});
+    manager.attach(turret, tank);
+    manager.attach(gun, tank);
+    const ObserverId observer = manager.add_observer({.viewpoint = alice});
 
     manager.tick();
     names.expect_seen(manager, observer, "the tank is far away", "alice");
-    must(manager.move(tank, {150, 100, 0}));
+    manager.move(tank, {150, 100, 0});
     manager.tick();
     names.expect_seen(manager, observer, "it comes as a whole", "alice tank turret gun");
     expect(manager.events().size() == 3 && manager.events()[0].entity == tank,
            "one enter each, the root first");
 
-    must(manager.leave_unit(gun, {.place = {150, 100, 0}}));
-    must(manager.move(tank, {500, 500, 0}));
+    manager.detach(gun, {.position = {150, 100, 0}});
+    manager.move(tank, {500, 500, 0});
     manager.tick();
     names.expect_seen(manager, observer, "the gun breaks off and stays", "alice gun");
 }

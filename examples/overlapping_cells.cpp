@@ -4,7 +4,7 @@
 // The graph node that Unity's RFC 0015 describes: an entity lies in every cell that it may reach
 // before it is put into cells again, and a client subscribes to the cluster of cells around it.
 //
-// Notice: nobody is asked about moves (reads_places is false), cells are looked up every tenth
+// Notice: nobody is asked about moves (reads_positions is false), cells are looked up every tenth
 // tick only, and still nobody within the view is ever missing, because range is widened by speed
 // x cadence on both sides. A teleport breaks that promise, so it calls recheck.
 #include <array>
@@ -18,17 +18,17 @@ using namespace example;
 
 constexpr float side_m = 40, view_m = 60, speed_m = 0.5F;  // a tick
 constexpr unsigned cadence = 10;
-constexpr float widen_m = speed_m * cadence;
+constexpr float widen = speed_m * cadence;
 
-class OverlappingCells final : public InterestDispatcher {
+class OverlappingCells final : public Dispatcher {
   public:
     void cells_of(const DispatchedEntity& it, std::vector<CellId>& out) const override {
-        add_cells(it.place, widen_m, out);
+        add_cells(it.position, widen, out);
     }
     void cover(const DispatchedObserver& it, std::vector<CellId>& out) const override {
-        for (const Vec3 place : it.places) add_cells(place, view_m + widen_m, out);
+        for (const Vec3 position : it.positions) add_cells(position, view_m + widen, out);
     }
-    bool reads_places() const noexcept override { return false; }
+    bool reads_positions() const noexcept override { return false; }
 
   private:
     /// All cells that a square around the place touches.
@@ -41,45 +41,43 @@ class OverlappingCells final : public InterestDispatcher {
 };
 
 struct Walker {
-    Vec3 place, step;
+    EntityId entity = EntityId::none;
+    Vec3 position, step;
 };
 
 int main() {
-    InterestDef def;
-    def.rules.nodes.push_back({.name = "overlapping cells",
-                               .type = NodeType::dispatcher,
-                               .steps = {},
-                               .dispatcher = std::make_shared<OverlappingCells>()});
-    InterestManager manager = create(def);
+    Rules rules;
+    rules.node("overlapping cells").dispatcher = std::make_shared<OverlappingCells>();
+    InterestManager manager(rules);
     std::array<Walker, 300> walkers;
     for (std::uint32_t i = 0; i < walkers.size(); ++i) {
         const auto n = static_cast<float>(i);
-        walkers[i].place = {std::fmod(n * 173, 600.0F), std::fmod(n * 619, 600.0F), 0};
+        walkers[i].position = {std::fmod(n * 173, 600.0F), std::fmod(n * 619, 600.0F), 0};
         walkers[i].step = {speed_m * std::cos(n), speed_m * std::sin(n), 0};
-        must(manager.spawn(make_entity_id(i, 1), {.place = walkers[i].place}));
+        walkers[i].entity = manager.spawn({.position = walkers[i].position});
     }
-    const EntityId alice = make_entity_id(0, 1);
-    const ObserverId observer = join(manager, alice);
+    const EntityId alice = walkers[0].entity;
+    const ObserverId observer = manager.add_observer({.viewpoint = alice});
 
     unsigned near = 0, known = 0, changes = 0;
     for (unsigned tick = 0; tick < 400; ++tick) {
         const bool is_rescan = tick % cadence == 0;
         for (std::uint32_t i = 0; i < walkers.size(); ++i) {
-            Vec3& at = walkers[i].place;
+            Vec3& at = walkers[i].position;
             if (tick > 0) at = {at.x + walkers[i].step.x, at.y + walkers[i].step.y, 0};
             bool is_teleport = i == 1 && tick == 205;
-            if (is_teleport) at = walkers[0].place;
-            must(manager.move(make_entity_id(i, 1), at));
-            if (is_rescan || is_teleport) must(manager.recheck(make_entity_id(i, 1)));
+            if (is_teleport) at = walkers[0].position;
+            manager.move(walkers[i].entity, at);
+            if (is_rescan || is_teleport) manager.recheck(walkers[i].entity);
         }
-        if (is_rescan) must(manager.rescan(observer));
+        if (is_rescan) manager.recheck(observer);
         manager.tick();
         expect(is_rescan || tick == 205 || manager.events().empty(), "nothing between two scans");
         changes += static_cast<unsigned>(manager.events().size());
         for (std::uint32_t i = 0; i < walkers.size(); ++i) {
-            const Vec3 a = walkers[0].place, b = walkers[i].place;
+            const Vec3 a = walkers[0].position, b = walkers[i].position;
             const bool is_near = std::hypot(a.x - b.x, a.y - b.y) <= view_m;
-            const bool is_known = manager.is_relevant(observer, make_entity_id(i, 1));
+            const bool is_known = manager.is_relevant(observer, walkers[i].entity);
             expect(!is_near || is_known, "somebody within the view is missing");
             near += is_near ? 1 : 0;
             known += is_known ? 1 : 0;

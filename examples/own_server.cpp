@@ -29,7 +29,7 @@ namespace {
 
 // -- what both sides know -----------------------------------------------------------------------
 
-struct Place {
+struct Position {
     Vec3 at;
 };
 struct Health {  // of one that was spawned all zeros, whatever is said here
@@ -38,14 +38,15 @@ struct Health {  // of one that was spawned all zeros, whatever is said here
 
 struct Shared {
     Shared() {
-        place = schema.component<Place>("place").quantised({"x", "y"}, &Place::at, {0, 1000, 0.01});
-        schema.set_place(place.id);
+        position = schema.component<Position>("place").quantized({"x", "y"}, &Position::at,
+                                                                 {0, 1000, 0.01});
+        schema.set_position(position.id);
         health = schema.component<Health>("health").integer("now", &Health::now, 0, 100);
         schema.audience(health.id, {AudienceType::owner});  // others see him, not his health
-        person = schema.kind("person", {place.id, health.id});
+        person = schema.kind("person", {position.id, health.id});
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Health> health;
     KindId person{};
 };
@@ -62,7 +63,7 @@ struct Screen {
             if (event.is_leave()) figures.erase(event.ghost);
         }
         for (const ClientChange& change : client.changes()) {
-            if (change.has(shared.place.id)) ++walked;
+            if (change.has(shared.position.id)) ++walked;
         }
         client.clear_events();
     }
@@ -75,7 +76,7 @@ struct Walk final : Game {
     bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
         const EntityId body = server.world().spawn(shared->person, {500, 500, 0}).value();
         must(server.world().set_owner(body, observer));
-        must(server.interest().set_main_entity(observer, body));
+        must(server.visibility().set_viewpoint(observer, body));
         bodies.emplace_back(observer, body);
         return true;
     }
@@ -89,9 +90,9 @@ struct Walk final : Game {
         if (data.size() != 1) return;
         for (const auto& [owner, body] : bodies) {
             if (owner != observer) continue;
-            const int decimetres = std::to_integer<int>(data[0] & std::byte{15});
-            Vec3 to = server.world().place_of(body);
-            to.x = std::min(to.x + 0.1F * static_cast<float>(decimetres), 999.0F);
+            const int decimeters = std::to_integer<int>(data[0] & std::byte{15});
+            Vec3 to = server.world().position_of(body);
+            to.x = std::min(to.x + 0.1F * static_cast<float>(decimeters), 999.0F);
             must(server.world().move(body, to));
         }
     }
@@ -181,8 +182,8 @@ int main() {
     Walk game(shared);
     ServerDef def;
     def.schema = &shared.schema;
-    def.rules.bounds_max = {1000, 1000, 0};
-    def.rules.nodes = {{.name = "near", .type = NodeType::grid, .steps = {add(within(60, 66))}}};
+    def.rules.max = {1000, 1000, 0};
+    def.rules.node("near").add(within(60).leave_at(66));
     def.mac = &blake2b;
     randombytes_buf(def.secret.data(), def.secret.size());
     auto made = Server::create(def, game);
@@ -239,13 +240,13 @@ int main() {
     expect(walker.ghost_count() == 2 && other.ghost_count() == 2, "and see each other");
     for (GhostId ghost = 0; ghost < other.ghost_end(); ++ghost) {
         if (!other.is_held(ghost)) continue;
-        std::printf(
-            "%s at x = %.1f m, %s\n", other.is_owned(ghost) ? "I am" : "somebody",
-            static_cast<double>(other.place_of(ghost, other.newest_tick()).x),
-            other.is_told(ghost, shared.health.id) ? "and know my health" : "of unknown health");
-        expect(other.is_told(ghost, shared.health.id) == other.is_owned(ghost),
+        std::printf("%s at x = %.1f m, %s\n", other.is_owned(ghost) ? "I am" : "somebody",
+                    static_cast<double>(other.position_of(ghost, other.newest_tick()).x),
+                    other.is_replicated(ghost, shared.health.id) ? "and know my health"
+                                                                 : "of unknown health");
+        expect(other.is_replicated(ghost, shared.health.id) == other.is_owned(ghost),
                "health is for its owner");
-        expect(other.is_owned(ghost) || other.place_of(ghost, other.newest_tick()).x > 505,
+        expect(other.is_owned(ghost) || other.position_of(ghost, other.newest_tick()).x > 505,
                "the other one has walked");
     }
     expect(players[1].screen.figures.size() == 2, "two are drawn");

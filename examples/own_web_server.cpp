@@ -16,8 +16,8 @@
 #include <map>
 
 #include "example.hpp"
-#include "net/server_loop.hpp"
-#include "net/system.hpp"
+#include "purview/net/random.hpp"
+#include "purview/net/server_loop.hpp"
 #include "purview/server.hpp"
 
 using namespace purview;
@@ -25,7 +25,7 @@ using namespace example;
 
 namespace {
 
-struct Place {
+struct Position {
     Vec3 at;
 };
 struct Name {
@@ -34,16 +34,17 @@ struct Name {
 
 struct Town final : Game {
     Town() {
-        place = schema.component<Place>("place").quantised({"x", "y"}, &Place::at, {0, 200, 0.01});
-        schema.set_place(place.id);
+        position = schema.component<Position>("place").quantized({"x", "y"}, &Position::at,
+                                                                 {0, 200, 0.01});
+        schema.set_position(position.id);
         name = schema.component<Name>("name").text("text", &Name::text);
-        person = schema.kind("person", {place.id, name.id});
+        person = schema.kind("person", {position.id, name.id});
     }
     bool joined(Server& server, ObserverId observer, const JoinRequest& request) override {
         const EntityId body = server.world().spawn(person, {100, 100, 0}).value();
         set_text(server.world().edit(body, name)->text, request.name);  // a stranger's: any bytes
         must(server.world().set_owner(body, observer));
-        must(server.interest().set_main_entity(observer, body));
+        must(server.visibility().set_viewpoint(observer, body));
         people[observer] = {body, {100, 100, 0}};
         return true;
     }
@@ -64,9 +65,9 @@ struct Town final : Game {
     /// `client.sendMessage("hello")` in the page; "message" there is what comes.
     void message(Server& server, ObserverId observer, std::span<const std::byte> text) override {
         if (text.size() > 500) return;
-        const Vec3 from = server.world().place_of(people[observer].body);
+        const Vec3 from = server.world().position_of(people[observer].body);
         for (const auto& [other, its] : people) {
-            const Vec3 at = server.world().place_of(its.body);
+            const Vec3 at = server.world().position_of(its.body);
             if (std::hypot(at.x - from.x, at.y - from.y) <= 20)
                 (void)server.send_message(other, text);  // full: he reads too slowly
         }
@@ -74,7 +75,7 @@ struct Town final : Game {
     void simulate(Server& server, Tick) override {
         constexpr float step_m = 5.0F / 20;
         for (const auto& [observer, its] : people) {
-            Vec3 at = server.world().place_of(its.body);
+            Vec3 at = server.world().position_of(its.body);
             const float x = its.goal.x - at.x, y = its.goal.y - at.y;
             const float far = std::hypot(x, y);
             if (far < 0.01F) continue;
@@ -87,13 +88,11 @@ struct Town final : Game {
         Vec3 goal;
     };
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Name> name;
     KindId person{};
     std::map<ObserverId, Person> people;
 };
-
-volatile bool is_over = false;
 
 }  // namespace
 
@@ -105,30 +104,24 @@ int main(int count, char** arguments) {
     ServerDef def;
     def.schema = &town.schema;
     def.world_name = "a town";
-    def.rules.bounds_max = {200, 200, 0};
-    def.rules.nodes = {{.name = "near", .type = NodeType::grid, .steps = {add(within(60, 66))}}};
+    def.rules.max = {200, 200, 0};
+    def.rules.node("near").add(within(60).leave_at(66));
     def.mac = &net::mac;
     def.secret = net::random_secret();
     auto made = Server::create(def, town);
     if (!made) expect(false, problem_of(def).c_str());
 
-    record::Border border(made.value());  // may write down all that crosses it (docs/recording.md)
-    net::WebDef web_def;
-    web_def.port = port;
-    if (count > 3) web_def.origins = {arguments[3]};  // where the pages are from; see net::WebDef
-    net::WebServer web(web_def);
-    std::string problem = web.open();
-    expect(problem.empty(), problem.c_str());
-    net::UdpSocket udp;
-    problem = udp.bind("127.0.0.1", web.port());
-    expect(problem.empty(), problem.c_str());
-    std::printf("browsers: ws://127.0.0.1:%u/play\n", web.port());
+    Server& server = made.value();
+    net::ServerLoopDef loop_def;
+    loop_def.udp_port = port;
+    loop_def.web = true;
+    loop_def.web_port = port;
+    if (count > 3) loop_def.origins = {arguments[3]};  // where the pages are from
+    net::ServerLoop loop(server, loop_def);
+    expect(loop.problem().empty(), loop.problem().c_str());
+    std::printf("browsers: ws://127.0.0.1:%u/play\n", loop.web_port());
     std::fflush(stdout);
-
-    net::stop_on_signals(&is_over);
-    net::ServerLoop loop(border, udp, web, def.tick_hz);
-    loop.run(&is_over, seconds, {});
-    web.close();
-    std::printf("%llu ticks\n", static_cast<unsigned long long>(loop.stats().ticks));
-    expect(loop.stats().ticks > 0, "it has run");
+    loop.run(seconds);
+    std::printf("%u ticks\n", server.current_tick());
+    expect(server.current_tick() > 0, "it has run");
 }

@@ -10,38 +10,35 @@
 // listeners.
 #include "example.hpp"
 #include "purview/cells.hpp"
-#include "purview/profile.hpp"
+#include "purview/presets.hpp"
 
 using namespace purview;
 using namespace example;
 
 int main() {
-    InterestDef def = profile(Profile::phaser);
-    const CellGrid grid{
-        .origin = {0, 0, 0}, .width_m = 34, .height_m = 20, .columns = 6, .rows = 16};
-    def.rules.bounds_max = {172, 314, 0};  // a map of 172 x 314 tiles: the last cells are cut
-    InterestManager manager = create(def);
+    Rules rules = preset(Preset::phaser);
+    const CellGrid grid{.origin = {0, 0, 0}, .width = 34, .height = 20, .columns = 6, .rows = 16};
+    rules.max = {172, 314, 0};  // a map of 172 x 314 tiles: the last cells are cut
+    InterestManager manager(rules);
     expect(grid.count() == 96, "cells 0 to 95");
 
-    constexpr EntityId player = make_entity_id(0, 1), neighbour = make_entity_id(1, 1),
-                       rabbit = make_entity_id(2, 1), wolf = make_entity_id(3, 1);
     const Names names{"player", "neighbour", "rabbit", "wolf"};
-    must(manager.spawn(player, {.place = {103, 50, 0}}));     // column 3
-    must(manager.spawn(neighbour, {.place = {101, 50, 0}}));  // column 2
-    must(manager.spawn(rabbit, {.place = {50, 50, 0}}));      // column 1
-    must(manager.spawn(wolf, {.place = {140, 50, 0}}));       // column 4
-    const ObserverId observer = join(manager, player);
+    const EntityId player = manager.spawn({.position = {103, 50}});  // column 3
+    manager.spawn({.position = {101, 50}});                          // column 2
+    const EntityId rabbit = manager.spawn({.position = {50, 50}});   // column 1
+    manager.spawn({.position = {140, 50}});                          // column 4
+    const ObserverId observer = manager.add_observer({.viewpoint = player});
     manager.tick();
-    std::printf("the player is in cell %u\n", grid.cell_of(manager.place_of(player)));
+    std::printf("the player is in cell %u\n", grid.cell_of(manager.position(player)));
     names.expect_seen(manager, observer, "his cell and those around it", "player neighbour wolf");
 
-    must(manager.move(player, {101, 50, 0}));
+    manager.move(player, {101, 50, 0});
     manager.tick();
-    std::printf("the player is in cell %u\n", grid.cell_of(manager.place_of(player)));
+    std::printf("the player is in cell %u\n", grid.cell_of(manager.position(player)));
     names.expect_seen(manager, observer, "two metres to the left", "player neighbour rabbit");
     expect(manager.events().size() == 2, "the rabbit enters, the wolf leaves, no more");
 
-    must(manager.move(player, {150, 300, 0}));
+    manager.move(player, {150, 300, 0});
     manager.tick();
     names.expect_seen(manager, observer, "over twelve cells at once", "player");
 
@@ -55,7 +52,7 @@ int main() {
     manager.entities_in({0, 0, 0}, {102, 100, 0}, found);
     expect(found.size() == 2, "neighbour and rabbit are in the rectangle");
     found.clear();
-    const std::uint32_t cell = grid.cell_of(manager.place_of(rabbit));
+    const std::uint32_t cell = grid.cell_of(manager.position(rabbit));
     manager.entities_in(grid.min_of(cell), grid.max_of(cell), found);
     expect(found.size() == 1 && found[0] == rabbit, "the rabbit is alone in its cell");
 }

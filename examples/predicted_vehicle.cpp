@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint32_t hz = 60;
 
-struct Place {
+struct Position {
     Vec3 at;
 };
 struct Drive {
@@ -29,16 +29,17 @@ struct Drive {
 
 struct World1D {
     World1D() {
-        place = schema.component<Place>("place").quantised({"x"}, &Place::at, {-1000, 1000, 0.01});
-        schema.set_place(place.id);
-        vehicle = schema.kind("vehicle", {place.id});
+        position = schema.component<Position>("place").quantized({"x"}, &Position::at,
+                                                                 {-1000, 1000, 0.01});
+        schema.set_position(position.id);
+        vehicle = schema.kind("vehicle", {position.id});
         // Fields as of a component, no references.
-        drive = schema.input<Drive>("drive").quantised("throttle", &Drive::throttle, {-1, 1, 0.01});
+        drive = schema.input<Drive>("drive").quantized("throttle", &Drive::throttle, {-1, 1, 0.01});
         schema.take_input(vehicle, drive.id);  // entities of this kind have such a part
-        schema.predict(place.id);              // follows from the owner's commands alone
+        schema.predict(position.id);           // follows from the owner's commands alone
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Input<Drive> drive;
     KindId vehicle{};
 };
@@ -46,11 +47,12 @@ struct World1D {
 /// The rule of the game, once.
 struct Step final : GroupStep {
     explicit Step(const World1D& its) : world(&its) {}
-    void step(GroupState& group, const GroupCommand& command) override {
+    void step(GroupState& group, const GroupInput& command) override {
         for (std::size_t m = 0; m < group.size(); ++m) {
-            const Drive* drive = command.part(m, world->drive);  // null: no part
-            Place* place = group.edit(m, world->place);          // null: not the owner's
-            if (drive != nullptr && place != nullptr) place->at.x += drive->throttle * 10 / hz;
+            const Drive* drive = command.part(m, world->drive);   // null: no part
+            Position* position = group.edit(m, world->position);  // null: not the owner's
+            if (drive != nullptr && position != nullptr)
+                position->at.x += drive->throttle * 10 / hz;
         }
     }
     const World1D* world;
@@ -65,7 +67,7 @@ struct Driving final : Game {
     void left(Server&, ObserverId) override {}
     void command(Server&, ObserverId, std::span<const std::byte>) override {}
     void simulate(Server&, Tick) override {}
-    void input(Server&, ObserverId, GroupState& group, const GroupCommand& command) override {
+    void input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
         step.step(group, command);
     }
     const World1D* world;
@@ -131,8 +133,8 @@ int main() {
         }
     };
     run(0, 180);
-    const float mine = prediction.get(vehicle, its.place)->at.x;
-    const float servers = server.world().place_of(game.vehicle).x;
+    const float mine = prediction.get(vehicle, its.position)->at.x;
+    const float servers = server.world().position_of(game.vehicle).x;
     std::printf("the driver is at %.2f m, the server at %.2f m, corrections %llu\n",
                 static_cast<double>(mine), static_cast<double>(servers),
                 static_cast<unsigned long long>(prediction.stats().corrections));
@@ -149,7 +151,7 @@ int main() {
 
     run(240, 300);
     const float ahead =
-        prediction.get(vehicle, its.place)->at.x - server.world().place_of(game.vehicle).x;
+        prediction.get(vehicle, its.position)->at.x - server.world().position_of(game.vehicle).x;
     std::printf("a second later: %.2f m ahead, corrections %llu\n", static_cast<double>(ahead),
                 static_cast<unsigned long long>(prediction.stats().corrections));
     expect(prediction.stats().corrections == 1, "right again from then on");

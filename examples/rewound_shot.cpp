@@ -23,13 +23,13 @@ namespace {
 
 constexpr std::uint32_t hz = 60;
 constexpr int ticks_each_way = 5;
-constexpr float radius_m = 0.5F;
+constexpr float radius = 0.5F;
 
-struct Place {
+struct Position {
     Vec3 at;
 };
 struct Shield {
-    std::uint8_t strength = 0;
+    std::uint8_t score = 0;
 };
 struct Aim {
     Vec3 at;
@@ -38,21 +38,21 @@ struct Aim {
 
 struct Shared {
     Shared() {
-        place =
-            schema.component<Place>("place").quantised({"x", "y"}, &Place::at, {-200, 200, 0.01});
-        schema.set_place(place.id);
-        shield = schema.component<Shield>("shield").integer("strength", &Shield::strength, 0, 9);
-        soldier = schema.kind("soldier", {place.id, shield.id});
+        position = schema.component<Position>("place").quantized({"x", "y"}, &Position::at,
+                                                                 {-200, 200, 0.01});
+        schema.set_position(position.id);
+        shield = schema.component<Shield>("shield").integer("strength", &Shield::score, 0, 9);
+        soldier = schema.kind("soldier", {position.id, shield.id});
         aim = schema.input<Aim>("aim")
-                  .quantised({"x", "y"}, &Aim::at, {-200, 200, 0.01})
+                  .quantized({"x", "y"}, &Aim::at, {-200, 200, 0.01})
                   .boolean("fires", &Aim::fires);
         schema.take_input(soldier, aim.id);
-        schema.predict(place.id);
-        schema.rewind(place.id);  // remembered for a second
+        schema.predict(position.id);
+        schema.rewind(position.id);  // remembered for a second
         schema.rewind(shield.id);
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Shield> shield;
     Input<Aim> aim;
     KindId soldier{};
@@ -70,27 +70,27 @@ struct Range final : Game {
     void command(Server&, ObserverId, std::span<const std::byte>) override {}
     void simulate(Server& server, Tick tick) override {
         if (runner == EntityId::none) return;
-        Vec3 to = server.world().place_of(runner);
+        Vec3 to = server.world().position_of(runner);
         to.x += 10.0F / hz;
         must(server.world().move(runner, to));
         // A shield, every other second.
-        server.world().edit(runner, shared->shield)->strength = tick / hz % 2 == 0 ? 5 : 0;
+        server.world().edit(runner, shared->shield)->score = tick / hz % 2 == 0 ? 5 : 0;
     }
     void input(Server& server, ObserverId observer, GroupState& group,
-               const GroupCommand& command) override {
+               const GroupInput& command) override {
         const Aim* aim = command.part(0, shared->aim);
         if (aim == nullptr || !aim->fires) return;
         ++shots;
-        const Vec3 muzzle = server.world().place_of(group.entity(0));
-        const Result<RewoundView> view = server.rewind(observer, command.view_tick());
-        std::vector<RewoundHit> hits;
-        if (!view || view->find_along(muzzle, aim->at, radius_m, hits) != Status::ok) return;
-        const Vec3 now = server.world().place_of(runner);
-        hits_now += std::hypot(now.x - aim->at.x, now.y - aim->at.y) <= radius_m ? 1 : 0;
+        const Vec3 muzzle = server.world().position_of(group.entity(0));
+        const Result<PastView> view = server.rewind(observer, command.view_tick());
+        std::vector<PastHit> hits;
+        if (!view || view->find_along(muzzle, aim->at, radius, hits) != Status::ok) return;
+        const Vec3 now = server.world().position_of(runner);
+        hits_now += std::hypot(now.x - aim->at.x, now.y - aim->at.y) <= radius ? 1 : 0;
         if (hits.empty()) return;
         // Null: he did not see it.
         const Shield* shield = view->get(hits[0].entity, shared->shield);
-        if (shield != nullptr) ++(shield->strength > 0 ? held_off : wounds);
+        if (shield != nullptr) ++(shield->score > 0 ? held_off : wounds);
     }
     const Shared* shared;
     EntityId runner = EntityId::none;
@@ -129,7 +129,7 @@ int main() {
         for (unsigned n = prediction.ticks_due(now); n > 0; --n) {
             if (own != no_ghost && other != no_ghost) {
                 const bool fires = tick % 20 == 0 && tick > 2 * static_cast<int>(hz);
-                const Vec3 seen = prediction.place_of(other, now);  // where he is drawn
+                const Vec3 seen = prediction.position_of(other, now);  // where he is drawn
                 must(prediction.set_part(own, its.aim, Aim{seen, fires}));
                 const bool is_shielded = client.value_of(other, its.shield.id, 0) > 0;
                 saw_shield += fires && is_shielded ? 1 : 0;

@@ -15,45 +15,40 @@
 using namespace purview;
 using namespace example;
 
-class StaticGrid final : public InterestDispatcher {
+class StaticGrid final : public Dispatcher {
   public:
     static CellId cell_of(Vec3 at) {
         return static_cast<CellId>(std::floor(at.y / 10) * 100 + std::floor(at.x / 10));
     }
     void cells_of(const DispatchedEntity& it, std::vector<CellId>& out) const override {
-        if (it.placed) out.push_back(cell_of(it.place));
+        if (it.has_position) out.push_back(cell_of(it.position));
     }
     void cover(const DispatchedObserver& it, std::vector<CellId>& out) const override {
-        for (const Vec3 place : it.places) out.push_back(cell_of(place));
+        for (const Vec3 position : it.positions) out.push_back(cell_of(position));
     }
 };
 
 int main() {
-    InterestDef def;
-    def.rules.bounds_max = {1000, 1000, 0};
-    def.rules.nodes.push_back({.name = "grid of static nodes",
-                               .type = NodeType::dispatcher,
-                               .steps = {},
-                               .dispatcher = std::make_shared<StaticGrid>()});
-    InterestManager manager = create(def);
-    const EntityId alice = make_entity_id(0, 1), near = make_entity_id(1, 1),
-                   next_door = make_entity_id(2, 1);
+    Rules rules;
+    rules.max = {1000, 1000, 0};
+    rules.node("grid of static nodes").dispatcher = std::make_shared<StaticGrid>();
+    InterestManager manager(rules);
     const Names names{"alice", "near", "next door"};
-    must(manager.spawn(alice, {.place = {503, 503, 0}}));
-    must(manager.spawn(near, {.place = {509, 509, 0}}));
-    must(manager.spawn(next_door, {.place = {510, 503, 0}}));  // a border belongs to one cell
-    const ObserverId observer = join(manager, alice);
+    const EntityId alice = manager.spawn({.position = {503, 503, 0}});
+    const EntityId near = manager.spawn({.position = {509, 509, 0}});
+    manager.spawn({.position = {510, 503, 0}});  // a border belongs to one cell
+    const ObserverId observer = manager.add_observer({.viewpoint = alice});
 
     manager.tick();
     names.expect_seen(manager, observer, "in her cell", "alice near");
-    must(manager.move(near, {501, 501, 0}));
+    manager.move(near, {501, 501, 0});
     manager.tick();
     expect(manager.events().empty(), "a move within the cell changes nothing");
-    must(manager.move(alice, {511, 503, 0}));
+    manager.move(alice, {511, 503, 0});
     manager.tick();
     names.expect_seen(manager, observer, "one step into the next", "alice next door");
-    must(manager.move(near, {999, 0, 0}));
-    must(manager.move(alice, {998, 1, 0}));
+    manager.move(near, {999, 0, 0});
+    manager.move(alice, {998, 1, 0});
     manager.tick();
     names.expect_seen(manager, observer, "both at the other end of the map", "alice near");
 }

@@ -159,7 +159,7 @@ const Schema& drive_schema() {
     static const Schema schema = [] {
         Schema made;
         made.input<Drive>("drive")
-            .quantised("throttle", &Drive::throttle, {-1, 1, 0.01})
+            .quantized("throttle", &Drive::throttle, {-1, 1, 0.01})
             .integer("gear", &Drive::gear, -1, 6)
             .text("word", &Drive::word);
         made.input<Drive>("other").real("throttle", &Drive::throttle);
@@ -231,9 +231,9 @@ const Schema& moving_schema() {
 void corrections(const Schema& schema, Bytes bytes) {
     const PredictedLayout layout(schema);
     Correction read;
-    CommandTick newest = 0;
+    InputNumber newest = 0;
     for_each_packet(bytes, [&](Bytes packet) {
-        newest += 1 + static_cast<CommandTick>(packet.size()) * 997;
+        newest += 1 + static_cast<InputNumber>(packet.size()) * 997;
         if (!read_correction(schema, layout, newest, packet, read))
             return require(read.members.empty(), "half a correction");
         require(read.tick >= 1 && read.tick <= newest, "a correction of another time");
@@ -298,7 +298,7 @@ void in_terms_of(const Schema& schema, Bytes bytes) {
             const RpcDef& rpc = schema.rpcs()[index_of(call.rpc)];
             std::vector<double> values(rpc.args.fields.size());
             values_of_words(rpc, call.words, values);
-            const std::vector<RpcArgument> arguments(values.begin(), values.end());
+            const std::vector<FieldValue> arguments(values.begin(), values.end());
             (void)words_of_arguments(rpc, arguments);
         }
     });

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/client_data.hpp"
+#include "core/internal_access.hpp"
 #include "link/packet_link.hpp"
 #include "purview/limits.hpp"
 #include "require.hpp"
@@ -89,7 +90,7 @@ void count_what_server_read(const SmallWorld& world) {
 class Peer {
   public:
     Peer(SmallWorld& world, SmallClient& client) : world_(&world), client_(&client) {
-        for (const auto& session : world.server->data().sessions) {
+        for (const auto& session : internal(*world.server).sessions) {
             if (session->nonce != client.nonce) continue;
             id_ = session->connection_id;
             next_from_server_ = session->link.next_sequence();
@@ -101,7 +102,7 @@ class Peer {
         world_->border->receive(bytes, client_->address, world_->now);
     }
     void to_client(Bytes body) {
-        const ClientGhosts& ghosts = *client_->client.data().ghosts;
+        const ClientGhosts& ghosts = *internal(client_->client).ghosts;
         const std::uint64_t before = ghosts.counters().snapshots;
         client_->client.receive(datagram(next_from_server_++, body, false), world_->now);
         if (ghosts.counters().snapshots == before) return;
@@ -139,7 +140,7 @@ void check_ghosts(const Client& client) {
         ++held;
         const GhostId root = client.root_of(ghost);
         require(root < client.ghost_end() && client.is_held(root), "a group without a root");
-        (void)client.place_of(ghost, client.newest_tick());
+        (void)client.position_of(ghost, client.newest_tick());
     }
     require(held == client.ghost_count(), "ghosts are counted wrong");
     std::set<GhostId> changed;

@@ -23,7 +23,7 @@ EntityId spawn(World& world, KindId kind, Vec3 at) {
 
 }  // namespace
 
-void CartStep::step(GroupState& group, const GroupCommand& command) {
+void CartStep::step(GroupState& group, const GroupInput& command) {
     for (std::size_t m = 0; m < group.size(); ++m) {
         Gait* gait = group.edit(m, schema_->gait);
         const Reins* reins = command.part(m, schema_->reins);
@@ -64,7 +64,7 @@ void Carts::live(Server& server) {
         }
         if (i % 2 == 0) {
             const Gait& gait = *world.get(entity, schema_->gait);
-            Vec3 at = world.place_of(entity);
+            Vec3 at = world.position_of(entity);
             at.x = std::clamp(at.x + gait.speed, 0.0F, SmallGame::side_m);
             at.y = std::clamp(at.y + gait.speed * gait.course, 0.0F, SmallGame::side_m);
             (void)world.move(entity, at);

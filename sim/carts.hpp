@@ -39,7 +39,7 @@ struct Reins {
 class CartStep final : public GroupStep {
   public:
     explicit CartStep(const SmallSchema& schema) : schema_(&schema) {}
-    void step(GroupState& group, const GroupCommand& command) override;
+    void step(GroupState& group, const GroupInput& command) override;
     /// The next step is a wrong one.
     void slip() noexcept { slips_ = true; }
 

@@ -25,20 +25,20 @@ class EventPairs {
         const Copy before = its == known.copies.end() ? Copy::none : its->second;
         Copy expected = Copy::held, now = Copy::none;
         switch (event.copy) {
-            case CopyChange::made:
+            case Change::entered:
                 expected = Copy::none;
                 now = Copy::held;
                 break;
-            case CopyChange::removed:
+            case Change::left:
                 break;
-            case CopyChange::kept:
+            case Change::retained:
                 now = Copy::kept;
                 break;
-            case CopyChange::resumed:
+            case Change::resumed:
                 expected = Copy::kept;
                 now = Copy::held;
                 break;
-            case CopyChange::dropped:
+            case Change::dropped:
                 expected = Copy::kept;
                 break;
         }

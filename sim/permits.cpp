@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "client/client_data.hpp"
+#include "core/internal_access.hpp"
 #include "server/server_data.hpp"
 
 namespace purview::test {
@@ -33,18 +34,18 @@ constexpr Way ways[] = {
 
 void Permits::note_tick(const Server& server) {
     std::erase_if(lines_, [&](const auto& line) {
-        const auto& sessions = server.data().sessions;
+        const auto& sessions = internal(server).sessions;
         return std::none_of(sessions.begin(), sessions.end(),
                             [&](const auto& session) { return session->nonce == line.first; });
     });
-    for (const auto& session : server.data().sessions) {
+    for (const auto& session : internal(server).sessions) {
         if (session->state != Session::State::joined) continue;
         const GhostTable& ghosts = session->ghosts;
         Permitted now{server.current_tick(), std::vector<bool>(ghosts.lane_end()),
                       std::vector<std::uint32_t>(ghosts.lane_end())};
         for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
             now.told[lane] = ghosts.told(lane);
-            now.lanes[lane] = ghosts.is_live(lane) && server.data().interest.is_relevant(
+            now.lanes[lane] = ghosts.is_live(lane) && internal(server).interest.is_relevant(
                                                           session->observer, ghosts.entity(lane));
         }
         Line& line = lines_[session->nonce];
@@ -70,7 +71,7 @@ void Permits::arrived(Client& client, std::uint64_t nonce) {
     const auto is_in = [](const std::vector<bool>& lanes, LocalId ghost) {
         return ghost < lanes.size() && lanes[ghost];
     };
-    client.data().ghosts->for_each_named([&](Named named, LocalId ghost) {
+    internal(client).ghosts->for_each_named([&](Named named, LocalId ghost) {
         const Way& way = ways[static_cast<std::size_t>(named)];
         ++(named_.*way.count);
         const std::vector<bool>& lanes = named == Named::leave ? line->second.ever : then->lanes;
@@ -78,7 +79,7 @@ void Permits::arrived(Client& client, std::uint64_t nonce) {
         trouble_ = std::string("a client ") + way.text + std::to_string(ghost) + " in tick " +
                    std::to_string(tick) + " and may not know of it";
     });
-    client.data().ghosts->for_each_body([&](LocalId ghost, std::uint32_t parts) {
+    internal(client).ghosts->for_each_body([&](LocalId ghost, std::uint32_t parts) {
         if (!is_in(then->lanes, ghost)) return;  // found above
         const std::uint32_t told = then->told[ghost];
         named_.partial += told != told_all ? 1 : 0;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "core/internal_access.hpp"
 #include "net/thread_pool.hpp"
 #include "record/replay.hpp"
 
@@ -69,7 +70,7 @@ int replay_sim(const std::string& path, unsigned threads) {
         return refuse(path, "recorded with another schema or secret");
     ThreadPool pool(threads);
     if (threads > 1) {
-        world.server->data().tap = nullptr;  // who listens to each packet wants them one by one
+        internal(*world.server).tap = nullptr;  // who listens to each packet wants them one by one
         world.server->set_executor(pool.executor());
     }
     const auto result = record::replay(reader, *world.server, [&](std::string_view note) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/internal_access.hpp"
 #include "server/server_data.hpp"
 
 namespace purview::test {
@@ -13,7 +14,7 @@ RpcLedger::RpcLedger(Server& server, ReplicationTap* inner, IsDenied is_denied, 
       inner_(inner),
       is_denied_(std::move(is_denied)),
       covers_(std::move(covers)) {
-    server_->data().tap = this;
+    internal(*server_).tap = this;
 }
 
 void RpcLedger::fail(const std::string& what) {
@@ -28,9 +29,9 @@ const RpcDesc& RpcLedger::desc(RpcId rpc) const {
 
 // -- to observers -------------------------------------------------------------------------------
 
-void RpcLedger::made(CallId call, RpcId rpc, EntityId target, Ping args, Vec3 place) {
+void RpcLedger::made(CallId call, RpcId rpc, EntityId target, Ping args, Vec3 position) {
     ++counts_.made;
-    calls_[static_cast<std::uint32_t>(call)] = {call, rpc, target, args, place};
+    calls_[static_cast<std::uint32_t>(call)] = {call, rpc, target, args, position};
     by_number_[args.number] = static_cast<std::uint32_t>(call);
 }
 
@@ -43,7 +44,7 @@ void RpcLedger::check_report(const RpcReport& report) {
         return;
     }
     std::uint32_t promised = 0;
-    for (const auto& session : server_->data().sessions) {
+    for (const auto& session : internal(*server_).sessions) {
         if (session->state != Session::State::joined) continue;
         const ObserverId observer = session->observer;
         const auto is_it = [observer](const RpcCulled& culled) {
@@ -52,7 +53,7 @@ void RpcLedger::check_report(const RpcReport& report) {
         const auto culled = std::find_if(report.culled.begin(), report.culled.end(), is_it);
         const bool about_entity = desc(call.rpc).target == RpcTarget::entity;
         const bool relevant =
-            about_entity && server_->interest().is_relevant(observer, call.target);
+            about_entity && server_->visibility().is_relevant(observer, call.target);
         const bool is_forced = desc(call.rpc).policy == RpcPolicy::force;
         // Nothing is held for whom the pair is denied.
         const bool is_denied = about_entity && !relevant && !is_forced && is_denied_ &&
@@ -61,8 +62,8 @@ void RpcLedger::check_report(const RpcReport& report) {
             about_entity ? relevant || (desc(call.rpc).policy != RpcPolicy::cull && !is_denied)
                          : desc(call.rpc).target == RpcTarget::nobody;
         std::optional<bool> covers;
-        if (desc(call.rpc).target == RpcTarget::place && covers_)
-            covers = covers_(observer, call.place);
+        if (desc(call.rpc).target == RpcTarget::position && covers_)
+            covers = covers_(observer, call.position);
         counts_.covered += covers == true ? 1 : 0;
         counts_.uncovered += covers == false ? 1 : 0;
         if (culled != report.culled.end()) {
@@ -107,7 +108,7 @@ void RpcLedger::check_late(const RpcLateCull& late) {
     switch (late.culled.reason) {
         case CullReason::left:
             has_cause = type.target == RpcTarget::entity && type.policy != RpcPolicy::force &&
-                        !server_->interest().is_relevant(late.culled.observer, call.target);
+                        !server_->visibility().is_relevant(late.culled.observer, call.target);
             break;
         case CullReason::expired:
         case CullReason::capacity:  // held, perhaps after it was sent
@@ -138,7 +139,7 @@ void RpcLedger::call_written(const Session& session, std::uint32_t sequence,
         fail("a call that is not forced is sent without a ghost");
     }
     if (about_entity && call.ghost != no_local_id &&
-        (!server_->interest().is_relevant(session.observer, call.target) ||
+        (!server_->visibility().is_relevant(session.observer, call.target) ||
          session.ghosts.entity(call.ghost) != call.target)) {
         fail("a call about an entity that is not relevant is sent");
     }

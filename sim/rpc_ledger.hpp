@@ -47,8 +47,8 @@ class RpcLedger final : public ReplicationTap {
     RpcLedger(Server& server, ReplicationTap* inner, IsDenied is_denied = {}, Covers covers = {});
 
     // -- to observers ---------------------------------------------------------------------------
-    /// `place`: of a call at one.
-    void made(CallId call, RpcId rpc, EntityId target, Ping args, Vec3 place = {});
+    /// `position`: of a call at one.
+    void made(CallId call, RpcId rpc, EntityId target, Ping args, Vec3 position = {});
     /// After every tick of the server, before anything else happens to it.
     void check_tick();
     /// Takes and checks what has arrived. `tag_of(ghost)`: what the client has as its entity's tag.
@@ -83,7 +83,7 @@ class RpcLedger final : public ReplicationTap {
         RpcId rpc;
         EntityId target;
         Ping args;
-        Vec3 place;
+        Vec3 position;
     };
     enum class Promise : std::uint8_t { sent, held, late, delivered };
     struct FromClient {

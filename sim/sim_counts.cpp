@@ -21,9 +21,9 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     sets += more.sets;
     ghosts += more.ghosts;
     add_counts(named, more.named);
-    places += more.places;
+    positions += more.positions;
     shared += more.shared;
-    by_bounds += more.by_bounds;
+    uses_group_radius += more.uses_group_radius;
     promoted += more.promoted;
     enters += more.enters;
     leaves += more.leaves;
@@ -73,7 +73,7 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         "of a split member\n",
         Count{counts.digests}, Count{counts.sets}, Count{counts.thorough_seeds},
         Count{seeds - counts.thorough_seeds}, truth_every_usually, Count{counts.ghosts},
-        Count{counts.places}, Count{counts.shared}, Count{counts.by_bounds},
+        Count{counts.positions}, Count{counts.shared}, Count{counts.uses_group_radius},
         Count{counts.promoted});
     const Permits::Counts& named = counts.named;
     std::printf(
@@ -165,7 +165,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"ids in references", counts.named.references, ticks},
         {"ids in rosters", counts.named.rosters, ticks},
         {"updates in shared sections", counts.shared, client_ticks / 4},
-        {"trains that are known by their bounds alone", counts.by_bounds, 10 * ticks},
+        {"trains that are known by their bounds alone", counts.uses_group_radius, 10 * ticks},
         {"enters by split members", counts.promoted, ticks / 40},
         {"enters", counts.enters, ticks},
         {"leaves", counts.leaves, ticks},

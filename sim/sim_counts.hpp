@@ -64,12 +64,12 @@ struct SimCounts {
     std::uint64_t client_ticks = 0;    ///< ticks of joined clients
     std::uint64_t digests = 0;
     std::uint64_t sets = 0;
-    std::uint64_t ghosts = 0;  ///< compared with the world as it is
-    Permits::Counts named;     ///< in packets, held against who may be told of what
-    std::uint64_t places = 0;  ///< of ghosts, compared with the world at rest
-    std::uint64_t shared = 0;  ///< updates told in shared sections
+    std::uint64_t ghosts = 0;     ///< compared with the world as it is
+    Permits::Counts named;        ///< in packets, held against who may be told of what
+    std::uint64_t positions = 0;  ///< of ghosts, compared with the world at rest
+    std::uint64_t shared = 0;     ///< updates told in shared sections
     /// Ticks in which a client knew a train whose root was out of reach, by its bounds alone.
-    std::uint64_t by_bounds = 0;
+    std::uint64_t uses_group_radius = 0;
     std::uint64_t promoted = 0;  ///< enters on the server because of a split member
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;

@@ -83,7 +83,7 @@ class Simulation {
     void check_server_events();
     void count_by_hand(const ServerEvent& event);
     /// He owns some of the train, or it is shown to him by hand, or some of it is in reach.
-    bool is_shown_otherwise(EntityId wagon, ObserverId observer, float reach_m);
+    bool is_shown_otherwise(EntityId wagon, ObserverId observer, float reach);
     /// Nothing else shows a wagon to somebody who is not near: it has no team.
     void count_by_bounds();
     Waiting waiting_of(ObserverId observer);

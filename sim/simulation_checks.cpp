@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/internal_access.hpp"
 #include "server/server_data.hpp"
 #include "simulation.hpp"
 
@@ -24,12 +25,13 @@ void Simulation::check_server_events() {
         count_by_hand(event);
     }
     pairs_.for_each_observer([&](ObserverId observer) {
-        if (server.data().sessions.find(observer) == nullptr)
+        if (internal(server).sessions.find(observer) == nullptr)
             fail("something is still open of observer " + std::to_string(index_of(observer)));
     });
-    for (const auto& session : server.data().sessions) {
+    for (const auto& session : internal(server).sessions) {
         if (session->state != Session::State::joined) continue;
-        if (pairs_.held(session->observer) != server.interest().relevant_count(session->observer)) {
+        if (pairs_.held(session->observer) !=
+            relevant_count(internal(server.visibility()), session->observer)) {
             fail("server events and the relevant set differ of observer " +
                  std::to_string(index_of(session->observer)));
         }
@@ -54,20 +56,20 @@ void Simulation::count_by_hand(const ServerEvent& event) {
     }
 }
 
-bool Simulation::is_shown_otherwise(EntityId wagon, ObserverId observer, float reach_m) {
+bool Simulation::is_shown_otherwise(EntityId wagon, ObserverId observer, float reach) {
     const World& world = world_.server->world();
     const check::TruthObserver truth = world_.game.describe(observer);
     const auto is_in_reach = [&](EntityId entity) {
-        const Vec3 at = world.place_of(entity);
+        const Vec3 at = world.position_of(entity);
         const auto is_near = [&](Vec3 from) {
-            return std::hypot(at.x - from.x, at.y - from.y) <= reach_m;
+            return std::hypot(at.x - from.x, at.y - from.y) <= reach;
         };
-        return (truth.main != EntityId::none && is_near(world.place_of(truth.main))) ||
+        return (truth.main != EntityId::none && is_near(world.position_of(truth.main))) ||
                std::any_of(truth.areas.begin(), truth.areas.end(),
-                           [&](const auto& one) { return is_near(one.area.centre); });
+                           [&](const auto& one) { return is_near(one.area.center); });
     };
     bool is_shown = false;
-    world.data().for_each_in_group(index_of(wagon), [&](EntityId member) {
+    internal(world).for_each_in_group(index_of(wagon), [&](EntityId member) {
         is_shown |= world.owner_of(member) == observer || is_in_reach(member) ||
                     world_.game.is_marked({Mark::What::allow, observer, member}) ||
                     world_.game.is_marked({Mark::What::show, ObserverId::none, member});
@@ -77,24 +79,23 @@ bool Simulation::is_shown_otherwise(EntityId wagon, ObserverId observer, float r
 
 void Simulation::count_by_bounds() {
     Server& server = *world_.server;
-    float reach_m = 0;
-    for (const NodeDesc& node : server.rules().nodes) {
-        for (const StepDesc& step : node.steps) {
-            if (step.kernel.type == KernelType::distance)
-                reach_m = std::max(reach_m, step.kernel.leave_m);
+    float reach = 0;
+    for (const NodeDef& node : server.rules().nodes) {
+        for (const Kernel& step : node.steps) {
+            if (step.type == KernelType::distance) reach = std::max(reach, step.leave);
         }
     }
     for (const SessionStats& session : sessions_) {
         for (const EntityId wagon : world_.game.wagons()) {
-            if (!server.interest().is_relevant(session.observer, wagon)) continue;
-            const bool is_by_bounds = !is_shown_otherwise(wagon, session.observer, reach_m);
-            counts.by_bounds += is_by_bounds ? 1 : 0;
+            if (!server.visibility().is_relevant(session.observer, wagon)) continue;
+            const bool is_by_bounds = !is_shown_otherwise(wagon, session.observer, reach);
+            counts.uses_group_radius += is_by_bounds ? 1 : 0;
         }
     }
 }
 
 Simulation::Waiting Simulation::waiting_of(ObserverId observer) {
-    const GhostTable& ghosts = world_.server->data().sessions.find(observer)->ghosts;
+    const GhostTable& ghosts = internal(*world_.server).sessions.find(observer)->ghosts;
     const Tick now = world_.server->current_tick();
     Waiting waiting;
     for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
@@ -151,7 +152,7 @@ Tick Simulation::look_at_book(ObserverId observer, const GhostTable& ghosts, Loc
 void Simulation::check_waiting() {
     // Largest to smallest weight: of kinds, of nodes and of what is new, of strengths, of what
     // rests.
-    constexpr double urgencies = 4 * 2 * 2, strengths = 4, rest = 2;
+    constexpr double priorities = 4 * 2 * 2, scores = 4, rest = 2;
     constexpr double parts = 3;        // that animals and wagons go in at most
     constexpr double item_bits = 510;  // an animal with all there is
     constexpr double slowest_rate = 4;
@@ -182,7 +183,7 @@ void Simulation::check_waiting() {
             fail("something has waited for more than " + std::to_string(waiting_ticks_max) +
                  " ticks");
         }
-        const double turn = round * (1 + urgencies * strengths * rest);
+        const double turn = round * (1 + priorities * scores * rest);
         if (turn + slowest_rate < std::min(tick_, waiting_ticks_max)) ++counts.bounds_decided;
         counts.most_rounds = std::max(counts.most_rounds, waiting.oldest_ticks / round);
         if (waiting.oldest_ticks > turn + slowest_rate)
@@ -197,13 +198,13 @@ void Simulation::check_waiting() {
 void Simulation::check_client(SmallClient& c) {
     std::set<GhostId>& held = held_[&c];
     for (const ClientEvent& event : c.client.events()) {
-        if (event.copy == CopyChange::resumed) ++counts.resumed;
-        if (event.copy == CopyChange::kept) {
+        if (event.copy == Change::resumed) ++counts.resumed;
+        if (event.copy == Change::retained) {
             const KindDef& kind = world_.schema.schema.kinds()[index_of(event.kind)];
             ++counts.kept;
-            counts.kept_by_nodes += kind.leave == LeavePolicy::despawn ? 1 : 0;
+            counts.kept_by_nodes += kind.leave == Retention::despawn ? 1 : 0;
         }
-        if (event.copy == CopyChange::dropped) continue;
+        if (event.copy == Change::dropped) continue;
         const bool is_new =
             event.is_enter() ? held.insert(event.ghost).second : held.erase(event.ghost) != 0;
         if (!is_new) fail("a ghost entered or left twice");
@@ -231,7 +232,7 @@ void Simulation::check_one_ghost(const SmallClient& c) {
     const SmallSchema& small = world_.schema;
     ++tag_checks_;
     for (GhostId ghost = 0; ghost < c.client.ghost_end(); ++ghost) {
-        if (!c.client.is_held(ghost) && c.client.kept_as(ghost) == LeavePolicy::despawn) continue;
+        if (!c.client.is_held(ghost) && c.client.retention(ghost) == Retention::despawn) continue;
         const double value = c.client.value_of(ghost, small.body.id, small.tag_field);
         if (value == 0) continue;  // a kind without a tag
         const auto tag = static_cast<std::size_t>(value);
@@ -239,7 +240,7 @@ void Simulation::check_one_ghost(const SmallClient& c) {
         if (tag_seen_[tag] == tag_checks_) fail("a client has two ghosts of one entity");
         tag_seen_[tag] = tag_checks_;
     }
-    const Session* session = world_.server->data().sessions.find(c.observer);
+    const Session* session = internal(*world_.server).sessions.find(c.observer);
     if (session != nullptr) counts.superseded += session->ghosts.superseded_count();
 }
 
@@ -263,14 +264,14 @@ void Simulation::look_at(SmallClient& c) {
         bool has_all_pages = true;
         for (const ComponentId component : small.schema.kinds()[index_of(kind)].components) {
             const ComponentDef& def = small.schema.components()[index_of(component)];
-            const bool is_told = client.is_told(ghost, component);
+            const bool is_replicated = client.is_replicated(ghost, component);
             if (def.audience.type == AudienceType::in_turn) {
-                has_all_pages = has_all_pages && is_told;
+                has_all_pages = has_all_pages && is_replicated;
             } else if (def.audience.type != AudienceType::everyone) {
-                ++(is_told ? seen.told : seen.untold);
+                ++(is_replicated ? seen.told : seen.untold);
             }
             for (std::size_t f = 0; f < def.fields.size(); ++f) {
-                if (def.fields[f].type == FieldType::reference && is_told)
+                if (def.fields[f].type == FieldType::reference && is_replicated)
                     seen.references += client.reference_of(ghost, component, f) != no_ghost;
             }
         }
@@ -284,7 +285,7 @@ void Simulation::look_at(SmallClient& c) {
 
 void Simulation::check_agreement(SmallClient& c) {
     const std::set<EntityId> lies_before = std::exchange(lies_[&c], {});
-    const Session* session = world_.server->data().sessions.find(c.observer);
+    const Session* session = internal(*world_.server).sessions.find(c.observer);
     if (session == nullptr || session->inputs == nullptr) return;
     const Tick now = world_.server->current_tick();
     for (const SessionInputs::KnownGroup& known : session->inputs->known) {
@@ -313,7 +314,8 @@ bool Simulation::differs(const Session& session, const SmallClient& c, GroupStat
         if (its == nullptr || world.owner_of(entity) != session.observer) continue;
         differs |= !(*group.get(m, small.gait) == *its);
         ++counts.driven.agreements;
-        ++(c.client.is_told(ghost, small.gait.id) ? counts.driven.told : counts.driven.untold);
+        ++(c.client.is_replicated(ghost, small.gait.id) ? counts.driven.told
+                                                        : counts.driven.untold);
     }
     return differs;
 }

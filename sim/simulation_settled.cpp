@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/internal_access.hpp"
 #include "purview/limits.hpp"
 #include "replay_sim.hpp"
 #include "server/server_data.hpp"
@@ -16,13 +17,13 @@ namespace {
 
 constexpr std::uint32_t quiet_ticks_max = 30 * sim_tick_hz;
 /// At rest: half a step of 1 cm along either axis, for each of three generations.
-constexpr double place_error_m = 0.03;
+constexpr double position_error_m = 0.03;
 
 /// A crate that was set down far outside is told to stand where the range of places ends. (Of a
 /// member the world itself goes by what is told.)
-Vec3 as_told(Vec3 place) {
+Vec3 as_told(Vec3 position) {
     constexpr float least = -SmallGame::beside_m, most = SmallGame::side_m + SmallGame::beside_m;
-    return {std::clamp(place.x, least, most), std::clamp(place.y, least, most), place.z};
+    return {std::clamp(position.x, least, most), std::clamp(position.y, least, most), position.z};
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ std::string Simulation::what_is_missing() {
             return std::to_string(client->client.ghost_count()) + " ghosts of " +
                    std::to_string(its->relevant) + " relevant entities";
         }
-        if (const double off = largest_error(*client, its->observer); off > place_error_m)
+        if (const double off = largest_error(*client, its->observer); off > position_error_m)
             return "a place is off by " + std::to_string(off) + " m";
         if (const std::uint64_t missing = world_.missing_calls(*client); missing > 0)
             return std::to_string(missing) + " reliable calls have not arrived";
@@ -73,23 +74,23 @@ std::string Simulation::what_is_missing() {
 }
 
 double Simulation::largest_error(const SmallClient& client, ObserverId observer) {
-    const Session* session = world_.server->data().sessions.find(observer);
+    const Session* session = internal(*world_.server).sessions.find(observer);
     const World& all = world_.server->world();
     double largest = 0;
     all.for_each([&](EntityId entity) {
         const LocalId ghost = session->ghosts.find(entity);
         if (ghost == no_local_id || !client.client.is_held(ghost)) return;
-        const Vec3 is = client.client.place_of(ghost, client.client.newest_tick());
-        Vec3 should = all.place_of(entity);
+        const Vec3 is = client.client.position_of(ghost, client.client.newest_tick());
+        Vec3 should = all.position_of(entity);
         if (all.root_of(entity) == entity) should = as_told(should);
         largest = std::max<double>(largest, std::hypot(is.x - should.x, is.y - should.y));
-        ++counts.places;
+        ++counts.positions;
     });
     return largest;
 }
 
 std::string Simulation::wrong_page(const SmallClient& client, ObserverId observer) {
-    const Session* session = world_.server->data().sessions.find(observer);
+    const Session* session = internal(*world_.server).sessions.find(observer);
     const World& all = world_.server->world();
     std::string wrong;
     all.for_each([&](EntityId entity) {
@@ -99,7 +100,7 @@ std::string Simulation::wrong_page(const SmallClient& client, ObserverId observe
         for (std::size_t i = 0; i < world_.schema.pages.size(); ++i) {
             const Component<Page> page = world_.schema.pages[i];
             const Page& should = *all.get(entity, page);
-            if (!client.client.is_told(ghost, page.id) ||
+            if (!client.client.is_replicated(ghost, page.id) ||
                 client.client.text_of(ghost, page.id, 0) !=
                     std::string(should.left, sizeof should.left) ||
                 client.client.text_of(ghost, page.id, 1) !=
@@ -111,7 +112,7 @@ std::string Simulation::wrong_page(const SmallClient& client, ObserverId observe
 }
 
 std::string Simulation::wrong_gait(const SmallClient& client, ObserverId observer) {
-    const Session* session = world_.server->data().sessions.find(observer);
+    const Session* session = internal(*world_.server).sessions.find(observer);
     const World& all = world_.server->world();
     const SmallSchema& small = world_.schema;
     const CartDriver& driver = *client.driver;
@@ -123,19 +124,19 @@ std::string Simulation::wrong_gait(const SmallClient& client, ObserverId observe
     for (const EntityId entity : world_.game.carts.all) {
         const LocalId ghost = session->ghosts.find(entity);
         if (ghost == no_local_id || !client.client.is_held(ghost)) continue;
-        const bool is_told = client.client.is_told(ghost, small.gait.id);
+        const bool is_replicated = client.client.is_replicated(ghost, small.gait.id);
         const Gait& should = *all.get(entity, small.gait);
-        if (is_told && client.client.value_of(ghost, small.gait.id, steps) != should.steps)
+        if (is_replicated && client.client.value_of(ghost, small.gait.id, steps) != should.steps)
             return "a cart is told otherwise than it is";
         const bool drives = all.owner_of(entity) == observer && !driver.is_silent();
         const bool is_predicted = drives && driver.prediction.is_predicted(ghost);
         if (drives && !is_predicted && roots.size() <= limits::input_groups)
             return "a cart is not predicted by who drives it";
-        if (!is_predicted && !is_told) return "a cart is not told to who does not predict it";
+        if (!is_predicted && !is_replicated) return "a cart is not told to who does not predict it";
         if (!is_predicted) continue;
         if (!(*driver.prediction.get(ghost, small.gait) == should))
             return "a cart is predicted otherwise than it is";
-        if (is_told) return "a cart is told to who predicts it";
+        if (is_replicated) return "a cart is told to who predicts it";
         ++counts.driven.at_rest;
     }
     return "";

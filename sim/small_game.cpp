@@ -16,26 +16,27 @@ void SmallGame::populate(World& world) {
         if (!made) std::abort();
         return *made;
     };
-    for (std::uint32_t i = 0; i < scale_.trees; ++i) add(schema_->tree, random_place());
+    for (std::uint32_t i = 0; i < scale_.trees; ++i) add(schema_->tree, random_position());
     for (std::uint32_t i = 0; i < scale_.animals; ++i) {
-        const EntityId animal = add(schema_->animal, random_place());
+        const EntityId animal = add(schema_->animal, random_position());
         give_tag(world, animal);
         if (random_.chance(0.1F)) world.edit(animal, schema_->body)->cloaked = true;
         movers.push_back(animal);
     }
     for (std::uint32_t i = 0; i < 2 * scale_.herd; ++i) {
-        herd_.push_back(add(i % 2 == 0 ? schema_->sheep : schema_->goat, place_by(herd_random_)));
+        herd_.push_back(
+            add(i % 2 == 0 ? schema_->sheep : schema_->goat, position_by(herd_random_)));
         give_tag(world, herd_.back());
     }
     for (std::uint32_t i = 0; i < scale_.books; ++i) books_.push_back(new_book(world));
     carts.populate(world, scale_.carts);
     for (std::uint32_t i = 0; i < scale_.wagons; ++i) {
-        const EntityId wagon = add(schema_->wagon, random_place());
+        const EntityId wagon = add(schema_->wagon, random_position());
         give_tag(world, wagon);
         wagons_.push_back(wagon);
         movers.push_back(wagon);
         for (int c = 0; c < 3; ++c) {
-            const Vec3 at = world.place_of(wagon);
+            const Vec3 at = world.position_of(wagon);
             const EntityId crate = add(schema_->crate, {at.x + static_cast<float>(c), at.y, at.z});
             if (world.attach(crate, c < 2 ? wagon : crates_.back()) != Status::ok) std::abort();
             crates_.push_back(crate);
@@ -48,12 +49,12 @@ bool SmallGame::joined(Server& server, ObserverId observer, const JoinRequest& r
     if (const EntityId cart = carts.any_free(server.world()); cart != EntityId::none)
         (void)server.world().set_owner(cart, observer);
     if (request.role == Role::spectator) {
-        const Vec3 camera = random_place();
+        const Vec3 camera = random_position();
         cameras[static_cast<std::uint32_t>(observer)] = camera;
         if (mail != nullptr) say(server, observer);
-        return server.interest().set_area(observer, 1, camera) == Status::ok;
+        return server.visibility().set_area(observer, 1, Area::at(camera)) == Status::ok;
     }
-    auto player = server.world().spawn(schema_->player, random_place());
+    auto player = server.world().spawn(schema_->player, random_position());
     if (!player) return false;
     give_tag(server.world(), *player);
     server.world().edit(*player, schema_->body)->team =
@@ -61,7 +62,7 @@ bool SmallGame::joined(Server& server, ObserverId observer, const JoinRequest& r
     (void)server.world().set_owner(*player, observer);
     players[static_cast<std::uint32_t>(observer)] = *player;
     if (mail != nullptr) say(server, observer);
-    return server.interest().set_main_entity(observer, *player) == Status::ok;
+    return server.visibility().set_viewpoint(observer, *player) == Status::ok;
 }
 
 void SmallGame::left(Server& server, ObserverId observer) {
@@ -112,7 +113,7 @@ void SmallGame::think(World& world, EntityId entity) {
                  random_.between(-1, 1)};
     mind.effort = random_.between(-12, 12);
     if (random_.chance(0.1F)) mind.effort = 0;
-    if (random_.chance(0.5F)) world.edit(entity, schema_->scent)->strength = random_.between(0, 1);
+    if (random_.chance(0.5F)) world.edit(entity, schema_->scent)->score = random_.between(0, 1);
     if (random_.chance(0.2F))
         world.edit(entity, schema_->body)->hp = static_cast<std::uint16_t>(random_.below(1000));
 }
@@ -145,7 +146,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
     carts.note_commands(world);
     if (frozen) return;
     const auto wander = [&](EntityId entity, float step) {
-        Vec3 at = world.place_of(entity);
+        Vec3 at = world.position_of(entity);
         at.x = std::clamp(at.x + random_.between(-step, step), 0.0F, side_m);
         at.y = std::clamp(at.y + random_.between(-step, step), 0.0F, side_m);
         (void)world.move(entity, at);
@@ -176,11 +177,12 @@ void SmallGame::simulate(Server& server, Tick tick) {
     }
     for (const EntityId crate : crates_) {
         if (random_.chance(0.02F))
-            (void)world.set_local_place(crate, {random_.between(-4, 4), random_.between(-4, 4), 0});
+            (void)world.set_local_position(crate,
+                                           {random_.between(-4, 4), random_.between(-4, 4), 0});
         if (random_.chance(0.01F)) (void)world.detach(crate);
         if (!random_.chance(0.01F)) continue;
         const EntityId wagon = wagons_[random_.below(static_cast<std::uint32_t>(wagons_.size()))];
-        const Vec3 at = world.place_of(wagon);
+        const Vec3 at = world.position_of(wagon);
         (void)world.move(crate,
                          {at.x + random_.between(-90, 90), at.y + random_.between(-90, 90), 0});
         (void)world.attach(crate, wagon);
@@ -190,7 +192,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
         if (world.kind_of(movers[at]) == schema_->animal) {
             laws_.erase(movers[at]);
             (void)world.despawn(movers[at]);
-            movers[at] = *world.spawn(schema_->animal, random_place());
+            movers[at] = *world.spawn(schema_->animal, random_position());
             give_tag(world, movers[at]);
         }
     }
@@ -203,7 +205,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
 }
 
 void SmallGame::input(Server& /*server*/, ObserverId /*observer*/, GroupState& group,
-                      const GroupCommand& command) {
+                      const GroupInput& command) {
     carts.step.step(group, command);
 }
 
@@ -216,18 +218,19 @@ void SmallGame::change_budgets(Server& server) {
 
 /// Another radius and other steps in the same node, or a second node beside it.
 void SmallGame::change_rules(Server& server) {
-    InterestRules rules = rules_of(*schema_, scale_);
-    std::vector<StepDesc>& steps = rules.nodes[0].steps;
-    steps[0].kernel.enter_m = rule_random_.between(25, 45);
-    steps[0].kernel.leave_m = steps[0].kernel.enter_m + rule_random_.between(0, 6);
-    if (rule_random_.chance(0.3F)) steps[2].op = StepOp::require;  // only those in their cloaks
+    Rules rules = rules_of(*schema_, scale_);
+    std::vector<Kernel>& steps = rules.nodes[0].steps;
+    steps[0].enter = rule_random_.between(25, 45);
+    steps[0].leave = steps[0].enter + rule_random_.between(0, 6);
+    if (rule_random_.chance(0.3F))
+        steps[2].combine = Combine::require;  // only those in their cloaks
     if (rule_random_.chance(0.3F)) steps.erase(steps.begin() + 1);
     if (rule_random_.chance(0.3F)) {
-        NodeDesc& close = rules.nodes.emplace_back(rules.nodes[0]);
+        NodeDef& close = rules.nodes.emplace_back(rules.nodes[0]);
         close.name = "close by";
         close.steps.assign(1, rules.nodes[0].steps[0]);
-        close.steps[0].kernel.enter_m = 12;
-        close.steps[0].kernel.leave_m = 15;
+        close.steps[0].enter = 12;
+        close.steps[0].leave = 15;
     }
     if (server.set_rules(rules) != Status::ok) std::abort();
     ++rule_changes;
@@ -238,7 +241,7 @@ void SmallGame::live_herd(World& world) {
     SplitMix& random = herd_random_;
     for (EntityId& entity : herd_) {
         if (random.chance(0.5F)) {
-            Vec3 at = world.place_of(entity);
+            Vec3 at = world.position_of(entity);
             at.x = std::clamp(at.x + random.between(-2, 2), 0.0F, side_m);
             at.y = std::clamp(at.y + random.between(-2, 2), 0.0F, side_m);
             (void)world.move(entity, at);
@@ -249,7 +252,7 @@ void SmallGame::live_herd(World& world) {
         if (!random.chance(0.002F)) continue;
         const KindId kind = world.kind_of(entity);
         (void)world.despawn(entity);
-        entity = *world.spawn(kind, place_by(herd_random_));
+        entity = *world.spawn(kind, position_by(herd_random_));
         give_tag(world, entity);
     }
 }
@@ -262,7 +265,7 @@ void SmallGame::live_books(World& world) {
             book = new_book(world);
         }
         if (random.chance(0.2F)) {
-            Vec3 at = world.place_of(book);
+            Vec3 at = world.position_of(book);
             at.x = std::clamp(at.x + random.between(-2, 2), 0.0F, side_m);
             at.y = std::clamp(at.y + random.between(-2, 2), 0.0F, side_m);
             (void)world.move(book, at);
@@ -276,7 +279,7 @@ void SmallGame::live_books(World& world) {
 }
 
 EntityId SmallGame::new_book(World& world) {
-    const EntityId book = *world.spawn(schema_->book, place_by(book_random_));
+    const EntityId book = *world.spawn(schema_->book, position_by(book_random_));
     give_tag(world, book);
     for (std::size_t page = 0; page < schema_->pages.size(); ++page) write_page(world, book, page);
     return book;
@@ -323,12 +326,13 @@ EntityId SmallGame::anything(SplitMix& random) const {
 EntityId SmallGame::near_to(const World& world, ObserverId observer, SplitMix& random) const {
     const auto number = static_cast<std::uint32_t>(observer);
     const auto player = players.find(number);
-    const Vec3 here = player != players.end() ? world.place_of(player->second) : cameras.at(number);
+    const Vec3 here =
+        player != players.end() ? world.position_of(player->second) : cameras.at(number);
     EntityId nearest = EntityId::none;
     float nearest_m = 0;
     for (int i = 0; i < 16; ++i) {
         const EntityId entity = anything(random);
-        const Vec3 at = world.place_of(entity);
+        const Vec3 at = world.position_of(entity);
         const float distance_m = std::hypot(at.x - here.x, at.y - here.y);
         if (nearest != EntityId::none && distance_m >= nearest_m) continue;
         nearest = entity;
@@ -344,7 +348,7 @@ bool SmallGame::is_denied(const World& world, ObserverId observer, EntityId enti
 }
 
 void SmallGame::set_mark(Server& server, const Mark& mark, bool value) {
-    InterestManager& interest = server.interest();
+    Visibility& interest = server.visibility();
     Status status = Status::ok;
     switch (mark.what) {
         case Mark::What::allow:
@@ -354,7 +358,7 @@ void SmallGame::set_mark(Server& server, const Mark& mark, bool value) {
             status = interest.deny(mark.observer, mark.entity, value);
             break;
         case Mark::What::hide:
-            status = interest.force_hide(mark.entity, value);
+            status = interest.set_hidden(mark.entity, value);
             break;
         case Mark::What::show:
             status = interest.show_to_all(mark.entity, value);
@@ -413,7 +417,7 @@ void SmallGame::change_owners(World& world) {
 
 /// A player lets go of what he has, or takes what is nearest to him and nobody's.
 void SmallGame::take_or_drop(World& world, ObserverId observer) {
-    const Vec3 here = world.place_of(players.at(static_cast<std::uint32_t>(observer)));
+    const Vec3 here = world.position_of(players.at(static_cast<std::uint32_t>(observer)));
     EntityId taken = EntityId::none, dropped = EntityId::none;
     float taken_m = 0;
     for (const auto* things : {&wagons_, &books_, &carts.all}) {
@@ -421,7 +425,7 @@ void SmallGame::take_or_drop(World& world, ObserverId observer) {
             const ObserverId owner = world.owner_of(thing);
             if (owner == observer) dropped = thing;
             if (owner != ObserverId::none) continue;
-            const Vec3 at = world.place_of(thing);
+            const Vec3 at = world.position_of(thing);
             const float distance_m = std::hypot(at.x - here.x, at.y - here.y);
             if (taken != EntityId::none && distance_m >= taken_m) continue;
             taken = thing;
@@ -465,14 +469,14 @@ void SmallGame::make_calls(Server& server) {
     for (std::uint32_t i = 0; i < calls_per_tick; ++i) {
         Ping args{0, next_call_++};
         EntityId target = EntityId::none;
-        Vec3 place;
+        Vec3 position;
         Rpc<Ping> rpc;
         CallId made = CallId::none;
         const std::uint32_t what = call_random_.below(10);
         if (what == 0) {
             rpc = any(schema_->booms);
-            place = Vec3{call_random_.between(0, side_m), call_random_.between(0, side_m), 0};
-            made = server.call_at(place, rpc, args).value();
+            position = Vec3{call_random_.between(0, side_m), call_random_.between(0, side_m), 0};
+            made = server.call_at(position, rpc, args).value();
         } else if (what == 1) {
             rpc = any(schema_->news);
             made = server.call_all(rpc, args).value();
@@ -487,7 +491,7 @@ void SmallGame::make_calls(Server& server) {
             args.tag = server.world().get(target, schema_->body)->tag;
             made = server.call(target, rpc, args).value();
         }
-        ledger->made(made, rpc.id, target, args, place);
+        ledger->made(made, rpc.id, target, args, position);
     }
 }
 
@@ -499,19 +503,20 @@ void SmallGame::rpc(Server& server, ObserverId observer, RpcId rpc, EntityId tar
     ledger->server_got(client_of(observer), rpc, target, body == nullptr ? 0 : body->tag, ping);
 }
 
-std::optional<bool> SmallGame::covers(const World& world, ObserverId observer, Vec3 place) const {
+std::optional<bool> SmallGame::covers(const World& world, ObserverId observer,
+                                      Vec3 position) const {
     // docs of the rules: rules_of() and change_rules(). The herds' cells reach two of their sides.
     constexpr float surely_m = 12, at_most_m = 51, across_m = 60, along_m = 50;
     const auto number = static_cast<std::uint32_t>(observer);
     Vec3 here;
     if (const auto player = players.find(number); player != players.end()) {
-        here = world.place_of(player->second);
+        here = world.position_of(player->second);
     } else if (const auto camera = cameras.find(number); camera != cameras.end()) {
         here = camera->second;
     } else {
         return std::nullopt;
     }
-    const float x = std::abs(place.x - here.x), y = std::abs(place.y - here.y);
+    const float x = std::abs(position.x - here.x), y = std::abs(position.y - here.y);
     if (std::hypot(x, y) < surely_m && scale_.node_settings) return true;
     if (std::hypot(x, y) > at_most_m && (x > across_m || y > along_m)) return false;
     return std::nullopt;

@@ -31,11 +31,11 @@
 
 namespace purview::test {
 
-struct Place {
+struct Position {
     Vec3 at;
 };
 /// x and y at the start of the struct, as a Vec3, in steps of 1 cm. It is the schema's place.
-Component<Place> add_place(Schema& schema, double min_m, double max_m);
+Component<Position> add_position(Schema& schema, double min_m, double max_m);
 
 struct Body {
     std::uint8_t team = 0;
@@ -67,7 +67,7 @@ struct Rumour {
 };
 /// Whoever the game says is told.
 struct Scent {
-    float strength = 0;
+    float score = 0;
 };
 
 /// Mostly goes on as it did.
@@ -98,7 +98,7 @@ struct SmallSchema {
     void declare_books();
     void declare_carts();
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Body> body;
     Component<Mind> mind;
     Component<Pack> pack;
@@ -111,13 +111,13 @@ struct SmallSchema {
     static constexpr std::size_t pages_of_book = 20;
     std::vector<Component<Page>> pages;
     KindId player{}, animal{}, tree{}, wagon{}, crate{}, sheep{}, goat{};
-    KindId book = EntityDef::no_kind;
+    KindId book = KindId::none;
     // Where there are carts.
     Component<Gait> gait;
     Input<Reins> reins;
-    KindId cart = EntityDef::no_kind, mule = EntityDef::no_kind;
+    KindId cart = KindId::none, mule = KindId::none;
     FlagId cloaked{};
-    KeyDomain team{};
+    KeyId team{};
     // Calls: every delivery, and for entities every policy; all with the same arguments.
     std::vector<Rpc<Ping>> pings;   ///< about entities
     std::vector<Rpc<Ping>> booms;   ///< about places
@@ -187,7 +187,7 @@ class SmallGame final : public Game {
     void command(Server& server, ObserverId observer, std::span<const std::byte> data) override;
     void simulate(Server& server, Tick tick) override;
     void input(Server& server, ObserverId observer, GroupState& group,
-               const GroupCommand& command) override;
+               const GroupInput& command) override;
     void rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
              std::span<const std::byte> args) override;
     check::TruthObserver describe(ObserverId observer) const;
@@ -197,7 +197,7 @@ class SmallGame final : public Game {
     bool is_denied(const World& world, ObserverId observer, EntityId entity) const;
     /// Whether a call at this place reaches him, by where he looks from; nothing where it depends
     /// on rules that change.
-    std::optional<bool> covers(const World& world, ObserverId observer, Vec3 place) const;
+    std::optional<bool> covers(const World& world, ObserverId observer, Vec3 position) const;
     const std::vector<EntityId>& wagons() const noexcept { return wagons_; }
 
     static constexpr float side_m = 300;
@@ -246,11 +246,11 @@ class SmallGame final : public Game {
     ObserverId any_observer(SplitMix& random) const;
     EntityId anything(SplitMix& random) const;
     EntityId near_to(const World& world, ObserverId observer, SplitMix& random) const;
-    static Vec3 place_by(SplitMix& random) {
+    static Vec3 position_by(SplitMix& random) {
         return {random.between(0, side_m), random.between(0, side_m), 0};
     }
     void give_tag(World& world, EntityId entity);
-    Vec3 random_place() { return place_by(random_); }
+    Vec3 random_position() { return position_by(random_); }
     EntityId anybody();
     void think(World& world, EntityId entity);
     void go_on(World& world, EntityId entity);
@@ -276,16 +276,16 @@ class SmallGame final : public Game {
 };
 
 /// The RFC's example: near or same team, but not cloaked.
-InterestRules small_rules(const SmallSchema& schema);
+Rules small_rules(const SmallSchema& schema);
 /// The same, and two nodes in shared modes: sheep by read many, goats by update many.
-InterestRules shared_rules(const SmallSchema& schema);
+Rules shared_rules(const SmallSchema& schema);
 /// Wagons count by the bounds of their group: crates hang on to them from afar.
-std::vector<KindInterest> small_kinds(const SmallSchema& schema);
+std::vector<KindRules> small_kinds(const SmallSchema& schema);
 /// The same, and binds kinds to the nodes of shared_rules.
-std::vector<KindInterest> shared_kinds(const SmallSchema& schema);
+std::vector<KindRules> shared_kinds(const SmallSchema& schema);
 /// With all that the scale asks for.
-InterestRules rules_of(const SmallSchema& schema, const SmallScale& scale);
-std::vector<KindInterest> kinds_of(const SmallSchema& schema, const SmallScale& scale);
+Rules rules_of(const SmallSchema& schema, const SmallScale& scale);
+std::vector<KindRules> kinds_of(const SmallSchema& schema, const SmallScale& scale);
 inline constexpr std::array<std::byte, 32> test_secret{std::byte{42}};
 void test_mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
               std::span<std::byte, 16> out);

@@ -5,24 +5,25 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/internal_access.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
 
-Component<Place> add_place(Schema& schema, double min_m, double max_m) {
-    const Component<Place> place =
-        schema.component<Place>("place").quantised({"x", "y"}, &Place::at, {min_m, max_m, 0.01});
-    schema.set_place(place.id);
-    return place;
+Component<Position> add_position(Schema& schema, double min_m, double max_m) {
+    const Component<Position> position = schema.component<Position>("place").quantized(
+        {"x", "y"}, &Position::at, {min_m, max_m, 0.01});
+    schema.set_position(position.id);
+    return position;
 }
 
 SmallSchema::SmallSchema(bool has_books, bool has_carts) {
-    place = add_place(schema, -SmallGame::beside_m, SmallGame::side_m + SmallGame::beside_m);
+    position = add_position(schema, -SmallGame::beside_m, SmallGame::side_m + SmallGame::beside_m);
     body = schema.component<Body>("body")
                .integer("team", &Body::team, 0, 8)
                .boolean("cloaked", &Body::cloaked)
                .integer("hp", &Body::hp, 0, 999)
-               .quantised("facing", &Body::facing, {-4, 4, 0.05})
+               .quantized("facing", &Body::facing, {-4, 4, 0.05})
                .integer("tag", &Body::tag, 0, (1 << 20) - 1);
     tag_field = schema.find_field(body.id, "tag");
     mind = schema.component<Mind>("mind")
@@ -35,35 +36,35 @@ SmallSchema::SmallSchema(bool has_books, bool has_carts) {
                  .integer("order", &Orders::order, 0, 20)
                  .reference("escort", &Orders::escort);
     rumour = schema.component<Rumour>("rumour").integer("mood", &Rumour::mood, 0, 9);
-    scent = schema.component<Scent>("scent").real("strength", &Scent::strength);
+    scent = schema.component<Scent>("scent").real("strength", &Scent::score);
     course = schema.component<Course>("course")
-                 .quantised("heading", &Course::heading, {-50, 50, 0.01})
+                 .quantized("heading", &Course::heading, {-50, 50, 0.01})
                  .integer("cargo", &Course::cargo, -3000, 70'000)
                  .extrapolated()
                  .integer("gear", &Course::gear, 0, 5);
     audience->body = body;
-    player = schema.kind("player", {place.id, body.id, pack.id, orders.id, rumour.id}, 4);
-    animal = schema.kind("animal", {place.id, body.id, mind.id, scent.id, course.id});
-    tree = schema.kind("tree", {place.id});
-    wagon = schema.kind("wagon", {place.id, body.id, course.id});
-    crate = schema.kind("crate", {place.id});
-    sheep = schema.kind("sheep", {place.id, body.id});
-    goat = schema.kind("goat", {place.id, body.id});
-    schema.edit_kind(crate).relative_place = true;
+    player = schema.kind("player", {position.id, body.id, pack.id, orders.id, rumour.id}, 4);
+    animal = schema.kind("animal", {position.id, body.id, mind.id, scent.id, course.id});
+    tree = schema.kind("tree", {position.id});
+    wagon = schema.kind("wagon", {position.id, body.id, course.id});
+    crate = schema.kind("crate", {position.id});
+    sheep = schema.kind("sheep", {position.id, body.id});
+    goat = schema.kind("goat", {position.id, body.id});
+    schema.edit_kind(crate).relative_position = true;
     schema.set_orientation(wagon, course.id, "heading", {40, TurnAxis::z});
-    schema.edit_kind(wagon).leave = LeavePolicy::stale;
-    schema.edit_kind(wagon).linger_ticks = 100;
-    schema.edit_kind(animal).leave = LeavePolicy::freeze;
-    schema.edit_kind(animal).linger_ticks = 30;
-    schema.edit_kind(tree).leave = LeavePolicy::deactivate;
-    schema.edit_kind(animal).teleport_m = 20;
+    schema.edit_kind(wagon).leave = Retention::stale;
+    schema.edit_kind(wagon).retention_ticks = 100;
+    schema.edit_kind(animal).leave = Retention::freeze;
+    schema.edit_kind(animal).retention_ticks = 30;
+    schema.edit_kind(tree).leave = Retention::deactivate;
+    schema.edit_kind(animal).teleport_distance = 20;
     schema.edit_kind(animal).rates = {{0, 4}, {0.7F, 2}, {0.85F, 1}};
     cloaked = schema.flag("cloaked", body.id, "cloaked");
     team = schema.key("team", body.id, "team");
     schema.audience(pack.id, {AudienceType::owner});
     schema.audience(orders.id, {AudienceType::same_key, team, nullptr, true});
     schema.audience(rumour.id, {AudienceType::others});
-    schema.audience(scent.id, {AudienceType::custom, KeyDomain::none, audience.get(), false});
+    schema.audience(scent.id, {AudienceType::custom, KeyId::none, audience.get(), false});
     declare_calls();
     if (has_books) declare_books();
     if (has_carts) declare_carts();
@@ -72,7 +73,7 @@ SmallSchema::SmallSchema(bool has_books, bool has_carts) {
 
 /// With parts for its owner and for all others beside those that wait for their turn.
 void SmallSchema::declare_books() {
-    std::vector<ComponentId> parts{place.id, body.id, pack.id, rumour.id};
+    std::vector<ComponentId> parts{position.id, body.id, pack.id, rumour.id};
     for (std::size_t i = 0; i < pages_of_book; ++i) {
         const Component<Page> page = schema.component<Page>("page" + std::to_string(i))
                                          .text("left", &Page::left)
@@ -86,13 +87,13 @@ void SmallSchema::declare_books() {
 
 void SmallSchema::declare_carts() {
     gait = schema.component<Gait>("gait")
-               .quantised("speed", &Gait::speed, {-1, 1, 1.0 / 64})
-               .quantised("course", &Gait::course, {-4, 4, 1.0 / 64})
+               .quantized("speed", &Gait::speed, {-1, 1, 1.0 / 64})
+               .quantized("course", &Gait::course, {-4, 4, 1.0 / 64})
                .integer("steps", &Gait::steps, 0, 999);
     reins = schema.input<Reins>("reins")
-                .quantised("pull", &Reins::pull, {-1, 1, 1.0 / 64})
-                .quantised("turn", &Reins::turn, {-0.25, 0.25, 1.0 / 64});
-    cart = schema.kind("cart", {place.id, gait.id});
+                .quantized("pull", &Reins::pull, {-1, 1, 1.0 / 64})
+                .quantized("turn", &Reins::turn, {-0.25, 0.25, 1.0 / 64});
+    cart = schema.kind("cart", {position.id, gait.id});
     mule = schema.kind("mule", {gait.id});
     schema.take_input(cart, reins.id);
     schema.take_input(mule, reins.id);
@@ -104,7 +105,7 @@ void SmallAudience::decide(ObserverId observer, std::span<const EntityId> entiti
                            std::span<std::uint8_t> told) const {
     if (server == nullptr) return std::fill(told.begin(), told.end(), std::uint8_t{1});
     for (std::size_t i = 0; i < entities.size(); ++i) {
-        const Body* its = server->data().world.get(entities[i], body);
+        const Body* its = internal(*server).world.get(entities[i], body);
         const std::uint32_t now = server->current_tick() / 16 + index_of(observer);
         told[i] = (its->hp / 8 + now) % 3 != 0 ? 1 : 0;
     }
@@ -129,7 +130,7 @@ void SmallSchema::declare_calls() {
         }
         desc.policy = RpcPolicy::cull;
         desc.hold_ticks = 0;
-        desc.target = RpcTarget::place;
+        desc.target = RpcTarget::position;
         booms.push_back(declare("boom" + how, desc));
         desc.target = RpcTarget::nobody;
         news.push_back(declare("news" + how, desc));
@@ -147,41 +148,39 @@ void SmallSchema::declare_calls() {
                           RpcPolicy::cull, 0, RpcCallers::owner});
 }
 
-InterestRules small_rules(const SmallSchema& schema) {
-    InterestRules rules;
-    rules.bounds_max = {SmallGame::side_m, SmallGame::side_m, 0};
+Rules small_rules(const SmallSchema& schema) {
+    Rules rules;
+    rules.max = {SmallGame::side_m, SmallGame::side_m, 0};
     rules.entities_expected = 500;
-    rules.group_bounds_max_m = 60;  // some wagons have crates further away
-    NodeDesc node;
+    rules.group_radius_max = 60;  // some wagons have crates further away
+    NodeDef node;
     node.name = "near or team, not cloaked";
-    node.type = NodeType::grid;
-    node.steps = {add(within(40, 44)), add(same(schema.team)), subtract(flagged(schema.cloaked))};
+    node.add(within(40).leave_at(44)).add(same(schema.team)).subtract(schema.cloaked);
     rules.nodes.push_back(node);
     return rules;
 }
 
-InterestRules shared_rules(const SmallSchema& schema) {
-    InterestRules rules = small_rules(schema);
-    for (const NodeMode mode : {NodeMode::read_many, NodeMode::update_many}) {
-        NodeDesc node;
-        node.name = mode == NodeMode::read_many ? "sheep" : "goats";
-        node.type = NodeType::grid;
-        node.members = NodeMembers::bound;
-        node.mode = mode;
-        node.steps = {add(neighbourhood({30, 25, 0, 1})), subtract(flagged(schema.cloaked))};
+Rules shared_rules(const SmallSchema& schema) {
+    Rules rules = small_rules(schema);
+    for (const Payload mode : {Payload::read_many, Payload::update_many}) {
+        NodeDef node;
+        node.name = mode == Payload::read_many ? "sheep" : "goats";
+        node.members = Members::bound;
+        node.payload = mode;
+        node.add(cells(30, 25, 1)).subtract(schema.cloaked);
         rules.nodes.push_back(node);
     }
     return rules;
 }
 
-std::vector<KindInterest> small_kinds(const SmallSchema& schema) {
-    std::vector<KindInterest> kinds(schema.schema.kinds().size());
-    kinds[index_of(schema.wagon)].by_bounds = true;
+std::vector<KindRules> small_kinds(const SmallSchema& schema) {
+    std::vector<KindRules> kinds(schema.schema.kinds().size());
+    kinds[index_of(schema.wagon)].uses_group_radius = true;
     return kinds;
 }
 
-std::vector<KindInterest> shared_kinds(const SmallSchema& schema) {
-    std::vector<KindInterest> kinds = small_kinds(schema);
+std::vector<KindRules> shared_kinds(const SmallSchema& schema) {
+    std::vector<KindRules> kinds = small_kinds(schema);
     kinds[index_of(schema.sheep)].nodes = {NodeId{1}};
     kinds[index_of(schema.goat)].nodes = {NodeId{2}};
     return kinds;
@@ -189,7 +188,7 @@ std::vector<KindInterest> shared_kinds(const SmallSchema& schema) {
 
 namespace {
 
-void set_books(std::vector<KindInterest>& kinds, const SmallSchema& schema, std::uint32_t node) {
+void set_books(std::vector<KindRules>& kinds, const SmallSchema& schema, std::uint32_t node) {
     kinds[index_of(schema.book)].nodes = {NodeId{static_cast<std::uint16_t>(node)}};
 }
 
@@ -200,33 +199,31 @@ std::uint32_t node_of_books(const SmallScale& scale) {
 
 }  // namespace
 
-InterestRules rules_of(const SmallSchema& schema, const SmallScale& scale) {
-    InterestRules rules = scale.herd > 0 ? shared_rules(schema) : small_rules(schema);
+Rules rules_of(const SmallSchema& schema, const SmallScale& scale) {
+    Rules rules = scale.herd > 0 ? shared_rules(schema) : small_rules(schema);
     if (scale.books > 0) {
-        NodeDesc& books = rules.nodes.emplace_back();
+        NodeDef& books = rules.nodes.emplace_back();
         books.name = "books";
-        books.type = NodeType::grid;
-        books.steps = {add(within(20, 24))};
-        books.members = NodeMembers::bound;
-        if (scale.node_settings) books.settings = {3, 2, LeavePolicy::freeze};
+        books.add(within(20).leave_at(24));
+        books.members = Members::bound;
+        if (scale.node_settings) books.replication = {3, 2, Retention::freeze};
     }
     if (scale.node_settings) {
-        rules.nodes[0].settings.every_ticks = 2;
-        NodeDesc& at_hand = rules.nodes.emplace_back();
+        rules.nodes[0].replication.every_ticks = 2;
+        NodeDef& at_hand = rules.nodes.emplace_back();
         at_hand.name = "at hand, not cloaked";
-        at_hand.type = NodeType::grid;
-        at_hand.steps = {add(within(12, 15)), subtract(flagged(schema.cloaked))};
-        at_hand.members = NodeMembers::unbound;
-        at_hand.settings = {1, 2, LeavePolicy::stale};
+        at_hand.add(within(12).leave_at(15)).subtract(schema.cloaked);
+        at_hand.members = Members::unbound;
+        at_hand.replication = {1, 2, Retention::stale};
     }
     return rules;
 }
 
-std::vector<KindInterest> kinds_of(const SmallSchema& schema, const SmallScale& scale) {
-    std::vector<KindInterest> kinds = scale.herd > 0 ? shared_kinds(schema) : small_kinds(schema);
+std::vector<KindRules> kinds_of(const SmallSchema& schema, const SmallScale& scale) {
+    std::vector<KindRules> kinds = scale.herd > 0 ? shared_kinds(schema) : small_kinds(schema);
     if (scale.books > 0) set_books(kinds, schema, node_of_books(scale));
-    KindInterest& crates = kinds[index_of(schema.crate)];
-    crates.split = crates.promote_ancestors = scale.split_crates;
+    KindRules& crates = kinds[index_of(schema.crate)];
+    crates.culled_independently = crates.keeps_ancestors = scale.split_crates;
     return kinds;
 }
 

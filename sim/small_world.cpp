@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/internal_access.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -18,7 +19,7 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
       command_random_(seed + 2) {
     def.schema = &schema.schema;
     def.rules = rules_of(schema, scale);
-    def.kinds = kinds_of(schema, scale);
+    def.rules.kinds = kinds_of(schema, scale);
     def.world_name = "small";
     def.budget_bytes_per_tick = budget_bytes;
     def.mac = &test_mac;
@@ -28,7 +29,7 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
         SendLimit& of_wagons = schema.schema.edit_kind(schema.wagon).limit;
         of_wagons.buckets = {{2, 2}, {4, 3}};
         of_wagons.order = LimitOrder::round_robin;
-        def.first_urgency = 2;
+        def.enter_priority = 2;
     }
     auto made = Server::create(def, game);
     if (!made) std::abort();
@@ -109,7 +110,7 @@ void SmallWorld::step() {
         }
     }
     for (const auto& [port, size] : sizes) largest_tick_bytes = std::max(largest_tick_bytes, size);
-    for (const auto& session : server->data().sessions) {
+    for (const auto& session : internal(*server).sessions) {
         const auto size = sizes.find(session->address.port);
         went_over_budget |= size != sizes.end() && size->second > session->budget_bytes;
     }
@@ -129,7 +130,7 @@ void SmallWorld::step() {
 }
 
 void SmallWorld::find_observers() {
-    for (const auto& session : server->data().sessions) {
+    for (const auto& session : internal(*server).sessions) {
         for (auto& c : clients) {
             if (c->nonce == session->nonce) c->observer = session->observer;
         }
@@ -143,8 +144,8 @@ void SmallWorld::make_calls(std::uint32_t per_tick) {
         [this](ObserverId observer, EntityId entity) {
             return game.is_denied(server->world(), observer, entity);
         },
-        [this](ObserverId observer, Vec3 place) {
-            return game.covers(server->world(), observer, place);
+        [this](ObserverId observer, Vec3 position) {
+            return game.covers(server->world(), observer, position);
         });
     game.ledger = ledger.get();
     game.calls_per_tick = per_tick;
@@ -159,7 +160,7 @@ void SmallWorld::send_mail() {
 
 void SmallWorld::know_clients() {
     game.client_of = [this](ObserverId observer) {
-        const Session* session = server->data().sessions.find(observer);
+        const Session* session = internal(*server).sessions.find(observer);
         return session == nullptr ? 0 : session->nonce;
     };
 }

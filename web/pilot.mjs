@@ -45,7 +45,7 @@ export class Pilot {
   /** Puts the instances of the last `collect` where they are to be drawn. */
   place(count) {
     const { exports, handle } = this.#client.native;
-    if (this.#handle !== 0) exports.vale_pilot_place(this.#handle, handle, count, performance.now());
+    if (this.#handle !== 0) exports.vale_pilot_position(this.#handle, handle, count, performance.now());
   }
 
   #turn() {

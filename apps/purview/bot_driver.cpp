@@ -34,7 +34,7 @@ GhostId BotDriver::nearest_free_cart(const Client& client, Vec3 from) const {
     float least = 1e9F;
     for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
         if (!client.is_held(ghost) || client.kind_of(ghost) != pilot_->schema().cart) continue;
-        const float its = away(client.place_of(ghost, client.newest_tick()), from);
+        const float its = away(client.position_of(ghost, client.newest_tick()), from);
         if (taken.count(ghost) != 0 || its >= least) continue;
         nearest = ghost;
         least = its;
@@ -44,14 +44,14 @@ GhostId BotDriver::nearest_free_cart(const Client& client, Vec3 from) const {
 
 void BotDriver::walk_to_cart(Client& client, Micros now, vale::Controls& controls) {
     if (pilot_->player() == no_ghost) return;
-    const Vec3 at = pilot_->place_of(pilot_->player(), now);
+    const Vec3 at = pilot_->position_of(pilot_->player(), now);
     const GhostId cart = nearest_free_cart(client, at);
     if (cart == no_ghost) {  // somewhere else there may be one
         controls.walk_x = std::cos(steering_ * 3);
         controls.walk_y = std::sin(steering_ * 3);
         return;
     }
-    const Vec3 goal = client.place_of(cart, client.newest_tick());
+    const Vec3 goal = client.position_of(cart, client.newest_tick());
     const float distance = away(at, goal);
     if (distance > 1) {
         controls.walk_x = (goal.x - at.x) / distance;
@@ -67,7 +67,7 @@ void BotDriver::walk_to_cart(Client& client, Micros now, vale::Controls& control
 void BotDriver::drive(Client& client, Micros now, vale::Controls& controls) {
     controls.throttle = 0.8F;
     controls.steering = steering_;
-    const Vec3 at = pilot_->place_of(pilot_->cart(), now);
+    const Vec3 at = pilot_->position_of(pilot_->cart(), now);
     float least = aim_range_m;
     for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
         if (!client.is_held(ghost) || client.parent_of(ghost) != no_ghost) continue;
@@ -75,10 +75,11 @@ void BotDriver::drive(Client& client, Micros now, vale::Controls& controls) {
         const bool has_body = client.schema()->kinds()[index_of(kind)].components.size() == 2 &&
                               kind != pilot_->schema().cart && kind != pilot_->schema().turret;
         if (!has_body) continue;
-        const Vec3 there = pilot_->place_of(ghost, now);
+        const Vec3 there = pilot_->position_of(ghost, now);
         Seen& before = seen_[ghost];
         const float seconds = static_cast<float>(now - before.at) / 1e6F;
-        const bool moves = seconds < 0.2F && away(there, before.place) > target_speed_mps * seconds;
+        const bool moves =
+            seconds < 0.2F && away(there, before.position) > target_speed_mps * seconds;
         before = {there, now};
         const float its = away(there, at);
         if (!moves || its >= least || its < 2) continue;

@@ -29,7 +29,7 @@ class BotDriver {
     GhostId nearest_free_cart(const Client& client, Vec3 from) const;
 
     struct Seen {
-        Vec3 place;
+        Vec3 position;
         Micros at = 0;
     };
     SplitMix random_;

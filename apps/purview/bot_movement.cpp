@@ -32,24 +32,25 @@ void BotLegs::locate(const Client& client) {
             if (client.is_held(ghost) && client.is_owned(ghost)) own_ = ghost;
         }
     }
-    if (own_ != no_ghost) place_ = client.place_of(own_, client.newest_tick());
+    if (own_ != no_ghost) position_ = client.position_of(own_, client.newest_tick());
 }
 
 /// The world is as large as its places can be said.
 void BotLegs::find_bounds(const Client& client) {
     const Schema* schema = client.schema();
-    if (min_ || schema == nullptr || schema->place() == ComponentId::none) return;
-    const ComponentDef& place = schema->components()[index_of(schema->place())];
-    if (place.fields.size() < 2) return;
-    min_ =
-        Vec3{static_cast<float>(place.fields[0].min), static_cast<float>(place.fields[1].min), 0};
-    max_ = {static_cast<float>(place.fields[0].max), static_cast<float>(place.fields[1].max), 0};
+    if (min_ || schema == nullptr || schema->position() == ComponentId::none) return;
+    const ComponentDef& position = schema->components()[index_of(schema->position())];
+    if (position.fields.size() < 2) return;
+    min_ = Vec3{static_cast<float>(position.fields[0].min),
+                static_cast<float>(position.fields[1].min), 0};
+    max_ = {static_cast<float>(position.fields[0].max), static_cast<float>(position.fields[1].max),
+            0};
 }
 
-Vec3 BotLegs::around(Vec3 centre, float radius_m) {
+Vec3 BotLegs::around(Vec3 center, float radius) {
     const float angle = random_.between(0, turn_full);
-    const float away = radius_m * std::sqrt(random_.unit());
-    return {centre.x + away * std::cos(angle), centre.y + away * std::sin(angle), 0};
+    const float away = radius * std::sqrt(random_.unit());
+    return {center.x + away * std::cos(angle), center.y + away * std::sin(angle), 0};
 }
 
 void BotLegs::roam(Client& client) {
@@ -81,8 +82,8 @@ void BotLegs::turn(Client& client, const BotLegs& leader, Micros now) {
         case Movement::roam:
             return roam(client);
         case Movement::flock:
-            if (&leader == this || !leader.place_) return roam(client);
-            return go(client, around(*leader.place_, flock_radius_m));
+            if (&leader == this || !leader.position_) return roam(client);
+            return go(client, around(*leader.position_, flock_radius_m));
         case Movement::hotspot:
             if (!min_) return;
             return go(client, around({(min_->x + max_.x) / 2, (min_->y + max_.y) / 2, 0},

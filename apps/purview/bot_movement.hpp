@@ -34,15 +34,15 @@ class BotLegs {
     void roam(Client& client);
     void go(Client& client, Vec3 goal);
     void jump(Client& client, Vec3 to);
-    Vec3 around(Vec3 centre, float radius_m);
+    Vec3 around(Vec3 center, float radius);
 
     Movement movement_;
     SplitMix random_;
     Micros next_turn_ = 0;
-    bool gathered_ = false;      ///< has jumped to where the others are
-    GhostId own_ = no_ghost;     ///< the ghost that is ours
-    std::optional<Vec3> place_;  ///< of it; nothing: not known yet
-    std::optional<Vec3> min_;    ///< of places, as the schema has them
+    bool gathered_ = false;         ///< has jumped to where the others are
+    GhostId own_ = no_ghost;        ///< the ghost that is ours
+    std::optional<Vec3> position_;  ///< of it; nothing: not known yet
+    std::optional<Vec3> min_;       ///< of places, as the schema has them
     Vec3 max_;
 };
 

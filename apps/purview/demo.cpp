@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "assets.hpp"
+#include "core/internal_access.hpp"
 #include "net/child_process.hpp"
 #include "net/system.hpp"
 #include "net/thread_pool.hpp"
@@ -139,7 +140,7 @@ class Judge {
         mark.ticks = app_.server->current_tick();
         mark.enters = stats.enters;
         mark.leaves = stats.leaves;
-        for (const auto& session : app_.server->data().sessions) {
+        for (const auto& session : internal(*app_.server).sessions) {
             (session->state == Session::State::probe ? mark.probe_bytes : mark.client_bytes) +=
                 session->bytes_sent;
         }
@@ -520,7 +521,8 @@ int run_demo(DemoOptions options) {
         proof->set_clock(net::thread_cpu_now);
         proof->set_asking([&app](ObserverId o) { app->border->note(state_note(o)); });
         app->loop->set_watching([&proof] { return proof->spent_us(); });
-        if (!app->border->add_probe()) spdlog::warn("no room for the probe of the broadcast cost");
+        if (!app->border->add_reference_client())
+            spdlog::warn("no room for the probe of the broadcast cost");
         proof->check_tick();  // where everybody begins, which is all that dormant nodes hear
     }
     BotCrew crew(options.bots);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include "proof.hpp"
+#include "core/internal_access.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -46,7 +47,7 @@ float read_number(const World& world, EntityId entity, const AttributeDef& def) 
     return static_cast<float>(number);
 }
 
-Key key_of(const World& world, EntityId entity, KeyDomain domain) {
+Key key_of(const World& world, EntityId entity, KeyId domain) {
     const AttributeDef& def = world.schema().keys()[index_of(domain)];
     return Key{static_cast<std::uint16_t>(read_number(world, entity, def))};
 }
@@ -60,13 +61,13 @@ Proof::Proof(Server& server, DescribeObserver describe, std::uint32_t truth_ever
       describe_entity_(std::move(describe_entity)),
       truth_every_(truth_every_ticks),
       truth_(server.rules(), truth_every_ticks,
-             {server.data().def.kinds, false, server.data().def.level}),
+             {internal(server).def.rules.kinds, false, internal(server).def.rules.level}),
       rules_revision_(server.rules_revision()) {
-    server_->data().tap = this;
+    internal(*server_).tap = this;
 }
 
 Proof::~Proof() {
-    server_->data().tap = nullptr;
+    internal(*server_).tap = nullptr;
 }
 
 ProofCounters Proof::counters() const {
@@ -161,7 +162,8 @@ std::vector<check::Course> Proof::courses_of(const Session& session, LocalId lan
     if (!session.ghosts.motions().is_extrapolated(lane)) return courses;
     const auto shown = session.ghosts.motions().shown(lane);
     std::size_t word = 0;
-    for (const KindField& field : server_->data().fields.layout(session.ghosts.kind(lane)).fields) {
+    for (const KindField& field :
+         internal(*server_).fields.layout(session.ghosts.kind(lane)).fields) {
         if (field.def->extrapolated) {
             const Motion& motion = shown[courses.size()];
             courses.push_back({word, motion.at, motion.speed, field.largest});
@@ -172,7 +174,7 @@ std::vector<check::Course> Proof::courses_of(const Session& session, LocalId lan
 }
 
 /// As the game says, of himself and of his main entity.
-bool Proof::has_key(ObserverId observer, KeyDomain domain, Key key) {
+bool Proof::has_key(ObserverId observer, KeyId domain, Key key) {
     const World& world = server_->world();
     if (keys_.tick != server_->current_tick() || keys_.observer != observer) {
         const check::TruthObserver truth = describe_(observer);
@@ -182,7 +184,7 @@ bool Proof::has_key(ObserverId observer, KeyDomain domain, Key key) {
             main.id = truth.main;
             if (describe_entity_) describe_entity_(main);
             for (std::size_t d = 0; d < world.schema().keys().size(); ++d)
-                keys_.keys[d] = key_of(world, main.id, static_cast<KeyDomain>(d));
+                keys_.keys[d] = key_of(world, main.id, static_cast<KeyId>(d));
             keys_.more.insert(keys_.more.end(), main.more_keys.begin(), main.more_keys.end());
         }
     }
@@ -200,34 +202,34 @@ std::uint32_t Proof::told_components(const Session& session, EntityId entity) {
          world.schema().kinds()[index_of(world.kind_of(entity))].components) {
         const std::uint32_t c = index_of(component);
         const AudienceDef& audience = components[c].audience;
-        bool is_told = true;
+        bool is_replicated = true;
         std::uint8_t answer = 0;
         switch (audience.type) {
             case AudienceType::everyone:
                 break;
             case AudienceType::in_turn:
-                is_told = has_its_turn(session, world, entity, c);
+                is_replicated = has_its_turn(session, world, entity, c);
                 break;
             case AudienceType::unpredicted:
-                is_told = !owns || is_told_now(session, world, entity, c);
+                is_replicated = !owns || is_told_now(session, world, entity, c);
                 break;
             case AudienceType::owner:
-                is_told = owns;
+                is_replicated = owns;
                 break;
             case AudienceType::others:
-                is_told = !owns;
+                is_replicated = !owns;
                 break;
             case AudienceType::same_key:
-                is_told = owns || has_key(session.observer, audience.domain,
-                                          key_of(world, entity, audience.domain));
+                is_replicated = owns || has_key(session.observer, audience.domain,
+                                                key_of(world, entity, audience.domain));
                 break;
             case AudienceType::custom:
                 audience.custom->decide(session.observer, std::span(&entity, 1),
                                         std::span(&answer, 1));
-                is_told = answer != 0;
+                is_replicated = answer != 0;
                 break;
         }
-        if (is_told) told |= 1U << c;
+        if (is_replicated) told |= 1U << c;
     }
     return told;
 }
@@ -270,7 +272,7 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
 /// What everybody in a cell is told: what differs from the tick before.
 void Proof::add_sections(const Session& session, check::Manifest& manifest) {
     session.shared.for_each_told(
-        server_->data().sections.cells(), [&](LocalId lane, EntityId entity) {
+        internal(*server_).sections.cells(), [&](LocalId lane, EntityId entity) {
             check::ManifestItem item;
             item.type = check::ManifestItem::Type::shared;
             item.lane = lane;
@@ -304,9 +306,9 @@ void Proof::tick_done() {
         values_before_[index_of(entity)] = {server_->current_tick(), entity, values_of(entity)};
     };
     if (is_first) return server_->world().for_each(keep);
-    server_->data().fields.changed().for_each([&](std::size_t index) {
+    internal(*server_).fields.changed().for_each([&](std::size_t index) {
         const EntityId entity =
-            server_->data().world.data().at_index(static_cast<std::uint32_t>(index));
+            internal(internal(*server_).world).at_index(static_cast<std::uint32_t>(index));
         if (entity != EntityId::none) keep(entity);
     });
 }
@@ -342,7 +344,7 @@ void Proof::digest_received(const Session& session, std::uint32_t sequence, std:
                           std::to_string(server_->current_tick()) + "; its state is asked for");
         checker.keep_states();
         if (asking_) asking_(session.observer);
-        (void)server_->data().request_state(session.observer);
+        (void)internal(*server_).request_state(session.observer);
     }
 }
 
@@ -362,11 +364,11 @@ void Proof::session_closed(const Session& session) {
 std::vector<check::TruthEntity> Proof::truth_of_entities() {
     const World& world = server_->world();
     const Schema& schema = world.schema();
-    const std::vector<KindInterest>& kinds = server_->data().def.kinds;
+    const std::vector<KindRules>& kinds = internal(*server_).def.rules.kinds;
     std::vector<check::TruthEntity> entities(world.index_end());
     joins_.resize(world.index_end(), 0);
     last_roots_.resize(world.index_end(), EntityId::none);
-    const bool has_bounds = server_->rules().group_bounds_max_m > 0;
+    const bool has_bounds = server_->rules().group_radius_max > 0;
     const auto read_integer = [&](EntityId entity, const AttributeDef& def) -> std::uint32_t {
         const auto* data = static_cast<const unsigned char*>(world.read(entity, def.component));
         if (data == nullptr) return 0;
@@ -385,11 +387,11 @@ std::vector<check::TruthEntity> Proof::truth_of_entities() {
         // A split member is a unit of its own.
         truth.root = entity;
         while (world.group_parent_of(truth.root) != EntityId::none &&
-               !kinds[index_of(world.kind_of(truth.root))].split)
+               !kinds[index_of(world.kind_of(truth.root))].culled_independently)
             truth.root = world.group_parent_of(truth.root);
-        truth.place = world.place_of(entity);
-        truth.placed =
-            schema.place() != ComponentId::none && world.read(entity, schema.place()) != nullptr;
+        truth.position = world.position_of(entity);
+        truth.has_position = schema.position() != ComponentId::none &&
+                             world.read(entity, schema.position()) != nullptr;
         for (std::size_t f = 0; f < schema.flags().size(); ++f) {
             if (read_integer(entity, schema.flags()[f]) != 0)
                 truth.flags |= static_cast<std::uint16_t>(1U << f);
@@ -400,14 +402,14 @@ std::vector<check::TruthEntity> Proof::truth_of_entities() {
         for (std::size_t v = 0; v < schema.values().size(); ++v)
             truth.values[v] = read_number(world, entity, schema.values()[v]);
         truth.kind = world.kind_of(entity);
-        truth.range_m = kinds[index_of(truth.kind)].range_m;
+        truth.range = kinds[index_of(truth.kind)].range;
         truth.mode = kinds[index_of(truth.kind)].mode;
         check::bind_new(truth, kinds, {}, false);
         truth.owner = world.owner_of(entity);
         if (truth.root != entity && last_roots_[index] != truth.root) ++joins_[index];
         last_roots_[index] = truth.root;
         truth.joins = joins_[index];
-        if (has_bounds) truth.bounds_m = server_->data().world.data().bounds_at(index);
+        if (has_bounds) truth.group_radius_m = internal(internal(*server_).world).bounds_at(index);
         if (describe_entity_) describe_entity_(truth);
     });
     return entities;
@@ -416,7 +418,7 @@ std::vector<check::TruthEntity> Proof::truth_of_entities() {
 TruthClaim Proof::claim_of(const Session& session) {
     TruthClaim claim;
     claim.observer = session.observer;
-    server_->interest().relevant(session.observer, claim.relevant);
+    server_->visibility().relevant(session.observer, claim.relevant);
     for (LocalId lane = 0; lane < session.ghosts.lane_end(); ++lane) {
         if (session.ghosts.is_live(lane)) claim.ghosts.push_back(session.ghosts.entity(lane));
     }
@@ -488,7 +490,7 @@ void Proof::check_waits(const Session& session, Tick tick) {
 void Proof::check_tick() {
     TruthRecord record;
     record.tick = server_->current_tick();
-    record.level = server_->data().def.level;
+    record.level = internal(*server_).def.rules.level;
     if (rules_revision_ != server_->rules_revision()) {
         rules_revision_ = server_->rules_revision();
         record.rules = server_->rules();
@@ -496,9 +498,10 @@ void Proof::check_tick() {
     // Not again under other rules: what an observer was shown since then may stay with him.
     if (unchecked_.empty())
         unchecked_ = check::what_is_not_followed(server_->rules(), server_->world().entity_count());
-    const std::uint32_t claims_every = server_->rules().min_stay_ticks > 0 ? 1 : truth_every_;
+    const std::uint32_t claims_every =
+        server_->rules().minimum_relevance_ticks > 0 ? 1 : truth_every_;
     record.entities = truth_of_entities();
-    for (const auto& session : server_->data().sessions) {
+    for (const auto& session : internal(*server_).sessions) {
         if (session->state != Session::State::joined) continue;
         record.observers.push_back(describe_(session->observer));
         const Tick turn = record.tick + index_of(session->observer);

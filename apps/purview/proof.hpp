@@ -128,7 +128,7 @@ class Proof final : public ReplicationTap {
     std::vector<check::Course> courses_of(const Session& session, LocalId lane) const;
     /// Components that he is told, by the schema's word, a bit each.
     std::uint32_t told_components(const Session& session, EntityId entity);
-    bool has_key(ObserverId observer, KeyDomain domain, Key key);
+    bool has_key(ObserverId observer, KeyId domain, Key key);
     void add_sections(const Session& session, check::Manifest& manifest);
     std::vector<check::TruthEntity> truth_of_entities();
     TruthClaim claim_of(const Session& session);

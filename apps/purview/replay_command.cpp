@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/internal_access.hpp"
 #include "core/read_number.hpp"
 #include "output.hpp"
 #include "record/replay.hpp"
@@ -57,7 +58,7 @@ std::string do_note(ServerApp& app, std::string_view note) {
     if (note.substr(0, state_prefix.size()) == state_prefix) {
         std::uint32_t observer = 0;
         if (!read_number(note.substr(state_prefix.size()), observer)) return "a malformed note";
-        (void)app.server->data().request_state(ObserverId{observer});
+        (void)internal(*app.server).request_state(ObserverId{observer});
         return {};
     }
     if (note.substr(0, operator_closed_prefix.size()) == operator_closed_prefix) {

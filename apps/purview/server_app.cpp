@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "assets.hpp"
+#include "core/internal_access.hpp"
 #include "net/child_process.hpp"
 #include "net/system.hpp"
 #include "replay_command.hpp"
@@ -54,8 +55,8 @@ std::string ServerApp::make_server(const ServeOptions& options,
     ServerDef def;
     def.schema = &world->schema->schema;
     def.rules = world->rules;
-    def.kinds = world->kinds;
-    def.level = world->file.interest.level;
+    def.rules.kinds = world->kinds;
+    def.rules.level = world->file.interest.level;
     def.world_name = world->file.name;
     def.tick_hz = world->file.tick_hz;
     def.budget_bytes_per_tick = options.budget_bytes_per_tick != 0
@@ -79,7 +80,8 @@ std::string ServerApp::make_server(const ServeOptions& options,
         server->set_executor(threads->executor());
     }
     game->populate(server->world());
-    (void)server->interest();  // knows entities where they begin: dormant nodes keep that position
+    (void)
+        server->visibility();  // knows entities where they begin: dormant nodes keep that position
     border = std::make_unique<record::Border>(*server);
     return {};
 }
@@ -120,7 +122,7 @@ std::string ServerApp::open_carriers(const ServeOptions& options) {
     }
     web->serve("/", {"text/html; charset=utf-8", asset("index.html")});
     web->serve("/world.json", {"application/json", world->page_json});
-    loop = std::make_unique<net::ServerLoop>(*border, *udp, *web, world->file.tick_hz);
+    loop = std::make_unique<net::TickLoop>(*border, *udp, *web, world->file.tick_hz);
     return {};
 }
 
@@ -146,7 +148,7 @@ std::string ServerApp::start_recording(const ServeOptions& options) {
                            error.message());
     if (!record::open_private(options.record_path, recording_))
         return options.record_path + ": cannot be written";
-    const ServerDef& def = server->data().def;
+    const ServerDef& def = internal(*server).def;
     record::Beginning beginning;
     beginning.program = "purview";
     beginning.schema_hash = def.schema->hash();
@@ -253,7 +255,7 @@ void ServerApp::reload_rules() {
         spdlog::error("{}; {}", scene::plain_text(interest.problem()), stays);
         return;
     }
-    const InterestRules& running = server->rules();
+    const Rules& running = server->rules();
     const auto rules = scene::compile_rules(*interest, operators->rules().names(), running);
     if (!rules) {
         spdlog::error("{}; {}", scene::plain_text(rules.problem()), stays);
@@ -264,10 +266,10 @@ void ServerApp::reload_rules() {
         return;
     }
     const scene::InterestEntry& before = world->file.interest;
-    if (interest->cell_m != before.cell_m || interest->axes != before.axes ||
-        interest->range_classes_m != before.range_classes_m ||
-        interest->observer_range_max_m != before.observer_range_max_m ||
-        interest->group_bounds_max_m != before.group_bounds_max_m) {
+    if (interest->cell_size != before.cell_size || interest->axes != before.axes ||
+        interest->range_classes != before.range_classes ||
+        interest->observer_range_max != before.observer_range_max ||
+        interest->group_radius_max != before.group_radius_max) {
         spdlog::warn(
             "{}: cell_m, axes, range_classes_m, observer_range_max_m and group_bounds_max_m count "
             "when the server starts; they stay as they are",
@@ -297,7 +299,7 @@ std::string ServerApp::summary() const {
     return fmt::format("world={} size={:.0f}x{:.0f}m entities={} tick={}Hz budget={}B/tick",
                        scene::plain_text(world->file.name), setup.max.x - setup.min.x,
                        setup.max.y - setup.min.y, server->world().entity_count(),
-                       world->file.tick_hz, server->data().def.budget_bytes_per_tick);
+                       world->file.tick_hz, internal(*server).def.budget_bytes_per_tick);
 }
 
 }  // namespace purview::app

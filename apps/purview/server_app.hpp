@@ -13,8 +13,8 @@
 #include "admin/operator_channel.hpp"
 #include "losses.hpp"
 #include "net/lateness.hpp"
-#include "net/server_loop.hpp"
 #include "net/thread_pool.hpp"
+#include "net/tick_loop.hpp"
 #include "net/udp_socket.hpp"
 #include "net/web_server.hpp"
 #include "purview/server.hpp"
@@ -80,7 +80,7 @@ class ServerApp {
     std::unique_ptr<net::UdpSocket> udp;
     std::unique_ptr<net::WebServer> web;
     std::unique_ptr<admin::OperatorChannel> operators;
-    std::unique_ptr<net::ServerLoop> loop;
+    std::unique_ptr<net::TickLoop> loop;
     std::string token;
     std::string host;
 

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "core/internal_access.hpp"
 #include "server/server_data.hpp"
 
 namespace purview::app {
@@ -26,7 +27,7 @@ std::vector<std::string> spoil_modes() {
 
 void spoil(Server& server, const std::string& mode) {
     for (const auto& [name, its] : modes)
-        if (mode == name) server.data().set_spoil(its);
+        if (mode == name) internal(server).set_spoil(its);
 }
 
 }  // namespace purview::app

@@ -22,10 +22,10 @@ std::string name_of(EntityId entity) {
 
 }  // namespace
 
-TruthCheck::TruthCheck(const InterestRules& rules, std::uint32_t ticks_between, check::TruthDef def)
+TruthCheck::TruthCheck(const Rules& rules, std::uint32_t ticks_between, check::TruthDef def)
     : oracle_(rules, ticks_between, def),
       kinds_(std::move(def.kinds)),
-      bounds_max_m_(rules.group_bounds_max_m) {}
+      bounds_max_m_(rules.group_radius_max) {}
 
 TruthCheck::~TruthCheck() {
     if (!thread_.joinable()) return;
@@ -88,9 +88,10 @@ void TruthCheck::mismatch(std::string text) {
 void TruthCheck::check(TruthRecord& record) {
     if (record.rules) {
         // Who is there when stays begin to count did not come then.
-        if (record.rules->min_stay_ticks > 0) (void)oracle_.relevant_all(unclaimed_, executor_);
+        if (record.rules->minimum_relevance_ticks > 0)
+            (void)oracle_.relevant_all(unclaimed_, executor_);
         oracle_.set_rules(*record.rules);
-        bounds_max_m_ = record.rules->group_bounds_max_m;
+        bounds_max_m_ = record.rules->group_radius_max;
     }
     oracle_.set_level(record.level);
     if (bounds_max_m_ > 0) check_bounds(record);
@@ -113,18 +114,18 @@ void TruthCheck::check(TruthRecord& record) {
 void TruthCheck::check_bounds(TruthRecord& record) {
     std::vector<float> counted;
     counted.reserve(record.entities.size());
-    for (const check::TruthEntity& truth : record.entities) counted.push_back(truth.bounds_m);
+    for (const check::TruthEntity& truth : record.entities) counted.push_back(truth.group_radius_m);
     check::measure_bounds(record.entities, kinds_, bounds_max_m_);
     for (std::size_t i = 0; i < counted.size(); ++i) {
         check::TruthEntity& truth = record.entities[i];
         if (truth.id == EntityId::none) continue;
         const float counts = std::min(counted[i], bounds_max_m_);
-        if (std::abs(counts - truth.bounds_m) > bounds_error_m) {
+        if (std::abs(counts - truth.group_radius_m) > bounds_error_m) {
             mismatch("tick " + std::to_string(record.tick) + ": " + name_of(truth.id) +
-                     " has bounds of " + std::to_string(truth.bounds_m) + " m and counts by " +
-                     std::to_string(counts));
+                     " has bounds of " + std::to_string(truth.group_radius_m) +
+                     " m and counts by " + std::to_string(counts));
         }
-        truth.bounds_m = counts;
+        truth.group_radius_m = counts;
     }
 }
 

@@ -29,7 +29,7 @@ struct TruthClaim {
 struct TruthRecord {
     Tick tick = 0;
     InterestLevel level = InterestLevel::full;
-    std::optional<InterestRules> rules;        ///< from this tick on, where they changed
+    std::optional<Rules> rules;                ///< from this tick on, where they changed
     std::vector<check::TruthEntity> entities;  ///< by index; bounds as the server counts them
     std::vector<check::TruthObserver> observers;
     std::vector<TruthClaim> claims;
@@ -46,7 +46,7 @@ class TruthCheck {
 
     /// Every observer is claimed for once in `ticks_between`; in every tick where rules have a
     /// minimum stay.
-    TruthCheck(const InterestRules& rules, std::uint32_t ticks_between, check::TruthDef def);
+    TruthCheck(const Rules& rules, std::uint32_t ticks_between, check::TruthDef def);
     ~TruthCheck();
     TruthCheck(const TruthCheck&) = delete;
     TruthCheck& operator=(const TruthCheck&) = delete;
@@ -75,7 +75,7 @@ class TruthCheck {
     void serve();
 
     check::TruthOracle oracle_;
-    std::vector<KindInterest> kinds_;
+    std::vector<KindRules> kinds_;
     std::vector<ObserverId> unclaimed_;  ///< of the last record
     float bounds_max_m_;
     Executor executor_;

@@ -91,8 +91,8 @@ vale::SpawnSetup area_of(const scene::MapObject& object, const scene::TileMap& m
     vale::SpawnSetup area;
     area.min = {std::clamp(object.x_m, 0.0F, map.width_m()),
                 std::clamp(object.y_m, 0.0F, map.height_m()), 0};
-    area.max = {std::clamp(object.x_m + object.width_m, 0.0F, map.width_m()),
-                std::clamp(object.y_m + object.height_m, 0.0F, map.height_m()), 0};
+    area.max = {std::clamp(object.x_m + object.width, 0.0F, map.width_m()),
+                std::clamp(object.y_m + object.height, 0.0F, map.height_m()), 0};
     return area;
 }
 
@@ -156,7 +156,7 @@ void use_trace(const WorldFile& file, vale::Setup& setup) {
         for (const auto& sample : track.samples) {
             // The plane of interest is x, y; the height of a head does not matter here.
             out.samples.push_back(
-                {sample.seconds, {sample.place.x, sample.place.y, 0}, sample.facing});
+                {sample.seconds, {sample.position.x, sample.position.y, 0}, sample.facing});
         }
         setup.tracks.push_back(std::move(out));
     }
@@ -227,11 +227,11 @@ std::string problem_of_size(const vale::Setup& setup) {
 
 std::string page_json(const WorldSetup& world) {
     nlohmann::json radii = nlohmann::json::array();
-    for (const NodeDesc& node : world.rules.nodes) {
-        if (!node.enabled || node.combine != StepOp::add) continue;
-        for (const StepDesc& step : node.steps) {
-            if (step.op == StepOp::add && step.kernel.type == KernelType::distance) {
-                radii.push_back({{"enter", step.kernel.enter_m}, {"leave", step.kernel.leave_m}});
+    for (const NodeDef& node : world.rules.nodes) {
+        if (!node.enabled || node.combine != Combine::add) continue;
+        for (const Kernel& step : node.steps) {
+            if (step.combine == Combine::add && step.type == KernelType::distance) {
+                radii.push_back({{"enter", step.enter}, {"leave", step.leave}});
             }
         }
     }
@@ -292,7 +292,7 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
                 fmt::format("{}:{}:{}: 'kinds.{}.{}': the game has its own ways with "
                             "this kind; only nodes, mode, owner_sees, split, promote_ancestors, "
                             "by_bounds and range_m count",
-                            path, entry.game_key->place.line, entry.game_key->place.column,
+                            path, entry.game_key->position.line, entry.game_key->position.column,
                             entry.name, entry.game_key->name)};
         }
         const bool is_thing = std::any_of(objects.begin(), objects.end(), [&](const auto& layer) {
@@ -301,7 +301,7 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
         const auto otherwise = is_thing ? scene::Motion::rest : scene::Motion::wander;
         setup.kinds.push_back({entry.name, motion_of(entry.motion.value_or(otherwise)),
                                entry.speed_mps, entry.rest_share, entry.cloaked_share,
-                               entry.urgency, entry.cargo, entry.hidden});
+                               entry.priority, entry.cargo, entry.hidden});
     }
     if (world->file.map) {
         if (std::string wrong = use_map(world->file, setup); !wrong.empty())

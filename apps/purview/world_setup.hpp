@@ -20,8 +20,8 @@ struct WorldSetup {
     vale::Setup setup;
     std::unique_ptr<vale::ValeSchema> schema;
     scene::RuleNames names;  ///< that rules may use
-    InterestRules rules;
-    std::vector<KindInterest> kinds;
+    Rules rules;
+    std::vector<KindRules> kinds;
     std::string page_json;  ///< what the page may know of the place: bounds, ground, radii
 };
 

@@ -9,22 +9,22 @@
 namespace purview::bench {
 
 struct At {
-    Vec3 place;
+    Vec3 position;
 };
 
 struct PlainSchema {
     /// Passengers may have a relative place.
     explicit PlainSchema(bool relative) {
         at = schema.component<At>("at");
-        FieldDef field{"x", FieldType::quantised, 0, 4, true, 0, 4096, 0.01, 0};
+        FieldDef field{"x", FieldType::quantized, 0, 4, true, 0, 4096, 0.01, 0};
         schema.add_field(at.id, field);
         field.name = "y";
         field.offset_bytes = 4;
         schema.add_field(at.id, field);
-        schema.set_place(at.id);
+        schema.set_position(at.id);
         thing = schema.kind("thing", {at.id});
         passenger = schema.kind("passenger", {at.id});
-        schema.edit_kind(passenger).relative_place = relative;
+        schema.edit_kind(passenger).relative_position = relative;
     }
     Schema schema;
     Component<At> at;

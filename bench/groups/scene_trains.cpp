@@ -14,8 +14,10 @@
 
 #include "common/machine.hpp"
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "groups/plain_schema.hpp"
 #include "groups/scenes.hpp"
+#include "interest/interest_data.hpp"
 #include "replication/stage.hpp"
 #include "world/world_data.hpp"
 
@@ -24,21 +26,21 @@ namespace purview::bench {
 namespace {
 
 constexpr std::uint32_t entities = 12'800, observers = 100;
-constexpr float side_m = 1'600, car_m = 5, reach_m = 100;
+constexpr float side_m = 1'600, car_m = 5, reach = 100;
 /// Every train is longer, and what uncouples is, too: all of them count by as much.
-constexpr float bounds_m = 60;
+constexpr float group_radius_m = 60;
 /// Cars that change their train in a tick: as many uncouple as couple.
 constexpr std::uint32_t changed_cars = 32;
 
 struct Line {
-    Vec3 centre;
-    float radius_m = 0;
+    Vec3 center;
+    float radius = 0;
     float from_rad = 0;
     float step_m = 0;  ///< in a tick
 
-    Vec3 at(float metres) const {
-        const float angle = from_rad + metres / radius_m;
-        return {centre.x + radius_m * std::cos(angle), centre.y + radius_m * std::sin(angle), 0};
+    Vec3 at(float meters) const {
+        const float angle = from_rad + meters / radius;
+        return {center.x + radius * std::cos(angle), center.y + radius * std::sin(angle), 0};
     }
 };
 
@@ -50,7 +52,7 @@ struct Train {
 
 struct TrainsDef {
     std::uint32_t size = 64;
-    bool by_bounds = false;
+    bool uses_group_radius = false;
 };
 
 /// What a tick costs, summed over those that count.
@@ -82,18 +84,17 @@ class Trains {
         stage.server.group_members_max = static_cast<std::uint16_t>(def.size);
         stage.server.budget_bytes_per_tick = 100'000;
         stage.server.entities_max = entities;
-        stage.server.rules.bounds_max = {side_m, side_m, 0};
-        NodeDesc node;
+        stage.server.rules.max = {side_m, side_m, 0};
+        NodeDef node;
         node.name = "near";
-        node.type = NodeType::grid;
         node.steps.resize(1);
-        KernelDesc& near = node.steps[0].kernel;
-        near.enter_m = near.leave_m = def.by_bounds ? reach_m - bounds_m : reach_m;
+        Kernel& near = node.steps[0];
+        near.enter = near.leave = def.uses_group_radius ? reach - group_radius_m : reach;
         stage.server.rules.nodes = {node};
-        if (def.by_bounds) {
-            stage.server.rules.group_bounds_max_m = bounds_m;
-            stage.server.kinds.resize(2);
-            stage.server.kinds[index_of(schema_.thing)].by_bounds = true;
+        if (def.uses_group_radius) {
+            stage.server.rules.group_radius_max = group_radius_m;
+            stage.server.rules.kinds.resize(2);
+            stage.server.rules.kinds[index_of(schema_.thing)].uses_group_radius = true;
         }
         stage.clients = observers;
         stage.watchers = 1;
@@ -101,8 +102,9 @@ class Trains {
         script.populate = [this](World& world) { populate(world); };
         script.joined = [this](Server& server, ObserverId observer, std::uint32_t client) {
             SplitMix random(mix64(client));
-            (void)server.interest().set_area(
-                observer, 0, Vec3{random.between(0, side_m), random.between(0, side_m), 0});
+            (void)server.visibility().set_area(
+                observer, 0,
+                Area::at(Vec3{random.between(0, side_m), random.between(0, side_m), 0}));
         };
         script.simulate = [this](Server& server, Tick) { run(server.world()); };
         script.tell = [this](Server& server, Tick) { couple(server.world()); };
@@ -115,7 +117,7 @@ class Trains {
         return true;
     }
     void measure(std::uint32_t ticks) {
-        const WorldData& world = stage_->server().world().data();
+        const WorldData& world = internal(stage_->server().world());
         for (std::uint32_t i = 0; i < ticks; ++i) {
             const std::uint64_t before = world.relation_work().visited;
             const TickCost tick = stage_->step();
@@ -124,14 +126,15 @@ class Trains {
             cost.allocations += tick.allocations;
             cost.visited += world.relation_work().visited - before;
             for (std::uint32_t o = 0; o < observers; ++o)
-                cost.relevant += stage_->server().interest().relevant_count(stage_->observer(o));
+                cost.relevant +=
+                    relevant_count(internal(stage_->server().visibility()), stage_->observer(o));
             ++cost.ticks;
         }
     }
 
     std::vector<EntityId> seen_by(std::uint32_t client) {
         std::vector<EntityId> seen;
-        stage_->server().interest().relevant(stage_->observer(client), seen);
+        stage_->server().visibility().relevant(stage_->observer(client), seen);
         std::sort(seen.begin(), seen.end());
         return seen;
     }
@@ -229,7 +232,7 @@ void scene_trains(GroupsReport& report, const GroupsOptions& options) {
         return;
     }
     // In turn, so that both sides of a ratio have the same machine.
-    std::vector<double> by_size, by_bounds;
+    std::vector<double> by_size, uses_group_radius;
     std::size_t different = 0;
     for (int round = 0; round < rounds; ++round) {
         std::array<double, 3> us{};
@@ -240,7 +243,7 @@ void scene_trains(GroupsReport& report, const GroupsOptions& options) {
             all[i]->cost += before;
         }
         by_size.push_back(us[0] / us[1]);
-        by_bounds.push_back(us[2] / us[0]);
+        uses_group_radius.push_back(us[2] / us[0]);
         different += count_different(large, bounded);
     }
     for (std::size_t i = 0; i < all.size(); ++i) report_row(report, names[i], all[i]->cost);
@@ -249,7 +252,7 @@ void scene_trains(GroupsReport& report, const GroupsOptions& options) {
     report.count_at_most("trains: bytes for a relevant member, trains of 64 over trains of 4",
                          large.cost.bytes_per_relevant() / small.cost.bytes_per_relevant(), 1.1, 1);
     report.aim_at_most("trains: time by bounds over a radius that shows the same",
-                       median(by_bounds), 1.25);
+                       median(uses_group_radius), 1.25);
     report.count_at_most("trains: relevant members that only one of both shows",
                          static_cast<double>(different), 0, 0);
 }

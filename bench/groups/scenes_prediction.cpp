@@ -9,6 +9,7 @@
 
 #include "common/machine.hpp"
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "groups/scenes.hpp"
 #include "purview/prediction.hpp"
 #include "server/history.hpp"
@@ -19,13 +20,13 @@ namespace purview::bench {
 namespace {
 
 struct At {
-    Vec3 place;
+    Vec3 position;
 };
 struct Motion {
     float heading = 0;
     float speed = 0;
 };
-struct Strength {
+struct Score {
     std::int32_t shield = 0;
 };
 struct Drive {
@@ -36,42 +37,42 @@ struct Drive {
 struct DriveSchema {
     DriveSchema() {
         auto at_of = schema.component<At>("at");
-        FieldDef field{"x", FieldType::quantised, 0, 4, true, 0, 4096, 1.0 / 64, 0};
+        FieldDef field{"x", FieldType::quantized, 0, 4, true, 0, 4096, 1.0 / 64, 0};
         schema.add_field(at_of.id(), field);
         field.name = "y";
         field.offset_bytes = 4;
         schema.add_field(at_of.id(), field);
         at = at_of;
-        schema.set_place(at.id);
+        schema.set_position(at.id);
         auto motion_of = schema.component<Motion>("motion");
         motion_of.real("heading", &Motion::heading).real("speed", &Motion::speed);
         motion = motion_of;
-        auto strength_of = schema.component<Strength>("strength");
-        strength_of.integer("shield", &Strength::shield, 0, 1000);
-        strength = strength_of;
+        auto score_of = schema.component<Score>("strength");
+        score_of.integer("shield", &Score::shield, 0, 1000);
+        score = score_of;
         auto drive_of = schema.input<Drive>("drive");
-        drive_of.quantised("throttle", &Drive::throttle, {-1, 1, 1.0 / 127})
-            .quantised("steer", &Drive::steer, {-1, 1, 1.0 / 127});
+        drive_of.quantized("throttle", &Drive::throttle, {-1, 1, 1.0 / 127})
+            .quantized("steer", &Drive::steer, {-1, 1, 1.0 / 127});
         drive = drive_of;
         vehicle = schema.kind("vehicle", {at.id, motion.id});
-        target = schema.kind("target", {at.id, strength.id});
+        target = schema.kind("target", {at.id, score.id});
         schema.take_input(vehicle, drive.id);
         schema.predict(at.id);
         schema.predict(motion.id);
         schema.rewind(at.id);
-        schema.rewind(strength.id);
+        schema.rewind(score.id);
     }
     Schema schema;
     Component<At> at;
     Component<Motion> motion;
-    Component<Strength> strength;
+    Component<Score> score;
     Input<Drive> drive;
     KindId vehicle{}, target{};
 };
 
 struct Step final : GroupStep {
     explicit Step(const DriveSchema& its) : schema(&its) {}
-    void step(GroupState& group, const GroupCommand& command) override {
+    void step(GroupState& group, const GroupInput& command) override {
         for (std::size_t m = 0; m < group.size(); ++m) {
             const Drive* drive = command.part(m, schema->drive);
             Motion* motion = group.edit(m, schema->motion);
@@ -79,8 +80,8 @@ struct Step final : GroupStep {
             if (drive == nullptr || motion == nullptr || at == nullptr) continue;
             motion->speed += (drive->throttle * 4 - motion->speed) * 0.02F;
             motion->heading += drive->steer * 0.05F;
-            at->place.x += std::cos(motion->heading) * motion->speed / 60;
-            at->place.y += std::sin(motion->heading) * motion->speed / 60;
+            at->position.x += std::cos(motion->heading) * motion->speed / 60;
+            at->position.y += std::sin(motion->heading) * motion->speed / 60;
         }
     }
     const DriveSchema* schema;
@@ -91,13 +92,13 @@ constexpr std::uint32_t group_members = 6;
 struct Driving final : Game {
     explicit Driving(const DriveSchema& its) : schema(&its), step(its) {}
     bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
-        const Vec3 place{static_cast<float>(players % 40) * 100 + 50,
-                         static_cast<float>(players / 40) * 100 + 50, 0};
+        const Vec3 position{static_cast<float>(players % 40) * 100 + 50,
+                            static_cast<float>(players / 40) * 100 + 50, 0};
         ++players;
-        const EntityId root = *server.world().spawn(schema->vehicle, place);
+        const EntityId root = *server.world().spawn(schema->vehicle, position);
         (void)server.world().set_owner(root, observer);
         for (std::uint32_t m = 1; m < group_members; ++m) {
-            const EntityId member = *server.world().spawn(schema->vehicle, place);
+            const EntityId member = *server.world().spawn(schema->vehicle, position);
             (void)server.world().attach(member, root);
             (void)server.world().set_owner(member, observer);
         }
@@ -106,7 +107,7 @@ struct Driving final : Game {
     void left(Server&, ObserverId) override {}
     void command(Server&, ObserverId, std::span<const std::byte>) override {}
     void simulate(Server&, Tick) override {}
-    void input(Server&, ObserverId, GroupState& group, const GroupCommand& command) override {
+    void input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
         step.step(group, command);
     }
     const DriveSchema* schema;
@@ -145,12 +146,11 @@ void scene_command(GroupsReport& report, const GroupsOptions& options) {
     def.secret[0] = std::byte{1};
     def.sessions_per_host_max = def.sessions_max;
     def.clock = &wall_clock;
-    NodeDesc near;
+    NodeDef near;
     near.name = "near";
-    near.type = NodeType::grid;
-    near.steps = {add(within(20, 22))};
+    near.add(within(20).leave_at(22));
     def.rules.nodes.push_back(near);
-    def.rules.bounds_max = {4096, 4096, 0};
+    def.rules.max = {4096, 4096, 0};
     auto made = Server::create(def, game);
     if (!made) {
         report.could_not_run("command: started", "no server");
@@ -235,13 +235,13 @@ void scene_command(GroupsReport& report, const GroupsOptions& options) {
 
 void scene_rewind(GroupsReport& report, const GroupsOptions& options) {
     constexpr std::uint32_t entities = 2'000, shots = 100, hz = 60;
-    constexpr float side = 500, shot_m = 60, radius_m = 0.6F;
+    constexpr float side = 500, shot_m = 60, radius = 0.6F;
     const int rounds = options.quick ? 20 : 100;
     const DriveSchema schema;
     WorldDef def;
     def.schema = &schema.schema;
     World world = std::move(World::create(def)).value();
-    History history(world.data(), hz + 2, 8);
+    History history(internal(world), hz + 2, 8);
     SplitMix random(11);
     std::vector<EntityId> all;
     for (std::uint32_t e = 0; e < entities; ++e)
@@ -250,7 +250,7 @@ void scene_rewind(GroupsReport& report, const GroupsOptions& options) {
     const auto advance = [&](Tick tick) {
         for (std::uint32_t e = 0; e < entities; ++e) {
             heading[e] += (random.unit() - 0.5F) * 0.3F;
-            Vec3 at = world.place_of(all[e]);
+            Vec3 at = world.position_of(all[e]);
             at.x = std::clamp(at.x + std::cos(heading[e]) * 6 / hz, 0.0F, side);
             at.y = std::clamp(at.y + std::sin(heading[e]) * 6 / hz, 0.0F, side);
             (void)world.move(all[e], at);
@@ -258,7 +258,7 @@ void scene_rewind(GroupsReport& report, const GroupsOptions& options) {
         const Stopwatch watch;
         (void)history.record(tick);
         const double ms = watch.ms();
-        world.data().clear_changes();
+        internal(world).clear_changes();
         return ms;
     };
     for (Tick tick = 1; tick <= 3 * hz; ++tick) (void)advance(tick);
@@ -266,7 +266,7 @@ void scene_rewind(GroupsReport& report, const GroupsOptions& options) {
         const float ax = v.to.x - v.from.x, ay = v.to.y - v.from.y;
         const float bx = p.x - v.from.x, by = p.y - v.from.y;
         const float t = std::clamp((ax * bx + ay * by) / (ax * ax + ay * ay), 0.0F, 1.0F);
-        return std::hypot(bx - ax * t, by - ay * t) <= v.radius_m;
+        return std::hypot(bx - ax * t, by - ay * t) <= v.radius;
     };
     std::vector<double> ours, brute, record;
     std::uint64_t hits = 0, brute_hits = 0, candidates = 0;
@@ -281,23 +281,25 @@ void scene_rewind(GroupsReport& report, const GroupsOptions& options) {
             volumes.push_back(
                 {from,
                  {from.x + std::cos(angle) * shot_m, from.y + std::sin(angle) * shot_m, 0},
-                 radius_m});
+                 radius});
             when.push_back(tick - 2 - static_cast<double>(random.unit()) * (hz - 4));
         }
         const Stopwatch mine;
         for (std::uint32_t s = 0; s < shots; ++s) {
             history.for_each_near(volumes[s], when[s], [&](EntityId entity) {
                 ++candidates;
-                Vec3 place;
-                hits += history.place_at(entity, when[s], place) && is_hit(volumes[s], place);
+                Vec3 position;
+                hits +=
+                    history.position_at(entity, when[s], position) && is_hit(volumes[s], position);
             });
         }
         ours.push_back(mine.ms());
         const Stopwatch theirs;
         for (std::uint32_t s = 0; s < shots; ++s) {
             for (const EntityId entity : all) {
-                Vec3 place;
-                brute_hits += history.place_at(entity, when[s], place) && is_hit(volumes[s], place);
+                Vec3 position;
+                brute_hits +=
+                    history.position_at(entity, when[s], position) && is_hit(volumes[s], position);
             }
         }
         brute.push_back(theirs.ms());

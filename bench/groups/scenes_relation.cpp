@@ -8,6 +8,7 @@
 
 #include "common/machine.hpp"
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "groups/plain_schema.hpp"
 #include "groups/scenes.hpp"
 #include "purview/interest.hpp"
@@ -28,9 +29,9 @@ World world_of(const PlainSchema& schema, std::uint16_t members_max, std::uint16
 }
 
 void end_tick(World& world) {
-    world.data().settle();
-    (void)world.data().track_ops();
-    world.data().clear_changes();
+    internal(world).settle();
+    (void)internal(world).track_ops();
+    internal(world).clear_changes();
 }
 
 }  // namespace
@@ -53,7 +54,7 @@ void scene_rebuild(GroupsReport& report, const GroupsOptions& options) {
     };
     for (const Case& one :
          {Case{"nothing", 0}, Case{"last", 15}, Case{"middle", 8}, Case{"first", 1}}) {
-        const std::uint64_t before = world.data().relation_work().visited;
+        const std::uint64_t before = internal(world).relation_work().visited;
         const Stopwatch watch;
         for (int round = 0; round < rounds; ++round) {
             if (one.at > 0) {
@@ -64,7 +65,7 @@ void scene_rebuild(GroupsReport& report, const GroupsOptions& options) {
         }
         const double us = watch.ms() * 1000 / rounds;
         const double visited =
-            static_cast<double>(world.data().relation_work().visited - before) / rounds;
+            static_cast<double>(internal(world).relation_work().visited - before) / rounds;
         // Removed and added: twice those from there on.
         const double affected = one.at == 0 ? 0 : 2.0 * static_cast<double>(16 - one.at);
         report.add("rebuild", one.name, {{"us", us}, {"visited", visited}, {"affected", affected}});
@@ -86,50 +87,50 @@ struct Membership {
 
 Membership change_members(std::uint32_t groups, int ticks) {
     constexpr std::uint32_t size = 8, observer_count = 32;
-    constexpr float reach_m = 40;
+    constexpr float reach = 40;
     const PlainSchema schema(false);
     World world = world_of(schema, 64, 8);
-    InterestDef def;
+    Rules def;
     const float side = 16.0F * std::sqrt(static_cast<float>(groups));
-    def.rules.bounds_max = {side, side, 0};
-    NodeDesc node;
+    def.max = {side, side, 0};
+    NodeDef node;
     node.name = "near";
-    node.type = NodeType::grid;
-    node.steps = {add(within(reach_m))};
-    def.rules.nodes = {node};
-    InterestManager interest = std::move(InterestManager::create(def)).value();
+    node.add(within(reach));
+    def.nodes = {node};
+    InterestManager interest(def);
     SplitMix random(7);
-    const auto place = [&] { return Vec3{random.between(0, side), random.between(0, side), 0}; };
+    const auto position = [&] { return Vec3{random.between(0, side), random.between(0, side), 0}; };
     std::vector<EntityId> roots, members;
     for (std::uint32_t g = 0; g < groups; ++g) {
-        roots.push_back(*world.spawn(schema.thing, place()));
+        roots.push_back(*world.spawn(schema.thing, position()));
         for (std::uint32_t m = 1; m < size; ++m) {
-            members.push_back(*world.spawn(schema.thing, world.place_of(roots.back())));
+            members.push_back(*world.spawn(schema.thing, world.position_of(roots.back())));
             (void)world.attach(members.back(), roots.back());
         }
     }
     struct Observer {
         ObserverId id;
-        Vec3 place;
+        Vec3 position;
     };
     std::vector<Observer> observers;
     for (std::uint32_t o = 0; o < observer_count; ++o) {
-        observers.push_back({*interest.add_observer(), place()});
-        (void)interest.set_area(observers[o].id, 0, observers[o].place);
+        observers.push_back({interest.add_observer({.is_ready = false}), position()});
+        interest.set_area(observers[o].id, 0, Area::at(observers[o].position));
         (void)interest.set_ready(observers[o].id, true);
     }
     const auto track = [&] {  // as InterestFeed::track_op does
-        WorldData& data = world.data();
+        WorldData& data = internal(world);
         data.settle();
         for (const WorldOp& op : data.track_ops()) {
             EntityDef entity;
-            entity.place = data.place_at(index_of(op.entity));
+            entity.position = data.position_at(index_of(op.entity));
             if (op.type == WorldOp::Type::spawn) {
-                (void)interest.spawn(op.entity, entity);
+                entity.id = op.entity;
+                interest.spawn(entity);
             } else if (op.root == op.entity) {
-                (void)interest.leave_unit(op.entity, entity);
+                (void)interest.detach(op.entity, entity);
             } else {
-                (void)interest.join_unit(op.entity, op.root, op.parent);
+                internal(interest).join_unit(op.entity, op.root, op.parent);
             }
         }
         data.clear_changes();
@@ -157,9 +158,9 @@ Membership change_members(std::uint32_t groups, int ticks) {
     Membership result{(busy - idle) * 1000 / static_cast<double>(done)};
     for (const Observer& observer : observers) {
         const auto judge = [&](EntityId entity) {  // all of a group are where its root is
-            const Vec3 at = world.place_of(world.root_of(entity));
-            const float dx = at.x - observer.place.x, dy = at.y - observer.place.y;
-            const bool is_near = dx * dx + dy * dy <= reach_m * reach_m;
+            const Vec3 at = world.position_of(world.root_of(entity));
+            const float dx = at.x - observer.position.x, dy = at.y - observer.position.y;
+            const bool is_near = dx * dx + dy * dy <= reach * reach;
             result.wrong += interest.is_relevant(observer.id, entity) != is_near ? 1 : 0;
         };
         std::for_each(roots.begin(), roots.end(), judge);
@@ -199,13 +200,13 @@ std::uint32_t count_misplaced(Stage& stage) {
     stage.set_frozen(true);
     for (int i = 0; i < 20; ++i) (void)stage.step();
     const World& world = stage.server().world();
-    const GhostTable& ghosts = stage.server().data().sessions.find(stage.observer(0))->ghosts;
+    const GhostTable& ghosts = internal(stage.server()).sessions.find(stage.observer(0))->ghosts;
     const Client& client = stage.watcher(0);
     std::uint32_t right = 0;
     for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
         if (!ghosts.is_live(lane) || !client.is_held(lane)) continue;
-        const Vec3 at = world.place_of(ghosts.entity(lane));
-        const Vec3 shown = client.place_of(lane, client.newest_tick());
+        const Vec3 at = world.position_of(ghosts.entity(lane));
+        const Vec3 shown = client.position_of(lane, client.newest_tick());
         right += std::hypot(shown.x - at.x, shown.y - at.y) <= off_max_m ? 1 : 0;
     }
     return world.entity_count() - right;
@@ -241,12 +242,12 @@ Voyage sail(bool relative, std::uint32_t ticks) {
         World& world = server.world();
         const auto t = static_cast<float>(tick % 10'000);
         const Vec3 at{100 + t * 0.3F, 100 + t * 0.1F, 0};
-        const Vec3 was = world.place_of(ship);
+        const Vec3 was = world.position_of(ship);
         (void)world.move(ship, at);
         if (relative) return;
         for (const EntityId one : crew) {  // the game takes them along
-            const Vec3 place = world.place_of(one);
-            (void)world.move(one, {place.x + at.x - was.x, place.y + at.y - was.y, 0});
+            const Vec3 position = world.position_of(one);
+            (void)world.move(one, {position.x + at.x - was.x, position.y + at.y - was.y, 0});
         }
     };
     script.tell = [](Server&, Tick) {};

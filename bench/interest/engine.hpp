@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "interest/events/relevance_event.hpp"
+#include "purview/interest.hpp"
 #include "workload.hpp"
 
 namespace purview::bench {
@@ -93,7 +95,7 @@ struct OurRules {
     bool static_node = false;  ///< the scalar rule without a reach: everybody is asked about
     bool count_tested = false;
     WindowUpdate window_update = WindowUpdate::automatic;
-    std::function<void(InterestDef&)> edit = {};  ///< of the rule "near"
+    std::function<void(Rules&)> edit = {};  ///< of the rule "near"
     std::function<void(EntityDef&, std::uint32_t)> dress = {};
     using Observers = std::span<const ObserverId>;
     std::function<void(InterestManager&, Observers)> set_up = {};
@@ -101,9 +103,9 @@ struct OurRules {
     std::function<void(InterestManager&, Observers, std::uint32_t)> change = {};
     std::function<void()> before_tick = {};  ///< not of the manager: instruction sets
     /// Strength of every changed relevant pair: with the tick, or asked for after it.
-    bool measure_changed = false;
+    bool measure_scores = false;
     bool read_changed = false;  ///< who that is, and how relevant, after the tick
-    bool strength = false;
+    bool score = false;
     std::uint32_t workers = 1;
 };
 

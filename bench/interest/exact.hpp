@@ -15,29 +15,29 @@
 namespace purview::bench {
 
 /// What the scene changes besides places, before the moves of each tick (from 1 on).
-using Change = std::function<void(std::uint32_t tick)>;
+using WhatIf = std::function<void(std::uint32_t tick)>;
 
 /// judge(observer, its place, entity, its place): relevant?
 template <class Judge>
 class BruteRule final : public Engine {
   public:
-    BruteRule(Judge judge, Change change) : judge_(std::move(judge)), change_(std::move(change)) {}
+    BruteRule(Judge judge, WhatIf change) : judge_(std::move(judge)), change_(std::move(change)) {}
     void load(const Workload& workload, std::uint32_t observers) override {
-        places_.assign(workload.places().begin(), workload.places().end());
+        positions_.assign(workload.positions().begin(), workload.positions().end());
         observers_ = observers;
         sets_.reset(observers);
     }
     void update(std::span<const Move> moves) override {
         ++tick_;
         if (change_) change_(tick_);
-        for (const Move& m : moves) places_[index_of(m.entity)] = m.place;
+        for (const Move& m : moves) positions_[index_of(m.entity)] = m.position;
     }
     void query() override {
         sets_.begin_tick();
         for (std::uint32_t o = 0; o < observers_; ++o) {
             auto& out = sets_.fresh(o);
-            for (std::uint32_t e = 0; e < places_.size(); ++e) {
-                if (judge_(o, places_[o], e, places_[e])) out.push_back(e);
+            for (std::uint32_t e = 0; e < positions_.size(); ++e) {
+                if (judge_(o, positions_[o], e, positions_[e])) out.push_back(e);
             }
             sets_.compare(o);
         }
@@ -49,15 +49,15 @@ class BruteRule final : public Engine {
 
   private:
     Judge judge_;
-    Change change_;
+    WhatIf change_;
     std::uint32_t tick_ = 0;
     std::uint32_t observers_ = 0;
-    std::vector<Vec3> places_;
+    std::vector<Vec3> positions_;
     SortedSets sets_;
 };
 
 template <class Judge>
-std::unique_ptr<Engine> make_brute(Judge judge, Change change = {}) {
+std::unique_ptr<Engine> make_brute(Judge judge, WhatIf change = {}) {
     return std::make_unique<BruteRule<Judge>>(std::move(judge), std::move(change));
 }
 

@@ -2,35 +2,37 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "our_world.hpp"
 
+#include "interest/make_manager.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 
 namespace purview::bench {
 
-InterestDef near_rule(const Workload& workload) {
+Rules near_rule(const Workload& workload) {
     const Scene& scene = workload.scene();
     const auto radius = static_cast<float>(scene.radius);
     const auto side = static_cast<float>(workload.side());
-    InterestDef def;
-    def.rules.bounds_max = {side, side, scene.three_d ? side : 0};
-    if (scene.three_d) def.rules.axes = Axes::xyz;
-    def.rules.entities_expected = scene.entities;
-    def.rules.nodes = {{"near", NodeType::grid, {add(within(radius))}}};
+    Rules def;
+    def.max = {side, side, scene.three_d ? side : 0};
+    if (scene.three_d) def.axes = Axes::xyz;
+    def.entities_expected = scene.entities;
+    def.node("near").add(within(radius));
     return def;
 }
 
-InterestManager fill(const InterestDef& def, const Workload& workload, const Dress& dress) {
-    auto made = InterestManager::create(def);
-    if (!made) {
-        std::fprintf(stderr, "unsound rules: %s\n", problem_of(def.rules).c_str());
+InterestManager fill(const Rules& def, const Workload& workload, const Dress& dress,
+                     WindowUpdate window_update) {
+    if (!problem_of(def).empty()) {
+        std::fprintf(stderr, "unsound rules: %s\n", problem_of(def).c_str());
         std::abort();
     }
-    InterestManager manager = std::move(made).value();
+    InterestManager manager = make_manager(def, window_update);
     for (std::uint32_t i = 0; i < workload.scene().entities; ++i) {
-        EntityDef entity{.place = workload.places()[i]};
+        EntityDef entity{.id = entity_of(i), .position = workload.positions()[i]};
         if (dress) dress(entity, i);
-        if (manager.spawn(entity_of(i), entity) != Status::ok) std::abort();
+        if (manager.spawn(entity) != entity.id) std::abort();
     }
     manager.tick();
     manager.tick();  // what a tick of spawns alone needs is given back
@@ -40,9 +42,7 @@ InterestManager fill(const InterestDef& def, const Workload& workload, const Dre
 std::vector<ObserverId> add_observers(InterestManager& manager, std::uint32_t count) {
     std::vector<ObserverId> observers;
     for (std::uint32_t o = 0; o < count; ++o) {
-        observers.push_back(*manager.add_observer());
-        (void)manager.set_main_entity(observers[o], entity_of(o));
-        (void)manager.set_ready(observers[o], true);
+        observers.push_back(manager.add_observer({.viewpoint = entity_of(o)}));
     }
     return observers;
 }

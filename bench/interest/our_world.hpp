@@ -7,17 +7,20 @@
 #include <functional>
 #include <vector>
 
+#include "interest/events/relevance_event.hpp"
+#include "purview/interest.hpp"
 #include "workload.hpp"
 
 namespace purview::bench {
 
 /// One grid node "near": whoever is within the scene's radius.
-InterestDef near_rule(const Workload& workload);
+Rules near_rule(const Workload& workload);
 
 using Dress = std::function<void(EntityDef&, std::uint32_t)>;
 /// A manager with all entities; `dress` says what one has besides its place. Ends the program when
 /// the rules are unsound.
-InterestManager fill(const InterestDef& def, const Workload& workload, const Dress& dress = {});
+InterestManager fill(const Rules& def, const Workload& workload, const Dress& dress = {},
+                     WindowUpdate window_update = WindowUpdate::automatic);
 
 /// Ready observers; number c stands on entity c.
 std::vector<ObserverId> add_observers(InterestManager& manager, std::uint32_t count);

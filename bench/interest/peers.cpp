@@ -50,7 +50,7 @@ namespace {
 class QueryEngine : public Engine {
   public:
     void load(const Workload& workload, std::uint32_t observers) override {
-        const std::size_t n = workload.places().size();
+        const std::size_t n = workload.positions().size();
         observers_ = observers;
         radius_ = static_cast<float>(workload.scene().radius);
         side_ = static_cast<float>(workload.side());
@@ -58,8 +58,8 @@ class QueryEngine : public Engine {
         x_.resize(n);
         y_.resize(n);
         for (std::size_t i = 0; i < n; ++i) {
-            x_[i] = workload.places()[i].x;
-            y_[i] = workload.places()[i].y;
+            x_[i] = workload.positions()[i].x;
+            y_[i] = workload.positions()[i].y;
         }
         sets_.reset(observers);
         build();
@@ -94,8 +94,8 @@ class Brute final : public QueryEngine {
     void build() override {}
     void update(std::span<const Move> moves) override {
         for (const Move& m : moves) {
-            x_[index_of(m.entity)] = m.place.x;
-            y_[index_of(m.entity)] = m.place.y;
+            x_[index_of(m.entity)] = m.position.x;
+            y_[index_of(m.entity)] = m.position.y;
         }
     }
     void find(std::uint32_t o, std::vector<std::uint32_t>& out) override {
@@ -146,7 +146,7 @@ class TextbookGrid final : public QueryEngine {
     }
     void update(std::span<const Move> moves) override {
         for (const Move& m : moves) {
-            const Item item{m.place.x, m.place.y, index_of(m.entity)};
+            const Item item{m.position.x, m.position.y, index_of(m.entity)};
             const Home home = home_[item.id];
             auto& cell = cells_[home.cell];
             if (cell_of(item.x, item.y) == home.cell) {
@@ -229,11 +229,11 @@ class RfcNode final : public Engine {
         node_.kernels.emplace_back(true, std::make_unique<RadiusInterestKernel>(
                                              static_cast<float>(workload.scene().radius)));
         node_.result_sets.emplace_back();
-        for (std::uint32_t i = 0; i < workload.places().size(); ++i) {
+        for (std::uint32_t i = 0; i < workload.positions().size(); ++i) {
             objects_.push_back(std::make_unique<NetworkObject>());
             objects_.back()->id = i;
             objects_.back()->transform = std::make_unique<Transform>(
-                Transform{workload.places()[i].x, workload.places()[i].y});
+                Transform{workload.positions()[i].x, workload.positions()[i].y});
         }
         node_.managed.reserve(objects_.size());  // so that they lie in the order of iteration
         for (auto& o : objects_) node_.managed.insert(o.get());
@@ -241,7 +241,7 @@ class RfcNode final : public Engine {
     }
     void update(std::span<const Move> moves) override {
         for (const Move& m : moves) {
-            *objects_[index_of(m.entity)]->transform = {m.place.x, m.place.y};
+            *objects_[index_of(m.entity)]->transform = {m.position.x, m.position.y};
         }
     }
     void query() override {
@@ -290,8 +290,8 @@ class BoostRtree final : public QueryEngine {
         for (const Move& m : moves) {
             const std::uint32_t i = index_of(m.entity);
             tree_.remove({Point(x_[i], y_[i]), i});
-            x_[i] = m.place.x;
-            y_[i] = m.place.y;
+            x_[i] = m.position.x;
+            y_[i] = m.position.y;
             tree_.insert({Point(x_[i], y_[i]), i});
         }
     }
@@ -328,8 +328,8 @@ class Nanoflann final : public QueryEngine {
     }
     void update(std::span<const Move> moves) override {
         for (const Move& m : moves) {
-            x_[index_of(m.entity)] = m.place.x;
-            y_[index_of(m.entity)] = m.place.y;
+            x_[index_of(m.entity)] = m.position.x;
+            y_[index_of(m.entity)] = m.position.y;
         }
         tree_->buildIndex();
     }
@@ -366,8 +366,8 @@ class Box2d final : public QueryEngine {
     void update(std::span<const Move> moves) override {
         for (const Move& m : moves) {
             const std::uint32_t i = index_of(m.entity);
-            x_[i] = m.place.x;
-            y_[i] = m.place.y;
+            x_[i] = m.position.x;
+            y_[i] = m.position.y;
             tree_.MoveProxy(proxy_[i], box_of(x_[i], y_[i], 0), {0, 0});
         }
     }
@@ -408,8 +408,8 @@ class Bullet final : public QueryEngine {
     void update(std::span<const Move> moves) override {
         for (const Move& m : moves) {
             const std::uint32_t i = index_of(m.entity);
-            x_[i] = m.place.x;
-            y_[i] = m.place.y;
+            x_[i] = m.position.x;
+            y_[i] = m.position.y;
             btDbvtVolume v = volume(x_[i], y_[i], 0);
             tree_.update(leaf_[i], v, step_);
         }

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "net/thread_pool.hpp"
 #include "our_world.hpp"
 #include "purview/kernel.hpp"
@@ -20,11 +22,10 @@ class PurviewEngine final : public Engine {
 
     void load(const Workload& workload, std::uint32_t observers) override {
         const Scene& scene = workload.scene();
-        InterestDef def = near_rule(workload);
-        def.window_update = rules_.window_update;
-        def.measure_changed = rules_.measure_changed;
+        Rules def = near_rule(workload);
+        def.measure_scores = rules_.measure_scores;
         if (rules_.scalar) {
-            def.flag_count = 1;
+            def.flag_names.resize(1);
             const auto radius = static_cast<float>(scene.radius);
             const float squared = radius * radius;
             const auto near_pair = [squared](Vec3 at, Vec3 from) noexcept {
@@ -32,19 +33,18 @@ class PurviewEngine final : public Engine {
                 return dx * dx + dy * dy <= squared;
             };
             const auto cloaked_pair = [](const Pair& p) noexcept { return p.has(FlagId{0}); };
-            StepDesc add{StepOp::add, {KernelType::custom}};
-            add.kernel.custom = make_pair_kernel(
-                {.name = "near", .reach_m = rules_.static_node ? 0 : radius}, near_pair);
-            StepDesc subtract{StepOp::subtract, {KernelType::custom}};
-            subtract.kernel.custom =
-                make_pair_kernel({.name = "cloaked", .reads_places = false}, cloaked_pair);
-            def.rules.nodes[0].steps = {add, subtract};
+            def.nodes[0].steps.clear();
+            def.nodes[0]
+                .add(make_pair_kernel({.name = "near", .reach = rules_.static_node ? 0 : radius},
+                                      near_pair))
+                .subtract(
+                    make_pair_kernel({.name = "cloaked", .reads_positions = false}, cloaked_pair));
         }
         if (rules_.edit) rules_.edit(def);
         const std::size_t before = heap_bytes();
         entities_ = scene.entities;
-        manager_.emplace(fill(def, workload, rules_.dress));
-        manager_->set_count_tested(rules_.count_tested);
+        manager_.emplace(fill(def, workload, rules_.dress, rules_.window_update));
+        internal(*manager_).set_count_tested(rules_.count_tested);
         entity_bytes_ = static_cast<double>(heap_bytes() - before);
         if (rules_.workers > 1) {
             pool_ = std::make_unique<ThreadPool>(rules_.workers);
@@ -52,39 +52,39 @@ class PurviewEngine final : public Engine {
         }
         observers_ = add_observers(*manager_, observers);
         if (rules_.set_up) rules_.set_up(*manager_, observers_);
-        if (rules_.strength) moved_.assign(entities_, 0);
+        if (rules_.score) moved_.assign(entities_, 0);
     }
     void update(std::span<const Move> moves) override {
         ++tick_;
         if (rules_.before_tick) rules_.before_tick();
         if (rules_.change) rules_.change(*manager_, observers_, tick_);
-        manager_->move(moves);
-        if (rules_.strength) moves_.assign(moves.begin(), moves.end());
+        internal(*manager_).move(moves);
+        if (rules_.score) moves_.assign(moves.begin(), moves.end());
     }
     void query() override {
         manager_->tick();
         isa_ = instruction_set();
     }
     void gather() override {
-        if (rules_.strength) gather_changed();
+        if (rules_.score) gather_changed();
     }
     void finish() override {
         float read = 0;
         for (std::size_t o = 0; rules_.read_changed && o < observers_.size(); ++o) {
-            const Strengths changed = manager_->changed_strengths(observers_[o]);
+            const Scores changed = manager_->changed_scores(observers_[o]);
             for (std::size_t i = 0; i < changed.entities.size(); ++i)
-                read += changed.strength[i] * static_cast<float>(changed.entities[i] % 2);
+                read += changed.score[i] * static_cast<float>(changed.entities[i] % 2);
         }
         read_ = read;
         for (std::size_t o = 0; o < starts_.size(); ++o) {
             const std::size_t end = o + 1 < starts_.size() ? starts_[o + 1] : changed_.size();
             const std::size_t n = end - starts_[o];
-            manager_->strength(observers_[o], std::span(changed_).subspan(starts_[o], n),
-                               std::span(strength_).subspan(starts_[o], n));
+            manager_->scores(observers_[o], std::span(changed_).subspan(starts_[o], n),
+                             std::span(score_).subspan(starts_[o], n));
         }
     }
     void for_each_event(const Tell& tell) const override {
-        for (const RelevanceEvent& e : manager_->events()) {
+        for (const InterestEvent& e : manager_->events()) {
             tell(index_of(e.observer), index_of(e.entity), e.enter);
         }
     }
@@ -98,7 +98,7 @@ class PurviewEngine final : public Engine {
     std::uint32_t threads() const override { return rules_.workers; }
 
     double lanes_tested() const override {
-        return static_cast<double>(manager_->counters().lanes_tested);
+        return static_cast<double>(internal(*manager_).counters.lanes_tested);
     }
 
   private:
@@ -113,7 +113,7 @@ class PurviewEngine final : public Engine {
                 if (moved_[index_of(e)] != 0) changed_.push_back(e);
             });
         }
-        strength_.assign(changed_.size(), 0);
+        score_.assign(changed_.size(), 0);
         for (const Move& m : moves_) moved_[index_of(m.entity)] = 0;
     }
 
@@ -129,7 +129,7 @@ class PurviewEngine final : public Engine {
     std::vector<std::uint8_t> moved_;
     std::vector<EntityId> changed_;
     std::vector<std::size_t> starts_;
-    std::vector<float> strength_;
+    std::vector<float> score_;
     volatile float read_ = 0;  ///< so that it is read
 };
 

@@ -41,9 +41,9 @@ std::vector<NodeId> nodes_of(const NodesCase& c, std::uint32_t entity, std::uint
 }
 
 /// change(entity) for those of this tick, `salt` telling kinds of change apart.
-template <class Change>
+template <class WhatIf>
 void for_each_changed(std::uint32_t entities, std::uint32_t tick, std::uint64_t salt,
-                      std::uint32_t count, Change&& change) {
+                      std::uint32_t count, WhatIf&& change) {
     for (std::uint64_t i = 0; i < count; ++i)
         change(static_cast<std::uint32_t>(mix((salt << 60) + (std::uint64_t{tick} << 32) + i) %
                                           entities));
@@ -51,14 +51,13 @@ void for_each_changed(std::uint32_t entities, std::uint32_t tick, std::uint64_t 
 
 OurRules in_nodes(const NodesCase& c, std::uint32_t entities) {
     OurRules rules;
-    rules.edit = [c](InterestDef& def) {
-        def.key_count = 1;
-        NodeDesc node;
-        node.members = NodeMembers::bound;
-        node.steps = {{StepOp::add, {KernelType::same_group, 0, 0, KeyDomain{0}, {}}}};
-        def.rules.nodes.assign(c.nodes, node);
-        for (std::uint32_t i = 0; i < c.nodes; ++i)
-            def.rules.nodes[i].name = "node " + std::to_string(i);
+    rules.edit = [c](Rules& def) {
+        def.key_names.resize(1);
+        NodeDef node;
+        node.members = Members::bound;
+        node.add(same(KeyId{0}));
+        def.nodes.assign(c.nodes, node);
+        for (std::uint32_t i = 0; i < c.nodes; ++i) def.nodes[i].name = "node " + std::to_string(i);
     };
     struct Held {
         std::vector<NodeId> nodes;
@@ -73,10 +72,10 @@ OurRules in_nodes(const NodesCase& c, std::uint32_t entities) {
     rules.change = [c, entities](InterestManager& manager, OurRules::Observers,
                                  std::uint32_t tick) {
         for_each_changed(entities, tick, 1, rebound_per_tick, [&](std::uint32_t e) {
-            (void)manager.set_nodes(entity_of(e), nodes_of(c, e, tick));
+            (void)manager.rebind(entity_of(e), nodes_of(c, e, tick));
         });
         for_each_changed(entities, tick, 2, regrouped_per_tick, [&](std::uint32_t e) {
-            (void)manager.set_key(entity_of(e), KeyDomain{0}, Key{team_of(e, tick)});
+            (void)manager.set_key(entity_of(e), KeyId{0}, Key{team_of(e, tick)});
         });
     };
     return rules;
@@ -132,7 +131,7 @@ class MergedSets final : public Engine {
   public:
     explicit MergedSets(const NodesCase& c) : case_(c), members_(c.nodes) {}
     void load(const Workload& workload, std::uint32_t observers) override {
-        const auto n = static_cast<std::uint32_t>(workload.places().size());
+        const auto n = static_cast<std::uint32_t>(workload.positions().size());
         homes_.resize(n);
         teams_.resize(n);
         for (std::uint32_t e = 0; e < n; ++e) {
@@ -264,13 +263,13 @@ float radius_of(const SpatialCase& c, std::uint32_t node) {
 
 OurRules in_spatial_nodes(const SpatialCase& c) {
     OurRules rules;
-    rules.edit = [c](InterestDef& def) {
-        NodeDesc node = def.rules.nodes[0];
-        node.members = NodeMembers::bound;
-        def.rules.nodes.assign(c.nodes, node);
+    rules.edit = [c](Rules& def) {
+        NodeDef node = def.nodes[0];
+        node.members = Members::bound;
+        def.nodes.assign(c.nodes, node);
         for (std::uint32_t i = 0; i < c.nodes; ++i) {
-            def.rules.nodes[i].name = "node " + std::to_string(i);
-            def.rules.nodes[i].steps = {add(within(radius_of(c, i)))};
+            def.nodes[i].name = "node " + std::to_string(i);
+            def.nodes[i].add(within(radius_of(c, i)));
         }
     };
     rules.dress = [c, held = NodeId{}](EntityDef& entity, std::uint32_t i) mutable {
@@ -287,13 +286,13 @@ class LiteralNodes final : public Engine {
   public:
     explicit LiteralNodes(const SpatialCase& c) : case_(c), nodes_(c.nodes) {}
     void load(const Workload& workload, std::uint32_t observers) override {
-        places_.assign(workload.places().begin(), workload.places().end());
-        for (std::uint32_t e = 0; e < places_.size(); ++e) nodes_[e % case_.nodes].insert(e);
+        positions_.assign(workload.positions().begin(), workload.positions().end());
+        for (std::uint32_t e = 0; e < positions_.size(); ++e) nodes_[e % case_.nodes].insert(e);
         now_.resize(observers);
         before_.resize(observers);
     }
     void update(std::span<const Move> moves) override {
-        for (const Move& move : moves) places_[index_of(move.entity)] = move.place;
+        for (const Move& move : moves) positions_[index_of(move.entity)] = move.position;
     }
     void query() override {
         now_.swap(before_);
@@ -303,7 +302,7 @@ class LiteralNodes final : public Engine {
                 std::unordered_set<std::uint32_t> matches;
                 const float reach = radius_of(case_, n) * radius_of(case_, n);
                 for (const std::uint32_t e : nodes_[n]) {
-                    if (squared_distance(places_[o], places_[e]) <= reach) matches.insert(e);
+                    if (squared_distance(positions_[o], positions_[e]) <= reach) matches.insert(e);
                 }
                 now_[o].insert(matches.begin(), matches.end());
             }
@@ -332,7 +331,7 @@ class LiteralNodes final : public Engine {
     };
     SpatialCase case_;
     std::vector<std::unordered_set<std::uint32_t>> nodes_;
-    std::vector<Vec3> places_;
+    std::vector<Vec3> positions_;
     std::vector<std::unordered_set<std::uint32_t>> now_, before_;
     std::vector<Event> events_;
 };
@@ -366,23 +365,20 @@ void shared_store(Report& report, const Options& options) {
     plan.scene.observers = 1'000;
     const auto rules_in = [](bool one_node) {
         OurRules rules;
-        rules.edit = [one_node](InterestDef& def) {
-            def.key_count = def.flag_count = def.value_count = 1;
-            const StepDesc near = def.rules.nodes[0].steps[0];
-            StepDesc high{StepOp::add, {KernelType::value}};
-            high.kernel.value = ValueId{0};
-            high.kernel.value_min = 1;
-            const StepDesc steps[] = {
-                near,
-                {StepOp::add, {KernelType::same_group, 0, 0, KeyDomain{0}, {}}},
-                {StepOp::add, {KernelType::flag, 0, 0, {}, FlagId{0}}},
-                high};
-            def.rules.nodes.clear();
-            if (one_node)
-                def.rules.nodes = {{"all", NodeType::grid, {std::begin(steps), std::end(steps)}}};
-            else
-                for (const StepDesc& step : steps)
-                    def.rules.nodes.push_back({"one", NodeType::grid, {step}});
+        rules.edit = [one_node](Rules& def) {
+            def.key_names.resize(1);
+            def.flag_names.resize(1);
+            def.value_names.resize(1);
+            const Kernel near = def.nodes[0].steps[0];
+            Kernel high(KernelType::value);
+            high.value = ValueId{0};
+            high.min = 1;
+            const Kernel steps[] = {near, same(KeyId{0}), FlagId{0}, high};
+            def.nodes.clear();
+            for (const Kernel& step : steps) {
+                if (!one_node || def.nodes.empty()) def.nodes.emplace_back().name = "some";
+                def.nodes.back().add(step);
+            }
         };
         struct Held {
             Key team;
@@ -391,7 +387,7 @@ void shared_store(Report& report, const Options& options) {
         rules.dress = [held = Held{}](EntityDef& entity, std::uint32_t i) mutable {
             held.team = i < 1'000 ? Key{static_cast<std::uint16_t>(1 + i % teams)} : Key::none;
             held.height = mix(i) % 1000 == 0 ? 2 : 0;
-            entity.flags = mix(i + 7) % 1000 == 0 ? 1 : 0;
+            entity.flags = FlagSet(mix(i + 7) % 1000 == 0 ? 1 : 0);
             entity.keys = std::span(&held.team, 1);
             entity.values = std::span(&held.height, 1);
         };
@@ -421,9 +417,9 @@ void cells(Report& report, const Options& options) {
     plan.scene.side = 6940;
     for (const float count : {10.0F, 100.0F, 1000.0F}) {
         OurRules rules;
-        rules.edit = [count](InterestDef& def) {
-            def.rules.cell_m = 694;
-            def.rules.bounds_max = {694 * count, 694 * count, 0};
+        rules.edit = [count](Rules& def) {
+            def.cell_size = 694;
+            def.max = {694 * count, 694 * count, 0};
         };
         plan.entries.push_back(ours(std::to_string(static_cast<unsigned>(count * count)), rules));
     }
@@ -435,9 +431,7 @@ void cells(Report& report, const Options& options) {
     sizes.entries.push_back(ours("derived", {}));
     for (const float count : {10.0F, 100.0F, 1000.0F}) {
         OurRules rules;
-        rules.edit = [count](InterestDef& def) {
-            def.rules.cell_m = def.rules.bounds_max.x / count;
-        };
+        rules.edit = [count](Rules& def) { def.cell_size = def.max.x / count; };
         sizes.entries.push_back(ours(std::to_string(static_cast<unsigned>(count * count)), rules));
     }
     run_plan(report, sizes);

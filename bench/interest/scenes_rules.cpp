@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <memory>
 
+#include "core/internal_access.hpp"
 #include "exact.hpp"
+#include "interest/interest_data.hpp"
 #include "our_world.hpp"
 #include "purview/sight.hpp"
 #include "scenes.hpp"
@@ -46,23 +48,22 @@ void change_facts(const Scene& scene, std::uint32_t tick, Cloak&& cloak, Join&& 
 
 OurRules teams_and_cloaks(const Scene& scene) {
     OurRules rules;
-    rules.edit = [](InterestDef& def) {
-        def.key_count = def.flag_count = 1;
-        std::vector<StepDesc>& steps = def.rules.nodes[0].steps;
-        steps.push_back({StepOp::add, {KernelType::same_group, 0, 0, KeyDomain{0}, {}}});
-        steps.push_back({StepOp::subtract, {KernelType::flag, 0, 0, {}, FlagId{0}}});
+    rules.edit = [](Rules& def) {
+        def.key_names.resize(1);
+        def.flag_names.resize(1);
+        def.nodes[0].add(same(KeyId{0})).subtract(FlagId{0});
     };
     rules.dress = [scene, team = Key::none](EntityDef& entity, std::uint32_t i) mutable {
         team = i < scene.observers ? first_team(i) : Key::none;
         entity.keys = std::span(&team, 1);
-        entity.flags = is_first_cloaked(i) ? 1 : 0;
+        entity.flags = FlagSet(is_first_cloaked(i) ? 1 : 0);
     };
     rules.change = [scene](InterestManager& manager, OurRules::Observers, std::uint32_t tick) {
         change_facts(
             scene, tick,
             [&](std::uint32_t e, bool is) { (void)manager.set_flag(entity_of(e), FlagId{0}, is); },
             [&](std::uint32_t e, Key team) {
-                (void)manager.set_key(entity_of(e), KeyDomain{0}, team);
+                (void)manager.set_key(entity_of(e), KeyId{0}, team);
             });
     };
     return rules;
@@ -125,9 +126,9 @@ void composed(Report& report, const Options& options) {
     whole.entries = {ours("composed", teams_and_cloaks(scene)),
                      {"brute", [scene] { return brute_of_facts(scene); }, sample, true}};
     OurRules rules;
-    rules.edit = [](InterestDef& def) {
-        KernelDesc& near = def.rules.nodes[0].steps[0].kernel;
-        near.leave_m = near.enter_m * 1.1F;
+    rules.edit = [](Rules& def) {
+        Kernel& near = def.nodes[0].steps[0];
+        near.leave = near.enter * 1.1F;
     };
     Plan margin = bare;
     margin.name = "margin";
@@ -172,14 +173,14 @@ void radii(Report& report, const Options& options) {
     plan.scene.radius = 632;
     plan.scene.step = 6;
     OurRules rules;
-    rules.edit = [](InterestDef& def) {
-        KernelDesc& near = def.rules.nodes[0].steps[0].kernel;
-        near.range = RangeOf::entity;
-        near.enter_m = near.leave_m = radii_of_kinds[0];
+    rules.edit = [](Rules& def) {
+        Kernel& near = def.nodes[0].steps[0];
+        near.range = RangeFrom::entity;
+        near.enter = near.leave = radii_of_kinds[0];
         for (const float radius : radii_of_kinds) {
-            def.rules.range_classes_m.push_back(radius);
-            KindInterest kind;
-            kind.range_m = radius;
+            def.range_classes.push_back(radius);
+            KindRules kind;
+            kind.range = radius;
             def.kinds.push_back(kind);
         }
     };
@@ -203,14 +204,14 @@ void radii(Report& report, const Options& options) {
 
 /// Answers that are not what is written: 1 - d / (2 x leave radius), 0 for those that are not
 /// relevant. W1, ten observers, everybody asked about, and everybody told with the tick.
-std::size_t wrong_strengths() {
+std::size_t wrong_scores() {
     Workload workload(scene_named("W1"));
-    InterestDef def = near_rule(workload);
-    def.measure_changed = true;
+    Rules def = near_rule(workload);
+    def.measure_scores = true;
     InterestManager manager = fill(def, workload);
     const auto observers = add_observers(manager, 10);
     for (std::uint32_t i = 0; i < workload.scene().entities; ++i)
-        (void)manager.move(entity_of(i), workload.places()[i]);
+        (void)manager.move(entity_of(i), workload.positions()[i]);
     manager.tick();
     std::vector<EntityId> all;
     for (std::uint32_t i = 0; i < workload.scene().entities; ++i) all.push_back(entity_of(i));
@@ -218,37 +219,37 @@ std::size_t wrong_strengths() {
     std::size_t wrong = 0;
     const auto radius = static_cast<double>(workload.scene().radius);
     for (std::uint32_t o = 0; o < observers.size(); ++o) {
-        manager.strength(observers[o], all, said);
+        manager.scores(observers[o], all, said);
         for (std::uint32_t e = 0; e < all.size(); ++e) {
             const double d =
-                std::sqrt(squared_distance(workload.places()[o], workload.places()[e]));
+                std::sqrt(squared_distance(workload.positions()[o], workload.positions()[e]));
             const double right = d <= radius ? 1 - d / (2 * radius) : 0;
             wrong += std::abs(said[e] - right) > 1e-4 ? 1 : 0;
         }
-        const Strengths told = manager.changed_strengths(observers[o]);
+        const Scores told = manager.changed_scores(observers[o]);
         for (std::size_t i = 0; i < told.entities.size(); ++i)
-            wrong += told.strength[i] != said[told.entities[i]] ? 1 : 0;
-        wrong += told.entities.size() != manager.relevant_count(observers[o]) ? 1 : 0;
+            wrong += told.score[i] != said[told.entities[i]] ? 1 : 0;
+        wrong += told.entities.size() != relevant_count(internal(manager), observers[o]) ? 1 : 0;
     }
     return wrong;
 }
 
-void strength(Report& report, const Options& options) {
+void score(Report& report, const Options& options) {
     // Two programs that differ by a sixth: more turns than where they differ by ten times.
     Plan plan = plan_of("W2", options, 20);
     plan.name = "strength";
     plan.rounds *= 3;
-    plan.entries = {ours("purview", {}), ours("strength", {.measure_changed = true}),
-                    ours("strength, read", {.measure_changed = true, .read_changed = true}),
-                    ours("strength on demand", {.strength = true})};
+    plan.entries = {ours("purview", {}), ours("strength", {.measure_scores = true}),
+                    ours("strength, read", {.measure_scores = true, .read_changed = true}),
+                    ours("strength on demand", {.score = true})};
     run_plan(report, plan);
-    report.count_at_most("strength wrong answers", static_cast<double>(wrong_strengths()), 0, 0);
+    report.count_at_most("strength wrong answers", static_cast<double>(wrong_scores()), 0, 0);
 }
 
 // -- cone
 // ------------------------------------------------------------------------------------------
 
-constexpr float half_angle_deg = 45;
+constexpr float half_angle_degrees = 45;
 
 /// Where an observer looks in a tick; it turns by so many degrees each.
 Vec3 direction_of(std::uint32_t observer, std::uint32_t tick, float turn_deg) {
@@ -260,14 +261,12 @@ Vec3 direction_of(std::uint32_t observer, std::uint32_t tick, float turn_deg) {
 
 OurRules cones(float radius, float turn_deg) {
     OurRules rules;
-    rules.edit = [](InterestDef& def) {
-        def.rules.nodes[0].steps[0].kernel = KernelDesc{KernelType::area};
-    };
+    rules.edit = [](Rules& def) { def.nodes[0].steps[0] = in_area(); };
     const auto aim = [radius, turn_deg](InterestManager& manager, OurRules::Observers observers,
                                         std::uint32_t tick) {
         for (std::uint32_t o = 0; o < observers.size(); ++o) {
             const Area cone =
-                Area::cone({}, direction_of(o, tick, turn_deg), half_angle_deg, radius);
+                Area::cone({}, direction_of(o, tick, turn_deg), half_angle_degrees, radius);
             if (manager.set_area(observers[o], 0, cone.following(entity_of(o))) != Status::ok)
                 std::abort();
         }
@@ -282,7 +281,7 @@ OurRules cones(float radius, float turn_deg) {
 bool is_in_cone(Vec3 tip, Vec3 direction, float radius, Vec3 at) {
     const float length = std::sqrt(squared_distance(direction, {}));
     const Vec3 axis{direction.x / length, direction.y / length, 0};
-    const float angle = half_angle_deg * (3.14159265358979F / 180.0F);
+    const float angle = half_angle_degrees * (3.14159265358979F / 180.0F);
     const float dx = at.x - tip.x, dy = at.y - tip.y;
     const float along = dx * axis.x + dy * axis.y;
     const float q = dx * dx + dy * dy;
@@ -322,8 +321,8 @@ void cone(Report& report, const Options& options) {
 // ---------------------------------------------------------------------------------
 
 /// Nothing stands in the way of anybody.
-struct ClearSight final : SightTest {
-    void test(ObserverId, std::span<const SightQuery> queries,
+struct ClearSight final : RayTest {
+    void test(ObserverId, std::span<const Ray> queries,
               std::span<std::uint8_t> visible) const noexcept override {
         for (std::size_t i = 0; i < queries.size(); ++i) visible[i] = 1;
     }
@@ -337,21 +336,20 @@ bool is_clear(Vec3 from, Vec3 to) {
     return mix(word(from) + mix(word(to))) % 3 != 0;
 }
 
-struct PatchySight final : SightTest {
-    void test(ObserverId, std::span<const SightQuery> queries,
+struct PatchySight final : RayTest {
+    void test(ObserverId, std::span<const Ray> queries,
               std::span<std::uint8_t> visible) const noexcept override {
         for (std::size_t i = 0; i < queries.size(); ++i)
             visible[i] = is_clear(queries[i].from, queries[i].to) ? 1 : 0;
     }
 };
 
-OurRules sights(std::shared_ptr<const SightTest> test, std::uint32_t tests_per_tick) {
+OurRules sights(std::shared_ptr<const RayTest> test, std::uint32_t tests_per_tick) {
     OurRules rules;
-    rules.edit = [test, tests_per_tick](InterestDef& def) {
-        StepDesc step{StepOp::require, {KernelType::line_of_sight}};
-        step.kernel.sight = test;
-        if (tests_per_tick > 0) step.kernel.sight_def.tests_per_tick = tests_per_tick;
-        def.rules.nodes[0].steps.push_back(step);
+    rules.edit = [test, tests_per_tick](Rules& def) {
+        Kernel step = in_sight(test);
+        if (tests_per_tick > 0) step.ray_entities_per_tick = tests_per_tick;
+        def.nodes[0].require(step);
     };
     return rules;
 }
@@ -379,7 +377,7 @@ void los(Report& report, const Options& options) {
 
 NamedScenes scenes_of_rules() {
     return {{"composed", composed}, {"3D", three_d}, {"radii", radii},
-            {"strength", strength}, {"cone", cone},  {"los", los}};
+            {"strength", score},    {"cone", cone},  {"los", los}};
 }
 
 void figures_of_rules(Report& report) {

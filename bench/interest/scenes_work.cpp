@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/internal_access.hpp"
 #include "exact.hpp"
+#include "interest/interest_data.hpp"
 #include "our_world.hpp"
 #include "scenes.hpp"
 
@@ -14,16 +16,16 @@ namespace {
 
 /// Pairs of the first observers on which the manager and brute force differ.
 std::size_t wrong_pairs(const InterestManager& manager, std::span<const ObserverId> observers,
-                        std::span<const Vec3> places, float radius) {
+                        std::span<const Vec3> positions, float radius) {
     std::size_t wrong = 0;
     std::vector<EntityId> said;
     for (std::uint32_t o = 0; o < std::min<std::size_t>(20, observers.size()); ++o) {
         said.clear();
         manager.relevant(observers[o], said);
-        std::vector<bool> is_in(places.size());
+        std::vector<bool> is_in(positions.size());
         for (const EntityId e : said) is_in[index_of(e)] = true;
-        for (std::size_t e = 0; e < places.size(); ++e) {
-            const bool right = squared_distance(places[o], places[e]) <= radius * radius;
+        for (std::size_t e = 0; e < positions.size(); ++e) {
+            const bool right = squared_distance(positions[o], positions[e]) <= radius * radius;
             wrong += is_in[e] != right ? 1 : 0;
         }
     }
@@ -34,11 +36,11 @@ std::size_t wrong_pairs(const InterestManager& manager, std::span<const Observer
 class WorkMeter {
   public:
     explicit WorkMeter(InterestManager& manager) : manager_(&manager) {
-        manager.set_count_tested(true);
+        internal(manager).set_count_tested(true);
     }
     /// Of the tick that is just done.
     double read() {
-        const std::uint64_t all = manager_->counters().blocks_tested;
+        const std::uint64_t all = internal(*manager_).counters.blocks_tested;
         const std::uint64_t blocks = all - before_;
         before_ = all;
         return static_cast<double>(blocks) + static_cast<double>(manager_->events().size());
@@ -52,14 +54,11 @@ class WorkMeter {
 // -- cadence
 // ---------------------------------------------------------------------------------------
 
-InterestDef near_and_uncloaked(InterestDef def, std::uint32_t every_ticks) {
-    def.flag_count = 1;
-    NodeDesc& node = def.rules.nodes[0];
-    node.steps.push_back({StepOp::subtract, {KernelType::flag, 0, 0, {}, FlagId{0}}});
-    if (every_ticks > 1) {
-        node.refresh.type = RefreshType::every;
-        node.refresh.every_ticks = every_ticks;
-    }
+Rules near_and_uncloaked(Rules def, std::uint32_t every_ticks) {
+    def.flag_names.resize(1);
+    NodeDef& node = def.nodes[0];
+    node.subtract(FlagId{0});
+    node.every_ticks = every_ticks;
     return def;
 }
 
@@ -76,7 +75,7 @@ void hide_and_show(InterestManager& manager, std::span<const ObserverId> observe
     for (std::uint64_t i = 500; i < 520; ++i) {
         const std::uint64_t h = mix((std::uint64_t{tick} << 32) + i);
         const ObserverId observer = observers[(h >> 20) % observers.size()];
-        (void)manager.force_hide(entity(h), (h >> 40) % 2 == 0);
+        (void)manager.set_hidden(entity(h), (h >> 40) % 2 == 0);
         (void)manager.deny(observer, entity(mix(h)), (h >> 41) % 2 == 0);
     }
 }
@@ -90,7 +89,7 @@ struct Delay {
 Delay delay_of(std::uint32_t every_ticks, std::uint32_t ticks) {
     Workload workload(scene_named("W1"));
     const std::uint32_t entities = workload.scene().entities, n = workload.scene().observers;
-    const InterestDef near = near_rule(workload);
+    const Rules near = near_rule(workload);
     InterestManager exact = fill(near_and_uncloaked(near, 1), workload);
     InterestManager late = fill(near_and_uncloaked(near, every_ticks), workload);
     const auto observers = add_observers(exact, n);
@@ -103,8 +102,8 @@ Delay delay_of(std::uint32_t every_ticks, std::uint32_t ticks) {
         const auto moves = workload.step(tick);
         hide_and_show(exact, observers, entities, tick);
         hide_and_show(late, late_observers, entities, tick);
-        exact.move(moves);
-        late.move(moves);
+        internal(exact).move(moves);
+        internal(late).move(moves);
         exact.tick();
         late.tick();
         for (std::uint32_t o = 0; o < n; ++o) {
@@ -139,7 +138,7 @@ void cadence(Report& report, const Options& options) {
     plan.warm_up = 32;  // until everybody had his turn
     for (const std::uint32_t every : {1U, 10U, 30U}) {
         OurRules rules;
-        rules.edit = [every](InterestDef& def) { def = near_and_uncloaked(def, every); };
+        rules.edit = [every](Rules& def) { def = near_and_uncloaked(def, every); };
         plan.entries.push_back(ours(std::to_string(every), rules, every == 1));
     }
     run_plan(report, plan);
@@ -169,10 +168,10 @@ class JoinWorld {
         const auto observers = add_observers(manager_, workload_.scene().observers);
         manager_.tick();
         const double came = coming.ms();
-        wrong_ += wrong_pairs(manager_, observers, workload_.places(),
+        wrong_ += wrong_pairs(manager_, observers, workload_.positions(),
                               static_cast<float>(workload_.scene().radius));
         relevant_ = 0;
-        for (const ObserverId o : observers) relevant_ += manager_.relevant_count(o);
+        for (const ObserverId o : observers) relevant_ += relevant_count(internal(manager_), o);
         wrong_ += manager_.events().size() != relevant_ ? 1 : 0;
         const Stopwatch going;
         for (const ObserverId o : observers) (void)manager_.remove_observer(o);
@@ -223,7 +222,7 @@ void join(Report& report, const Options& options) {
 /// W2, its range drawn from 1,600 down to 400 and up again, a step in every tick.
 void slider(Report& report, const Options&) {
     Workload workload(scene_named("W2"));
-    const InterestDef def = near_rule(workload);
+    const Rules def = near_rule(workload);
     InterestManager manager = fill(def, workload);
     const auto observers = add_observers(manager, workload.scene().observers);
     WorkMeter meter(manager);
@@ -232,13 +231,13 @@ void slider(Report& report, const Options&) {
     const auto step = [&](float radius) {
         const auto moves = workload.step(++tick);
         const Stopwatch watch;
-        InterestRules rules = manager.rules();
-        KernelDesc& near = rules.nodes[0].steps[0].kernel;
-        if (near.enter_m != radius) {
-            near.enter_m = near.leave_m = radius;
+        Rules rules = manager.rules();
+        Kernel& near = rules.nodes[0].steps[0];
+        if (near.enter != radius) {
+            near.enter = near.leave = radius;
             if (manager.set_rules(rules) != Status::ok) std::abort();
         }
-        manager.move(moves);
+        internal(manager).move(moves);
         manager.tick();
         ms.push_back(watch.ms());
         return meter.read();
@@ -251,7 +250,7 @@ void slider(Report& report, const Options&) {
     double down = 0, up = 0;
     std::size_t wrong = 0;
     const auto check = [&](std::uint32_t i, float radius) {
-        if (i % 4 == 0) wrong += wrong_pairs(manager, observers, workload.places(), radius);
+        if (i % 4 == 0) wrong += wrong_pairs(manager, observers, workload.positions(), radius);
     };
     for (std::uint32_t i = 1; i <= steps; ++i) {
         const float radius = end - stride * static_cast<float>(i);
@@ -267,7 +266,7 @@ void slider(Report& report, const Options&) {
     ms.clear();
     std::vector<double> work;
     for (std::uint32_t i = 0; i < 8; ++i) work.push_back(step(end));
-    wrong += wrong_pairs(manager, observers, workload.places(), end);
+    wrong += wrong_pairs(manager, observers, workload.positions(), end);
     add_rows(report, {row_of("slider", "final range", ms), sweep});
     report.count_at_most("slider down, work/final range", down / median(work), 2, 1.5);
     report.count_at_most("slider up, work/final range", up / median(work), 2, 1.5);
@@ -287,7 +286,7 @@ void spike(Report& report, const Options& options) {
         for (std::uint32_t tick = 1; tick <= 8 + ticks_of(options, 120); ++tick) {
             const auto moves = workload.step(tick);
             const Stopwatch watch;
-            manager.move(moves);
+            internal(manager).move(moves);
             manager.tick();
             const double spent = watch.ms(), done = meter.read();
             if (tick <= 8) continue;
@@ -300,7 +299,7 @@ void spike(Report& report, const Options& options) {
                              *std::max_element(work.begin(), work.end()) / median(work), 2, 1.2);
         report.count_at_most(
             scene + " wrong answers",
-            static_cast<double>(wrong_pairs(manager, observers, workload.places(),
+            static_cast<double>(wrong_pairs(manager, observers, workload.positions(),
                                             static_cast<float>(workload.scene().radius))),
             0, 0);
     }
@@ -317,12 +316,12 @@ void answers(Report& report, const Options&) {
         const auto observers = add_observers(manager, count);
         manager.tick();
         constexpr std::uint32_t rounds = 40, at_once = 100;
-        const auto places = std::span(workload.places());
+        const auto positions = std::span(workload.positions());
         const auto radius = static_cast<float>(workload.scene().radius);
-        const auto near = [&](Vec3 place) {
+        const auto near = [&](Vec3 position) {
             std::vector<ObserverId> right;
             for (std::uint32_t o = 0; o < count; ++o) {
-                if (squared_distance(places[o], place) <= radius * radius)
+                if (squared_distance(positions[o], position) <= radius * radius)
                     right.push_back(observers[o]);
             }
             return right;
@@ -341,15 +340,15 @@ void answers(Report& report, const Options&) {
             who.push_back(of_entity.ms());
             seers[round] = one;
             many.clear();
-            const Stopwatch of_places;
-            manager.observers_covering(places.subspan(first, at_once), many);
-            together.push_back(of_places.ms());
+            const Stopwatch of_positions;
+            internal(manager).observers_covering(positions.subspan(first, at_once), many);
+            together.push_back(of_positions.ms());
             std::vector<Covering>& singly = covering[round];
             for (std::uint32_t i = 0; i < at_once; ++i) {
                 one.clear();
-                const Stopwatch of_place;
-                manager.observers_covering(places[first + i], one);
-                alone.push_back(of_place.ms());
+                const Stopwatch of_position;
+                manager.observers_covering(positions[first + i], one);
+                alone.push_back(of_position.ms());
                 for (const ObserverId observer : one) singly.push_back({i, observer});
             }
             different += singly == many ? 0 : 1;
@@ -358,11 +357,11 @@ void answers(Report& report, const Options&) {
             const std::size_t first = count + std::size_t{round} * at_once;
             std::vector<Covering> right;
             for (std::uint32_t i = 0; i < at_once; ++i) {
-                for (const ObserverId observer : near(places[first + i]))
+                for (const ObserverId observer : near(positions[first + i]))
                     right.push_back({i, observer});
             }
             wrong += covering[round] == right ? 0 : 1;
-            wrong += seers[round] == near(places[first]) ? 0 : 1;
+            wrong += seers[round] == near(positions[first]) ? 0 : 1;
         }
         const std::string scene = "answers " + std::to_string(count);
         add_rows(report, {row_of(scene, "observers of one", who), row_of(scene, "a place", alone),

@@ -51,17 +51,17 @@ float stepped(float value, std::uint64_t bits, std::uint32_t step, std::uint32_t
 
 Workload::Workload(const Scene& scene, std::uint64_t seed)
     : scene_(scene), seed_(seed), side_(side_of(scene)) {
-    places_.resize(scene.entities);
+    positions_.resize(scene.entities);
     for (std::uint64_t i = 0; i < scene.entities; ++i) {
         const std::uint64_t h = mix(seed_ * 0x100000001U + i);
-        places_[i] = {below_side(h >> 32, side_), below_side(h, side_), 0};
-        if (scene.three_d) places_[i].z = below_side(mix(h) >> 32, side_);
+        positions_[i] = {below_side(h >> 32, side_), below_side(h, side_), 0};
+        if (scene.three_d) positions_[i].z = below_side(mix(h) >> 32, side_);
     }
     const auto corner = static_cast<float>(side_ / 2.0 - 565);
     for (std::uint64_t i = 0; i < scene.crowd; ++i) {
         const std::uint64_t h = mix(seed_ * 77777 + i);
-        places_[i] = {std::floor(corner) + static_cast<float>((h >> 32) % 1131),
-                      std::floor(corner) + static_cast<float>((h & 0xffffffffU) % 1131), 0};
+        positions_[i] = {std::floor(corner) + static_cast<float>((h >> 32) % 1131),
+                         std::floor(corner) + static_cast<float>((h & 0xffffffffU) % 1131), 0};
     }
 }
 
@@ -73,7 +73,7 @@ std::span<const Move> Workload::step(std::uint32_t t) {
             continue;
         }
         const std::uint64_t g = mix(h);
-        Vec3& at = places_[i];
+        Vec3& at = positions_[i];
         at.x = stepped(at.x, g, scene_.step, side_);
         at.y = stepped(at.y, g >> 24, scene_.step, side_);
         if (scene_.three_d) at.z = stepped(at.z, mix(g), scene_.step, side_);

@@ -37,7 +37,7 @@ class Workload {
     explicit Workload(const Scene& scene, std::uint64_t seed = 1);
     const Scene& scene() const noexcept { return scene_; }
     std::uint32_t side() const noexcept { return side_; }
-    std::span<const Vec3> places() const noexcept { return places_; }
+    std::span<const Vec3> positions() const noexcept { return positions_; }
     /// Moves of tick t (from 1 on), ascending by index. Valid until the next call.
     std::span<const Move> step(std::uint32_t t);
 
@@ -45,7 +45,7 @@ class Workload {
     Scene scene_;
     std::uint64_t seed_;
     std::uint32_t side_;
-    std::vector<Vec3> places_;
+    std::vector<Vec3> positions_;
     std::vector<Move> moves_;
 };
 

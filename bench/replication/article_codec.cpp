@@ -50,17 +50,17 @@ void difference(Stream& stream, std::int32_t& value, std::int32_t base, unsigned
 }
 
 template <class Stream>
-void place(Stream& stream, CubeState& cube, const CubeState* base) {
+void position(Stream& stream, CubeState& cube, const CubeState* base) {
     bool near = base != nullptr;
     for (int i = 0; near && !Stream::reads && i < 3; ++i) {
-        near = within(cube.place[i] - base->place[i], 9);
+        near = within(cube.position[i] - base->position[i], 9);
     }
     if (base != nullptr) stream.flag(near);
     for (int i = 0; i < 3; ++i) {
         if (near) {
-            difference(stream, cube.place[i], base->place[i], 5, 9);
+            difference(stream, cube.position[i], base->position[i], 5, 9);
         } else {
-            stream.number(cube.place[i], i < 2 ? cube_xy_bits : cube_z_bits);
+            stream.number(cube.position[i], i < 2 ? cube_xy_bits : cube_z_bits);
         }
     }
 }
@@ -87,15 +87,15 @@ template <class Stream>
 void cube(Stream& stream, CubeState& state, const CubeState* base) {
     stream.flag(state.interacting);
     if (base == nullptr) {
-        place(stream, state, nullptr);
+        position(stream, state, nullptr);
         turn(stream, state, nullptr);
         return;
     }
-    bool moved = state.place != base->place;
+    bool moved = state.position != base->position;
     bool turned = state.largest != base->largest || state.turn != base->turn;
     stream.flag(moved);
     stream.flag(turned);
-    if (moved) place(stream, state, base);
+    if (moved) position(stream, state, base);
     if (turned) turn(stream, state, base);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/internal_access.hpp"
 #include "protocol/quantise.hpp"
 #include "server/server_data.hpp"
 
@@ -42,12 +43,12 @@ Checked check_one(const Session& session, const Client& client, const World& wor
         for (const ComponentId id : schema.kinds()[index_of(world.kind_of(entity))].components) {
             const auto& fields = schema.components()[index_of(id)].fields;
             if (fields.empty()) continue;
-            const bool is_told = (ghosts.told(lane) & part) != 0;
+            const bool is_replicated = (ghosts.told(lane) & part) != 0;
             part <<= 1;
-            if (!is_told) continue;
+            if (!is_replicated) continue;
             const auto* data = static_cast<const std::byte*>(world.read(entity, id));
             for (std::size_t f = 0; f < fields.size(); ++f) {
-                const double right = dequantised_value(fields[f], quantise(fields[f], data));
+                const double right = dequantized_value(fields[f], quantize(fields[f], data));
                 ++checked.values;
                 // From the wire's integers: equal or wrong, there is no near.
                 if (client.value_of(lane, id, f) != right) ++checked.wrong;
@@ -64,7 +65,7 @@ Checked check_one(const Session& session, const Client& client, const World& wor
 Checked check_clients(Stage& stage) {
     Checked all;
     for (std::uint32_t i = 0; i < stage.watchers(); ++i) {
-        const Session* session = stage.server().data().sessions.find(stage.observer(i));
+        const Session* session = internal(stage.server()).sessions.find(stage.observer(i));
         if (session == nullptr) {
             ++all.wrong;
             continue;

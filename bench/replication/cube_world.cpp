@@ -12,10 +12,11 @@ namespace {
 constexpr double gravity = 9.8, large_radius = 1.1, small_radius = 0.3, pull_m = 3.0;
 /// The plain is cut into cells for collisions.
 constexpr int cells_side = 64;
-constexpr double cell_m = 1.5;
+constexpr double cell_size = 1.5;
 
 int cell_of(double v) {
-    return std::clamp(static_cast<int>(std::floor(v / cell_m)) + cells_side / 2, 0, cells_side - 1);
+    return std::clamp(static_cast<int>(std::floor(v / cell_size)) + cells_side / 2, 0,
+                      cells_side - 1);
 }
 
 /// The large cube draws others after it in the second half of every twelve seconds.
@@ -188,7 +189,7 @@ CubeFrame CubeWorld::frame() const {
         for (int i = 0; i < 3; ++i) {
             const double from = i < 2 ? -cube_bound_m : 0;
             const unsigned bits = i < 2 ? cube_xy_bits : cube_z_bits;
-            state.place[i] = static_cast<std::int32_t>(
+            state.position[i] = static_cast<std::int32_t>(
                 std::clamp(std::floor((body.at[i] - from) * cube_steps_per_m + 0.5), 0.0,
                            static_cast<double>((1U << bits) - 1)));
         }

@@ -18,10 +18,10 @@ namespace purview::bench {
 
 /// As it is sent: position in 1/512 m, orientation as the smallest three of nine bits each.
 struct CubeState {
-    std::array<std::int32_t, 3> place{};  ///< x, y: 18 bits; z: 14 bits
-    std::uint8_t largest = 0;             ///< of the quaternion's four, left out
-    std::array<std::int32_t, 3> turn{};   ///< the other three, 9 bits each
-    bool interacting = false;             ///< drawn or pushed by the large one
+    std::array<std::int32_t, 3> position{};  ///< x, y: 18 bits; z: 14 bits
+    std::uint8_t largest = 0;                ///< of the quaternion's four, left out
+    std::array<std::int32_t, 3> turn{};      ///< the other three, 9 bits each
+    bool interacting = false;                ///< drawn or pushed by the large one
     friend bool operator==(const CubeState&, const CubeState&) = default;
 };
 inline constexpr std::uint32_t cube_count = 901;

@@ -29,7 +29,7 @@ struct ListWorkload {
         float x, y;
         std::uint32_t hp;
     };
-    struct Change {
+    struct WhatIf {
         std::uint32_t entity;
         Values values;
     };
@@ -38,7 +38,7 @@ struct ListWorkload {
     };
     explicit ListWorkload(const ListScene& scene, std::uint64_t seed = 1);
 
-    const Change* changes_of(std::uint32_t tick) const {
+    const WhatIf* changes_of(std::uint32_t tick) const {
         return changes.data() + std::size_t{tick} * scene.changed;
     }
     const Swap* swaps_of(std::uint32_t tick, std::uint32_t observer) const {
@@ -50,7 +50,7 @@ struct ListWorkload {
     ListScene scene;
     std::vector<Values> first;         ///< [entities]
     std::vector<std::uint32_t> lists;  ///< [observers][wanted], as they are at first
-    std::vector<Change> changes;       ///< [ticks][changed]
+    std::vector<WhatIf> changes;       ///< [ticks][changed]
     std::vector<Swap> swaps;           ///< [ticks][observers][churn]
 
   private:

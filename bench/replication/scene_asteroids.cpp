@@ -19,7 +19,7 @@ constexpr std::uint32_t bodies = 250, tick_hz = 30, under_udp_bytes = 28;
 constexpr float half_m = 50, speed_mps = 8;
 constexpr double pi = 3.14159265358979;
 
-struct Place {
+struct Position {
     Vec3 at;
 };
 struct Turn {
@@ -28,25 +28,25 @@ struct Turn {
 
 struct AsteroidSchema {
     AsteroidSchema() {
-        place = schema.component<Place>("place");
+        position = schema.component<Position>("place");
         const char* names[] = {"x", "y", "z"};
         for (std::uint16_t i = 0; i < 3; ++i) {
-            FieldDef f{names[i], FieldType::quantised, 0, 4, true, -half_m, half_m, 0.01, 0};
+            FieldDef f{names[i], FieldType::quantized, 0, 4, true, -half_m, half_m, 0.01, 0};
             f.offset_bytes = static_cast<std::uint16_t>(4 * i);
-            schema.add_field(place.id, f);
-            schema.extrapolate(place.id, f.name);
+            schema.add_field(position.id, f);
+            schema.extrapolate(position.id, f.name);
         }
-        const RealRange angle{-pi, pi, 0.001};
+        const NumberRange angle{-pi, pi, 0.001};
         turn = schema.component<Turn>("turn")
-                   .quantised("yaw", &Turn::yaw, angle)
-                   .quantised("pitch", &Turn::pitch, angle)
-                   .quantised("roll", &Turn::roll, angle)
+                   .quantized("yaw", &Turn::yaw, angle)
+                   .quantized("pitch", &Turn::pitch, angle)
+                   .quantized("roll", &Turn::roll, angle)
                    .extrapolated();
-        schema.set_place(place.id);
-        body = schema.kind("body", {place.id, turn.id});
+        schema.set_position(position.id);
+        body = schema.kind("body", {position.id, turn.id});
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Turn> turn;
     KindId body{};
 };
@@ -57,8 +57,8 @@ class Asteroids {
         StageDef def;
         def.server.schema = &schema_.schema;
         def.server.tick_hz = tick_hz;
-        def.server.rules.bounds_min = {-half_m, -half_m, -half_m};
-        def.server.rules.bounds_max = {half_m, half_m, half_m};
+        def.server.rules.min = {-half_m, -half_m, -half_m};
+        def.server.rules.max = {half_m, half_m, half_m};
         def.server.rules.entities_expected = bodies;
         def.server.entities_max = 1024;
         def.clients = def.watchers = 1;
@@ -101,16 +101,16 @@ class Asteroids {
                 hit(flight);
                 ++changes;
             }
-            Vec3 at = world.place_of(flight.entity);
+            Vec3 at = world.position_of(flight.entity);
             Turn* turn = world.edit(flight.entity, schema_.turn);
-            float* const places[] = {&at.x, &at.y, &at.z};
+            float* const positions[] = {&at.x, &at.y, &at.z};
             float* const speeds[] = {&flight.speed.x, &flight.speed.y, &flight.speed.z};
             float* const angles[] = {&turn->yaw, &turn->pitch, &turn->roll};
             const float spins[] = {flight.spin.x, flight.spin.y, flight.spin.z};
             for (int i = 0; i < 3; ++i) {
-                *places[i] += *speeds[i] / tick_hz;
-                if (std::abs(*places[i]) > half_m) {
-                    *places[i] = std::copysign(half_m, *places[i]);
+                *positions[i] += *speeds[i] / tick_hz;
+                if (std::abs(*positions[i]) > half_m) {
+                    *positions[i] = std::copysign(half_m, *positions[i]);
                     *speeds[i] = -*speeds[i];
                     ++changes;
                 }

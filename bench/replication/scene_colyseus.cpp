@@ -45,8 +45,8 @@ struct ThingSchema {
     explicit ThingSchema(const Variant& variant) {
         auto builder = schema.component<Thing>("thing");
         if (variant.scene.sixteen_bits) {
-            const RealRange range{0, 1000, 1000.0 / 65535};
-            builder.quantised("x", &Thing::x, range).quantised("y", &Thing::y, range);
+            const NumberRange range{0, 1000, 1000.0 / 65535};
+            builder.quantized("x", &Thing::x, range).quantized("y", &Thing::y, range);
         } else if (variant.ranged) {
             builder.ranged("x", &Thing::x, 0, 1000).ranged("y", &Thing::y, 0, 1000);
         } else {
@@ -79,7 +79,7 @@ class OurSide {
           schema_(variant) {
         StageDef def;
         def.server.schema = &schema_.schema;
-        def.server.kinds = {KindInterest{{}, false, EntityMode::explicit_only, true, 0}};
+        def.server.rules.for_kind(KindId{0}).mode = EntityMode::explicit_only;
         def.server.entities_max = variant.scene.entities;
         if (variant.budget_bytes > 0) def.server.budget_bytes_per_tick = variant.budget_bytes;
         def.clients = variant.scene.observers;
@@ -91,13 +91,13 @@ class OurSide {
             const std::uint32_t wanted = workload_->scene.wanted;
             for (std::uint32_t i = 0; i < wanted; ++i) {
                 const std::uint32_t e = workload_->lists[std::size_t{c} * wanted + i];
-                (void)server.interest().allow(o, entities_[e], true);
+                (void)server.visibility().allow(o, entities_[e], true);
             }
             const EntityId mine = entities_[workload_->lists[std::size_t{c} * wanted]];
             if (purses_) (void)server.world().set_owner(mine, o);
         };
         script.simulate = [this](Server& server, Tick) { change(server.world()); };
-        script.tell = [this](Server& server, Tick) { swap(server.interest()); };
+        script.tell = [this](Server& server, Tick) { swap(server.visibility()); };
         script.relevant = [this](const World&, std::uint32_t client) { return lists_[client]; };
         stage_ = std::make_unique<Stage>(def, std::move(script));
         meter_.emplace(schema_.schema);
@@ -153,7 +153,7 @@ class OurSide {
             if (purses_) world.edit(entities_[changes[i].entity], schema_.purse)->gold = thing->hp;
         }
     }
-    void swap(InterestManager& interest) {
+    void swap(Visibility& interest) {
         edits_.clear();
         for (std::uint32_t o = 0; o < workload_->scene.observers; ++o) {
             const auto* swaps = workload_->swaps_of(tick_, o);

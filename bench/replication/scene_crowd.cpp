@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/internal_access.hpp"
 #include "net/thread_pool.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
@@ -24,25 +25,25 @@ constexpr std::uint32_t sampled = 40;
 /// That make packets, in the rows in turn behind all others.
 constexpr std::uint32_t threads = 2;
 
-struct Place {
+struct Position {
     Vec3 at;
     float yaw = 0;
 };
 
 struct CrowdSchema {
     CrowdSchema() {
-        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, side_m, 0.01, 0};
+        FieldDef x{"x", FieldType::quantized, 0, 4, true, 0, side_m, 0.01, 0};
         FieldDef y = x;
         y.name = "y";
         y.offset_bytes = 4;
-        FieldDef yaw{"yaw", FieldType::quantised, 12, 4, true, 0, 2 * 3.14159265, 0.0246, 0};
-        place = schema.component<Place>("place");
-        for (const FieldDef& f : {x, y, yaw}) schema.add_field(place.id, f);
-        schema.set_place(place.id);
-        person = schema.kind("person", {place.id});
+        FieldDef yaw{"yaw", FieldType::quantized, 12, 4, true, 0, 2 * 3.14159265, 0.0246, 0};
+        position = schema.component<Position>("place");
+        for (const FieldDef& f : {x, y, yaw}) schema.add_field(position.id, f);
+        schema.set_position(position.id);
+        person = schema.kind("person", {position.id});
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     KindId person{};
 };
 
@@ -60,12 +61,11 @@ class Crowd {
         def.server.schema = &schema_.schema;
         def.server.tick_hz = tick_hz;
         def.server.budget_bytes_per_tick = budget_bytes;
-        def.server.rules.bounds_max = {side_m, side_m, 0};
+        def.server.rules.max = {side_m, side_m, 0};
         def.server.rules.entities_expected = people;
-        NodeDesc node;
+        NodeDef node;
         node.name = "one area";
-        node.type = NodeType::grid;
-        node.steps = {add(within(2 * side_m))};
+        node.add(within(2 * side_m));
         def.server.rules.nodes = {node};
         def.server.entities_max = 1U << 13;
         def.clients = people;
@@ -78,7 +78,7 @@ class Crowd {
             }
         };
         script.joined = [this](Server& server, ObserverId o, std::uint32_t c) {
-            (void)server.interest().set_main_entity(o, people_[c]);
+            (void)server.visibility().set_viewpoint(o, people_[c]);
         };
         script.simulate = [this](Server& server, Tick) { mill_about(server.world()); };
         script.relevant = [](const World& world, std::uint32_t) { return all_of(world); };
@@ -94,12 +94,12 @@ class Crowd {
         for (std::uint32_t s = 0; s < sampled; ++s) {
             const std::uint32_t o = s * (people / sampled);
             const GhostTable& ghosts =
-                stage->server().data().sessions.find(stage->observer(o))->ghosts;
-            const Vec3 from = world.place_of(people_[o]);
+                internal(stage->server()).sessions.find(stage->observer(o))->ghosts;
+            const Vec3 from = world.position_of(people_[o]);
             order_.clear();
             for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
                 if (!ghosts.is_live(lane) || ghosts.entity(lane) == people_[o]) continue;
-                const Vec3 at = world.place_of(ghosts.entity(lane));
+                const Vec3 at = world.position_of(ghosts.entity(lane));
                 order_.emplace_back(std::hypot(at.x - from.x, at.y - from.y), lane);
             }
             std::sort(order_.begin(), order_.end());
@@ -131,10 +131,12 @@ class Crowd {
   private:
     void mill_about(World& world) {
         for (const EntityId person : people_) {
-            Place* place = world.edit(person, schema_.place);
-            place->yaw = std::fmod(place->yaw + random_.between(0, 0.6F), 6.28F);
-            place->at.x = std::clamp(place->at.x + std::cos(place->yaw) * step_m, 0.0F, side_m);
-            place->at.y = std::clamp(place->at.y + std::sin(place->yaw) * step_m, 0.0F, side_m);
+            Position* position = world.edit(person, schema_.position);
+            position->yaw = std::fmod(position->yaw + random_.between(0, 0.6F), 6.28F);
+            position->at.x =
+                std::clamp(position->at.x + std::cos(position->yaw) * step_m, 0.0F, side_m);
+            position->at.y =
+                std::clamp(position->at.y + std::sin(position->yaw) * step_m, 0.0F, side_m);
         }
     }
 

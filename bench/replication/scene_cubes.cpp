@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t tick_hz = 60, ack_frames = 6, rounds = 3;
 
-struct Place {
+struct Position {
     Vec3 at;
 };
 struct Turn {
@@ -29,9 +29,9 @@ struct Touch {
 
 struct CubeSchema {
     CubeSchema() {
-        place = schema.component<Place>("place");
+        position = schema.component<Position>("place");
         const double step = 1 / cube_steps_per_m;
-        FieldDef x{"x",           FieldType::quantised, 0,    4, true,
+        FieldDef x{"x",           FieldType::quantized, 0,    4, true,
                    -cube_bound_m, cube_bound_m - step,  step, 0};
         FieldDef y = x, z = x;
         y.name = "y";
@@ -41,8 +41,8 @@ struct CubeSchema {
         z.min = 0;
         z.max = 32 - step;
         for (const FieldDef& f : {x, y, z}) {
-            schema.add_field(place.id, f);
-            schema.extrapolate(place.id, f.name);
+            schema.add_field(position.id, f);
+            schema.extrapolate(position.id, f.name);
         }
         turn = schema.component<Turn>("turn")
                    .integer("largest", &Turn::largest, 0, 3)
@@ -51,11 +51,11 @@ struct CubeSchema {
                    .integer("c", &Turn::c, 0, 511);
         for (const char* part : {"a", "b", "c"}) schema.extrapolate(turn.id, part);
         touch = schema.component<Touch>("touch").boolean("interacting", &Touch::interacting);
-        schema.set_place(place.id);
-        cube = schema.kind("cube", {place.id, turn.id, touch.id});
+        schema.set_position(position.id);
+        cube = schema.kind("cube", {position.id, turn.id, touch.id});
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Turn> turn;
     Component<Touch> touch;
     KindId cube{};
@@ -68,8 +68,8 @@ class OurCubes {
         def.server.schema = &schema_.schema;
         def.server.tick_hz = tick_hz;
         def.server.budget_bytes_per_tick = 16'000;
-        def.server.rules.bounds_min = {-cube_bound_m, -cube_bound_m, 0};
-        def.server.rules.bounds_max = {cube_bound_m, cube_bound_m, 0};
+        def.server.rules.min = {-cube_bound_m, -cube_bound_m, 0};
+        def.server.rules.max = {cube_bound_m, cube_bound_m, 0};
         def.server.rules.entities_expected = cube_count;
         def.server.entities_max = 1024;
         def.clients = def.watchers = 1;
@@ -100,11 +100,12 @@ class OurCubes {
         for (std::uint32_t i = 0; i < cube_count; ++i) {
             const CubeState& c = now[i];
             if (number > 0 && c == (*capture_)[number - 1][i]) continue;
-            const auto metres = [](std::int32_t steps, double from) {
+            const auto meters = [](std::int32_t steps, double from) {
                 return static_cast<float>(from + steps / cube_steps_per_m);
             };
-            (void)world.move(cubes_[i], {metres(c.place[0], -cube_bound_m),
-                                         metres(c.place[1], -cube_bound_m), metres(c.place[2], 0)});
+            (void)world.move(cubes_[i],
+                             {meters(c.position[0], -cube_bound_m),
+                              meters(c.position[1], -cube_bound_m), meters(c.position[2], 0)});
             *world.edit(cubes_[i], schema_.turn) = {
                 c.largest, static_cast<std::uint16_t>(c.turn[0]),
                 static_cast<std::uint16_t>(c.turn[1]), static_cast<std::uint16_t>(c.turn[2])};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/internal_access.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
 #include "replication/sides.hpp"
@@ -20,7 +21,7 @@ constexpr std::uint32_t budget_bytes = 256'000 / 8 / tick_hz;
 constexpr float side_m = 1000, relevance_m = 150, speed_mps = 5;
 constexpr std::uint32_t entities_max = 1U << 15;
 
-struct Place {
+struct Position {
     Vec3 at;
 };
 struct Tree {
@@ -29,20 +30,20 @@ struct Tree {
 
 struct ForestSchema {
     ForestSchema() {
-        place = schema.component<Place>("place");
-        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, side_m, 0.01, 0};
+        position = schema.component<Position>("place");
+        FieldDef x{"x", FieldType::quantized, 0, 4, true, 0, side_m, 0.01, 0};
         FieldDef y = x;
         y.name = "y";
         y.offset_bytes = 4;
-        schema.add_field(place.id, x);
-        schema.add_field(place.id, y);
+        schema.add_field(position.id, x);
+        schema.add_field(position.id, y);
         wood = schema.component<Tree>("wood").integer("health", &Tree::health, 0, 255);
-        schema.set_place(place.id);
-        player = schema.kind("player", {place.id});
-        tree = schema.kind("tree", {place.id, wood.id});
+        schema.set_position(position.id);
+        player = schema.kind("player", {position.id});
+        tree = schema.kind("tree", {position.id, wood.id});
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Tree> wood;
     KindId player{}, tree{};
 };
@@ -71,7 +72,7 @@ class Life {
             changed_[index_of(trees_[i])] = true;
         }
         for (std::uint32_t i = 0; i < players; ++i) {
-            Vec3 at = world.place_of(players_[i]);
+            Vec3 at = world.position_of(players_[i]);
             const float dx = goals_[i].x - at.x, dy = goals_[i].y - at.y;
             const float distance = std::hypot(dx, dy);
             const float step = speed_mps / tick_hz;
@@ -104,7 +105,7 @@ StageDef stage_of_forest() {
     StageDef def;
     def.server.tick_hz = tick_hz;
     def.server.budget_bytes_per_tick = budget_bytes;
-    def.server.rules.bounds_max = {side_m, side_m, 0};
+    def.server.rules.max = {side_m, side_m, 0};
     def.server.rules.entities_expected = trees + players;
     def.server.entities_max = entities_max;
     def.clients = players;
@@ -116,7 +117,7 @@ StageDef stage_of_forest() {
 /// Ticks that the oldest change waits to be sent for the first time.
 Tick oldest_unsent(Stage& stage) {
     Tick oldest = 0;
-    for (const auto& session : stage.server().data().sessions) {
+    for (const auto& session : internal(stage.server()).sessions) {
         const Backlog backlog = backlog_of(session->ghosts, stage.server().current_tick());
         oldest = std::max(oldest, backlog.count > 0 ? backlog.age_ticks_max + 1 : 0);
     }

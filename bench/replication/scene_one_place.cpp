@@ -18,7 +18,7 @@ constexpr float ring_m = 800, relevance_m = 200, speed_mps = 20, crowd_m = 20;
 constexpr std::uint32_t entities_max = 1024;
 constexpr float two_pi = 6.2831853F;
 
-struct Place {
+struct Position {
     Vec3 at;
 };
 struct Motion {
@@ -29,8 +29,8 @@ struct Motion {
 
 struct PlayerSchema {
     PlayerSchema() {
-        place = schema.component<Place>("place");
-        FieldDef x{"x", FieldType::quantised, 0, 4, true, -1024, 1024, 0.01, 0};
+        position = schema.component<Position>("place");
+        FieldDef x{"x", FieldType::quantized, 0, 4, true, -1024, 1024, 0.01, 0};
         FieldDef y = x, z = x;
         y.name = "y";
         y.offset_bytes = 4;
@@ -38,19 +38,19 @@ struct PlayerSchema {
         z.offset_bytes = 8;
         z.min = -64;
         z.max = 64;
-        for (const FieldDef& f : {x, y, z}) schema.add_field(place.id, f);
-        const RealRange speed{-20.475, 20.475, 0.01};  // 12 bits
+        for (const FieldDef& f : {x, y, z}) schema.add_field(position.id, f);
+        const NumberRange speed{-20.475, 20.475, 0.01};  // 12 bits
         motion = schema.component<Motion>("motion")
-                     .quantised("yaw", &Motion::yaw, {0, two_pi, two_pi / 65535})
-                     .quantised("vx", &Motion::vx, speed)
-                     .quantised("vy", &Motion::vy, speed)
-                     .quantised("vz", &Motion::vz, speed)
+                     .quantized("yaw", &Motion::yaw, {0, two_pi, two_pi / 65535})
+                     .quantized("vx", &Motion::vx, speed)
+                     .quantized("vy", &Motion::vy, speed)
+                     .quantized("vz", &Motion::vz, speed)
                      .integer("state", &Motion::state, 0, 255);
-        schema.set_place(place.id);
-        player = schema.kind("player", {place.id, motion.id});
+        schema.set_position(position.id);
+        player = schema.kind("player", {position.id, motion.id});
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Motion> motion;
     KindId player{};
 };
@@ -70,7 +70,7 @@ class Life {
     /// Towards the middle, each on a path of its own; there they run about.
     void live(World& world) {
         for (const EntityId player : players_) {
-            Vec3 at = world.place_of(player);
+            Vec3 at = world.position_of(player);
             Motion* motion = world.edit(player, schema_->motion);
             const bool is_there = std::hypot(at.x, at.y) < crowd_m;
             const float home = std::atan2(-at.y, -at.x);
@@ -100,8 +100,8 @@ class Life {
 StageDef stage_of_one_place() {
     StageDef def;
     def.server.tick_hz = tick_hz;
-    def.server.rules.bounds_min = {-1024, -1024, 0};
-    def.server.rules.bounds_max = {1024, 1024, 0};
+    def.server.rules.min = {-1024, -1024, 0};
+    def.server.rules.max = {1024, 1024, 0};
     def.server.rules.entities_expected = players;
     def.server.entities_max = entities_max;
     def.clients = players;

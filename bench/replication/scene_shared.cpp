@@ -18,9 +18,9 @@ namespace purview::bench {
 namespace {
 
 constexpr std::uint32_t observers = 200, entities = 400;
-constexpr float side_m = 299, cell_m = 60;
+constexpr float side_m = 299, cell_size = 60;
 
-struct Place {
+struct Position {
     Vec3 at;
 };
 struct Body {
@@ -48,27 +48,27 @@ std::string scene_of(const Pace& pace, const Ratio& ratio) {
 
 struct Way {
     const char* name;
-    NodeMode mode;
+    Payload mode;
 };
-constexpr Way ways[] = {{"alone", NodeMode::per_observer},
-                        {"update many", NodeMode::update_many},
-                        {"read many", NodeMode::read_many}};
+constexpr Way ways[] = {{"alone", Payload::per_observer},
+                        {"update many", Payload::update_many},
+                        {"read many", Payload::read_many}};
 
 struct CellSchema {
     CellSchema() {
-        place = schema.component<Place>("place");
-        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, side_m, 0.02, 0};
+        position = schema.component<Position>("place");
+        FieldDef x{"x", FieldType::quantized, 0, 4, true, 0, side_m, 0.02, 0};
         FieldDef y = x;
         y.name = "y";
         y.offset_bytes = 4;
-        schema.add_field(place.id, x);
-        schema.add_field(place.id, y);
+        schema.add_field(position.id, x);
+        schema.add_field(position.id, y);
         body = schema.component<Body>("body").integer("health", &Body::health, 0, 1'000);
-        schema.set_place(place.id);
-        kind = schema.kind("one", {place.id, body.id});
+        schema.set_position(position.id);
+        kind = schema.kind("one", {position.id, body.id});
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Body> body;
     KindId kind{};
 };
@@ -76,18 +76,16 @@ struct CellSchema {
 /// One server in one mode; the same seed makes the same world for each of them.
 class Cells {
   public:
-    Cells(NodeMode mode, std::uint32_t changes, float step_m)
+    Cells(Payload mode, std::uint32_t changes, float step_m)
         : changes_(changes), step_m_(step_m), random_(7) {
         StageDef def;
         def.server.schema = &schema_.schema;
-        def.server.rules.bounds_max = {side_m, side_m, 0};
+        def.server.rules.max = {side_m, side_m, 0};
         def.server.rules.entities_expected = entities;
-        NodeDesc node;
+        NodeDef node;
         node.name = "cells";
-        node.type = NodeType::grid;
-        node.mode = mode;
-        node.steps = {{StepOp::add, {KernelType::neighbourhood}}};
-        node.steps.front().kernel.cells = {cell_m, cell_m, 0, 1};
+        node.payload = mode;
+        node.add(cells(cell_size, cell_size));
         def.server.rules.nodes = {node};
         def.server.entities_max = 1U << 13;
         def.clients = observers;
@@ -96,7 +94,7 @@ class Cells {
         Script script;
         script.populate = [this](World& world) { populate(world); };
         script.joined = [this](Server& server, ObserverId o, std::uint32_t c) {
-            (void)server.interest().set_main_entity(o, all_[c]);
+            (void)server.visibility().set_viewpoint(o, all_[c]);
         };
         script.simulate = [this](Server& server, Tick) { live(server.world()); };
         stage = std::make_unique<Stage>(def, std::move(script));
@@ -115,7 +113,7 @@ class Cells {
     void live(World& world) {
         for (std::uint32_t i = 0; i < changes_; ++i) {
             const EntityId entity = all_[random_.below(entities)];
-            Vec3 at = world.place_of(entity);
+            Vec3 at = world.position_of(entity);
             at.x = std::clamp(at.x + random_.between(-step_m_, step_m_), 0.0F, side_m);
             at.y = std::clamp(at.y + random_.between(-step_m_, step_m_), 0.0F, side_m);
             (void)world.move(entity, at);
@@ -194,7 +192,7 @@ void figures_of_shared(Report& report) {
             for (const Way& way : ways) {
                 const Row* row = report.find(scene, way.name);
                 wrong += static_cast<double>(row->checked.wrong);
-                if (way.mode == NodeMode::per_observer) continue;
+                if (way.mode == Payload::per_observer) continue;
                 // It is faster where the median and the tenth percentile both say so.
                 const auto of_alone = [&](const char* which) {
                     return row->more.at(which) / alone->more.at(which);

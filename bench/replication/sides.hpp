@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/internal_access.hpp"
 #include "replication/stage.hpp"
 #include "replication/straight.hpp"
 #include "replication/wire_meter.hpp"
@@ -27,7 +28,7 @@ class OtherSide {
         for (std::uint32_t i = 0; i < ticks; ++i) {
             life_.live(world_);
             meter.add(encoder_.encode(world_, life_.observers(), life_.changed()));
-            world_.data().clear_changes();
+            internal(world_).clear_changes();
         }
     }
     Checked check_at_rest() { return encoder_.check_at_rest(world_, life_.observers()); }
@@ -38,37 +39,36 @@ class OtherSide {
     Encoder encoder_;
 };
 
-/// Every player is an observer, and sees what is within `range_m` of him.
+/// Every player is an observer, and sees what is within `range` of him.
 template <class GameSchema, class Life>
 struct Sides {
     /// `def` without a schema and without rules about anything but the space.
-    Sides(StageDef def, float range_m, bool has_owners)
+    Sides(StageDef def, float range, bool has_owners)
         : life(schema),
           straight({&schema.schema, def.server.entities_max}, life,
-                   StraightEncoder(schema.schema, {range_m, def.server.budget_bytes_per_tick,
+                   StraightEncoder(schema.schema, {range, def.server.budget_bytes_per_tick,
                                                    def.ack_ticks, def.loss})),
           blind({&schema.schema, def.server.entities_max}, life,
-                BlindEncoder(schema.schema, range_m)) {
+                BlindEncoder(schema.schema, range)) {
         def.server.schema = &schema.schema;
-        NodeDesc node;
+        NodeDef node;
         node.name = "near";
-        node.type = NodeType::grid;
-        node.steps = {add(within(range_m))};
+        node.add(within(range));
         def.server.rules.nodes = {node};
         Script script;
         script.populate = [this](World& world) { life.populate(world); };
         script.joined = [this, has_owners](Server& server, ObserverId o, std::uint32_t c) {
             if (has_owners) (void)server.world().set_owner(life.observers()[c], o);
-            (void)server.interest().set_main_entity(o, life.observers()[c]);
+            (void)server.visibility().set_viewpoint(o, life.observers()[c]);
         };
         script.simulate = [this](Server& server, Tick) { life.live(server.world()); };
-        script.relevant = [this, range_m](const World& world, std::uint32_t client) {
-            const Vec3 from = world.place_of(life.observers()[client]);
+        script.relevant = [this, range](const World& world, std::uint32_t client) {
+            const Vec3 from = world.position_of(life.observers()[client]);
             std::vector<EntityId> near = all_of(world);
             std::erase_if(near, [&](EntityId entity) {
-                const Vec3 at = world.place_of(entity);
+                const Vec3 at = world.position_of(entity);
                 const float dx = at.x - from.x, dy = at.y - from.y;
-                return dx * dx + dy * dy > range_m * range_m;
+                return dx * dx + dy * dy > range * range;
             });
             return near;
         };

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "common/machine.hpp"
+#include "core/internal_access.hpp"
 #include "net/system.hpp"
 #include "purview/limits.hpp"
 #include "server/server_data.hpp"
@@ -157,7 +158,7 @@ void Stage::deliver() {
 
 std::uint64_t Stage::waiting() const {
     std::uint64_t count = 0;
-    for (const auto& session : server_->data().sessions) {
+    for (const auto& session : internal(*server_).sessions) {
         count += backlog_of(session->ghosts, 0).count;
     }
     return count;

@@ -46,7 +46,7 @@ EncodeCost StraightEncoder::encode(const World& world, const std::vector<EntityI
     observers_.resize(observers.size());
     list_.clear();
     world.for_each([&](EntityId entity) {
-        list_.push_back({world.place_of(entity), entity, world.kind_of(entity)});
+        list_.push_back({world.position_of(entity), entity, world.kind_of(entity)});
     });
     std::uint64_t bytes = 0;
     for (std::size_t o = 0; o < observers.size(); ++o) {
@@ -56,7 +56,7 @@ EncodeCost StraightEncoder::encode(const World& world, const std::vector<EntityI
         observer.sent.resize(world.index_end() * words_);
         observer.packets.resize(def_.ack_ticks);
         hear(observer);
-        look(world, observer, world.place_of(observers[o]));
+        look(world, observer, world.position_of(observers[o]));
         bytes += write(world, observer);
     }
     return {bytes, watch.ms()};
@@ -71,16 +71,16 @@ Checked StraightEncoder::check_at_rest(const World& world, const std::vector<Ent
     Checked checked;
     for (std::size_t o = 0; o < observers.size(); ++o) {
         const Observer& observer = observers_[o];
-        const Vec3 from = world.place_of(observers[o]);
+        const Vec3 from = world.position_of(observers[o]);
         for (const auto& [at, entity, kind] : list_) {
             const std::uint32_t index = index_of(entity);
             const float dx = at.x - from.x, dy = at.y - from.y;
-            const bool is_near = dx * dx + dy * dy <= def_.range_m * def_.range_m;
+            const bool is_near = dx * dx + dy * dy <= def_.range * def_.range;
             bool is_right = observer.ghosts[index].has == is_near;
             const std::uint32_t* acked = &observer.acked[index * words_];
             for_each_field(*schema_, world, entity, kind,
                            [&](const FieldDef& field, const std::byte* data) {
-                               is_right &= !is_near || *acked == quantise(field, data);
+                               is_right &= !is_near || *acked == quantize(field, data);
                                ++acked;
                            });
             checked += {1, is_right ? 0U : 1U};
@@ -109,7 +109,7 @@ void StraightEncoder::hear(Observer& observer) {
 void StraightEncoder::look(const World& world, Observer& observer, Vec3 from) {
     candidates_.clear();
     values_.clear();
-    const float reach = def_.range_m * def_.range_m;
+    const float reach = def_.range * def_.range;
     for (const auto& [at, entity, kind] : list_) {
         const std::uint32_t index = index_of(entity);
         Ghost& ghost = observer.ghosts[index];
@@ -123,7 +123,7 @@ void StraightEncoder::look(const World& world, Observer& observer, Vec3 from) {
         const std::size_t begin = values_.size();
         for_each_field(*schema_, world, entity, kind,
                        [&](const FieldDef& field, const std::byte* data) {
-                           values_.push_back(quantise(field, data));
+                           values_.push_back(quantize(field, data));
                        });
         const auto is_now = [&](const std::vector<std::uint32_t>& told) {
             return std::equal(values_.begin() + static_cast<std::ptrdiff_t>(begin), values_.end(),
@@ -136,9 +136,9 @@ void StraightEncoder::look(const World& world, Observer& observer, Vec3 from) {
             continue;
         }
         if (ghost.changed == 0) ghost.changed = tick_;
-        const float strength = 1 - std::sqrt(squared) / (2 * def_.range_m);
+        const float score = 1 - std::sqrt(squared) / (2 * def_.range);
         const auto waits = static_cast<float>(tick_ - ghost.changed + 1);
-        candidates_.push_back({entity, strength * waits, false, static_cast<std::uint32_t>(begin)});
+        candidates_.push_back({entity, score * waits, false, static_cast<std::uint32_t>(begin)});
     }
     std::sort(candidates_.begin(), candidates_.end(),
               [](const Candidate& a, const Candidate& b) { return a.priority > b.priority; });
@@ -187,8 +187,8 @@ std::size_t StraightEncoder::write(const World& world, Observer& observer) {
 
 // -- blind ----------------------------------------------------------------------------------------
 
-BlindEncoder::BlindEncoder(const Schema& schema, float range_m)
-    : schema_(&schema), range_m_(range_m), out_(1 << 20) {}
+BlindEncoder::BlindEncoder(const Schema& schema, float range)
+    : schema_(&schema), range_m_(range), out_(1 << 20) {}
 
 EncodeCost BlindEncoder::encode(const World& world, const std::vector<EntityId>& observers,
                                 const std::vector<bool>* changed) {
@@ -196,25 +196,25 @@ EncodeCost BlindEncoder::encode(const World& world, const std::vector<EntityId>&
     list_.clear();
     world.for_each([&](EntityId entity) {
         if (changed != nullptr && !(*changed)[index_of(entity)]) return;
-        list_.push_back({world.place_of(entity), entity, world.kind_of(entity)});
+        list_.push_back({world.position_of(entity), entity, world.kind_of(entity)});
     });
     const unsigned id_bits = bits_for(world.index_end());
     const unsigned kind_bits = bits_for(schema_->kinds().size() - 1);
     const float reach = range_m_ * range_m_;
     std::uint64_t bytes = 0;
     for (const EntityId observer : observers) {
-        const Vec3 from = world.place_of(observer);
+        const Vec3 from = world.position_of(observer);
         BitWriter out(out_);
         out.u16(0);  // sequence
         out.u16(0);  // tick
         for (const Listed& one : list_) {
-            const float dx = one.place.x - from.x, dy = one.place.y - from.y;
+            const float dx = one.position.x - from.x, dy = one.position.y - from.y;
             if (dx * dx + dy * dy > reach) continue;
             out.bits(index_of(one.entity), id_bits);
             out.bits(index_of(one.kind), kind_bits);
             for_each_field(*schema_, world, one.entity, one.kind,
                            [&](const FieldDef& field, const std::byte* data) {
-                               out.bits(quantise(field, data), field.wire_bits);
+                               out.bits(quantize(field, data), field.wire_bits);
                            });
         }
         bytes += out.bytes_written();

@@ -18,7 +18,7 @@ namespace purview::bench {
 
 /// An entity, as the world has it in this tick.
 struct Listed {
-    Vec3 place;
+    Vec3 position;
     EntityId entity;
     KindId kind;
 };
@@ -31,7 +31,7 @@ struct Listed {
 class StraightEncoder {
   public:
     struct Def {
-        float range_m = 0;
+        float range = 0;
         std::uint32_t budget_bytes = 0;  ///< for one observer and tick
         std::uint32_t ack_ticks = 1;     ///< from a packet to the news of it
         float loss = 0;                  ///< of packets
@@ -92,7 +92,7 @@ class StraightEncoder {
 /// lost stays lost.
 class BlindEncoder {
   public:
-    BlindEncoder(const Schema& schema, float range_m);
+    BlindEncoder(const Schema& schema, float range);
 
     /// As StraightEncoder::encode. `changed`: by entity index; null: everything is listed in every
     /// tick.

@@ -8,7 +8,7 @@
 namespace vale {
 
 using purview::EntityId;
-using purview::GroupCommand;
+using purview::GroupInput;
 using purview::GroupState;
 using purview::ObserverId;
 using purview::Server;
@@ -30,16 +30,16 @@ float square_to(Vec3 at, Vec3 from, Vec3 to) noexcept {
 
 }  // namespace
 
-void Carts::add(World& world, Vec3 place, float heading) {
-    const auto cart = world.spawn(schema_->cart, place);
-    const auto turret = world.spawn(schema_->turret, place);
+void Carts::add(World& world, Vec3 position, float heading) {
+    const auto cart = world.spawn(schema_->cart, position);
+    const auto turret = world.spawn(schema_->turret, position);
     if (!cart || !turret) return;
     world.edit(*cart, schema_->engine)->heading = wrap_angle(heading);
     world.edit(*turret, schema_->gun)->rounds = 500;
     (void)world.attach(*turret, *cart);
     Cart made{*cart, *turret, {}, ObserverId::none};
     for (std::uint32_t r = 0; r < riders_count; ++r) {
-        const auto rider = world.spawn(schema_->person, place);
+        const auto rider = world.spawn(schema_->person, position);
         if (!rider) continue;
         world.edit(*rider, schema_->body)->hp = 100;
         (void)world.attach(*rider, *cart);
@@ -54,11 +54,11 @@ void Carts::set_driver(World& world, Cart& cart, ObserverId driver) {
     (void)world.set_owner(cart.turret, driver);
 }
 
-std::size_t Carts::nearest_free(const World& world, Vec3 place, float range) const {
+std::size_t Carts::nearest_free(const World& world, Vec3 position, float range) const {
     std::size_t nearest = carts_.size();
     for (std::size_t c = 0; c < carts_.size(); ++c) {
-        const Vec3 at = world.place_of(carts_[c].cart);
-        const float away = std::hypot(at.x - place.x, at.y - place.y);
+        const Vec3 at = world.position_of(carts_[c].cart);
+        const float away = std::hypot(at.x - position.x, at.y - position.y);
         if (carts_[c].driver != ObserverId::none || away > range) continue;
         nearest = c;
         range = away;
@@ -69,11 +69,11 @@ std::size_t Carts::nearest_free(const World& world, Vec3 place, float range) con
 void Carts::board(Server& server, ObserverId observer, EntityId player) {
     World& world = server.world();
     if (world.parent_of(player) != EntityId::none) return alight(world, observer, player);
-    const std::size_t nearest = nearest_free(world, world.place_of(player), board_range_m);
+    const std::size_t nearest = nearest_free(world, world.position_of(player), board_range_m);
     if (nearest == carts_.size()) return;
     Cart& cart = carts_[nearest];
     if (world.attach(player, cart.cart) != purview::Status::ok) return;
-    (void)world.move(player, world.place_of(cart.cart));
+    (void)world.move(player, world.position_of(cart.cart));
     set_driver(world, cart, observer);
 }
 
@@ -87,7 +87,7 @@ void Carts::alight(World& world, ObserverId observer, EntityId player) {
 }
 
 void Carts::input(Server& server, ObserverId observer, GroupState& group,
-                  const GroupCommand& command) {
+                  const GroupInput& command) {
     step_.step(group, command);
     for (std::size_t member = 1; member < group.size(); ++member) {
         if (!group.is_owned(member) || !step_.has_fired(group, command, member)) continue;
@@ -102,12 +102,12 @@ bool Carts::hits_present(Server& server, ObserverId observer, EntityId cart, Vec
                    0};
     const Vec3 high{std::max(from.x, to.x) + shot_radius_m, std::max(from.y, to.y) + shot_radius_m,
                     0};
-    server.interest().entities_in(low, high, in_reach_);
+    server.visibility().entities_in(low, high, in_reach_);
     const World& world = server.world();
     return std::any_of(in_reach_.begin(), in_reach_.end(), [&](EntityId entity) {
         return world.is_alive(entity) && world.get(entity, schema_->body) != nullptr &&
-               world.root_of(entity) != cart && server.interest().is_relevant(observer, entity) &&
-               square_to(world.place_of(entity), from, to) <= shot_radius_m * shot_radius_m;
+               world.root_of(entity) != cart && server.visibility().is_relevant(observer, entity) &&
+               square_to(world.position_of(entity), from, to) <= shot_radius_m * shot_radius_m;
     });
 }
 
@@ -116,7 +116,7 @@ void Carts::shoot(Server& server, ObserverId observer, EntityId cart, Vec3 targe
                   double view_tick) {
     World& world = server.world();
     Shot shot;
-    shot.from = world.place_of(cart);
+    shot.from = world.position_of(cart);
     const float x = target.x - shot.from.x, y = target.y - shot.from.y;
     const float away = std::hypot(x, y);
     if (away < shot_radius_m) return;
@@ -126,14 +126,14 @@ void Carts::shoot(Server& server, ObserverId observer, EntityId cart, Vec3 targe
     if (const auto view = server.rewind(observer, view_tick)) {
         hits_.clear();
         (void)view->find_along(shot.from, shot.to, shot_radius_m, hits_);
-        for (const purview::RewoundHit& hit : hits_) {
+        for (const purview::PastHit& hit : hits_) {
             if (hit.root == cart || !world.is_alive(hit.entity)) continue;
             Body* body = world.edit(hit.entity, schema_->body);
             if (body == nullptr) continue;  // trees and the like let it through
             body->hp = body->hp > damage ? static_cast<std::uint8_t>(body->hp - damage)
                                          : std::uint8_t{100};
             shot.hits = true;
-            shot.to = hit.place;
+            shot.to = hit.position;
             break;
         }
     }
@@ -145,11 +145,11 @@ void Carts::shoot(Server& server, ObserverId observer, EntityId cart, Vec3 targe
 
 void Carts::carry(World& world) {
     for (const Cart& cart : carts_) {
-        const Vec3 at = world.place_of(cart.cart);
-        if (cart.driver == ObserverId::none && world.place_of(cart.turret) != at)
+        const Vec3 at = world.position_of(cart.cart);
+        if (cart.driver == ObserverId::none && world.position_of(cart.turret) != at)
             (void)world.move(cart.turret, at);
         for (const EntityId rider : cart.riders) {
-            if (world.place_of(rider) != at) (void)world.move(rider, at);
+            if (world.position_of(rider) != at) (void)world.move(rider, at);
         }
     }
 }

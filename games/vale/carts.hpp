@@ -33,16 +33,16 @@ class Carts {
 
     Carts(const Setup& setup, const ValeSchema& schema) : schema_(&schema), step_(setup, schema) {}
 
-    void add(purview::World& world, purview::Vec3 place, float heading);
-    bool is_any_free(const purview::World& world, purview::Vec3 place, float range) const {
-        return nearest_free(world, place, range) < carts_.size();
+    void add(purview::World& world, purview::Vec3 position, float heading);
+    bool is_any_free(const purview::World& world, purview::Vec3 position, float range) const {
+        return nearest_free(world, position, range) < carts_.size();
     }
     /// Gets on the nearest free cart in reach, or off the one that it drives.
     void board(purview::Server& server, purview::ObserverId observer, purview::EntityId player);
     /// Its cart is free again. Also for those who drive none.
     void alight(purview::World& world, purview::ObserverId observer, purview::EntityId player);
     void input(purview::Server& server, purview::ObserverId observer, purview::GroupState& group,
-               const purview::GroupCommand& command);
+               const purview::GroupInput& command);
     /// Whoever rides goes with his cart.
     void carry(purview::World& world);
     const ShotCounters& counters() const noexcept { return counters_; }
@@ -56,7 +56,8 @@ class Carts {
         purview::ObserverId driver = purview::ObserverId::none;
     };
     /// Index of the nearest that nobody drives; their number, if none is within `range` metres.
-    std::size_t nearest_free(const purview::World& world, purview::Vec3 place, float range) const;
+    std::size_t nearest_free(const purview::World& world, purview::Vec3 position,
+                             float range) const;
     void set_driver(purview::World& world, Cart& cart, purview::ObserverId driver);
     void shoot(purview::Server& server, purview::ObserverId observer, purview::EntityId cart,
                purview::Vec3 target, double view_tick);
@@ -67,7 +68,7 @@ class Carts {
     ValeStep step_;
     std::vector<Cart> carts_;
     ShotCounters counters_;
-    std::vector<purview::RewoundHit> hits_;    ///< scratch
+    std::vector<purview::PastHit> hits_;       ///< scratch
     std::vector<purview::EntityId> in_reach_;  ///< scratch
 };
 

@@ -76,13 +76,13 @@ const Gun* Pilot::gun() const noexcept {
     return turret_ == no_ghost ? nullptr : prediction_->get(turret_, schema_.gun);
 }
 
-Vec3 Pilot::place_of(GhostId ghost, Micros now) const noexcept {
+Vec3 Pilot::position_of(GhostId ghost, Micros now) const noexcept {
     const GhostId parent = client_->parent_of(ghost);
     if (parent != no_ghost && prediction_->is_predicted(parent) &&
         !prediction_->is_predicted(ghost)) {
-        return prediction_->place_of(parent, now);
+        return prediction_->position_of(parent, now);
     }
-    return prediction_->place_of(ghost, now);
+    return prediction_->position_of(ghost, now);
 }
 
 }  // namespace vale

@@ -44,7 +44,7 @@ class Pilot {
     const Engine* engine() const noexcept;
     const Gun* gun() const noexcept;
     /// Where to draw a ghost; whatever sits on what we predict is there with it.
-    purview::Vec3 place_of(purview::GhostId ghost, purview::Micros now) const noexcept;
+    purview::Vec3 position_of(purview::GhostId ghost, purview::Micros now) const noexcept;
 
     const ValeSchema& schema() const noexcept { return schema_; }
     const Setup& setup() const noexcept { return setup_; }

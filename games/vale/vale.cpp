@@ -57,7 +57,7 @@ float Vale::unit() noexcept {
 
 // -- ground -------------------------------------------------------------------------------------
 
-Vec3 Vale::free_place(Vec3 min, Vec3 max) noexcept {
+Vec3 Vale::free_position(Vec3 min, Vec3 max) noexcept {
     Vec3 at;
     for (int attempt = 0; attempt < 64; ++attempt) {
         at = {between(min.x, max.x), between(min.y, max.y), 0};
@@ -67,7 +67,7 @@ Vec3 Vale::free_place(Vec3 min, Vec3 max) noexcept {
 }
 
 /// Where a player begins: as a rule with a cart in sight that he may take.
-Vec3 Vale::start_place(const World& world) noexcept {
+Vec3 Vale::start_position(const World& world) noexcept {
     const SpawnSetup anywhere{0, setup_->min, setup_->max};
     const auto count = static_cast<float>(setup_->starts.size());
     Vec3 start;
@@ -75,7 +75,7 @@ Vec3 Vale::start_place(const World& world) noexcept {
         const SpawnSetup& area = setup_->starts.empty()
                                      ? anywhere
                                      : setup_->starts[static_cast<std::size_t>(unit() * count)];
-        start = free_place(area.min, area.max);
+        start = free_position(area.min, area.max);
         if (setup_->carts == 0 || carts_.is_any_free(world, start, cart_in_sight_m)) break;
     }
     return start;
@@ -83,7 +83,7 @@ Vec3 Vale::start_place(const World& world) noexcept {
 
 /// Moves as far as the ground allows, along walls if need be, and turns that way.
 void Vale::step(World& world, EntityId entity, float dx, float dy) {
-    const Vec3 from = world.place_of(entity);
+    const Vec3 from = world.position_of(entity);
     Vec3 to{from.x + dx, from.y + dy, from.z};
     if (!is_free(to)) {
         const Vec3 along_x{to.x, from.y, from.z};
@@ -107,7 +107,7 @@ void Vale::step(World& world, EntityId entity, float dx, float dy) {
 
 EntityId Vale::spawn_one(World& world, const SpawnSetup& spawn) {
     const KindSetup& kind = setup_->kinds[spawn.kind];
-    const auto made = world.spawn(schema_->kinds[spawn.kind], free_place(spawn.min, spawn.max));
+    const auto made = world.spawn(schema_->kinds[spawn.kind], free_position(spawn.min, spawn.max));
     if (!made) return EntityId::none;
     if (Body* body = world.edit(*made, schema_->body)) {
         body->hp = 100;
@@ -118,7 +118,7 @@ EntityId Vale::spawn_one(World& world, const SpawnSetup& spawn) {
         body->cloaked = chance(kind.cloaked_share);
     }
     for (std::uint32_t c = 0; c < kind.cargo; ++c) {
-        const auto crate = world.spawn(schema_->crate, world.place_of(*made));
+        const auto crate = world.spawn(schema_->crate, world.position_of(*made));
         if (crate) (void)world.attach(*crate, *made);
     }
     if (kind.hidden) hide_.push_back(*made);
@@ -131,7 +131,7 @@ void Vale::populate(World& world) {
         const KindSetup& kind = setup_->kinds[spawn.kind];
         Group group;
         group.spawn = s;
-        group.centre = free_place(spawn.min, spawn.max);
+        group.center = free_position(spawn.min, spawn.max);
         group.heading = between(0, 2 * pi);
         groups_.push_back(group);
         for (std::uint32_t i = 0; i < spawn.count; ++i) {
@@ -151,7 +151,7 @@ void Vale::populate(World& world) {
         const SpawnSetup& area =
             setup_->starts.empty() ? world_area : setup_->starts[c % setup_->starts.size()];
         const float heading = between(0, 2 * pi);
-        carts_.add(world, free_place(area.min, area.max), heading);
+        carts_.add(world, free_position(area.min, area.max), heading);
     }
     people_.assign(setup_->tracks.size(), EntityId::none);
     track_at_.assign(setup_->tracks.size(), 0);
@@ -173,12 +173,12 @@ void Vale::move_group(Group& group) noexcept {
     const SpawnSetup& spawn = setup_->spawns[group.spawn];
     group.heading = wrap_angle(group.heading + between(-0.1F, 0.1F));
     const float stride = setup_->kinds[spawn.kind].speed_mps * 0.5F * tick_seconds_;
-    Vec3 to{group.centre.x + std::cos(group.heading) * stride,
-            group.centre.y + std::sin(group.heading) * stride, 0};
+    Vec3 to{group.center.x + std::cos(group.heading) * stride,
+            group.center.y + std::sin(group.heading) * stride, 0};
     const bool inside = to.x >= spawn.min.x && to.x <= spawn.max.x && to.y >= spawn.min.y &&
                         to.y <= spawn.max.y && is_free(to);
     if (inside) {
-        group.centre = to;
+        group.center = to;
     } else {
         group.heading += pi / 2;
     }
@@ -189,11 +189,11 @@ void Vale::move_herd(World& world, Mover& mover) {
     const KindSetup& kind = kind_of(mover);
     if (chance(0.03F)) mover.resting = chance(kind.rest_share);
     if (mover.resting) return;
-    const Vec3 centre = groups_[mover.group].centre;
-    const Vec3 at = world.place_of(mover.entity);
-    const float away = distance(at, centre);
+    const Vec3 center = groups_[mover.group].center;
+    const Vec3 at = world.position_of(mover.entity);
+    const float away = distance(at, center);
     if (away > 25) {
-        mover.heading = std::atan2(centre.y - at.y, centre.x - at.x) + between(-0.3F, 0.3F);
+        mover.heading = std::atan2(center.y - at.y, center.x - at.x) + between(-0.3F, 0.3F);
     } else {
         mover.heading = wrap_angle(mover.heading + between(-0.25F, 0.25F));
     }
@@ -206,7 +206,7 @@ void Vale::move_wanderer(World& world, Mover& mover) {
     if (chance(0.05F)) mover.resting = chance(kind.rest_share);
     if (mover.resting) return;
     const SpawnSetup& spawn = setup_->spawns[groups_[mover.group].spawn];
-    const Vec3 at = world.place_of(mover.entity);
+    const Vec3 at = world.position_of(mover.entity);
     if (at.x < spawn.min.x || at.x > spawn.max.x || at.y < spawn.min.y || at.y > spawn.max.y) {
         const Vec3 middle{(spawn.min.x + spawn.max.x) / 2, (spawn.min.y + spawn.max.y) / 2, 0};
         mover.heading = std::atan2(middle.y - at.y, middle.x - at.x);
@@ -240,7 +240,7 @@ void Vale::move_patrol(World& world, Mover& mover) {
     } else {
         goal = {spawn.min.x + mover.aside, spawn.max.y - (along - width), 0};
     }
-    const Vec3 at = world.place_of(mover.entity);
+    const Vec3 at = world.position_of(mover.entity);
     const float away = distance(at, goal);
     if (away < 0.01F) return;
     const float stride = std::min(away, 2 * kind.speed_mps * tick_seconds_);
@@ -281,12 +281,12 @@ bool Vale::joined(purview::Server& server, ObserverId observer,
         return true;
     }
     if (guest.spectates) {
-        guest.camera = free_place(setup_->min, setup_->max);
-        (void)server.interest().set_area(observer, 0, guest.camera);
+        guest.camera = free_position(setup_->min, setup_->max);
+        (void)server.visibility().set_area(observer, 0, purview::Area::at(guest.camera));
         guests_[number(observer)] = guest;
         return true;
     }
-    const Vec3 start = start_place(server.world());
+    const Vec3 start = start_position(server.world());
     const auto player = server.world().spawn(schema_->player, start);
     if (!player) return false;
     Body* body = server.world().edit(*player, schema_->body);
@@ -295,7 +295,7 @@ bool Vale::joined(purview::Server& server, ObserverId observer,
     ++team_sizes_[body->team];
     body->cloaked = chance(setup_->player_cloaked_share);
     (void)server.world().set_owner(*player, observer);
-    (void)server.interest().set_main_entity(observer, *player);
+    (void)server.visibility().set_viewpoint(observer, *player);
     guest.entity = *player;
     guests_[number(observer)] = guest;
     return true;
@@ -318,13 +318,13 @@ void Vale::left(purview::Server& server, ObserverId observer) {
 namespace {
 
 /// Of a command {type, f32 x, f32 y}: a stranger's numbers.
-std::optional<Vec3> place_in(std::span<const std::byte> data) {
-    Vec3 place;
+std::optional<Vec3> position_in(std::span<const std::byte> data) {
+    Vec3 position;
     if (data.size() != 9) return {};
-    std::memcpy(&place.x, data.data() + 1, 4);
-    std::memcpy(&place.y, data.data() + 5, 4);
-    if (!std::isfinite(place.x) || !std::isfinite(place.y)) return {};
-    return place;
+    std::memcpy(&position.x, data.data() + 1, 4);
+    std::memcpy(&position.y, data.data() + 5, 4);
+    if (!std::isfinite(position.x) || !std::isfinite(position.y)) return {};
+    return position;
 }
 
 }  // namespace
@@ -346,15 +346,15 @@ void Vale::command(purview::Server& server, ObserverId observer, std::span<const
             }
             break;
         case CommandType::go:
-            if (const auto goal = place_in(data)) {
+            if (const auto goal = position_in(data)) {
                 guest.goal = *goal;
                 return;
             }
             break;
         case CommandType::jump:
-            if (const auto to = place_in(data);
+            if (const auto to = position_in(data);
                 to && setup_->players_jump && !guest.rides && !guest.spectates) {
-                const Vec3 from = server.world().place_of(guest.entity);
+                const Vec3 from = server.world().position_of(guest.entity);
                 step(server.world(), guest.entity, to->x - from.x, to->y - from.y);
                 guest.goal.reset();
                 return;
@@ -380,7 +380,7 @@ void Vale::command(purview::Server& server, ObserverId observer, std::span<const
 }
 
 void Vale::input(purview::Server& server, ObserverId observer, purview::GroupState& group,
-                 const purview::GroupCommand& command) {
+                 const purview::GroupInput& command) {
     // One way of walking at a time.
     if (const auto guest = guests_.find(number(observer)); guest != guests_.end()) {
         if (group.entity(0) == guest->second.entity && command.part(0, schema_->walk) != nullptr) {
@@ -403,7 +403,7 @@ void Vale::move_guests(purview::Server& server) {
         const float speed = std::hypot(dx, dy);
         float length = stride * std::min(1.0F, speed);
         if (guest.goal) {
-            const Vec3 at = world.place_of(guest.entity);
+            const Vec3 at = world.position_of(guest.entity);
             dx = guest.goal->x - at.x;
             dy = guest.goal->y - at.y;
             const float away = std::hypot(dx, dy);
@@ -445,17 +445,17 @@ void Vale::ride(purview::Server& server, ObserverId observer, Guest& guest) {
             guest.track = free;
             track_taken_[free] = 1;
             guest.entity = people_[free];
-            (void)server.interest().remove_area(observer, 0);
+            (void)server.visibility().remove_area(observer, 0);
         } else {
             guest.entity = EntityId::none;
         }
-        (void)server.interest().set_main_entity(observer, guest.entity);
+        (void)server.visibility().set_viewpoint(observer, guest.entity);
     }
     if (guest.rides) return;
     if (guest.track == no_track || people_[guest.track] == EntityId::none)
         guest.track = find_person(false);
-    if (guest.track != no_track) guest.camera = server.world().place_of(people_[guest.track]);
-    (void)server.interest().set_area(observer, 0, guest.camera);
+    if (guest.track != no_track) guest.camera = server.world().position_of(people_[guest.track]);
+    (void)server.visibility().set_area(observer, 0, purview::Area::at(guest.camera));
 }
 
 void Vale::replay(purview::Server& server, double seconds) {
@@ -480,18 +480,18 @@ void Vale::replay(purview::Server& server, double seconds) {
         const double span = to.seconds - from.seconds;
         const auto share = static_cast<float>(
             span > 0 ? std::clamp((seconds - from.seconds) / span, 0.0, 1.0) : 0);
-        const Vec3 place{from.place.x + (to.place.x - from.place.x) * share,
-                         from.place.y + (to.place.y - from.place.y) * share,
-                         from.place.z + (to.place.z - from.place.z) * share};
+        const Vec3 position{from.position.x + (to.position.x - from.position.x) * share,
+                            from.position.y + (to.position.y - from.position.y) * share,
+                            from.position.z + (to.position.z - from.position.z) * share};
         if (people_[t] == EntityId::none) {
-            const auto made = world.spawn(schema_->person, place);
+            const auto made = world.spawn(schema_->person, position);
             if (!made) continue;
             people_[t] = *made;
             world.edit(*made, schema_->body)->hp = 100;
         }
         ++people_present_;
-        if (world.place_of(people_[t]) == place) continue;
-        (void)world.move(people_[t], place);
+        if (world.position_of(people_[t]) == position) continue;
+        (void)world.move(people_[t], position);
         world.edit(people_[t], schema_->body)->facing = wrap_angle(from.facing);
     }
 }
@@ -503,7 +503,7 @@ void Vale::simulate(purview::Server& server, purview::Tick tick) {
         const double length = setup_->trace_seconds + 1;  // a breath between two rounds
         replay(server, std::fmod(tick * static_cast<double>(tick_seconds_), length));
     }
-    for (const EntityId entity : hide_) (void)server.interest().force_hide(entity, true);
+    for (const EntityId entity : hide_) (void)server.visibility().set_hidden(entity, true);
     hide_.clear();
     move_movers(server.world());
     move_guests(server);

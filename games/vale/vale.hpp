@@ -48,7 +48,7 @@ class Vale final : public purview::Game {
     void command(purview::Server& server, purview::ObserverId observer,
                  std::span<const std::byte> data) override;
     void input(purview::Server& server, purview::ObserverId observer, purview::GroupState& group,
-               const purview::GroupCommand& command) override;
+               const purview::GroupInput& command) override;
     void simulate(purview::Server& server, purview::Tick tick) override;
 
     std::optional<View> view_of(purview::ObserverId observer) const;
@@ -70,7 +70,7 @@ class Vale final : public purview::Game {
     };
     struct Group {
         std::uint32_t spawn = 0;
-        purview::Vec3 centre;
+        purview::Vec3 center;
         float heading = 0;
     };
     struct Mover {
@@ -87,8 +87,8 @@ class Vale final : public purview::Game {
     float between(float low, float high) noexcept { return low + (high - low) * unit(); }
     bool chance(float probability) noexcept { return unit() < probability; }
     bool is_free(purview::Vec3 at) const noexcept { return vale::is_free(*setup_, at); }
-    purview::Vec3 free_place(purview::Vec3 min, purview::Vec3 max) noexcept;
-    purview::Vec3 start_place(const purview::World& world) noexcept;
+    purview::Vec3 free_position(purview::Vec3 min, purview::Vec3 max) noexcept;
+    purview::Vec3 start_position(const purview::World& world) noexcept;
     /// The smallest team, or none when all are full.
     std::uint8_t pick_team() noexcept;
     void step(purview::World& world, purview::EntityId entity, float dx, float dy);

@@ -57,13 +57,14 @@ uint32_t vale_pilot_turn(vale_pilot* pilot, double now_ms, float walk_x, float w
         micros_of(now_ms));
 }
 
-void vale_pilot_place(vale_pilot* pilot, pv_client* client, uint32_t count, double now_ms) {
+void vale_pilot_position(vale_pilot* pilot, pv_client* client, uint32_t count, double now_ms) {
     if (pilot == nullptr || client == nullptr) return;
     auto* instances = const_cast<pv_instance*>(pv_client_instances(client));
     for (uint32_t i = 0; i < count; ++i) {
-        const purview::Vec3 place = pilot->pilot->place_of(instances[i].ghost, micros_of(now_ms));
-        instances[i].x = place.x;
-        instances[i].y = place.y;
+        const purview::Vec3 position =
+            pilot->pilot->position_of(instances[i].ghost, micros_of(now_ms));
+        instances[i].x = position.x;
+        instances[i].y = position.y;
     }
 }
 

@@ -51,7 +51,7 @@ uint32_t vale_pilot_turn(vale_pilot* pilot, double now_ms, float walk_x, float w
                          float throttle, float steering, float target_x, float target_y,
                          uint32_t fires);
 /* Where to draw things: writes x and y of `count` instances, which pv_client_collect has made. */
-void vale_pilot_place(vale_pilot* pilot, pv_client* client, uint32_t count, double now_ms);
+void vale_pilot_position(vale_pilot* pilot, pv_client* client, uint32_t count, double now_ms);
 const vale_pilot_state* vale_pilot_look(vale_pilot* pilot);
 
 #ifdef __cplusplus

@@ -17,18 +17,19 @@ namespace {
 
 /// Places can be said a little beyond the world.
 constexpr double margin_m = 8;
-constexpr double place_step_m = 0.01;
+constexpr double position_step_m = 0.01;
 /// Kinds before those of the setup.
 constexpr std::size_t own_kinds = 5;
 
 /// Two coordinates, in and around the vale.
 template <class Builder, class T>
-Builder& add_place(Builder& builder, const Setup& setup, Vec3 T::*member,
-                   std::string_view x_name = "x", std::string_view y_name = "y") {
+Builder& add_position(Builder& builder, const Setup& setup, Vec3 T::*member,
+                      std::string_view x_name = "x", std::string_view y_name = "y") {
     return builder
-        .quantised({x_name}, member, {setup.min.x - margin_m, setup.max.x + margin_m, place_step_m})
-        .quantised({"", y_name}, member,
-                   {setup.min.y - margin_m, setup.max.y + margin_m, place_step_m});
+        .quantized({x_name}, member,
+                   {setup.min.x - margin_m, setup.max.x + margin_m, position_step_m})
+        .quantized({"", y_name}, member,
+                   {setup.min.y - margin_m, setup.max.y + margin_m, position_step_m});
 }
 
 }  // namespace
@@ -49,48 +50,49 @@ float walk_speed_max(const Setup& setup) noexcept {
 }
 
 ValeSchema::ValeSchema(const Setup& setup) {
-    auto its_place = schema.component<Place>("place");
-    place = add_place(its_place, setup, &Place::at);
-    schema.set_place(place.id);
+    auto its_position = schema.component<Position>("place");
+    position = add_position(its_position, setup, &Position::at);
+    schema.set_position(position.id);
     body =
         schema.component<Body>("body")
-            .quantised("facing", &Body::facing, {0, facing_max, facing_max / 255})
+            .quantized("facing", &Body::facing, {0, facing_max, facing_max / 255})
             .integer("team", &Body::team, 0, static_cast<std::int64_t>(std::max(1U, setup.teams)))
             .boolean("cloaked", &Body::cloaked)
             .integer("hp", &Body::hp, 0, 100);
     engine = schema.component<Engine>("engine")
-                 .quantised("heading", &Engine::heading, {0, 6.2832, 0.0002})
-                 .quantised("speed_mps", &Engine::speed_mps, {-8, 24, 0.01});
+                 .quantized("heading", &Engine::heading, {0, 6.2832, 0.0002})
+                 .quantized("speed_mps", &Engine::speed_mps, {-8, 24, 0.01});
     auto its_gun = schema.component<Gun>("gun");
-    gun = add_place(its_gun, setup, &Gun::target)
+    gun = add_position(its_gun, setup, &Gun::target)
               .integer("cooldown", &Gun::cooldown, 0, 20)
               .integer("rounds", &Gun::rounds, 0, 500);
     const double speed = walk_speed_max(setup);
     walk = schema.input<WalkInput>("walk")
-               .quantised("x_mps", &WalkInput::x_mps, {-speed, speed, speed / 128})
-               .quantised("y_mps", &WalkInput::y_mps, {-speed, speed, speed / 128});
+               .quantized("x_mps", &WalkInput::x_mps, {-speed, speed, speed / 128})
+               .quantized("y_mps", &WalkInput::y_mps, {-speed, speed, speed / 128});
     drive = schema.input<DriveInput>("drive")
-                .quantised("throttle", &DriveInput::throttle, {-1, 1, 1.0 / 128})
-                .quantised("steering", &DriveInput::steering, {-1, 1, 1.0 / 128});
+                .quantized("throttle", &DriveInput::throttle, {-1, 1, 1.0 / 128})
+                .quantized("steering", &DriveInput::steering, {-1, 1, 1.0 / 128});
     auto its_aim = schema.input<AimInput>("aim");
-    aim = add_place(its_aim, setup, &AimInput::target).boolean("fires", &AimInput::fires);
-    for (const ComponentId predicted : {place.id, engine.id, gun.id}) schema.predict(predicted);
-    schema.rewind(place.id);
-    player = schema.kind("player", {place.id, body.id}, 4);
-    person = schema.kind("person", {place.id, body.id});
-    crate = schema.kind("crate", {place.id});
-    cart = schema.kind("cart", {place.id, engine.id}, 4);
-    turret = schema.kind("turret", {place.id, gun.id}, 4);
+    aim = add_position(its_aim, setup, &AimInput::target).boolean("fires", &AimInput::fires);
+    for (const ComponentId predicted : {position.id, engine.id, gun.id}) schema.predict(predicted);
+    schema.rewind(position.id);
+    player = schema.kind("player", {position.id, body.id}, 4);
+    person = schema.kind("person", {position.id, body.id});
+    crate = schema.kind("crate", {position.id});
+    cart = schema.kind("cart", {position.id, engine.id}, 4);
+    turret = schema.kind("turret", {position.id, gun.id}, 4);
     schema.edit_kind(player).is_inner_root = true;
-    schema.edit_kind(player).teleport_m = setup.player_speed_mps;  // a second's way in a tick
+    schema.edit_kind(player).teleport_distance =
+        setup.player_speed_mps;  // a second's way in a tick
     schema.take_input(player, walk.id);
     schema.take_input(cart, drive.id);
     schema.take_input(turret, aim.id);
     for (const KindSetup& kind : setup.kinds) {
         // What never moves and has no body costs its place, once.
         kinds.push_back(kind.motion == Motion::rest
-                            ? schema.kind(kind.name, {place.id}, kind.urgency)
-                            : schema.kind(kind.name, {place.id, body.id}, kind.urgency));
+                            ? schema.kind(kind.name, {position.id}, kind.priority)
+                            : schema.kind(kind.name, {position.id, body.id}, kind.priority));
     }
     cloaked = schema.flag("cloaked", body.id, "cloaked");
     team = schema.key("team", body.id, "team");
@@ -98,29 +100,29 @@ ValeSchema::ValeSchema(const Setup& setup) {
     purview::RpcDesc desc;
     desc.delivery = purview::RpcDelivery::unreliable;
     auto its_shot = schema.rpc<Shot>("shot", desc);
-    add_place(its_shot, setup, &Shot::from, "from_x", "from_y");
-    shot = add_place(its_shot, setup, &Shot::to, "to_x", "to_y")
+    add_position(its_shot, setup, &Shot::from, "from_x", "from_y");
+    shot = add_position(its_shot, setup, &Shot::to, "to_x", "to_y")
                .boolean("hits", &Shot::hits)
                .boolean("hits_present", &Shot::hits_present);
 }
 
 std::optional<Setup> setup_like(const Schema& received) {
-    const auto place = received.find_component("place");
+    const auto position = received.find_component("place");
     const auto body = received.find_component("body");
     const auto walk = received.find_input("walk");
-    if (place == ComponentId::none || body == ComponentId::none || walk == purview::InputId::none ||
-        received.kinds().size() < own_kinds) {
+    if (position == ComponentId::none || body == ComponentId::none ||
+        walk == purview::InputId::none || received.kinds().size() < own_kinds) {
         return {};
     }
-    const auto& its_place = received.components()[index_of(place)].fields;
+    const auto& its_position = received.components()[index_of(position)].fields;
     const auto& its_body = received.components()[index_of(body)].fields;
     const auto& its_walk = received.inputs()[index_of(walk)].fields;
-    if (its_place.size() != 2 || its_body.size() != 4 || its_walk.size() != 2) return {};
+    if (its_position.size() != 2 || its_body.size() != 4 || its_walk.size() != 2) return {};
     Setup setup;
-    setup.min = {static_cast<float>(its_place[0].min + margin_m),
-                 static_cast<float>(its_place[1].min + margin_m), 0};
-    setup.max = {static_cast<float>(its_place[0].max - margin_m),
-                 static_cast<float>(its_place[1].max - margin_m), 0};
+    setup.min = {static_cast<float>(its_position[0].min + margin_m),
+                 static_cast<float>(its_position[1].min + margin_m), 0};
+    setup.max = {static_cast<float>(its_position[0].max - margin_m),
+                 static_cast<float>(its_position[1].max - margin_m), 0};
     setup.teams = static_cast<std::uint32_t>(its_body[1].max);
     setup.player_speed_mps = static_cast<float>(its_walk[0].max);
     for (std::size_t k = own_kinds; k < received.kinds().size(); ++k) {

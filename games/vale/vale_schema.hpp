@@ -23,7 +23,7 @@ struct KindSetup {
     float speed_mps = 1.5F;
     float rest_share = 0.3F;
     float cloaked_share = 0;
-    float urgency = 1;
+    float priority = 1;
     std::uint32_t cargo = 0;  ///< crates attached to each
     bool hidden = false;      ///< from everybody but owners: what only the game knows of
 };
@@ -47,7 +47,7 @@ struct Ground {
 
 struct TrackSample {
     double seconds = 0;
-    purview::Vec3 place;
+    purview::Vec3 position;
     float facing = 0;
 };
 
@@ -80,7 +80,7 @@ bool is_free(const Setup& setup, purview::Vec3 at) noexcept;
 /// Of a player; the wire can say no more.
 float walk_speed_max(const Setup& setup) noexcept;
 
-struct Place {
+struct Position {
     purview::Vec3 at;
 };
 
@@ -138,7 +138,7 @@ inline constexpr double facing_max = 6.28;
 struct ValeSchema {
     explicit ValeSchema(const Setup& setup);
     purview::Schema schema;
-    purview::Component<Place> place;
+    purview::Component<Position> position;
     purview::Component<Body> body;
     purview::Component<Engine> engine;
     purview::Component<Gun> gun;
@@ -153,7 +153,7 @@ struct ValeSchema {
     purview::KindId turret{};
     std::vector<purview::KindId> kinds;
     purview::FlagId cloaked{};
-    purview::KeyDomain team{};
+    purview::KeyId team{};
     purview::ValueId hp{};
 };
 

@@ -6,7 +6,7 @@
 
 namespace vale {
 
-using purview::GroupCommand;
+using purview::GroupInput;
 using purview::GroupState;
 using purview::Vec3;
 
@@ -38,32 +38,32 @@ std::array<float, 2> direction(float angle) noexcept {
 }
 
 /// As far as the ground allows, along walls if need be.
-void ValeStep::go(Place& place, float dx, float dy) const {
-    const Vec3 from = place.at;
+void ValeStep::go(Position& position, float dx, float dy) const {
+    const Vec3 from = position.at;
     for (const Vec3 to : {Vec3{from.x + dx, from.y + dy, 0}, Vec3{from.x + dx, from.y, 0},
                           Vec3{from.x, from.y + dy, 0}}) {
         if (!is_free(*setup_, to)) continue;
-        place.at = to;
+        position.at = to;
         return;
     }
 }
 
-void ValeStep::walk(GroupState& group, const GroupCommand& command) const {
+void ValeStep::walk(GroupState& group, const GroupInput& command) const {
     const WalkInput* input = command.part(0, schema_->walk);
-    Place* place = group.edit(0, schema_->place);
-    if (input == nullptr || place == nullptr) return;
+    Position* position = group.edit(0, schema_->position);
+    if (input == nullptr || position == nullptr) return;
     // A stranger's numbers: no faster than a player is, and no square root for it.
     const float most = walk_speed_max(*setup_);
     const float square = input->x_mps * input->x_mps + input->y_mps * input->y_mps;
     const float share = square > most * most * 1.02F ? most * most / square : 1;
     const float seconds = 1.0F / static_cast<float>(setup_->tick_hz);
-    go(*place, input->x_mps * share * seconds, input->y_mps * share * seconds);
+    go(*position, input->x_mps * share * seconds, input->y_mps * share * seconds);
 }
 
-void ValeStep::drive(GroupState& group, const GroupCommand& command) const {
-    Place* place = group.edit(0, schema_->place);
+void ValeStep::drive(GroupState& group, const GroupInput& command) const {
+    Position* position = group.edit(0, schema_->position);
     Engine* engine = group.edit(0, schema_->engine);
-    if (place == nullptr || engine == nullptr) return;
+    if (position == nullptr || engine == nullptr) return;
     const DriveInput* input = command.part(0, schema_->drive);
     const float throttle = input != nullptr ? std::clamp(input->throttle, -1.0F, 1.0F) : 0;
     const float steering = input != nullptr ? std::clamp(input->steering, -1.0F, 1.0F) : 0;
@@ -74,15 +74,15 @@ void ValeStep::drive(GroupState& group, const GroupCommand& command) const {
     const float grip = std::clamp(speed / turn_speed_mps, -1.0F, 1.0F);
     engine->heading = wrap_angle(engine->heading + steering * grip * turn_rate * seconds);
     const auto [x, y] = direction(engine->heading);
-    const Vec3 before = place->at;
-    go(*place, x * speed * seconds, y * speed * seconds);
-    const float moved = (place->at.x - before.x) * x + (place->at.y - before.y) * y;
+    const Vec3 before = position->at;
+    go(*position, x * speed * seconds, y * speed * seconds);
+    const float moved = (position->at.x - before.x) * x + (position->at.y - before.y) * y;
     const float wanted = speed * seconds;
     // Whoever runs into something stops.
     engine->speed_mps = moved * wanted < wanted * wanted * 0.25F ? 0 : speed;
 }
 
-void ValeStep::aim(GroupState& group, const GroupCommand& command, std::size_t member) const {
+void ValeStep::aim(GroupState& group, const GroupInput& command, std::size_t member) const {
     Gun* gun = group.edit(member, schema_->gun);
     if (gun == nullptr) return;
     if (gun->cooldown > 0) --gun->cooldown;
@@ -95,7 +95,7 @@ void ValeStep::aim(GroupState& group, const GroupCommand& command, std::size_t m
         gun->rounds > 0 ? static_cast<std::uint16_t>(gun->rounds - 1) : std::uint16_t{500};
 }
 
-bool ValeStep::has_fired(const GroupState& group, const GroupCommand& command,
+bool ValeStep::has_fired(const GroupState& group, const GroupInput& command,
                          std::size_t member) const noexcept {
     const Gun* gun = group.get(member, schema_->gun);
     const AimInput* input = command.part(member, schema_->aim);
@@ -103,14 +103,15 @@ bool ValeStep::has_fired(const GroupState& group, const GroupCommand& command,
 }
 
 /// The root by its own part, then what sits on it goes with it.
-void ValeStep::step(GroupState& group, const GroupCommand& command) {
+void ValeStep::step(GroupState& group, const GroupInput& command) {
     if (group.size() == 0) return;
     group.kind(0) == schema_->cart ? drive(group, command) : walk(group, command);
-    const Place* root = group.get(0, schema_->place);
+    const Position* root = group.get(0, schema_->position);
     for (std::size_t member = 1; member < group.size(); ++member) {
         if (group.kind(member) == schema_->turret) aim(group, command, member);
-        if (Place* place = group.edit(member, schema_->place); place != nullptr && root != nullptr)
-            place->at = root->at;
+        if (Position* position = group.edit(member, schema_->position);
+            position != nullptr && root != nullptr)
+            position->at = root->at;
     }
 }
 

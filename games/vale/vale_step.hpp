@@ -24,17 +24,17 @@ class ValeStep final : public purview::GroupStep {
     /// Both must outlive it. Without ground a client believes that it can go everywhere, and is
     /// corrected.
     ValeStep(const Setup& setup, const ValeSchema& schema) : setup_(&setup), schema_(&schema) {}
-    void step(purview::GroupState& group, const purview::GroupCommand& command) override;
+    void step(purview::GroupState& group, const purview::GroupInput& command) override;
     /// Whether the gun of a member has fired with the step that has just been made.
-    bool has_fired(const purview::GroupState& group, const purview::GroupCommand& command,
+    bool has_fired(const purview::GroupState& group, const purview::GroupInput& command,
                    std::size_t member) const noexcept;
 
   private:
-    void walk(purview::GroupState& group, const purview::GroupCommand& command) const;
-    void drive(purview::GroupState& group, const purview::GroupCommand& command) const;
-    void aim(purview::GroupState& group, const purview::GroupCommand& command,
+    void walk(purview::GroupState& group, const purview::GroupInput& command) const;
+    void drive(purview::GroupState& group, const purview::GroupInput& command) const;
+    void aim(purview::GroupState& group, const purview::GroupInput& command,
              std::size_t member) const;
-    void go(Place& place, float dx, float dy) const;
+    void go(Position& position, float dx, float dy) const;
 
     const Setup* setup_;
     const ValeSchema* schema_;

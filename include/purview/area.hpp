@@ -12,7 +12,7 @@
 namespace purview {
 
 enum class AreaShape : std::uint8_t {
-    place = 0,  ///< no volume: a further place from which distance kernels look
+    position = 0,  ///< no volume: a further place from which distance kernels look
     sphere = 1,
     box = 2,  ///< along the axes
     cone = 3,
@@ -20,40 +20,40 @@ enum class AreaShape : std::uint8_t {
 
 /// All of it must be finite; a border counts as inside.
 struct Area {
-    AreaShape shape = AreaShape::place;
-    Vec3 centre;  ///< of a cone: its tip. With `follow`: relative to that entity.
+    AreaShape shape = AreaShape::position;
+    Vec3 center;  ///< of a cone: its tip. With `follow`: relative to that entity.
     /// It goes where this entity goes, and ends with it.
     EntityId follow = EntityId::none;
-    float radius_m = 0;        ///< sphere, cone; above 0, at most reach_max_m
-    Vec3 half_sides;           ///< box
-    Vec3 direction{1, 0, 0};   ///< cone; any length but 0
-    float half_angle_deg = 0;  ///< cone; above 0, below 180
+    float radius = 0;              ///< sphere, cone; above 0, at most reach_max
+    Vec3 half_size;                ///< box
+    Vec3 direction{1, 0, 0};       ///< cone; any length but 0
+    float half_angle_degrees = 0;  ///< cone; above 0, below 180
     /// It ends after so many ticks; 0: it stays.
     std::uint32_t ticks = 0;
 
-    static Area at(Vec3 centre) noexcept {
+    static Area at(Vec3 center) noexcept {
         Area area;
-        area.centre = centre;
+        area.center = center;
         return area;
     }
-    static Area sphere(Vec3 centre, float radius_m) noexcept {
-        Area area = at(centre);
+    static Area sphere(Vec3 center, float radius) noexcept {
+        Area area = at(center);
         area.shape = AreaShape::sphere;
-        area.radius_m = radius_m;
+        area.radius = radius;
         return area;
     }
-    static Area box(Vec3 centre, Vec3 half_sides) noexcept {
-        Area area = at(centre);
+    static Area box(Vec3 center, Vec3 half_size) noexcept {
+        Area area = at(center);
         area.shape = AreaShape::box;
-        area.half_sides = half_sides;
+        area.half_size = half_size;
         return area;
     }
-    static Area cone(Vec3 tip, Vec3 direction, float half_angle_deg, float radius_m) noexcept {
+    static Area cone(Vec3 tip, Vec3 direction, float half_angle_degrees, float radius) noexcept {
         Area area = at(tip);
         area.shape = AreaShape::cone;
         area.direction = direction;
-        area.half_angle_deg = half_angle_deg;
-        area.radius_m = radius_m;
+        area.half_angle_degrees = half_angle_degrees;
+        area.radius = radius;
         return area;
     }
     Area following(EntityId entity) const noexcept {

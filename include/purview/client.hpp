@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,7 +43,11 @@ struct ClientDef {
     /// Required: 64 random bits of the system's, others for every connection. Whoever knows them
     /// can answer in the server's place. 0 is refused.
     std::uint64_t nonce = 0;
-    /// Hash of the schema that the program was built for; 0: whatever the server has. Equal hashes
+    /// The program's own schema, for typed reads (Client::get). A server with another one refuses
+    /// the client. Not owned; outlives the client. Null: any server.
+    const Schema* schema = nullptr;
+    /// Hash of the schema that the program was built for; 0: that of `schema`, or whatever the
+    /// server has. Equal hashes
     /// are no proof against a server that means harm: whatever indexes the program's own schema
     /// compares all of it.
     std::uint64_t schema_hash = 0;
@@ -76,7 +81,7 @@ struct ClientEvent {
     /// Of an enter, also of one that came back to its copy: why we are told of it, as the server's
     /// own event said (spawned is not entered). Of a leave: left is not despawned.
     Reason reason;
-    CopyChange copy;
+    Change copy;
 
     bool is_enter(EventMode mode = EventMode::paired) const noexcept {
         return purview::is_enter(copy, mode);
@@ -136,6 +141,7 @@ struct ClientStats {
 };
 
 class ClientData;  // src/host
+struct InternalAccess;
 
 class Client {
   public:
@@ -188,7 +194,7 @@ class Client {
     /// refused: not the owner's, or not a player's call. capacity:
     /// limits::rpc_pending_per_observer.
     Status call(RpcId rpc, GhostId ghost, std::span<const double> values);
-    Status call(RpcId rpc, GhostId ghost, std::span<const RpcArgument> arguments);
+    Status call(RpcId rpc, GhostId ghost, std::span<const FieldValue> arguments);
     /// The same with the struct of the program's own schema, which must be the server's (see
     /// ClientDef::schema_hash).
     template <class T>
@@ -229,7 +235,7 @@ class Client {
     bool is_held(GhostId ghost) const noexcept;
     /// How a copy is kept whose entity has left; despawn: there is none. It is not held, and its
     /// values are the last. Where a return was lost it may become another without an event.
-    LeavePolicy kept_as(GhostId ghost) const noexcept;
+    Retention retention(GhostId ghost) const noexcept;
     KindId kind_of(GhostId ghost) const noexcept;
     /// Owned by us.
     bool is_owned(GhostId ghost) const noexcept;
@@ -244,11 +250,11 @@ class Client {
     /// (Prediction::input_order). Empty where the ghost is not held. O(ghosts).
     void members_of(GhostId ghost, std::vector<GhostId>& out) const;
     /// Since clear_events(), in the order of snapshots; bounded like events().
-    std::span<const ClientRelation> relation_events() const noexcept;
+    std::span<const ClientRelation> group_events() const noexcept;
     /// Tick of the last update that arrived.
     Tick updated_of(GhostId ghost) const noexcept;
     /// Where it was at a tick, which may lie between two; clamped to what is known.
-    Vec3 place_of(GhostId ghost, double tick) const noexcept;
+    Vec3 position_of(GhostId ghost, double tick) const noexcept;
     /// How it was turned then, in the world (Schema::set_orientation); a ghost without an
     /// orientation: not at all.
     Rotation orientation_of(GhostId ghost, double tick) const noexcept;
@@ -260,6 +266,14 @@ class Client {
     /// The cell of a ghost by its last place: the same number as on the server. CellGrid::no_cell:
     /// no such ghost or grid, or its place is in no cell.
     std::uint32_t cell_of(GhostId ghost, std::size_t grid = 0) const noexcept;
+    /// Returns a component as it arrived last, as the struct of ClientDef::schema; empty: no such
+    /// ghost, or its kind does not have it. References are none: see reference_of. O(fields).
+    template <class T>
+    std::optional<T> get(GhostId ghost, Component<T> component) const noexcept {
+        T value{};
+        if (!read(ghost, component.id, std::as_writable_bytes(std::span(&value, 1)))) return {};
+        return value;
+    }
     /// The value of a field as it arrived; 0 for a ghost or field that is not there, or that is no
     /// number.
     double value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
@@ -270,7 +284,7 @@ class Client {
     GhostId reference_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
     /// Whether the component's values are those of now. False: we are not told them (any more);
     /// they are the last that we were, or as a component of zeros has them (AudienceDef).
-    bool is_told(GhostId ghost, ComponentId component) const noexcept;
+    bool is_replicated(GhostId ghost, ComponentId component) const noexcept;
 
     /// Everything that was relevant as the server began to hold us for ready, which it has since,
     /// has arrived (or left again): a loading screen may end. Later news does not take it back.
@@ -288,18 +302,17 @@ class Client {
     /// One that came stands there with all that it is told, one that came back with all that it
     /// has; one that has left does not. A reference changes also when the ghost that it names comes
     /// or goes, and what is extrapolated without a word (Schema::extrapolate). Values are those of
-    /// the newest snapshot: read them. To draw, ask place_of of all in every frame: whoever is told
-    /// relative to a parent moves with it without a change. Valid until the next receive or
+    /// the newest snapshot: read them. To draw, ask position_of of all in every frame: whoever is
+    /// told relative to a parent moves with it without a change. Valid until the next receive or
     /// clear_events.
     std::span<const ClientChange> changes() const noexcept;
     /// PROTOCOL.md, "Digest".
     std::uint64_t digest() const noexcept;
     ClientStats stats() const noexcept;
 
-    /// For the other rooms of the library.
-    ClientData& data() noexcept { return *data_; }
-
   private:
+    friend struct InternalAccess;
+    bool read(GhostId ghost, ComponentId component, std::span<std::byte> out) const noexcept;
     std::unique_ptr<ClientData> data_;
 };
 

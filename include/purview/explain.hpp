@@ -32,7 +32,7 @@ enum class Stage : std::uint8_t {
 std::string_view to_string(Stage stage) noexcept;
 
 struct ExplainedStep {
-    StepOp op = StepOp::add;
+    Combine combine = Combine::add;
     std::string what;      ///< "distance 41.2 of 60.0"
     bool answer = false;   ///< the kernel applies
     bool unknown = false;  ///< it cannot say: adds nothing, subtracts
@@ -42,7 +42,7 @@ struct ExplainedStep {
 struct ExplainedNode {
     std::string name;
     bool is_member = true;  ///< false: the node is not about this entity
-    StepOp combine = StepOp::add;
+    Combine combine = Combine::add;
     bool result = false;
     std::vector<ExplainedStep> steps;  ///< none: all of its entities
 };
@@ -50,11 +50,11 @@ struct ExplainedNode {
 /// Of the nodes that want the pair the most generous settings (N43), and the name of the first node
 /// that has each; none: what is relevant by other means has the defaults.
 struct ExplainedSettings {
-    NodeSettings settings;
-    std::string every_ticks_by, urgency_by, leave_by;
+    Replication settings;
+    std::string every_ticks_by, priority_by, leave_by;
 };
 
-enum class ChangeType : std::uint8_t {
+enum class WhatIfType : std::uint8_t {
     ready = 0,
     deny = 1,
     owner = 2,  ///< value: the observer owns it
@@ -71,13 +71,13 @@ enum class ChangeType : std::uint8_t {
 
 /// Something that could be otherwise: made so, with nothing else changed, the next tick tells the
 /// opposite (alone, or together with another); where a node waits, the next in which it looks.
-struct Change {
-    ChangeType type = ChangeType::ready;
+struct WhatIf {
+    WhatIfType type = WhatIfType::ready;
     bool value = false;  ///< what it would be; of key and move: always true
     FlagId flag = FlagId::none;
-    KeyDomain domain = KeyDomain::none;
+    KeyId domain = KeyId::none;
     Key key = Key::none;  ///< of the entity
-    Vec3 place;           ///< of the entity
+    Vec3 position;        ///< of the entity
     ValueId number = ValueId::none;
     float to = 0;      ///< the value
     std::string what;  ///< "move it to 12.0, 30.5"
@@ -105,8 +105,8 @@ struct Explanation {
     bool turns_by_itself = false;
     /// Each of them alone flips the answer. Not looked for: moves of what the observer looks from
     /// itself, and, where nodes look from what an observer owns, moves and other owners.
-    std::vector<Change> single;
-    std::vector<Change> pair;  ///< none alone: two that do it together; empty if none was found
+    std::vector<WhatIf> single;
+    std::vector<WhatIf> pair;  ///< none alone: two that do it together; empty if none was found
 
     /// A few lines for people.
     std::string text() const;

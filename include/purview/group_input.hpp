@@ -17,7 +17,7 @@
 namespace purview {
 
 /// A number of the commands of one client, from 1 on, without gaps; not a tick of the server.
-using CommandTick = std::uint32_t;
+using InputNumber = std::uint32_t;
 
 /// Order of members and of their parts (O16).
 enum class InputOrder : std::uint8_t {
@@ -35,7 +35,7 @@ struct GroupMember {
 };
 
 /// The whole group, members in the order of InputOrder, root first. Valid during the step only. The
-/// place of a member that is told it relative to its parent (KindDef::relative_place) is as seen
+/// place of a member that is told it relative to its parent (KindDef::relative_position) is as seen
 /// from there: whoever the step does not move goes where the parent goes.
 class GroupState {
   public:
@@ -91,19 +91,19 @@ class GroupState {
 };
 
 /// What its owner says to one group in one tick. Valid during the step only.
-class GroupCommand {
+class GroupInput {
   public:
     struct Part {
         InputId input = InputId::none;
         const std::byte* data = nullptr;  ///< the input's struct; null: no part
     };
-    GroupCommand() = default;
+    GroupInput() = default;
     /// `parts`: [members][slots], a slot for each input of the member's kind.
-    GroupCommand(CommandTick tick, double view_tick, bool is_replay, std::span<const Part> parts,
-                 std::size_t slots) noexcept
+    GroupInput(InputNumber tick, double view_tick, bool is_replay, std::span<const Part> parts,
+               std::size_t slots) noexcept
         : tick_(tick), view_tick_(view_tick), is_replay_(is_replay), parts_(parts), slots_(slots) {}
 
-    CommandTick tick() const noexcept { return tick_; }
+    InputNumber tick() const noexcept { return tick_; }
     /// The server's tick that the owner saw of everything that he does not predict, when he gave
     /// the command; on the server bounded by what he can have seen. For Server::rewind.
     double view_tick() const noexcept { return view_tick_; }
@@ -127,7 +127,7 @@ class GroupCommand {
     }
 
   private:
-    CommandTick tick_ = 0;
+    InputNumber tick_ = 0;
     double view_tick_ = 0;
     bool is_replay_ = false;
     std::span<const Part> parts_;  ///< [members][slots]
@@ -140,7 +140,7 @@ class GroupCommand {
 class GroupStep {
   public:
     virtual ~GroupStep() = default;
-    virtual void step(GroupState& group, const GroupCommand& command) = 0;
+    virtual void step(GroupState& group, const GroupInput& command) = 0;
 };
 
 /// How the server takes commands; part of ServerDef.

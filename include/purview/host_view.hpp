@@ -6,7 +6,7 @@
 // a remote client would: enters, leaves, changes of what he may know, and calls. Changes of hidden
 // entities wait, and come once when the entity is shown again (M25). Of Server::events() and of
 // reports about calls he is one observer like the others; he holds no copies, so what leaves is
-// removed, whatever its kind says (CopyChange), and EventMode::fusion, which is about copies, hears
+// removed, whatever its kind says (Change), and EventMode::fusion, which is about copies, hears
 // nothing of him. A call of his own to the server is the game's to make.
 #pragma once
 

@@ -48,7 +48,7 @@ constexpr Mask lane_bit(unsigned lane) noexcept {
 
 /// A group that somebody belongs to beside the one of the key column.
 struct DomainKey {
-    KeyDomain domain = KeyDomain::none;
+    KeyId domain = KeyId::none;
     Key key = Key::none;
     std::uint32_t count = 0;  ///< how often it was added
 };
@@ -72,7 +72,7 @@ class Slots {
     /// [blocks] lanes with the flag, or empty: nobody has it.
     std::span<const Mask> flags(FlagId flag) const noexcept;
     /// [blocks * 16] keys by slot.
-    std::span<const Key> keys(KeyDomain domain) const noexcept;
+    std::span<const Key> keys(KeyId domain) const noexcept;
     /// [blocks] lanes with further keys, or empty: nobody has any.
     std::span<const Mask> lanes_with_more_keys() const noexcept;
     /// Further keys of an occupied lane.
@@ -88,15 +88,15 @@ class Slots {
     std::uint32_t flag_count() const noexcept;
     std::uint32_t key_count() const noexcept;
     bool flag(FlagId flag, Slot slot) const noexcept;
-    Vec3 place(Slot slot) const noexcept {
+    Vec3 position(Slot slot) const noexcept {
         const float* at =
             coordinates_ + std::size_t{block_of(slot)} * axes_ * lanes_per_block + lane_of(slot);
         return {at[0], at[lanes_per_block], axes_ == 3 ? at[2 * lanes_per_block] : 0};
     }
     /// Its entities have no place.
-    bool is_unplaced(BlockIndex block) const noexcept;
-    /// Of an occupied lane; also between two ticks, when is_unplaced is still that of the last one.
-    bool has_place(Slot slot) const noexcept;
+    bool is_abstract(BlockIndex block) const noexcept;
+    /// Of an occupied lane; also between two ticks, when is_abstract is still that of the last one.
+    bool has_position(Slot slot) const noexcept;
     /// Of an occupied lane.
     EntityId entity(Slot slot) const noexcept;
     /// Starts to bring near what place() and entities() look at.
@@ -110,8 +110,8 @@ class Slots {
     /// The caller's y is this world's third axis.
     bool is_y_up() const noexcept { return is_y_up_; }
     /// A place as the caller of the manager knows it.
-    Vec3 outer(Vec3 place) const noexcept {
-        return is_y_up_ ? Vec3{place.x, place.z, place.y} : place;
+    Vec3 outer(Vec3 position) const noexcept {
+        return is_y_up_ ? Vec3{position.x, position.z, position.y} : position;
     }
 
   private:
@@ -128,11 +128,11 @@ class Slots {
 struct Asker {
     /// Main entity and areas without a shape, as the caller of the manager knows them: with
     /// Axes::xz, kernels themselves see y and z exchanged.
-    std::span<const Vec3> outer_places;
+    std::span<const Vec3> outer_positions;
     std::span<const Area> areas;           ///< those with a shape, where they are now
     std::span<const DomainKey> more_keys;  ///< beside `Question::keys`, one of each
     EntityId main = EntityId::none;
-    float range_m = 0;  ///< his own, or 0
+    float range = 0;  ///< his own, or 0
     float lookahead_s = 0;
     Vec3 velocity;  ///< of the main entity
     Tick tick = 0;
@@ -145,7 +145,7 @@ struct Asker {
 /// One observer and all the blocks of its window.
 struct Question {
     ObserverId observer;
-    std::span<const Vec3> places;        ///< where this kernel looks from; empty: nowhere
+    std::span<const Vec3> positions;     ///< where this kernel looks from; empty: nowhere
     std::span<const Key> keys;           ///< [key domains] the groups it belongs to
     std::span<const BlockIndex> blocks;  ///< [n]
     /// [n] this kernel's answer of last tick, if it remembers.
@@ -165,7 +165,7 @@ struct Question {
 enum class DependsOn : std::uint8_t { entity, key, pair };
 
 /// Of whoever is relevant at all.
-inline constexpr float least_strength = 1e-6F;
+inline constexpr float score_min = 1e-6F;
 
 /// Any thread may ask; a kernel changes nothing. When an answer changes for a reason that the
 /// engine cannot see (neither place, flag nor key), call recheck or rescan of the manager.
@@ -198,31 +198,31 @@ class InterestKernel {
     /// How relevant, 0 exclusive to 1, are those lanes of each block that are asked about, if it
     /// says yes of them (N51). strength[asked lanes]: block by block, of each from lane 0 on; there
     /// is room for lanes_per_block more behind them.
-    virtual void strength(const Question&, [[maybe_unused]] std::span<const Mask> asked,
-                          std::span<float> strength) const noexcept {
-        for (float& one : strength) one = 1;
+    virtual void score(const Question&, [[maybe_unused]] std::span<const Mask> asked,
+                       std::span<float> score) const noexcept {
+        for (float& one : score) one = 1;
     }
-    /// Above 0: what strength() says is 1 - distance / nearness_m(), but at least least_strength,
+    /// Above 0: what strength() says is 1 - distance / nearness_m(), but at least score_min,
     /// to the nearest of its places; only of groups that count by their bounds it may say anything.
     /// Metres. Many observers are then measured at once, and strength() is not called.
     virtual float nearness_m() const noexcept { return 0; }
-    /// It asks about areas with a shape, not about places; reach_m is then how far beyond them.
+    /// It asks about areas with a shape, not about places; reach is then how far beyond them.
     virtual bool looks_into_areas() const noexcept { return false; }
     /// Of the observer's places, the ones that it is given.
-    virtual LookFrom looks_from() const noexcept { return LookFrom::main_and_areas; }
+    virtual Viewpoints looks_from() const noexcept { return Viewpoints::entity_and_points; }
     /// How far from a place of the observer it may say yes; candidates are looked for that far. 0:
     /// not spatial; as an `add` step it is asked about every entity of the node.
-    virtual float reach_m() const noexcept { return 0; }
+    virtual float reach() const noexcept { return 0; }
     /// It is unknown to it who has no place, and everybody is to an observer that is nowhere.
-    virtual bool needs_place() const noexcept { return reach_m() > 0; }
+    virtual bool needs_position() const noexcept { return reach() > 0; }
     /// Up to here from a place it always says yes. Negative: nowhere.
     virtual float inside_m() const noexcept { return -1; }
     /// It may be told Question::inside.
     virtual bool tells_inside() const noexcept {
-        return inside_m() > 0 && looks_from() == LookFrom::main_and_areas;
+        return inside_m() > 0 && looks_from() == Viewpoints::entity_and_points;
     }
     /// The answer may change when the entity or the observer moves.
-    virtual bool reads_places() const noexcept { return true; }
+    virtual bool reads_positions() const noexcept { return true; }
     /// Radii around the observer's places at which the answer changes, when nothing else of a place
     /// matters; empty: any move within reach matters.
     virtual std::vector<float> edges_m() const { return {}; }
@@ -230,25 +230,25 @@ class InterestKernel {
     virtual bool test_entity(const Slots&, Slot) const noexcept { return false; }
     /// Of one that depends on a key (DependsOn::key): which; rules that have no such key are
     /// refused.
-    virtual KeyDomain domain() const noexcept { return KeyDomain::none; }
+    virtual KeyId domain() const noexcept { return KeyId::none; }
 };
 
 /// One observer and one entity, for a pair kernel.
 class Pair {
   public:
-    Pair(const Question& question, Slot slot, Vec3 place, bool was) noexcept
-        : question_(&question), slot_(slot), place_(place), was_(was) {}
+    Pair(const Question& question, Slot slot, Vec3 position, bool was) noexcept
+        : question_(&question), slot_(slot), position_(position), was_(was) {}
     ObserverId observer() const noexcept { return question_->observer; }
     /// Places of the observer; not empty for a kernel with a reach.
-    std::span<const Vec3> places() const noexcept { return question_->asker.outer_places; }
+    std::span<const Vec3> positions() const noexcept { return question_->asker.outer_positions; }
     EntityId entity() const noexcept { return question_->slots.entity(slot_); }
     /// Of the entity.
-    Vec3 place() const noexcept { return place_; }
+    Vec3 position() const noexcept { return position_; }
     bool has(FlagId flag) const noexcept { return question_->slots.flag(flag, slot_); }
-    Key key(KeyDomain domain) const noexcept { return question_->slots.keys(domain)[slot_]; }
+    Key key(KeyId domain) const noexcept { return question_->slots.keys(domain)[slot_]; }
     /// Of the entity; 0 where it has none.
     float value(ValueId value) const noexcept { return number_at(value, slot_); }
-    Key observer_key(KeyDomain domain) const noexcept { return question_->keys[index_of(domain)]; }
+    Key observer_key(KeyId domain) const noexcept { return question_->keys[index_of(domain)]; }
     /// The main entity of the observer, or none.
     EntityId main() const noexcept { return question_->asker.main; }
     /// A flag and a value of the main entity; false and 0 where there is none, or where it is a
@@ -271,16 +271,16 @@ class Pair {
 
     const Question* question_;
     Slot slot_;
-    Vec3 place_;
+    Vec3 position_;
     bool was_;
 };
 
 /// What a pair kernel needs to be told.
 struct PairKernelDef {
     std::string name = "predicate";  ///< for explanations
-    float reach_m = 0;               ///< see InterestKernel
+    float reach = 0;                 ///< see InterestKernel
     bool remembers = false;          ///< not of one that gives a number
-    bool reads_places = true;
+    bool reads_positions = true;
     /// Evaluated every tick for every candidate. Without it a pair is evaluated when its entity or
     /// observer moves, when a flag, key or value of the entity changes, and after recheck or
     /// rescan. So a predicate that reads data of the game needs this, or a call of recheck when
@@ -297,7 +297,7 @@ template <class Predicate>
 class PairKernel final : public InterestKernel {
     /// bool(Vec3 entity, Vec3 observer): there is nothing else it could ask, so it may be asked of
     /// lanes without an entity, too, whose answers count for nothing.
-    static constexpr bool is_of_places =
+    static constexpr bool is_of_positions =
         std::is_nothrow_invocable_r_v<bool, const Predicate&, Vec3, Vec3>;
     template <class... Arguments>
     static constexpr bool gives_number() noexcept {
@@ -309,7 +309,7 @@ class PairKernel final : public InterestKernel {
     }
     static constexpr bool is_score = gives_number<const Pair&>();
     static_assert(
-        is_of_places || std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,
+        is_of_positions || std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,
         "a predicate is bool or float(const Pair&) noexcept, or bool(Vec3, Vec3) noexcept");
     static_assert(!gives_number<Vec3, Vec3>(), "a number is given of a Pair, not of two places");
 
@@ -323,7 +323,7 @@ class PairKernel final : public InterestKernel {
             const unsigned asked = occupied[block] & (q.asked.empty() ? all_lanes : q.asked[i]);
             const Mask was = i < q.was.size() ? q.was[i] : Mask{0};
             unsigned yes = 0;
-            if constexpr (is_of_places) {
+            if constexpr (is_of_positions) {
                 yes = asked == 0 ? 0 : asked & lanes_of(q, block);
             } else {
                 for (unsigned rest = asked; rest != 0; rest &= rest - 1) {
@@ -338,39 +338,38 @@ class PairKernel final : public InterestKernel {
         const Mask was = q.was.empty() ? Mask{0} : q.was[0];
         return def_.name + (says(q, slot_at(q.blocks[0], lane), was) ? " says yes" : " says no");
     }
-    void strength(const Question& q, std::span<const Mask> asked,
-                  std::span<float> strength) const noexcept override {
+    void score(const Question& q, std::span<const Mask> asked,
+               std::span<float> out) const noexcept override {
         if constexpr (!is_score) {
-            InterestKernel::strength(q, asked, strength);
+            InterestKernel::score(q, asked, out);
         } else {
             std::size_t at = 0;
             for (std::size_t i = 0; i < q.blocks.size(); ++i) {
                 for (unsigned rest = asked[i]; rest != 0; rest &= rest - 1) {
                     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-                    const auto score =
+                    const auto its =
                         static_cast<float>(predicate_(pair(q, slot_at(q.blocks[i], lane), {})));
-                    strength[at++] =
-                        score > least_strength ? std::min(score, 1.0F) : least_strength;
+                    out[at++] = its > score_min ? std::min(its, 1.0F) : score_min;
                 }
             }
         }
     }
     bool answers_unknown() const noexcept override { return false; }
     bool remembers() const noexcept override { return !is_score && def_.remembers; }
-    float reach_m() const noexcept override { return def_.reach_m; }
-    bool reads_places() const noexcept override { return def_.reads_places; }
+    float reach() const noexcept override { return def_.reach; }
+    bool reads_positions() const noexcept override { return def_.reads_positions; }
     bool is_restless() const noexcept override { return def_.every_tick; }
 
   private:
     Pair pair(const Question& q, Slot slot, Mask was) const noexcept {
-        const Vec3 place = q.slots.outer(q.slots.place(slot));
-        return Pair(q, slot, place, (was & lane_bit(lane_of(slot))) != 0);
+        const Vec3 position = q.slots.outer(q.slots.position(slot));
+        return Pair(q, slot, position, (was & lane_bit(lane_of(slot))) != 0);
     }
     bool says(const Question& q, Slot slot, Mask was) const noexcept {
-        if constexpr (is_of_places) {
-            const Vec3 place = q.slots.outer(q.slots.place(slot));
+        if constexpr (is_of_positions) {
+            const Vec3 position = q.slots.outer(q.slots.position(slot));
             bool yes = false;
-            for (const Vec3& from : q.asker.outer_places) yes |= predicate_(place, from);
+            for (const Vec3& from : q.asker.outer_positions) yes |= predicate_(position, from);
             return yes;
         } else if constexpr (is_score) {
             return predicate_(pair(q, slot, was)) > 0;
@@ -391,7 +390,7 @@ class PairKernel final : public InterestKernel {
         const float* z = axes == 3 ? y + lanes_per_block : zeros.data();
         if (q.slots.is_y_up()) std::swap(y, z);
         unsigned bits = 0;
-        for (const Vec3 from : q.asker.outer_places) {
+        for (const Vec3 from : q.asker.outer_positions) {
             // One loop with a table, not sixteen statements: it becomes vectors.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC unroll 1
@@ -412,7 +411,7 @@ class PairKernel final : public InterestKernel {
 ///                  [](const Pair& p) noexcept { return index_of(p.entity()) % 2 == 0; })
 /// make_pair_kernel({.name = "ahead"},
 ///                  [](Vec3 entity, Vec3 observer) noexcept { return entity.x > observer.x; })
-/// make_pair_kernel({.name = "loud", .reach_m = 100},
+/// make_pair_kernel({.name = "loud", .reach = 100},
 ///                  [](const Pair& p) noexcept { return 1 - p.place().x / 100; })  // a float
 /// The second says yes where it does so from any place of the observer.
 template <class Predicate>

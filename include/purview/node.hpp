@@ -15,7 +15,7 @@
 
 namespace purview {
 
-class InterestManager;
+class Visibility;
 
 /// An inner node, by any number of the dispatcher's choice.
 using CellId = std::uint64_t;
@@ -23,8 +23,8 @@ using CellId = std::uint64_t;
 /// An entity as a dispatcher sees it.
 struct DispatchedEntity {
     EntityId entity;
-    Vec3 place;
-    bool placed;
+    Vec3 position;
+    bool has_position;
     std::uint16_t flags;
     std::span<const Key> keys;
 };
@@ -33,24 +33,24 @@ struct DispatchedEntity {
 struct DispatchedObserver {
     ObserverId observer;
     EntityId main;
-    std::span<const Vec3> places;  ///< main entity and areas without a shape; empty: nowhere
+    std::span<const Vec3> positions;  ///< main entity and areas without a shape; empty: nowhere
     std::span<const Key> keys;
 };
 
 /// Called while the manager works, and must not call it; where a later step of the node judges
 /// pairs, on any thread of the executor. The answer may depend on nothing else, or recheck and
-/// rescan must be called.
-class InterestDispatcher {
+/// recheck must be called.
+class Dispatcher {
   public:
-    virtual ~InterestDispatcher() = default;
+    virtual ~Dispatcher() = default;
     /// Appends the inner nodes that hold the entity; several are counted (N24), the same twice is
     /// once.
     virtual void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const = 0;
     /// Appends the inner nodes that the observer looks into.
     virtual void cover(const DispatchedObserver& observer, std::vector<CellId>& out) const = 0;
     /// False: places do not matter, so nobody is asked about moves.
-    virtual bool reads_places() const noexcept { return true; }
-    /// Which steps an inner node has: an index into NodeDesc::inner, or no_steps: all of its
+    virtual bool reads_positions() const noexcept { return true; }
+    /// Which steps an inner node has: an index into NodeDef::inner, or no_steps: all of its
     /// entities match. The same answer for the same inner node, always.
     virtual std::size_t steps_of(CellId) const noexcept { return no_steps; }
     static constexpr std::size_t no_steps = ~std::size_t{0};
@@ -59,32 +59,32 @@ class InterestDispatcher {
 /// A node of the game's own, in the form of the RFC or of Mirror. All of it is called within the
 /// manager's tick, on its thread. It may read the manager, and must not edit it.
 ///
-/// query_for or observers_for are called as often as NodeDesc::refresh says (dormant: only after
-/// recheck, rescan or rescan_node), and for everything in the tick of a spawn. The order of what
+/// query_for or observers_for are called as often as NodeDef::every_ticks says (dormant: only after
+/// recheck), and for everything in the tick of a spawn. The order of what
 /// they append does not matter, and the same entity twice counts once. Steps of such a node are not
 /// used.
 ///
 /// added, removed and updated tell the node which entities it is about, so that it may keep a store
 /// of its own. They come before the queries of the same tick, in the order of the edits. Groups are
 /// judged by their roots: a member of a group (unless it is split) is not in any node.
-class InterestNode {
+class CustomNode {
   public:
-    virtual ~InterestNode() = default;
+    virtual ~CustomNode() = default;
     /// The RFC's form: appends the entities that the observer may know. A member of a group that is
     /// appended counts for nothing, unless it is split.
-    virtual void query_for(const InterestManager&, ObserverId, std::vector<EntityId>&) {}
+    virtual void query_for(const Visibility&, ObserverId, std::vector<EntityId>&) {}
     /// Mirror's form: appends the observers that may know the entity.
-    virtual void observers_for(const InterestManager&, EntityId, std::vector<ObserverId>&) {}
+    virtual void observers_for(const Visibility&, EntityId, std::vector<ObserverId>&) {}
     /// Which of the two is asked.
     virtual bool is_entity_centric() const noexcept { return false; }
     /// The node is about this entity from now on: it was spawned, was bound to the node, left its
     /// group, or the node itself has come into force. Each entity once until it is removed.
-    virtual void added(const InterestManager&, EntityId) {}
+    virtual void added(const Visibility&, EntityId) {}
     /// The node is not about this entity any more: it was despawned (then the manager knows it no
     /// longer), was bound to other nodes, joined a group, or the node is not in force any more.
-    virtual void removed(const InterestManager&, EntityId) {}
+    virtual void removed(const Visibility&, EntityId) {}
     /// The game called update or recheck for this entity (the RFC's UpdateObject).
-    virtual void updated(const InterestManager&, EntityId) {}
+    virtual void updated(const Visibility&, EntityId) {}
 };
 
 }  // namespace purview

@@ -14,7 +14,7 @@
 //         prediction.run_tick();
 //     }
 //     ... 20 to 60 times a second: client.tick(now);
-//     draw(prediction.place_of(ghost, now));
+//     draw(prediction.position_of(ghost, now));
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct PredictionDef {
     std::uint32_t waiting_target = 2;
     /// How far behind the newest snapshot everything else is shown: at least the ticks between
     /// two packets, and the jitter. It must also cover the ticks between two updates of what
-    /// KindDef::rates, NodeSettings::every_ticks, KindDef::limit or the budget let be told seldom:
+    /// KindDef::rates, Replication::every_ticks, KindDef::limit or the budget let be told seldom:
     /// a longer silence is taken for a rest, at whose end it leaps. What is told with every tick
     /// is drawn between its last 16: 15 ticks behind at the most, and how far the server follows
     /// RewindSettings::behind_ticks_max says.
@@ -58,8 +58,8 @@ struct PredictionDef {
 };
 
 struct PredictionStats {
-    CommandTick newest_command = 0;
-    CommandTick consumed = 0;         ///< the last that the server is known to have taken
+    InputNumber newest_command = 0;
+    InputNumber consumed = 0;         ///< the last that the server is known to have taken
     std::uint32_t waiting = 0;        ///< at the server, as it last said
     std::uint64_t starved = 0;        ///< times the server said that nothing was waiting
     double rate = 1;                  ///< of the clock: above 1 while too little waits
@@ -86,9 +86,9 @@ class Prediction {
 
     /// Takes what has arrived: corrections, and how many commands wait at the server. Then how many
     /// command ticks are due; run that many. 0 before the client has joined, with another schema,
-    /// or without inputs; view_tick and place_of go by the clock that this keeps in any case. After
-    /// a long pause no more than an eighth of a second has, and 8 to 48 in any case: the rest of
-    /// the time is given up.
+    /// or without inputs; view_tick and position_of go by the clock that this keeps in any case.
+    /// After a long pause no more than an eighth of a second has, and 8 to 48 in any case: the rest
+    /// of the time is given up.
     unsigned ticks_due(Micros now);
     /// The part of a member in the next command, in place of what was set for it. not_found: no
     /// such ghost; refused: not ours; bad_argument: it does not take this input; capacity.
@@ -108,7 +108,7 @@ class Prediction {
     bool is_predicted(GhostId member) const noexcept;
     /// The value after the newest command: predicted, or, of others' members of our groups, as last
     /// heard (see is_predicted); null: in none of our groups. A place as a step sees it
-    /// (GroupState): place_of is in the world.
+    /// (GroupState): position_of is in the world.
     template <class T>
     const T* get(GhostId member, Component<T> component) const noexcept {
         return static_cast<const T*>(read(member, component.id, newest_command()));
@@ -116,18 +116,18 @@ class Prediction {
     /// After a command that is still remembered: the last 96, which are 1.6 s at
     /// 60 Hz (O41). Null also: it has come since.
     template <class T>
-    const T* state_at(GhostId member, Component<T> component, CommandTick tick) const noexcept {
+    const T* state_at(GhostId member, Component<T> component, InputNumber tick) const noexcept {
         return static_cast<const T*>(read(member, component.id, tick));
     }
     /// The whole group, as it was after that command, in the order of input. `root`: its root
     /// ghost. Empty: not known. Valid until the next call that is not const.
-    GroupState state_at(GhostId root, CommandTick tick) noexcept;
+    GroupState state_at(GhostId root, InputNumber tick) noexcept;
     /// The members of the next command's group in the order of their input, root first: the order
     /// of the server as of the newest correction. `root`: its root ghost. Empty: no group that is
     /// predicted. Valid until the next call that is not const.
     std::span<const GhostId> input_order(GhostId root);
-    const void* read(GhostId member, ComponentId component, CommandTick tick) const noexcept;
-    CommandTick newest_command() const noexcept;
+    const void* read(GhostId member, ComponentId component, InputNumber tick) const noexcept;
+    InputNumber newest_command() const noexcept;
 
     // -- what to draw ---------------------------------------------------------------------------
     /// The server's tick at which to draw whatever is not predicted: render time.
@@ -135,7 +135,7 @@ class Prediction {
     /// Where to draw it: predicted, between the last two commands and gliding out of the last
     /// correction; or at view_tick, between two snapshots or a bounded way beyond the last one.
     /// What is relative to something predicted goes and turns with that.
-    Vec3 place_of(GhostId ghost, Micros now) const noexcept;
+    Vec3 position_of(GhostId ghost, Micros now) const noexcept;
     /// How it is turned there (Schema::set_orientation); a ghost without an orientation: not at
     /// all.
     Rotation orientation_of(GhostId ghost, Micros now) const noexcept;

@@ -23,17 +23,17 @@ struct RewindSettings {
     std::uint32_t ticks = 0;
     /// Of the index over past places: some two to four times what an entity moves in a fifth of a
     /// second, or the radius of a typical query.
-    float cell_m = 8;
+    float cell_size = 8;
     /// How far behind the newest snapshot that a client has acknowledged its view may be; what it
     /// says beyond that is cut. One who acknowledges late on purpose is believed, as one with a
     /// long round trip: `ticks` bounds him.
     std::uint32_t behind_ticks_max = 12;
 };
 
-struct RewoundHit {
+struct PastHit {
     EntityId entity = EntityId::none;
     EntityId root = EntityId::none;  ///< of its group, now
-    Vec3 place;                      ///< then
+    Vec3 position;                   ///< then
     float distance_m = 0;            ///< along the ray, or from the centre
 };
 
@@ -51,7 +51,7 @@ class RewindData;  // src/host
 /// Valid within the callback of the game in which it was made. Its members of one group are all of
 /// one tick. What the client owned is as it is now (O19); what was not relevant to it then, or did
 /// not exist, is not there.
-class RewoundView {
+class PastView {
   public:
     /// The server's tick, which may lie between two: places are between them, all else is of the
     /// earlier one.
@@ -59,7 +59,7 @@ class RewoundView {
     ObserverId observer() const noexcept { return observer_; }
     bool sees(EntityId entity) const noexcept;
     /// {0, 0, 0} for what is not there.
-    Vec3 place_of(EntityId entity) const noexcept;
+    Vec3 position_of(EntityId entity) const noexcept;
     /// Null for what is not there, or not marked. The place component is that of the earlier tick.
     template <class T>
     const T* get(EntityId entity, Component<T> component) const noexcept {
@@ -69,15 +69,15 @@ class RewoundView {
     /// Status::refused: the past is over. What a shot does, it does to the present: World::edit.
     Status write(EntityId entity, ComponentId component) const noexcept;
 
-    /// Appends the entities with a past place within `radius_m` of the segment, the nearest to its
+    /// Appends the entities with a past place within `radius` of the segment, the nearest to its
     /// beginning first; what the client owns itself is not among them. bad_position: not finite;
     /// bad_argument: a negative radius.
-    Status find_along(Vec3 from, Vec3 to, float radius_m, std::vector<RewoundHit>& out) const;
+    Status find_along(Vec3 from, Vec3 to, float radius, std::vector<PastHit>& out) const;
     /// The same within a sphere, the nearest first.
-    Status find_within(Vec3 centre, float radius_m, std::vector<RewoundHit>& out) const;
+    Status find_within(Vec3 center, float radius, std::vector<PastHit>& out) const;
 
     /// Made by Server::rewind.
-    RewoundView(RewindData& data, ObserverId observer, double tick) noexcept
+    PastView(RewindData& data, ObserverId observer, double tick) noexcept
         : data_(&data), observer_(observer), tick_(tick) {}
 
   private:

@@ -43,9 +43,9 @@ enum class RpcDirection : std::uint8_t {
 
 /// What a call is about, and so who may hear of it.
 enum class RpcTarget : std::uint8_t {
-    entity = 0,  ///< those to whom the entity is relevant
-    place = 1,   ///< those whose areas or neighbourhood cover the place (P25)
-    nobody = 2,  ///< static: not culled
+    entity = 0,    ///< those to whom the entity is relevant
+    position = 1,  ///< those whose areas or neighbourhood cover the place (P25)
+    nobody = 2,    ///< static: not culled
 };
 
 enum class RpcDelivery : std::uint8_t {
@@ -81,7 +81,7 @@ struct RpcDesc {
 
 /// An argument of a call as its field is: a number; a text, cut at the size of the field, before a
 /// character of UTF-8 that does not fit, and at a zero; or a rotation. Any other counts as missing.
-using RpcArgument = std::variant<double, std::string_view, Rotation>;
+using FieldValue = std::variant<double, std::string_view, Rotation>;
 
 /// Why an observer does not get a call.
 enum class CullReason : std::uint8_t {

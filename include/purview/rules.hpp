@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Rules as plain data: what a world file or a program says about interest. The interest engine
-// compiles them; the truth check reads the same text with other eyes. One `InterestRules` holds
-// nodes (which entities, and where to look for them); each node holds steps that count in order
-// (Unity RFC 0015; N13-N18, N48 of
-// docs/coverage.md).
+// Rules as data: which entities are relevant to which observers, and how they are sent.
+//
+//     Rules rules;
+//     const FlagId cloaked = rules.flag("cloaked");
+//     rules.node("near, not cloaked").add(within(60).leave_at(66)).subtract(cloaked);
+//
+// A node selects entities and applies its steps in order. The results of all nodes are united.
+// Without nodes everything is relevant to every observer. World files contain the same data. The
+// node with steps is that of Unity's RFC 0015.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,213 +27,251 @@
 
 namespace purview {
 
-class InterestKernel;      // purview/kernel.hpp: a kernel of your own
-class SightTest;           // purview/sight.hpp: who stands in the way
-class InterestDispatcher;  // purview/node.hpp: a node of nodes
-class InterestNode;        // purview/node.hpp: a node of your own
+class InterestKernel;  // purview/kernel.hpp
+class RayTest;         // purview/sight.hpp
+class Dispatcher;      // purview/node.hpp
+class CustomNode;      // purview/node.hpp
 
-/// The largest distance, radius, range or reach that rules and areas may have, in meters: its
-/// square, summed over three axes, is still a finite float.
-inline constexpr float reach_max_m = 1e18F;
+/// The largest distance, radius or range in rules and areas, in meters. The sum of three squares of
+/// it is still a finite float.
+inline constexpr float reach_max = 1e18F;
 
-/// What a step does with its kernel's answer. add: result |= yes; require: result &= yes;
-/// subtract: result &= ~(yes or unknown).
-enum class StepOp : std::uint8_t { add = 0, subtract = 1, require = 2 };
+/// How a step combines with the steps before it, and a node with the nodes before it. A kernel may
+/// return "unknown": that adds nothing, fails `require`, and is removed by `subtract`.
+enum class Combine : std::uint8_t { add = 0, subtract = 1, require = 2 };
 
 enum class KernelType : std::uint8_t {
-    distance = 0,    ///< within enter_m of a place of the observer; once in, up to leave_m
-    same_group = 1,  ///< entity and observer share a key of the domain, not Key::none
-    flag = 2,        ///< the entity has the flag
-    custom = 3,      ///< a kernel of your own (purview/kernel.hpp)
-    area = 4,        ///< inside a sphere, box or cone of the observer; once in, up to leave_m out
-    owner = 5,       ///< the observer owns it, or a member of its group
-    value = 6,       ///< value_min <= a value of the entity <= value_max
-    neighbourhood = 7,  ///< its cell is at most so many rings of cells away from a place's
-    hexagons = 8,       ///< the same with hexagonal cells
-    line_of_sight = 9,  ///< nothing stands between a place and it (purview/sight.hpp)
+    distance = 0,  ///< within `enter` of a viewpoint; once relevant, up to `leave`
+    same_key = 1,  ///< entity and observer share a key other than Key::none
+    flag = 2,      ///< the entity has the flag
+    custom = 3,    ///< your own (purview/kernel.hpp)
+    area = 4,      ///< inside an area of the observer; once relevant, up to `leave` outside of it
+    owner = 5,     ///< the observer owns the entity or a member of its group
+    value = 6,     ///< min <= value of the entity <= max
+    cells = 7,     ///< within `rings` rectangular cells of a viewpoint (purview/cells.hpp)
+    hexagons = 8,  ///< within `rings` hexagonal cells of a viewpoint
+    line_of_sight = 9,  ///< nothing between a viewpoint and the entity (purview/sight.hpp)
+    everything = 10,    ///< every entity of the node
 };
 
-/// Whose radius a distance kernel takes; where that one has none, the rule's.
-enum class RangeOf : std::uint8_t {
-    rule = 0,
-    entity = 1,    ///< how far it is seen (EntityDef::range_m, set_range)
-    observer = 2,  ///< how far he sees (set_observer_range)
+/// Which radius a distance kernel uses. The kernel's own radius is used where the other one is 0.
+enum class RangeFrom : std::uint8_t {
+    kernel = 0,
+    entity = 1,    ///< how far the entity can be seen (KindRules::range, Visibility::set_range)
+    observer = 2,  ///< how far the observer can see (ObserverDef::range, Visibility::set_range)
 };
 
-/// From where a kernel looks.
-enum class LookFrom : std::uint8_t {
-    main_and_areas = 0,  ///< the main entity, and areas without a shape
-    main = 1,
-    areas = 2,  ///< areas without a shape
-    owned = 3,  ///< the main entity, and every entity that the observer owns
+/// Which viewpoints of an observer a spatial kernel measures from.
+enum class Viewpoints : std::uint8_t {
+    entity_and_points = 0,  ///< its viewpoint entity, and its areas without a shape
+    entity = 1,             ///< its viewpoint entity
+    points = 2,             ///< its areas without a shape
+    owned = 3,              ///< its viewpoint entity, and every entity that it owns
 };
 
-/// Cells of a neighbourhood, counted from the rules' bounds_min: cell i of an axis holds
-/// [i * side, (i + 1) * side), also below zero. Hexagons: width_m is a side, pointed along y.
-struct CellShape {
-    float width_m = 0;
-    float height_m = 0;  ///< along the second axis; hexagons: not used
-    float depth_m = 0;   ///< along the third axis; 0: it does not matter
-    std::uint16_t rings = 1;
-    friend bool operator==(const CellShape&, const CellShape&) = default;
-};
+/// A test of one observer and one entity, and a step of a node. Made by the functions below. Fields
+/// that a type does not use are ignored.
+struct Kernel {
+    Kernel() = default;
+    explicit Kernel(KernelType its_type, Combine its_combine = Combine::add)
+        : combine(its_combine), type(its_type) {}
+    Kernel(FlagId with_flag) : type(KernelType::flag), flag(with_flag) {}  // NOLINT: implicit
+    /// `own`: not null; shared with the engine, which calls it from its threads.
+    template <class Own>
+    requires std::is_convertible_v<std::shared_ptr<Own>, std::shared_ptr<const InterestKernel>>
+    Kernel(std::shared_ptr<Own> own)  // NOLINT: implicit
+        : type(KernelType::custom), custom(std::move(own)) {}
 
-/// Line of sight: what is asked of the SightTest, and what holds when it was not asked.
-struct SightDef {
-    std::uint32_t tests_per_tick = 64;  ///< entities, for one observer; the rest waits its turn
-    std::uint32_t grace_ticks = 20;     ///< an answer holds no longer, at least 2
-    bool shown_when_unknown = false;    ///< what is said of whoever was not tested in time
-    bool predict = false;               ///< also from and to where both will be (set_lookahead)
-    friend bool operator==(const SightDef&, const SightDef&) = default;
-};
+    /// Keeps an entity relevant until it is farther than `radius` (hysteresis).
+    Kernel leave_at(float radius) && {
+        leave = radius;
+        return std::move(*this);
+    }
+    /// Measures from other viewpoints.
+    Kernel from(Viewpoints viewpoints) && {
+        view_from = viewpoints;
+        return std::move(*this);
+    }
+    /// Uses the range of the entity or of the observer. The margin leave - enter stays.
+    Kernel range_from(RangeFrom source) && {
+        range = source;
+        return std::move(*this);
+    }
 
-struct KernelDesc {
+    Combine combine = Combine::add;  ///< set by NodeDef::add, subtract and require
     KernelType type = KernelType::distance;
-    float enter_m = 0;  ///< distance; line of sight: how far it is tested
-    /// distance: >= enter_m. area: how far outside whoever was inside stays in.
-    float leave_m = 0;
-    KeyDomain domain = KeyDomain::none;  ///< same_group
-    FlagId flag = FlagId::none;          ///< flag
+    float enter = 0;  ///< distance, line_of_sight: radius
+    float leave = 0;  ///< distance: radius, at least `enter`; area: margin outside of the area
+    KeyId key = KeyId::none;
+    FlagId flag = FlagId::none;
+    ValueId value = ValueId::none;
+    float min = -std::numeric_limits<float>::infinity();
+    float max = std::numeric_limits<float>::infinity();
+    RangeFrom range = RangeFrom::kernel;
+    Viewpoints view_from = Viewpoints::entity_and_points;
+    /// cells: width, height, depth (0: the third axis does not count); hexagons: x is the side, and
+    /// z the depth.
+    Vec3 cell_size = {};
+    std::uint16_t rings = 1;  ///< cells, hexagons
+    std::shared_ptr<const RayTest> rays = nullptr;
+    std::uint32_t ray_entities_per_tick = 64;  ///< of one observer; further ones wait
+    std::uint32_t ray_valid_ticks = 20;        ///< a result is used no longer than this; at least 2
+    bool visible_when_unknown = false;         ///< result for an entity not tested in time
+    bool predicts_sight = false;  ///< also tests the positions after Visibility::set_lookahead
     std::shared_ptr<const InterestKernel> custom = nullptr;
-    RangeOf range = RangeOf::rule;             ///< distance; the margin leave_m - enter_m stays
-    LookFrom from = LookFrom::main_and_areas;  ///< distance, neighbourhood, hexagons, line of sight
-    ValueId value = ValueId::none;             ///< value
-    float value_min = -std::numeric_limits<float>::infinity();
-    float value_max = std::numeric_limits<float>::infinity();
-    CellShape cells = {};                              ///< neighbourhood, hexagons
-    std::shared_ptr<const SightTest> sight = nullptr;  ///< line of sight
-    SightDef sight_def = {};
-    friend bool operator==(const KernelDesc&, const KernelDesc&) = default;
+    friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
-struct StepDesc {
-    StepOp op = StepOp::add;
-    KernelDesc kernel;
-    friend bool operator==(const StepDesc&, const StepDesc&) = default;
-};
+/// Matches entities within `radius` of a viewpoint, the border included. See Kernel::leave_at.
+inline Kernel within(float radius) {
+    Kernel kernel;
+    kernel.enter = kernel.leave = radius;
+    return kernel;
+}
+/// Matches entities that share a key with the observer.
+inline Kernel same(KeyId key) {
+    Kernel kernel(KernelType::same_key);
+    kernel.key = key;
+    return kernel;
+}
+/// Matches entities with min <= value <= max.
+inline Kernel between(ValueId value, float min, float max) {
+    Kernel kernel(KernelType::value);
+    kernel.value = value;
+    kernel.min = min;
+    kernel.max = max;
+    return kernel;
+}
+/// Matches entities inside an area of the observer; once relevant, up to `margin` outside of it.
+inline Kernel in_area(float margin = 0) {
+    Kernel kernel(KernelType::area);
+    kernel.leave = margin;
+    return kernel;
+}
+/// Matches entities of which the observer owns a member of the group.
+inline Kernel owned() {
+    return Kernel(KernelType::owner);
+}
+/// Matches every entity of the node, for example for "all but cloaked".
+inline Kernel everything() {
+    return Kernel(KernelType::everything);
+}
+/// Matches entities at most `rings` cells away from the cell of a viewpoint. `depth`: size along
+/// the third axis; 0: that axis does not count.
+inline Kernel cells(float width, float height, std::uint16_t rings = 1, float depth = 0) {
+    Kernel kernel(KernelType::cells);
+    kernel.cell_size = {width, height, depth};
+    kernel.rings = rings;
+    return kernel;
+}
+/// The same with hexagonal cells.
+inline Kernel hexagons(float side, std::uint16_t rings = 1) {
+    Kernel kernel(KernelType::hexagons);
+    kernel.cell_size = {side, 0, 0};
+    kernel.rings = rings;
+    return kernel;
+}
+/// Matches entities with nothing between them and a viewpoint. `rays`: not null; shared with the
+/// engine, which calls it from its threads.
+inline Kernel in_sight(std::shared_ptr<const RayTest> rays,
+                       std::uint32_t ray_entities_per_tick = 64) {
+    Kernel kernel(KernelType::line_of_sight);
+    kernel.rays = std::move(rays);
+    kernel.ray_entities_per_tick = ray_entities_per_tick;
+    return kernel;
+}
 
-// Steps as one reads them, nearly in the words of world files: {add(within(60, 66)),
-// add(same(team)), subtract(flagged(cloaked))}. What is not named here is set in the KernelDesc
-// that they return; what is unsound about one, problem_of says of the rules (purview/interest.hpp).
-inline StepDesc add(KernelDesc kernel) {
-    return {StepOp::add, std::move(kernel)};
-}
-inline StepDesc subtract(KernelDesc kernel) {
-    return {StepOp::subtract, std::move(kernel)};
-}
-inline StepDesc require(KernelDesc kernel) {
-    return {StepOp::require, std::move(kernel)};
-}
-/// Without a leave radius: the same as the enter radius.
-inline KernelDesc within(float enter_m, float leave_m = 0) {
-    if (leave_m == 0) leave_m = enter_m;
-    return {.type = KernelType::distance, .enter_m = enter_m, .leave_m = leave_m};
-}
-inline KernelDesc same(KeyDomain domain) {
-    return {.type = KernelType::same_group, .domain = domain};
-}
-inline KernelDesc flagged(FlagId flag) {
-    return {.type = KernelType::flag, .flag = flag};
-}
-inline KernelDesc between(float min, ValueId value, float max) {
-    return {.type = KernelType::value, .value = value, .value_min = min, .value_max = max};
-}
-/// Once in an area, up to `leave_m` outside of it.
-inline KernelDesc in_area(float leave_m = 0) {
-    return {.type = KernelType::area, .leave_m = leave_m};
-}
-inline KernelDesc owned() {
-    return {.type = KernelType::owner};
-}
-inline KernelDesc neighbourhood(CellShape cells) {
-    return {.type = KernelType::neighbourhood, .cells = cells};
-}
-inline KernelDesc hexagons(float side_m, std::uint16_t rings = 1) {
-    return {.type = KernelType::hexagons, .cells = {.width_m = side_m, .rings = rings}};
-}
-/// `test`: not null; shared with the engine, asked from its threads.
-inline KernelDesc in_sight(std::shared_ptr<const SightTest> test, SightDef def = {}) {
-    return {.type = KernelType::line_of_sight, .sight = std::move(test), .sight_def = def};
-}
-/// A kernel of your own: not null; shared with the engine, asked from its threads.
-inline KernelDesc ask(std::shared_ptr<const InterestKernel> kernel) {
-    return {.type = KernelType::custom, .custom = std::move(kernel)};
-}
-
-enum class NodeType : std::uint8_t {
-    everything = 0,  ///< all its entities are candidates (the static node)
-    grid = 1,        ///< candidates are found by place, distances are exact
-    /// Candidates are the bucket: the entities of the inner nodes that an observer looks into.
-    /// Steps run over the bucket, and nothing outside of it is ever relevant by this node. Without
-    /// steps all of the bucket is; where the first step does not add, the result starts with it.
-    dispatcher = 2,
-    custom = 3,  ///< a node of your own says it all
-};
-
-/// Which entities a node is about.
-enum class NodeMembers : std::uint8_t {
+/// Which entities a node evaluates.
+enum class Members : std::uint8_t {
     all = 0,
-    bound = 1,    ///< those that are bound to it, by their kind or by themselves
-    unbound = 2,  ///< those that are bound to no node (the default node)
+    bound = 1,    ///< those bound to it by their kind or one by one
+    unbound = 2,  ///< those bound to no node (a default node)
 };
 
-enum class RefreshType : std::uint8_t {
-    exact = 0,
-    every = 1,    ///< enters are looked for in every Nth tick only, but for what spawns
-    dormant = 2,  ///< an entity's place is the one of its last update(entity)
-};
-
-/// How fresh a node's answer is. Hides (deny, force hidden, a node that
-/// subtracts, a step that subtracts and remembers nothing) never wait.
-struct Refresh {
-    RefreshType type = RefreshType::exact;
-    std::uint32_t every_ticks = 1;  ///< 1 to 65,535
-    /// every: added to radii, max speed x ticks, so that nobody is missed in between.
-    float widen_m = 0;
-    /// every: leaves wait as well. What the node showed in its last tick stays relevant until its
-    /// next one, however far it goes, unless something hides it. Not of a node with a step that
-    /// must be evaluated every tick, such as line of sight.
-    bool lazy_leave = false;
-};
-
-/// How updates of a node's entities are written (docs/shared.md). The two shared ways are for nodes
-/// whose rule and audiences do not depend on who asks: one step `add neighbourhood`, then steps
-/// about flags and values alone.
-enum class NodeMode : std::uint8_t {
+/// Where updates of a node's entities are encoded (docs/shared.md). The shared payloads need a node
+/// whose first step adds `cells`, followed by flag and value steps only.
+enum class Payload : std::uint8_t {
     per_observer = 0,
-    update_many = 1,  ///< into one section for each cell around; an observer is sent one of them
-    read_many = 2,    ///< into the section of its own cell; an observer is sent those around him
+    update_many = 1,  ///< encoded into every cell around; an observer receives one cell
+    read_many = 2,    ///< encoded into its own cell; an observer receives the cells around
 };
 
-struct NodeDesc {
-    std::string name;
-    NodeType type = NodeType::everything;
-    /// Without steps: all candidates of the node (N13).
-    std::vector<StepDesc> steps;
-    NodeMembers members = NodeMembers::all;
-    /// With what the nodes before it say. add, for all: union (N11). Otherwise nodes count in
-    /// order, and no result is shared between observers.
-    StepOp combine = StepOp::add;
-    Refresh refresh = {};
-    NodeSettings settings = {};
-    NodeMode mode = NodeMode::per_observer;
-    std::shared_ptr<const InterestDispatcher> dispatcher = nullptr;
-    /// Dispatcher: steps of inner nodes, by what InterestDispatcher::steps_of answers. An entity is
-    /// in the bucket if an inner node that it shares with the observer has no steps, or if its
-    /// steps match. As in the node itself, the result starts with all of the inner node where the
-    /// first step does not add. No step may remember: no leave radius above the enter radius, no
-    /// line of sight.
-    std::vector<std::vector<StepDesc>> inner = {};
-    std::shared_ptr<InterestNode> custom = nullptr;
-    /// False: it has no say. One that adds adds nothing, one that requires is met, one that
-    /// subtracts takes nothing away.
+/// One node: which entities, which steps, and how the result is used.
+struct NodeDef {
+    std::string name = {};
+    /// In order. None: all entities of the node match.
+    std::vector<Kernel> steps = {};
+    Members members = Members::all;
+    /// With the results of the nodes before it. If all nodes add, the results are united. Otherwise
+    /// nodes apply in order, and no result is shared between observers.
+    Combine combine = Combine::add;
+    // How current the result is. Denials, hides, nodes that subtract, and subtracting steps without
+    // memory never wait.
+    /// Enters are evaluated once in this many ticks, 1 to 65,535; entities that spawn, at once.
+    std::uint32_t every_ticks = 1;
+    /// Added to radii while `every_ticks` is above 1: maximum speed x ticks misses nothing.
+    float widen = 0;
+    /// Leaves wait as well: what was relevant stays relevant until the node is evaluated again,
+    /// unless something hides it. Not for steps that are evaluated every tick, such as line of
+    /// sight.
+    bool lazy_leave = false;
+    /// The position of an entity is that of its last Visibility::update.
+    bool dormant = false;
+    Replication replication = {};
+    Payload payload = Payload::per_observer;
+    /// Candidates are the bucket: the entities of the inner nodes that the observer looks into.
+    /// Steps run over the bucket. Nothing outside of it matches. Without steps, or if the first
+    /// step does not add, all of the bucket matches at first.
+    std::shared_ptr<const Dispatcher> dispatcher = nullptr;
+    /// Steps of inner nodes, by the result of Dispatcher::steps_of. An entity is in the bucket if
+    /// an inner node that it shares with the observer has no steps, or if those steps match. No
+    /// step may have memory: no leave radius above the enter radius, no line of sight.
+    std::vector<std::vector<Kernel>> inner = {};
+    /// Decides everything; there are no steps then.
+    std::shared_ptr<CustomNode> custom = nullptr;
+    /// False: an adding node adds nothing, a requiring node is met, a subtracting node subtracts
+    /// nothing.
     bool enabled = true;
 
-    /// Enters wait for the next tick in which it is refreshed. What a node takes away goes at once.
-    bool waits() const noexcept {
-        return refresh.type == RefreshType::every && refresh.every_ticks > 1 &&
-               combine != StepOp::subtract;
+    NodeDef& add(Kernel kernel) { return append(Combine::add, std::move(kernel)); }
+    NodeDef& subtract(Kernel kernel) { return append(Combine::subtract, std::move(kernel)); }
+    NodeDef& require(Kernel kernel) { return append(Combine::require, std::move(kernel)); }
+
+  private:
+    NodeDef& append(Combine how, Kernel kernel) {
+        kernel.combine = how;
+        steps.push_back(std::move(kernel));
+        return *this;
     }
+};
+
+/// Whether nodes decide about an entity.
+enum class EntityMode : std::uint8_t {
+    nodes = 0,          ///< nodes decide
+    global = 1,         ///< relevant to every ready observer
+    explicit_only = 2,  ///< relevant to owners and allowed observers only
+};
+
+/// What entities of one kind have in common from their spawn on.
+struct KindRules {
+    EntityMode mode = EntityMode::nodes;
+    std::vector<NodeId> nodes = {};  ///< bindings; none: the default nodes (Members::unbound)
+    /// Without a binding, the default nodes do not evaluate it. Nodes of Members::all do.
+    bool needs_node = false;
+    /// False: owning it does not make it relevant.
+    bool owner_sees = true;
+    float range = 0;  ///< for RangeFrom::entity; 0: the kernel's
+    /// As a group member it is culled independently, with the members below it: by its own
+    /// position, flags, keys and nodes. It is relevant only where its parent is.
+    bool culled_independently = false;
+    /// Where nodes make such a member relevant, its ancestors are relevant too, at any distance. It
+    /// overrides no denial, hide or EntityMode::explicit_only of an ancestor, and no subtracting
+    /// step about the ancestor's own attributes.
+    bool keeps_ancestors = false;
+    /// As the root of a group, distance and area steps measure to the sphere around its group
+    /// (set_group_radius). Needs Rules::group_radius_max. Cells, hexagons and line of sight use its
+    /// position.
+    bool uses_group_radius = false;
 };
 
 /// Which coordinates count.
@@ -237,34 +281,74 @@ enum class Axes : std::uint8_t {
     xyz = 2,
 };
 
-struct InterestRules {
-    /// Where entities are. What lies outside is found all the same, only slower.
-    Vec3 bounds_min{0, 0, 0};
-    Vec3 bounds_max{1024, 1024, 0};
-    /// Side of a grid cell; 0 = derived from the radius and the expected number of entities. An
-    /// axis has 16,384 cells at most, a grid 4 million: in a larger world they are larger than
-    /// this. Each takes some 200 bytes, also where nobody is.
-    float cell_m = 0;
-    std::uint32_t entities_expected = 10'000;
-    /// Empty = the default node: everybody is told everything (N2, M1).
-    std::vector<NodeDesc> nodes;
-    Axes axes = Axes::xy;
-    /// Ranges that entities may have of their own, ascending, at most 6: entities are kept in one
-    /// grid per class, so that far ones cost near ones nothing. Larger than the last is refused.
-    std::vector<float> range_classes_m;
-    /// Largest range that an observer may have of its own.
-    float observer_range_max_m = 0;
-    /// Largest bounds of a group that count (KindInterest::by_bounds); larger ones count as this.
-    float group_bounds_max_m = 0;
-    /// A pair that nodes made relevant stays so for this many ticks, unless it is hidden.
-    std::uint32_t min_stay_ticks = 0;
+/// How much of the rules is in force. Denials, hides and EntityMode::explicit_only always are.
+enum class InterestLevel : std::uint8_t {
+    none = 0,         ///< every node matches everything
+    replication = 1,  ///< the same, with the nodes' Replication
+    full = 2,
 };
 
-/// Empty when the rules are sound, else what is wrong with them.
-std::string problem_of(const InterestRules& rules);
+/// Everything that the interest engine is configured with. Plain data, copyable.
+struct Rules {
+    /// Returns the attribute or kind with this name. Declares it if there is none. At most 16
+    /// flags, 8 keys and 8 values. A server declares the names of its schema itself.
+    FlagId flag(std::string_view name);
+    KeyId key(std::string_view name);
+    ValueId value(std::string_view name);
+    KindId kind(std::string_view name);
+    /// Returns the node with this name. Appends it if there is none. Valid until the next call.
+    NodeDef& node(std::string_view name);
+    /// Returns the id of the node with this name, for KindRules::nodes and Visibility::bind.
+    /// Appends it if there is none.
+    NodeId node_id(std::string_view name);
+    /// Returns the rules of a kind. Valid until the next call.
+    KindRules& for_kind(KindId kind);
 
-/// The cells of a neighbourhood as numbers: as many as cover the bounds (P1), along the two axes
-/// that count first.
-CellGrid cell_grid_of(const InterestRules& rules, const CellShape& cells);
+    // -- fixed when an engine is made
+    Axes axes = Axes::xy;
+    /// Where entities are. Positions outside work, but are slower.
+    Vec3 min{0, 0, 0};
+    Vec3 max{1024, 1024, 0};
+    /// Side of a cell of the spatial index; 0: derived from the radii and `entities_expected`. An
+    /// axis has at most 16,384 cells, a grid 4 million; cells are larger in a larger world. A cell
+    /// takes some 200 bytes, also where nothing is.
+    float cell_size = 0;
+    std::uint32_t entities_expected = 10'000;
+    /// Ranges of entities, ascending, at most 6. Entities are kept in one grid for each, so that
+    /// large ranges do not slow small ones. The last one is the largest that an entity may set.
+    std::vector<float> range_classes = {};
+    float observer_range_max = 0;  ///< largest range that an observer may set
+    float group_radius_max = 0;    ///< largest group radius that counts (KindRules)
+    std::uint32_t observers_max = 65'536;
+    std::uint32_t areas_max = 16;  ///< of one observer, up to limits::areas_per_observer
+    bool single_area = false;      ///< set_area replaces all other areas (Fusion's shared mode)
+    /// An observer without a viewpoint entity is not ready (Mirror).
+    bool ready_requires_viewpoint = false;
+    /// False: owning an entity does not make it relevant, whatever its kind says.
+    bool owner_sees = true;
+    /// Keeps observer_count and first and last observers: 5 to 20 % more for each event.
+    bool count_observers = false;
+    /// Keeps changed_scores: a tick takes about a fifth longer.
+    bool measure_scores = false;
+    std::vector<KindRules> kinds = {};  ///< by index_of(KindId)
+    std::vector<std::string> flag_names = {};
+    std::vector<std::string> key_names = {};
+    std::vector<std::string> value_names = {};
+    std::vector<std::string> kind_names = {};
+
+    // -- may change while an engine runs (set_rules)
+    /// None: everything is relevant to every observer.
+    std::vector<NodeDef> nodes = {};
+    InterestLevel level = InterestLevel::full;
+    /// An entity that nodes made relevant stays relevant for this many ticks, unless it is hidden.
+    std::uint32_t minimum_relevance_ticks = 0;
+};
+
+/// Returns why the rules are unsound, with the names of node and step; empty: they are sound.
+std::string problem_of(const Rules& rules);
+
+/// Returns the grid of a `cells` kernel: as many cells as cover the bounds, along the first two
+/// axes that count.
+CellGrid cell_grid_of(const Rules& rules, const Kernel& cells);
 
 }  // namespace purview

@@ -27,7 +27,7 @@ enum class FieldType : std::uint8_t {
     boolean = 0,    ///< 1 bit; a bool in the struct
     integer = 1,    ///< min..max in as few bits as hold them; any integer type up to 32 bits
     real = 2,       ///< the 32 bits of a float, NaN made canonical
-    quantised = 3,  ///< a float rounded to min + n * step, clamped to min..max
+    quantized = 3,  ///< a float rounded to min + n * step, clamped to min..max
     ranged = 4,     ///< a float without loss, in some 25 bits while it is mostly within min..max
     rotation = 5,   ///< a Rotation: the three smallest parts in 10 bits each
     text = 6,       ///< an array of 1 to 31 chars: the bytes before the first zero
@@ -83,9 +83,10 @@ class ComponentAudience {
 
 struct AudienceDef {
     AudienceType type = AudienceType::everyone;
-    KeyDomain domain = KeyDomain::none;         ///< same_key
+    KeyId domain = KeyId::none;                 ///< same_key
     const ComponentAudience* custom = nullptr;  ///< custom; not owned, outlives the server
-    /// Who is not told any more keeps the last values, marked (Client::is_told); or they are zero.
+    /// Who is not told any more keeps the last values, marked (Client::is_replicated); or they are
+    /// zero.
     bool keeps_values = false;
 };
 
@@ -111,7 +112,7 @@ struct Input {
 };
 
 /// About which axis a number turns: z from x towards y, y from z towards x, x from y towards z. The
-/// vertical one is z where interest works in xy, and y where it works in xz (InterestRules::axes).
+/// vertical one is z where interest works in xy, and y where it works in xz (Rules::axes).
 enum class TurnAxis : std::uint8_t { x = 0, y = 1, z = 2 };
 
 /// How a number says an orientation.
@@ -131,10 +132,10 @@ struct OrientationDef {
 struct KindDef {
     std::string name;
     std::vector<ComponentId> components;  ///< in schema order
-    float urgency = 1;                    ///< weight in the send order; 1e-6 to 1e6
+    float priority = 1;                   ///< weight in the send order; 1e-6 to 1e6
     bool owner_sees = true;               ///< the owner sees his own, whatever the rules say
     /// The inputs that entities of this kind take as their parts of a command, in the order in
-    /// which a step finds them (GroupCommand::parts); empty: they take none. See
+    /// which a step finds them (GroupInput::parts); empty: they take none. See
     /// Schema::take_input.
     std::vector<InputId> inputs;
     /// False: an entity of this kind takes no input until Server::set_in_input switches it on.
@@ -148,22 +149,22 @@ struct KindDef {
         while (slot < inputs.size() && inputs[slot] != input) ++slot;
         return slot;
     }
-    LeavePolicy leave = LeavePolicy::despawn;
+    Retention leave = Retention::despawn;
     /// A copy that is kept is dropped when its entity has not come back after so many ticks; a
     /// deactivated one when others need its room (docs/limits.md).
-    std::uint32_t linger_ticks = 200;
+    std::uint32_t retention_ticks = 200;
     bool in_groups = true;  ///< false: a plain parent or child, which cuts groups (O9)
     /// In a group, its place is told as seen from its parent. A server refuses it without a place.
-    bool relative_place = false;
+    bool relative_position = false;
     /// A move of more than this in a tick is a jump, in metres: it is in the old place until it is
-    /// in the new one, for clients (Client::place_of, Prediction) and for rewound views. 0: none
+    /// in the new one, for clients (Client::position_of, Prediction) and for rewound views. 0: none
     /// is. Of ticks that were not told, or are lost, a client knows only what they moved in all:
     /// let jumps be several times as long.
-    float teleport_m = 0;
+    float teleport_distance = 0;
     OrientationDef orientation;  ///< Schema::set_orientation
     /// How often by strength, for example {{0, 8}, {0.6, 4}, {0.8, 1}}: nearby every tick, far away
     /// every eighth. What comes to rest is told at once.
-    std::vector<SendRate> rates;
+    std::vector<SendInterval> rates;
     /// How many one observer is told in one tick, by number or by how many he has, for example
     /// {.buckets = {{24, 2}, {96, 4}}}: from 24 on half of them a tick, from 96 on a quarter.
     SendLimit limit = {};
@@ -189,7 +190,7 @@ struct Component {
     ComponentId id = ComponentId::none;
 };
 
-struct RealRange {
+struct NumberRange {
     double min = 0;
     double max = 0;
     double step = 0;
@@ -229,13 +230,13 @@ class Schema {
 
     /// The place of entities: a component whose struct begins with three floats x, y, z (a Vec3).
     /// At most one; interest reads it, and World::move writes it.
-    void set_place(ComponentId component);
+    void set_position(ComponentId component);
 
-    KindId kind(std::string_view name, std::span<const ComponentId> components, float urgency = 1);
+    KindId kind(std::string_view name, std::span<const ComponentId> components, float priority = 1);
     KindId kind(std::string_view name, std::initializer_list<ComponentId> components,
-                float urgency = 1) {
+                float priority = 1) {
         return kind(name, std::span<const ComponentId>(components.begin(), components.size()),
-                    urgency);
+                    priority);
     }
     /// Of a kind that there is not (one that failed, or was not found): noted as a problem, and the
     /// edit is of nothing.
@@ -262,7 +263,7 @@ class Schema {
     /// `field` of `component` answers yes when it is not zero.
     FlagId flag(std::string_view name, ComponentId component, std::string_view field);
     /// The value of `field` is the group, 0..65535; 0 matches nobody.
-    KeyDomain key(std::string_view name, ComponentId component, std::string_view field);
+    KeyId key(std::string_view name, ComponentId component, std::string_view field);
     /// `field` as a number, of whatever type it is. What is not finite leaves the value as it was.
     ValueId value(std::string_view name, ComponentId component, std::string_view field);
 
@@ -300,13 +301,13 @@ class Schema {
     std::span<const AttributeDef> flags() const noexcept { return flags_; }
     std::span<const AttributeDef> keys() const noexcept { return keys_; }
     std::span<const AttributeDef> values() const noexcept { return values_; }
-    ComponentId place() const noexcept { return place_; }
+    ComponentId position() const noexcept { return position_; }
 
     ComponentId find_component(std::string_view name) const noexcept;
     /// kinds().size() as a KindId when there is none.
     KindId find_kind(std::string_view name) const noexcept;
     FlagId find_flag(std::string_view name) const noexcept;
-    KeyDomain find_key(std::string_view name) const noexcept;
+    KeyId find_key(std::string_view name) const noexcept;
     ValueId find_value(std::string_view name) const noexcept;
     RpcId find_rpc(std::string_view name) const noexcept;
     InputId find_input(std::string_view name) const noexcept;
@@ -339,13 +340,13 @@ class Schema {
     std::vector<AttributeDef> flags_;
     std::vector<AttributeDef> keys_;
     std::vector<AttributeDef> values_;
-    ComponentId place_ = ComponentId::none;
+    ComponentId position_ = ComponentId::none;
     std::string problem_;
 };
 
-/// Names the fields of one struct. `builder.quantised("x", &Place::x, {0, 2048, 0.01})` and so on;
-/// converts to Component<T>, to Rpc<T> for the arguments of a call, to Input<T> for an input. Valid
-/// while its schema is.
+/// Names the fields of one struct. `builder.quantized("x", &Position::x, {0, 2048, 0.01})` and so
+/// on; converts to Component<T>, to Rpc<T> for the arguments of a call, to Input<T> for an input.
+/// Valid while its schema is.
 template <class T, class Id>
 class ComponentBuilder {
     using Name =
@@ -372,17 +373,17 @@ class ComponentBuilder {
         return add(name, member, FieldType::real, {0, 0, 0});
     }
     /// Rounded to the nearest min + n * step.
-    ComponentBuilder& quantised(std::string_view name, float T::*member, RealRange range) {
-        return add(name, member, FieldType::quantised, range);
+    ComponentBuilder& quantized(std::string_view name, float T::*member, NumberRange range) {
+        return add(name, member, FieldType::quantized, range);
     }
     /// Coordinates of a Vec3, a field each: x, y and z by these names, in this order; one without a
     /// name is not told, and stays 0 on clients. {"x", "y"}; {"x", "", "z"}.
-    ComponentBuilder& quantised(const std::array<std::string_view, 3>& names, Vec3 T::*member,
-                                RealRange range) {
+    ComponentBuilder& quantized(const std::array<std::string_view, 3>& names, Vec3 T::*member,
+                                NumberRange range) {
         for (std::size_t axis = 0; axis < names.size(); ++axis) {
             if (names[axis].empty()) continue;
             add_at(names[axis], offset_of(member) + axis * sizeof(float), sizeof(float), false,
-                   FieldType::quantised, range);
+                   FieldType::quantized, range);
         }
         return *this;
     }
@@ -418,7 +419,7 @@ class ComponentBuilder {
 
   private:
     template <class M>
-    ComponentBuilder& add(std::string_view name, M T::*member, FieldType type, RealRange range) {
+    ComponentBuilder& add(std::string_view name, M T::*member, FieldType type, NumberRange range) {
         return add_at(name, offset_of(member), sizeof(M),
                       std::is_integral_v<M> && std::is_signed_v<M>, type, range);
     }
@@ -429,7 +430,7 @@ class ComponentBuilder {
                                         reinterpret_cast<const char*>(&probe));
     }
     ComponentBuilder& add_at(std::string_view name, std::size_t offset, std::size_t size,
-                             bool is_signed, FieldType type, RealRange range) {
+                             bool is_signed, FieldType type, NumberRange range) {
         FieldDef field;
         field.name = name;
         field.type = type;

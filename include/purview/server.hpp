@@ -58,8 +58,8 @@ struct Admission {
 
 /// The game's code. Called inside Server::tick, on its thread: admit and joined of all who join;
 /// then of each session its messages, commands, inputs and calls; then left of all who are gone;
-/// then simulate. All may edit the world and call Server::interest(); none may call Server::tick or
-/// receive, or throw.
+/// then simulate. All may edit the world and call Server::visibility(); none may call Server::tick
+/// or receive, or throw.
 class Game {
   public:
     virtual ~Game() = default;
@@ -77,7 +77,7 @@ class Game {
     /// "refused" without a text, and nothing that was sent to it here, and closed.
     virtual bool joined(Server& server, ObserverId observer, const JoinRequest& request) = 0;
     /// It is gone. The observer is still valid; its entities are the game's to despawn.
-    virtual void left(Server& server, ObserverId observer) = 0;
+    virtual void left(Server& server, ObserverId observer) { (void)server, (void)observer; }
     /// A message of a client (Client::send_message), in the order in which they were sent, each
     /// once. `bytes` are a stranger's, at most limits::message_bytes, and valid during the call.
     /// How many it may send, and what of, is the game's to say: whom it closes is not heard again.
@@ -86,7 +86,9 @@ class Game {
     }
     /// One command of a client, in the order in which they were given, each at most once; some may
     /// be missing. `data` is a stranger's bytes, at most limits::command_bytes.
-    virtual void command(Server& server, ObserverId observer, std::span<const std::byte> data) = 0;
+    virtual void command(Server& server, ObserverId observer, std::span<const std::byte> data) {
+        (void)server, (void)observer, (void)data;
+    }
     /// One command of a client for one group, in the order in which they were given; per (owner,
     /// group) one a tick, and while it makes up for ticks without any, more. Parts are only those
     /// of members that the client owns, in ranges; a `real` may be infinite or NaN. The game steps
@@ -96,7 +98,7 @@ class Game {
     /// copy, written when this returns, and not at all if the game has moved, attached or detached
     /// the member meanwhile: do that in `simulate`.
     virtual void input(Server& server, ObserverId observer, GroupState& group,
-                       const GroupCommand& command) {
+                       const GroupInput& command) {
         (void)server, (void)observer, (void)group, (void)command;
     }
     /// A call of a client, after its commands of the tick, and checked: the type is one to the
@@ -117,7 +119,7 @@ struct ServerEvent {
     EntityId entity;
     KindId kind;    ///< known, though the entity may be gone by now
     Reason reason;  ///< why it is known, or is not any more
-    CopyChange copy;
+    Change copy;
 
     bool is_enter(EventMode mode = EventMode::paired) const noexcept {
         return purview::is_enter(copy, mode);
@@ -130,17 +132,9 @@ struct ServerEvent {
 struct ServerDef {
     /// Not owned; must outlive the server.
     const Schema* schema = nullptr;
-    InterestRules rules;
-    /// By KindId: bindings to nodes of `rules`, mode, range; those that are missing have none.
-    std::vector<KindInterest> kinds;
-    InterestLevel level = InterestLevel::full;
-    // As in InterestDef.
-    bool owner_sees = true;
-    std::uint32_t areas_max = 16;
-    bool single_area = false;
-    bool ready_requires_entity = false;
-    bool count_observers = false;
-    bool measure_changed = false;
+    /// Which entities clients receive. Flags, keys, values and kinds are named by the schema; that
+    /// names them here is not read. The rules of kinds: `rules.for_kind(kind)`.
+    Rules rules;
     std::string world_name;
     std::uint32_t entities_max = 1U << 20;
     std::uint16_t group_members_max = 64;  ///< of one group, its root included
@@ -152,7 +146,7 @@ struct ServerDef {
     std::uint32_t budget_bytes_per_tick = 4'800;
     /// Weight in the send order of what an observer does not have yet, beside that of updates; 1e-6
     /// to 1e6, as all urgencies.
-    float first_urgency = 1;
+    float enter_priority = 1;
     /// Those that one core holds at 20 Hz, with room for more (docs/limits.md); at most 1,048,544.
     std::uint32_t sessions_max = 1'000;
     /// Of sessions_max, those whose address is proven and that have not joined, also because the
@@ -235,7 +229,7 @@ struct ServerStats {
     /// Of everything that waited in any tick. Reading it looks through what waits for every
     /// session.
     Tick backlog_age_ticks_max = 0;
-    std::uint64_t bad_places = 0;  ///< edits of places that were not finite
+    std::uint64_t bad_positions = 0;  ///< edits of places that were not finite
     /// Numbers that clients are told as the end of their field's range, because they lie beyond it
     /// by more than rounding, or are none: one more whenever a field comes to its end so. And of
     /// what entity and component the last one was: its range in the schema is too small.
@@ -286,18 +280,19 @@ std::string problem_of_sharing(const ServerDef& def);
 std::string problem_of(const ServerDef& def);
 
 class ServerData;  // src/host
+struct InternalAccess;
 
 class Server {
   public:
     /// problem_of(def) says in words what is wrong. bad_configuration: schema, rules or kinds
-    /// unsound (see problem_of(InterestDef) and problem_of_sharing), no mac, a field of `def` out
+    /// unsound (see problem_of(Rules) and problem_of_sharing), no mac, a field of `def` out
     /// of its range, an urgency out of range, a place or an orientation that is not told to whom it
     /// must be (AudienceType::unpredicted), rates or buckets that do not ascend or are out of range
-    /// (SendRate, SendLimit); or a schema of more than some 65,000 bytes on the wire. too_large:
-    /// what an entity of some kind must be told at once, or a call to observers, may need more
-    /// bytes than a datagram or the budget of a tick has (see AudienceType::in_turn), or to tell
-    /// the schema takes more than one tick and more than half of `join_timeout_ms` at this budget
-    /// and rate. `game` is not owned.
+    /// (SendInterval, SendLimit); or a schema of more than some 65,000 bytes on the wire.
+    /// too_large: what an entity of some kind must be told at once, or a call to observers, may
+    /// need more bytes than a datagram or the budget of a tick has (see AudienceType::in_turn), or
+    /// to tell the schema takes more than one tick and more than half of `join_timeout_ms` at this
+    /// budget and rate. `game` is not owned.
     static Result<Server> create(const ServerDef& def, Game& game);
     Server(Server&&) noexcept;
     Server& operator=(Server&&) noexcept;
@@ -311,17 +306,11 @@ class Server {
     bool next_datagram(OutgoingDatagram& out);
 
     World& world() noexcept;
-    /// Knows every entity spawned so far. Of its calls a game makes those about observers, explicit
-    /// pairs, nodes of entities and what marks an entity by hand (set_mode, show_to_all,
-    /// force_hide, set_place_override, set_range, add_key); recheck, rescan and set_node_pair for
-    /// nodes of its own, update for dormant ones; set_velocity and set_lookahead where lines of
-    /// sight predict. What follows from the world, or is this class's to do, is refused: spawn,
-    /// despawn, move, set_flag, set_key, set_value, set_owner, set_bounds, join_unit, leave_unit,
-    /// hold_observer and set_rules; a tick is asserted, and ignored.
-    InterestManager& interest() noexcept;
+    /// Observers, overrides, bindings and queries. It knows every entity spawned so far.
+    Visibility& visibility() noexcept;
     /// From the next tick on windows and packets are worked on in parallel, with the same datagrams
     /// for any number of workers (64 at most). The game is called on the caller's thread as before,
-    /// but a ComponentAudience, a SightTest, a custom node and the memory hooks are called on any,
+    /// but a ComponentAudience, a RayTest, a custom node and the memory hooks are called on any,
     /// several at a time. What `executor` points to must outlive the server, or be replaced: {} is
     /// the caller's thread alone. Each worker takes 64 bytes an entity.
     void set_executor(const Executor& executor);
@@ -329,11 +318,11 @@ class Server {
 
     /// Other rules from the next tick on: see InterestManager::set_rules. Between ticks, or by the
     /// game. bad_configuration: nothing was changed.
-    Status set_rules(const InterestRules& rules);
+    Status set_rules(const Rules& rules);
     /// Who would gain and who would lose by them; nothing is changed. Between ticks; see
     /// InterestManager::try_rules.
-    RuleTrial try_rules(const InterestRules& rules, std::size_t pairs_max = ~std::size_t{0}) const;
-    const InterestRules& rules() const noexcept;
+    RuleTrial try_rules(const Rules& rules, std::size_t pairs_max = ~std::size_t{0}) const;
+    const Rules& rules() const noexcept;
     /// From the next tick on (F29).
     void set_interest_level(InterestLevel level);
     /// 1 at first, one more for every set_rules that succeeded.
@@ -370,10 +359,10 @@ class Server {
     std::span<const EntityId> input_order(EntityId root);
     const InputCounters& input_counters() const noexcept;
     /// The world as the client saw it at `view_tick`, within what is remembered. That of a command
-    /// (GroupCommand::view_tick) is within what it can have seen; any other is the game's to bound.
+    /// (GroupInput::view_tick) is within what it can have seen; any other is the game's to bound.
     /// For the game's callbacks. stale_id: no such client. not_found: the schema marks
     /// no component, or nothing is remembered yet.
-    Result<RewoundView> rewind(ObserverId observer, double view_tick);
+    Result<PastView> rewind(ObserverId observer, double view_tick);
     const RewindCounters& rewind_counters() const noexcept;
 
     // -- calls to observers; docs/rpc.md --------------------------------------------------------
@@ -393,11 +382,11 @@ class Server {
     /// To those whose areas or neighbourhood cover the place, as it is when the tick's interest is
     /// decided (P25). The place itself is not sent. bad_position.
     template <class T>
-    Result<CallId> call_at(Vec3 place, Rpc<T> rpc, const T& args,
+    Result<CallId> call_at(Vec3 position, Rpc<T> rpc, const T& args,
                            ObserverId except = ObserverId::none) {
-        return call_at(place, rpc.id, std::as_bytes(std::span(&args, 1)), except);
+        return call_at(position, rpc.id, std::as_bytes(std::span(&args, 1)), except);
     }
-    Result<CallId> call_at(Vec3 place, RpcId rpc, std::span<const std::byte> args,
+    Result<CallId> call_at(Vec3 position, RpcId rpc, std::span<const std::byte> args,
                            ObserverId except = ObserverId::none);
     /// Static: to all who are ready, or to one of them. stale_id: it has no session, and is no
     /// HostView's.
@@ -421,7 +410,7 @@ class Server {
     /// An observer of everything, without a budget, whose packets go nowhere and count as
     /// delivered: what one client of a world without interest would cost, with the same encoder
     /// (ServerStats::probe_bytes).
-    Result<ObserverId> add_probe();
+    Result<ObserverId> add_reference_client();
 
     /// Who came to know of what with the last tick, and who does not any more; first of those that
     /// are gone, then of every joined observer, then of players in this process (HostView). Valid
@@ -433,11 +422,8 @@ class Server {
     /// Appends one entry per joined session.
     void sessions(std::vector<SessionStats>& out) const;
 
-    /// For the other rooms of the library.
-    ServerData& data() noexcept { return *data_; }
-    const ServerData& data() const noexcept { return *data_; }
-
   private:
+    friend struct InternalAccess;
     explicit Server(std::unique_ptr<ServerData> data) noexcept;
     std::unique_ptr<ServerData> data_;
 };

@@ -13,45 +13,45 @@ namespace purview {
 /// What becomes of a client's copy when its entity stops being relevant (not when it is despawned).
 /// A copy that is kept has its last values; when the entity comes back in time, it goes on with
 /// them, and only what changed since is sent.
-enum class LeavePolicy : std::uint8_t {
+enum class Retention : std::uint8_t {
     despawn = 0,
     freeze = 1,      ///< kept and shown as it is
     stale = 2,       ///< kept and marked
     deactivate = 3,  ///< kept out of sight, until others need its room (placed in the scene)
 };
 
-inline std::string_view to_string(LeavePolicy policy) noexcept {
+inline std::string_view to_string(Retention policy) noexcept {
     constexpr std::string_view names[] = {"despawn", "freeze", "stale", "deactivate"};
     return names[static_cast<std::size_t>(policy)];
 }
 
 /// How urgent something may be. All weights together neither vanish nor go before leaves, whatever
 /// a game makes of them.
-inline constexpr float urgency_least = 1e-6F, urgency_most = 1e6F;
-constexpr bool is_urgency(float urgency) noexcept {
-    return urgency >= urgency_least && urgency <= urgency_most;
+inline constexpr float priority_min = 1e-6F, priority_max = 1e6F;
+constexpr bool is_priority(float priority) noexcept {
+    return priority >= priority_min && priority <= priority_max;
 }
 
 /// Of a pair that several nodes want, the most generous counts: the most often, the most urgent,
 /// the last of the policies (N43).
-struct NodeSettings {
+struct Replication {
     std::uint32_t every_ticks = 1;  ///< state is sent no more often than this
-    float urgency = 1;              ///< weight in the send order; 1e-6 to 1e6
-    LeavePolicy leave = LeavePolicy::despawn;
+    float priority = 1;             ///< weight in the send order; 1e-6 to 1e6
+    Retention leave = Retention::despawn;
 };
 
 /// A step of a curve: from this strength on, state is sent no more often than every so many ticks.
-struct SendRate {
-    float strength = 0;
+struct SendInterval {
+    float score = 0;
     std::uint32_t every_ticks = 1;
 };
 
 /// A curve of steps; strengths ascend, rates do not get slower with them. Weaker than the first
 /// step: as the first. An empty curve: every tick.
-inline std::uint32_t every_ticks_at(const std::vector<SendRate>& curve, float strength) noexcept {
+inline std::uint32_t every_ticks_at(const std::vector<SendInterval>& curve, float score) noexcept {
     std::uint32_t every = curve.empty() ? 1 : curve.front().every_ticks;
-    for (const SendRate& step : curve) {
-        if (strength >= step.strength) every = step.every_ticks;
+    for (const SendInterval& step : curve) {
+        if (score >= step.score) every = step.every_ticks;
     }
     return every;
 }

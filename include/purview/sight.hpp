@@ -12,7 +12,7 @@
 
 namespace purview {
 
-struct SightQuery {
+struct Ray {
     EntityId entity;
     Vec3 from;
     Vec3 to;
@@ -20,12 +20,12 @@ struct SightQuery {
 
 /// Your physics engine. Any thread may ask; the same question in the same tick must have the same
 /// answer.
-class SightTest {
+class RayTest {
   public:
-    virtual ~SightTest() = default;
+    virtual ~RayTest() = default;
     /// visible[n], zeroed by the caller: 1 where nothing is in the way. All queries of one call are
     /// of one observer, in a fixed order.
-    virtual void test(ObserverId observer, std::span<const SightQuery> queries,
+    virtual void test(ObserverId observer, std::span<const Ray> queries,
                       std::span<std::uint8_t> visible) const noexcept = 0;
 };
 

@@ -18,7 +18,7 @@
 namespace purview {
 
 /// Numbers are stable: they reach logs, JSON and other languages.
-enum class [[nodiscard]] Status : std::uint8_t{
+enum class Status : std::uint8_t {
     ok = 0,
     stale_id = 1,           ///< the entity or observer is gone, or never was
     bad_argument = 2,       ///< outside the documented range

@@ -21,7 +21,7 @@ enum class ObserverId : std::uint32_t { none = 0 };
 
 /// A kind of entity (a prefab): which components it has and how it is replicated. Index into the
 /// schema.
-enum class KindId : std::uint16_t {};
+enum class KindId : std::uint16_t { none = 0xffff };
 
 /// A component of the schema, by index.
 enum class ComponentId : std::uint16_t { none = 0xffff };
@@ -31,7 +31,7 @@ enum class FlagId : std::uint8_t { none = 0xff };
 
 /// A grouping attribute that interest may read (team, match, room), by index into the schema. At
 /// most 8.
-enum class KeyDomain : std::uint8_t { none = 0xff };
+enum class KeyId : std::uint8_t { none = 0xff };
 
 /// A value of a key domain. Zero is "no group" and matches nobody, not even another zero.
 enum class Key : std::uint16_t { none = 0 };
@@ -40,7 +40,7 @@ enum class Key : std::uint16_t { none = 0 };
 enum class ValueId : std::uint8_t { none = 0xff };
 
 /// A node of the rules, by index.
-enum class NodeId : std::uint16_t {};
+enum class NodeId : std::uint16_t { none = 0xffff };
 
 /// A step of the simulation. 32 bits last more than a year at 128 Hz.
 using Tick = std::uint32_t;
@@ -70,7 +70,7 @@ struct Rotation {
 /// An entity goes to a place.
 struct Move {
     EntityId entity;
-    Vec3 place;
+    Vec3 position;
 };
 
 /// An explicit pair between an observer and an entity: made (true), or taken back.
@@ -110,7 +110,7 @@ constexpr std::uint32_t index_of(ComponentId id) noexcept {
 constexpr std::uint32_t index_of(FlagId id) noexcept {
     return static_cast<std::uint32_t>(id);
 }
-constexpr std::uint32_t index_of(KeyDomain id) noexcept {
+constexpr std::uint32_t index_of(KeyId id) noexcept {
     return static_cast<std::uint32_t>(id);
 }
 constexpr std::uint32_t index_of(ValueId id) noexcept {
@@ -135,17 +135,17 @@ enum class Reason : std::uint8_t {
     hidden = 5,
     despawned = 6,     ///< the entity is gone
     disconnected = 7,  ///< the observer is gone
-    promoted = 8,      ///< no node shows it, but one below it (KindInterest::promote_ancestors)
+    promoted = 8,      ///< no node shows it, but one below it (KindRules::keeps_ancestors)
 };
 std::string_view to_string(Reason) noexcept;
 
 /// What became of the copy that an observer holds of an entity.
-enum class CopyChange : std::uint8_t {
-    made = 0,     ///< it entered, and there was none
-    removed = 1,  ///< it left
-    kept = 2,     ///< it left, and its copy stays (LeavePolicy)
-    resumed = 3,  ///< it entered, and its copy was still there
-    dropped = 4,  ///< it has been away for too long: the copy that was kept ends
+enum class Change : std::uint8_t {
+    entered = 0,   ///< it entered, and there was none
+    left = 1,      ///< it left
+    retained = 2,  ///< it left, and its copy stays (Retention)
+    resumed = 3,   ///< it entered, and its copy was still there
+    dropped = 4,   ///< it has been away for too long: the copy that was kept ends
 };
 
 /// Which changes are enters and leaves (F16).
@@ -154,11 +154,11 @@ enum class EventMode : std::uint8_t {
     fusion,  ///< those of copies that were there before and are after; making one is its spawn
 };
 
-constexpr bool is_enter(CopyChange copy, EventMode mode) noexcept {
-    return copy == CopyChange::resumed || (copy == CopyChange::made && mode == EventMode::paired);
+constexpr bool is_enter(Change copy, EventMode mode) noexcept {
+    return copy == Change::resumed || (copy == Change::entered && mode == EventMode::paired);
 }
-constexpr bool is_leave(CopyChange copy, EventMode mode) noexcept {
-    return copy == CopyChange::kept || (copy == CopyChange::removed && mode == EventMode::paired);
+constexpr bool is_leave(Change copy, EventMode mode) noexcept {
+    return copy == Change::retained || (copy == Change::left && mode == EventMode::paired);
 }
 
 }  // namespace purview

@@ -46,7 +46,7 @@ struct GroupPart {
 
 /// What became of an entity's place in the forest between two ticks: one for each entity, however
 /// often it changed. A root is its own root; of a despawned entity `new_root` is none.
-struct RelationEvent {
+struct GroupEvent {
     EntityId entity;
     EntityId old_root;
     EntityId new_root;
@@ -55,6 +55,7 @@ struct RelationEvent {
 };
 
 class WorldData;  // src/world: what the other rooms read
+struct InternalAccess;
 
 class World {
   public:
@@ -66,11 +67,11 @@ class World {
 
     const Schema& schema() const noexcept;
 
-    /// A new entity with zeroed components. Its place, if the kind has one, is `place`.
+    /// A new entity with zeroed components. Its place, if the kind has one, is `position`.
     /// capacity: the table is full. bad_position: NaN or infinite. bad_argument: no such kind.
     /// Everything done to it before the tick ends is one step for observers (N42). Components are
     /// all zeros, whatever their struct's initialisers say.
-    Result<EntityId> spawn(KindId kind, Vec3 place = {});
+    Result<EntityId> spawn(KindId kind, Vec3 position = {});
     /// Spawns a hierarchy in one step: the parts in this order, each attached to its parent at
     /// once, as spawn and attach would do one after the other. Returns the root; `members`, if not
     /// null, is replaced by the entities of all parts. bad_argument: no parts, a parent that does
@@ -80,7 +81,7 @@ class World {
                                  std::vector<EntityId>* members = nullptr);
     /// Its children are detached and live on. Its index rests until the next tick. To observers a
     /// member of its group is an orphan then: what hid it in the group hides it from now on (see
-    /// InterestManager::leave_unit), so that the end of a hidden vehicle does not show the crew.
+    /// InterestManager::detach), so that the end of a hidden vehicle does not show the crew.
     Status despawn(EntityId entity);
     /// The entity and all below it, in one step: no entity is an orphan in between. Children of
     /// kinds that take no part in groups are despawned as well. O(number of them).
@@ -92,10 +93,10 @@ class World {
 
     /// Sets the place. bad_position: NaN or infinite, the old place stays. bad_argument: the kind
     /// has no place.
-    Status move(EntityId entity, Vec3 place);
+    Status move(EntityId entity, Vec3 position);
     /// {0, 0, 0} for an entity without a place or a stale id. Of what is relative to a parent,
     /// where that has taken it by now; its component (get) is brought along at the end of the tick.
-    Vec3 place_of(EntityId entity) const noexcept;
+    Vec3 position_of(EntityId entity) const noexcept;
 
     /// Null for a stale id or a kind without the component. Valid until the entity is despawned.
     template <class T>
@@ -148,15 +149,15 @@ class World {
     void members_of(EntityId entity, std::vector<EntityId>& out) const;
     /// Of the tick that ended last, in the order in which they began to change (O42). Valid until
     /// the next one ends.
-    std::span<const RelationEvent> relation_events() const noexcept;
+    std::span<const GroupEvent> group_events() const noexcept;
 
     /// Where it stands as seen from its parent: its own place while it has none, or is of a kind
-    /// without relative places (KindDef::relative_place). What `move` makes of it counts from the
-    /// end of the tick on.
-    Vec3 local_place_of(EntityId entity) const noexcept;
+    /// without relative places (KindDef::relative_position). What `move` makes of it counts from
+    /// the end of the tick on.
+    Vec3 local_position_of(EntityId entity) const noexcept;
     /// Moves it within its parent. bad_position; bad_argument: it has no place relative to a
     /// parent.
-    Status set_local_place(EntityId entity, Vec3 place);
+    Status set_local_position(EntityId entity, Vec3 position);
     /// How it is turned in the world, by what clients are told (Schema::set_orientation); of an
     /// entity without an orientation or a stale id: not at all.
     Rotation orientation_of(EntityId entity) const noexcept;
@@ -180,11 +181,8 @@ class World {
     /// The live entity at an index, or none.
     EntityId at_index(std::uint32_t index) const noexcept;
 
-    /// For the other rooms of the library.
-    WorldData& data() noexcept { return *data_; }
-    const WorldData& data() const noexcept { return *data_; }
-
   private:
+    friend struct InternalAccess;
     explicit World(std::unique_ptr<WorldData> data) noexcept;
     std::unique_ptr<WorldData> data_;
 };

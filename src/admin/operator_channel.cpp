@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "admin/request_shape.hpp"
+#include "core/internal_access.hpp"
 #include "core/read_number.hpp"
 
 namespace purview::admin {
@@ -88,7 +89,7 @@ json describe(EntityId entity, const Explanation& why) {
     for (const ExplainedNode& node : why.nodes) {
         json steps = json::array();
         for (const ExplainedStep& step : node.steps) {
-            steps.push_back({{"op", ops[static_cast<std::size_t>(step.op)]},
+            steps.push_back({{"op", ops[static_cast<std::size_t>(step.combine)]},
                              {"what", step.what},
                              {"answer", step.unknown ? json() : json(step.answer)},
                              {"so_far", step.so_far}});
@@ -102,10 +103,10 @@ json describe(EntityId entity, const Explanation& why) {
     const ExplainedSettings& its = why.settings;
     out["settings"] = {
         {"every_ticks", its.settings.every_ticks}, {"every_ticks_by", its.every_ticks_by},
-        {"urgency", its.settings.urgency},         {"urgency_by", its.urgency_by},
+        {"urgency", its.settings.priority},        {"urgency_by", its.priority_by},
         {"leave", to_string(its.settings.leave)},  {"leave_by", its.leave_by}};
-    for (const Change& change : why.single) out["single"].push_back(change.what);
-    for (const Change& change : why.pair) out["pair"].push_back(change.what);
+    for (const WhatIf& change : why.single) out["single"].push_back(change.what);
+    for (const WhatIf& change : why.pair) out["pair"].push_back(change.what);
     return out;
 }
 
@@ -173,7 +174,7 @@ void OperatorChannel::find(std::uint32_t connection, const json& request) {
     const std::uint64_t nonce =
         std::strtoull(request["nonce"].get<std::string>().c_str(), nullptr, 16);
     json observer;
-    for (const auto& session : server_->data().sessions) {
+    for (const auto& session : internal(*server_).sessions) {
         if (session->nonce == nonce && session->observer != ObserverId::none) {
             observer = static_cast<std::uint32_t>(session->observer);
         }
@@ -205,7 +206,7 @@ void OperatorChannel::explain(std::uint32_t connection, const json& request) {
     if (observer == ObserverId::none) return refuse(connection, "there is no such observer");
     const EntityId entity = find_entity(*asked_entity);
     if (entity == EntityId::none) return refuse(connection, "there is no such entity");
-    json out = describe(entity, server_->interest().explain(observer, entity));
+    json out = describe(entity, server_->visibility().explain(observer, entity));
     out["tick"] = server_->current_tick();
     out["observer"] = static_cast<std::uint32_t>(observer);
     answer(connection, out);
@@ -240,15 +241,15 @@ void OperatorChannel::tell_entities_at(std::uint32_t connection, const json& req
     struct Near {
         double distance;
         EntityId entity;
-        Vec3 place;
+        Vec3 position;
     };
     std::vector<Near> near;
     const World& world = server_->world();
     world.for_each([&](EntityId entity) {
-        if (!world.data().is_placed(index_of(entity))) return;
-        const Vec3 place = world.place_of(entity);
-        const double distance = std::hypot(place.x - x, across(place) - y);
-        if (distance <= radius) near.push_back({distance, entity, place});
+        if (!internal(world).has_position(index_of(entity))) return;
+        const Vec3 position = world.position_of(entity);
+        const double distance = std::hypot(position.x - x, across(position) - y);
+        if (distance <= radius) near.push_back({distance, entity, position});
     });
     const std::size_t count = std::min(near.size(), entities_at_max);
     std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end(),
@@ -259,16 +260,16 @@ void OperatorChannel::tell_entities_at(std::uint32_t connection, const json& req
     json entities = json::array();
     for (const Near& one : near) {
         json observer;
-        for (const auto& session : server_->data().sessions) {
+        for (const auto& session : internal(*server_).sessions) {
             if (session->state == Session::State::joined && def_.main_of &&
                 def_.main_of(session->observer) == one.entity)
                 observer = static_cast<std::uint32_t>(session->observer);
         }
         entities.push_back({{"entity", std::to_string(static_cast<std::uint64_t>(one.entity))},
                             {"index", index_of(one.entity)},
-                            {"kind", world.data().kind_def_at(index_of(one.entity)).name},
-                            {"x", one.place.x},
-                            {"y", across(one.place)},
+                            {"kind", internal(world).kind_def_at(index_of(one.entity)).name},
+                            {"x", one.position.x},
+                            {"y", across(one.position)},
                             {"observer", observer}});
     }
     answer(connection, {{"op", "at"}, {"entities", entities}});
@@ -276,19 +277,20 @@ void OperatorChannel::tell_entities_at(std::uint32_t connection, const json& req
 
 void OperatorChannel::tell_members(std::uint32_t connection, const json& request) {
     const auto& nodes = server_->rules().nodes;
-    const auto node = std::find_if(nodes.begin(), nodes.end(), [&](const NodeDesc& one) {
+    const auto node = std::find_if(nodes.begin(), nodes.end(), [&](const NodeDef& one) {
         return request.contains("node") && request["node"] == one.name;
     });
     if (node == nodes.end()) return refuse(connection, "members needs 'node', the name of one");
     std::vector<EntityId> members;
-    server_->interest().entities_of(NodeId{static_cast<std::uint16_t>(node - nodes.begin())},
-                                    members);
+    server_->visibility().entities_of(NodeId{static_cast<std::uint16_t>(node - nodes.begin())},
+                                      members);
     std::sort(members.begin(), members.end());
     json entities = json::array();
     for (const EntityId entity : std::span(members).first(std::min(members.size(), members_max))) {
-        entities.push_back({{"entity", std::to_string(static_cast<std::uint64_t>(entity))},
-                            {"index", index_of(entity)},
-                            {"kind", server_->world().data().kind_def_at(index_of(entity)).name}});
+        entities.push_back(
+            {{"entity", std::to_string(static_cast<std::uint64_t>(entity))},
+             {"index", index_of(entity)},
+             {"kind", internal(server_->world()).kind_def_at(index_of(entity)).name}});
     }
     answer(connection, {{"op", "members"},
                         {"node", node->name},
@@ -318,7 +320,7 @@ void OperatorChannel::tell_rules() {
 }
 
 ObserverId OperatorChannel::find_observer(std::uint64_t id) const {
-    for (const auto& session : server_->data().sessions) {
+    for (const auto& session : internal(*server_).sessions) {
         if (session->observer == ObserverId::none) continue;
         if (static_cast<std::uint32_t>(session->observer) == id ||
             index_of(session->observer) == id)
@@ -339,7 +341,7 @@ EntityId OperatorChannel::find_entity(std::uint64_t id) const {
 void OperatorChannel::watch_held(Subscription& subscription, ObserverId observer) {
     const ObserverId old = std::exchange(subscription.held, observer);
     const auto keep = [&](ObserverId whom) {
-        Session* session = server_->data().sessions.find(whom);
+        Session* session = internal(*server_).sessions.find(whom);
         if (session == nullptr) return;
         session->keep_held_reports =
             std::any_of(subscriptions_.begin(), subscriptions_.end(),
@@ -352,8 +354,8 @@ void OperatorChannel::watch_held(Subscription& subscription, ObserverId observer
 }
 
 /// The second of the two axes that maps show.
-float OperatorChannel::across(Vec3 place) const noexcept {
-    return server_->rules().axes == Axes::xz ? place.z : place.y;
+float OperatorChannel::across(Vec3 position) const noexcept {
+    return server_->rules().axes == Axes::xz ? position.z : position.y;
 }
 
 void OperatorChannel::closed(std::uint32_t connection) {
@@ -364,7 +366,7 @@ void OperatorChannel::closed(std::uint32_t connection) {
 }
 
 void OperatorChannel::send_held(std::uint32_t connection, const Subscription& subscription) {
-    const Session* session = server_->data().sessions.find(subscription.held);
+    const Session* session = internal(*server_).sessions.find(subscription.held);
     if (session == nullptr) return;
     for (const HeldReport& report : session->held_reports) {
         const json message = {{"op", "held"},
@@ -386,8 +388,8 @@ void OperatorChannel::send_truth(std::uint32_t connection, const Subscription& s
     put(frame_, std::uint32_t{0});
     std::uint32_t count = 0;
     world.for_each([&](EntityId entity) {
-        if (!world.data().is_placed(index_of(entity))) return;
-        const Vec3 at = world.place_of(entity);
+        if (!internal(world).has_position(index_of(entity))) return;
+        const Vec3 at = world.position_of(entity);
         const float y = across(at);
         if (count == truth_entities_max || at.x < subscription.rect[0] ||
             y < subscription.rect[1] || at.x > subscription.rect[2] || y > subscription.rect[3]) {
@@ -396,7 +398,7 @@ void OperatorChannel::send_truth(std::uint32_t connection, const Subscription& s
         put(frame_, at.x);
         put(frame_, y);
         put(frame_, static_cast<std::uint16_t>(world.kind_of(entity)));
-        put(frame_, world.data().flags_at(index_of(entity)));
+        put(frame_, internal(world).flags_at(index_of(entity)));
         ++count;
     });
     std::memcpy(frame_.data() + 8, &count, sizeof count);
@@ -411,7 +413,7 @@ void OperatorChannel::tick_done() {
             send_truth(connection, subscription);
         }
     }
-    for (const auto& session : server_->data().sessions) session->held_reports.clear();
+    for (const auto& session : internal(*server_).sessions) session->held_reports.clear();
 }
 
 }  // namespace purview::admin

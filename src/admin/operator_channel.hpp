@@ -65,7 +65,7 @@ class OperatorChannel {
 
     void send_held(std::uint32_t connection, const Subscription& subscription);
     void send_truth(std::uint32_t connection, const Subscription& subscription);
-    float across(Vec3 place) const noexcept;
+    float across(Vec3 position) const noexcept;
     void watch_held(Subscription& subscription, ObserverId observer);
     /// By full id, or by index alone; none when nobody has it.
     ObserverId find_observer(std::uint64_t id) const;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "admin/rule_json.hpp"
+#include "core/internal_access.hpp"
 #include "core/mutate.hpp"
 #include "scene/kind_bindings.hpp"
 #include "server/server_data.hpp"
@@ -81,16 +82,16 @@ RuleDesk::RuleDesk(Server& server, scene::RuleNames names, bool read_only)
     : server_(&server), names_(std::move(names)), read_only_(read_only) {}
 
 void RuleDesk::name_kernels() {
-    for (const NodeDesc& node : server_->rules().nodes) {
-        for (const StepDesc& step : node.steps) {
-            if (step.kernel.custom == nullptr) continue;
+    for (const NodeDef& node : server_->rules().nodes) {
+        for (const Kernel& step : node.steps) {
+            if (step.custom == nullptr) continue;
             const auto known =
                 std::find_if(names_.kernels.begin(), names_.kernels.end(),
-                             [&](const auto& entry) { return entry.second == step.kernel.custom; });
+                             [&](const auto& entry) { return entry.second == step.custom; });
             if (known != names_.kernels.end()) continue;
             std::size_t number = 1;
             while (names_.kernels.count(std::to_string(number)) != 0) ++number;
-            names_.kernels[std::to_string(number)] = step.kernel.custom;
+            names_.kernels[std::to_string(number)] = step.custom;
         }
     }
 }
@@ -98,13 +99,13 @@ void RuleDesk::name_kernels() {
 json RuleDesk::rules() {
     name_kernels();
     json nodes = json::array();
-    for (const NodeDesc& node : server_->rules().nodes)
+    for (const NodeDef& node : server_->rules().nodes)
         nodes.push_back(to_json(scene::print_node(node, names_)));
     return {{"op", "rules"},
             {"revision", server_->rules_revision()},
             {"editable", !read_only_},
             {"nodes", nodes},
-            {"warnings", server_->interest().warnings()},
+            {"warnings", server_->visibility().warnings()},
             {"names",
              {{"flags", names_in(names_.flags)},
               {"keys", names_in(names_.keys)},
@@ -113,14 +114,14 @@ json RuleDesk::rules() {
               {"sight", names_.sight != nullptr}}}};
 }
 
-scene::Loaded<InterestRules> RuleDesk::compile(const json& message) {
+scene::Loaded<Rules> RuleDesk::compile(const json& message) {
     name_kernels();
     const auto nodes = nodes_of(message);
     if (!nodes) return nodes.what();
     auto rules = scene::compile_nodes(*nodes, names_, server_->rules(), true);
     if (!rules) return rules.what();
     const auto moved =
-        scene::problem_of_bindings(server_->rules(), *rules, server_->data().def.kinds);
+        scene::problem_of_bindings(server_->rules(), *rules, internal(*server_).def.rules.kinds);
     if (moved) return *moved;
     return rules;
 }
@@ -143,7 +144,7 @@ json RuleDesk::try_rules(const json& message) {
 
 /// By a dry run for some of the observers. Rules with more pairs than the bound may still be set
 /// where as many are relevant now: half of them, and less.
-std::string RuleDesk::problem_of_cost(const InterestRules& rules) const {
+std::string RuleDesk::problem_of_cost(const Rules& rules) const {
     const RuleTrial trial = server_->try_rules(rules, trial_pairs_max);
     if (!trial.problem.empty() || trial.observers_asked == 0) return {};  // set_rules says which
     const std::uint64_t asked = trial.observers_asked, all = asked + trial.observers_left_out;

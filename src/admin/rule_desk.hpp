@@ -28,14 +28,14 @@ class RuleDesk {
     /// Relevant entities, one for each observer that each is relevant to, that rules may make; more
     /// only by force.
     std::uint64_t pairs_max = 400'000;
-    void set_sight_def(const SightDef& def) { names_.sight_def = def; }
+    void set_sight_def(const Kernel& def) { names_.sight_def = def; }
     const scene::RuleNames& names() const noexcept { return names_; }
 
   private:
     /// Kernels of the host's own that nobody named are called by number, for good.
     void name_kernels();
-    std::string problem_of_cost(const InterestRules& rules) const;
-    scene::Loaded<InterestRules> compile(const nlohmann::json& message);
+    std::string problem_of_cost(const Rules& rules) const;
+    scene::Loaded<Rules> compile(const nlohmann::json& message);
 
     Server* server_;
     scene::RuleNames names_;

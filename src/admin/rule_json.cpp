@@ -28,7 +28,7 @@ void read(const std::string& key, const json& value, std::optional<bool>& out) {
     out = value.get<bool>();
 }
 void read(const std::string& key, const json& value, std::optional<float>& out) {
-    if (!value.is_number() || !(std::fabs(value.get<double>()) <= scene::rule_metres_max))
+    if (!value.is_number() || !(std::fabs(value.get<double>()) <= scene::rule_meters_max))
         fail("'" + key + "' must be a number of at most 1000000", key);
     out = value.get<float>();
 }
@@ -52,13 +52,13 @@ void read_key(NodeText& node, const std::string& key, const json& value) {
     } else if (key == "refresh") {
         read(key, value, node.refresh);
     } else if (key == "widen_m") {
-        read(key, value, node.widen_m);
+        read(key, value, node.widen);
     } else if (key == "lazy_leave") {
         read(key, value, node.lazy_leave);
     } else if (key == "enabled") {
         read(key, value, node.enabled);
     } else if (key == "urgency") {
-        read(key, value, node.urgency);
+        read(key, value, node.priority);
     } else if (key == "every_ticks") {
         read(key, value, node.every_ticks);
     } else if (key == "leave") {
@@ -97,10 +97,10 @@ json to_json(const NodeText& node) {
     say("members", node.members);
     say("combine", node.combine);
     say("refresh", node.refresh);
-    say("widen_m", node.widen_m);
+    say("widen_m", node.widen);
     say("lazy_leave", node.lazy_leave);
     say("enabled", node.enabled);
-    say("urgency", node.urgency);
+    say("urgency", node.priority);
     say("every_ticks", node.every_ticks);
     say("leave", node.leave);
     say("mode", node.mode);

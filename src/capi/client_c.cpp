@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/client_data.hpp"
+#include "core/internal_access.hpp"
 #include "purview.h"
 #include "purview/c_client.hpp"
 #include "purview/limits.hpp"
@@ -38,7 +39,7 @@ struct pv_client {
     std::string reason_text;
     std::string text;
     std::array<float, 4> rotation{};
-    std::array<float, 3> place{};
+    std::array<float, 3> position{};
 };
 
 namespace {
@@ -123,14 +124,14 @@ void pv_client_receive(pv_client* client, uint32_t size, double now_ms) {
 
 void pv_client_set_name(pv_client* client, uint32_t size) {
     if (client == nullptr || size > client->input.size()) return;
-    client->client.data().def.name.assign(reinterpret_cast<const char*>(client->input.data()),
-                                          size);
+    internal(client->client)
+        .def.name.assign(reinterpret_cast<const char*>(client->input.data()), size);
 }
 
 void pv_client_set_credential(pv_client* client, uint32_t size) {
     if (client == nullptr || size > client->input.size()) return;
-    client->client.data().def.credential.assign(client->input.begin(),
-                                                client->input.begin() + size);
+    internal(client->client)
+        .def.credential.assign(client->input.begin(), client->input.begin() + size);
 }
 
 void pv_client_tick(pv_client* client, double now_ms) {
@@ -202,10 +203,10 @@ uint32_t pv_client_collect(pv_client* client, double tick) {
     const Client& c = client->client;
     for (GhostId ghost = 0; ghost < c.ghost_end(); ++ghost) {
         if (!c.is_held(ghost)) continue;
-        const Vec3 place = c.place_of(ghost, tick);
-        client->instances.push_back({place.x, place.y, place.z, ghost, index_of(c.kind_of(ghost)),
-                                     c.parent_of(ghost), c.is_owned(ghost) ? 1U : 0U,
-                                     c.updated_of(ghost)});
+        const Vec3 position = c.position_of(ghost, tick);
+        client->instances.push_back({position.x, position.y, position.z, ghost,
+                                     index_of(c.kind_of(ghost)), c.parent_of(ghost),
+                                     c.is_owned(ghost) ? 1U : 0U, c.updated_of(ghost)});
     }
     return static_cast<uint32_t>(client->instances.size());
 }
@@ -216,7 +217,7 @@ const pv_instance* pv_client_instances(const pv_client* client) {
 
 uint32_t pv_client_take_events(pv_client* client) {
     if (client == nullptr) return 0;
-    ClientData& data = client->client.data();
+    ClientData& data = internal(client->client);
     data.drop_taken();
     client->events.clear();
     for (const ClientEvent& event : client->client.events()) {
@@ -225,7 +226,7 @@ uint32_t pv_client_take_events(pv_client* client) {
                                   static_cast<std::uint32_t>(event.copy)});
     }
     client->relations.clear();
-    for (const ClientRelation& its : client->client.relation_events()) {
+    for (const ClientRelation& its : client->client.group_events()) {
         client->relations.push_back(
             {its.ghost, its.old_root, its.new_root, its.old_parent, its.new_parent});
     }
@@ -268,9 +269,9 @@ uint32_t pv_client_parent_of(const pv_client* client, uint32_t ghost) {
 }
 const float* pv_client_place(pv_client* client, uint32_t ghost, double tick) {
     if (client == nullptr) return nullptr;
-    const Vec3 at = client->client.place_of(ghost, tick);
-    client->place = {at.x, at.y, at.z};
-    return client->place.data();
+    const Vec3 at = client->client.position_of(ghost, tick);
+    client->position = {at.x, at.y, at.z};
+    return client->position.data();
 }
 uint32_t pv_client_root_of(const pv_client* client, uint32_t ghost) {
     return client == nullptr ? no_ghost : client->client.root_of(ghost);
@@ -373,14 +374,14 @@ uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_
     std::array<double, Schema::fields_max> values{};
     if (rpc_of(client, rpc) == nullptr || count > values.size()) return 0;
     std::memcpy(values.data(), client->input.data(), count * sizeof(double));
-    std::array<RpcArgument, Schema::fields_max> arguments;
+    std::array<FieldValue, Schema::fields_max> arguments;
     for (std::uint32_t a = 0; a < count; ++a) {
         arguments[a] = values[a];
         if (const auto* text = std::get_if<std::string>(&given[a])) arguments[a] = *text;
         if (const auto* turn = std::get_if<Rotation>(&given[a])) arguments[a] = *turn;
     }
     const RpcId id{static_cast<std::uint16_t>(rpc)};
-    return client->client.call(id, ghost, std::span<const RpcArgument>(arguments).first(count)) ==
+    return client->client.call(id, ghost, std::span<const FieldValue>(arguments).first(count)) ==
                    Status::ok
                ? 1
                : 0;
@@ -434,10 +435,10 @@ uint32_t pv_client_reference(const pv_client* client, uint32_t ghost, uint32_t c
 }
 uint32_t pv_client_is_told(const pv_client* client, uint32_t ghost, uint32_t component) {
     if (component_of(client, component) == nullptr) return 0;
-    return client->client.is_told(ghost, component_id(component)) ? 1 : 0;
+    return client->client.is_replicated(ghost, component_id(component)) ? 1 : 0;
 }
 uint32_t pv_client_kept_as(const pv_client* client, uint32_t ghost) {
-    return client == nullptr ? 0 : static_cast<uint32_t>(client->client.kept_as(ghost));
+    return client == nullptr ? 0 : static_cast<uint32_t>(client->client.retention(ghost));
 }
 uint32_t pv_client_is_view_complete(const pv_client* client) {
     return client != nullptr && client->client.is_view_complete() ? 1 : 0;

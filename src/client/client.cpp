@@ -46,6 +46,7 @@ std::string problem_of(const ClientDef& def) {
 ClientData::ClientData(const ClientDef& client_def)
     : def(client_def), reason_text(problem_of(client_def)) {
     if (!reason_text.empty()) state = ClientState::closed;
+    if (def.schema != nullptr && def.schema_hash == 0) def.schema_hash = def.schema->hash();
 }
 
 Result<Client> Client::create(const ClientDef& def) {
@@ -92,12 +93,12 @@ bool Client::next_message(std::span<const std::byte>& out) {
 }
 
 Status Client::call(RpcId rpc, GhostId ghost, std::span<const double> values) {
-    std::array<RpcArgument, Schema::fields_max> arguments;
+    std::array<FieldValue, Schema::fields_max> arguments;
     const std::size_t count = std::min(values.size(), arguments.size());
     std::copy_n(values.begin(), count, arguments.begin());
-    return call(rpc, ghost, std::span<const RpcArgument>(arguments).first(count));
+    return call(rpc, ghost, std::span<const FieldValue>(arguments).first(count));
 }
-Status Client::call(RpcId rpc, GhostId ghost, std::span<const RpcArgument> arguments) {
+Status Client::call(RpcId rpc, GhostId ghost, std::span<const FieldValue> arguments) {
     const Schema* known = schema();
     if (known == nullptr) return Status::not_ready;
     if (index_of(rpc) >= known->rpcs().size()) return Status::bad_argument;
@@ -161,8 +162,8 @@ GhostId Client::ghost_end() const noexcept {
 bool Client::is_held(GhostId ghost) const noexcept {
     return data_->ghosts && data_->ghosts->is_shown(ghost);
 }
-LeavePolicy Client::kept_as(GhostId ghost) const noexcept {
-    return data_->ghosts ? data_->ghosts->kept_as(ghost) : LeavePolicy::despawn;
+Retention Client::retention(GhostId ghost) const noexcept {
+    return data_->ghosts ? data_->ghosts->retention(ghost) : Retention::despawn;
 }
 KindId Client::kind_of(GhostId ghost) const noexcept {
     return data_->has_values(ghost) ? data_->ghosts->kind(ghost) : KindId{};
@@ -180,7 +181,7 @@ void Client::members_of(GhostId ghost, std::vector<GhostId>& out) const {
     out.clear();
     if (is_held(ghost)) data_->ghosts->members_of(ghost, out);
 }
-std::span<const ClientRelation> Client::relation_events() const noexcept {
+std::span<const ClientRelation> Client::group_events() const noexcept {
     return data_->relations;
 }
 Tick Client::updated_of(GhostId ghost) const noexcept {
@@ -196,16 +197,31 @@ Result<CellGrid> Client::cell_grid(std::size_t grid) const {
 std::uint32_t Client::cell_of(GhostId ghost, std::size_t grid) const noexcept {
     return data_->cell_of(ghost, grid);
 }
-Vec3 Client::place_of(GhostId ghost, double tick) const noexcept {
-    return data_->has_values(ghost) ? data_->ghosts->place_at(ghost, tick) : Vec3{};
+Vec3 Client::position_of(GhostId ghost, double tick) const noexcept {
+    return data_->has_values(ghost) ? data_->ghosts->position_at(ghost, tick) : Vec3{};
 }
 Rotation Client::orientation_of(GhostId ghost, double tick) const noexcept {
     return data_->has_values(ghost) ? data_->ghosts->pose_at(ghost, tick).turn : Rotation{};
 }
 
+bool Client::read(GhostId ghost, ComponentId component, std::span<std::byte> out) const noexcept {
+    const Schema* own = data_->def.schema;
+    if (own == nullptr || index_of(component) >= own->components().size()) return false;
+    const ComponentDef& def = own->components()[index_of(component)];
+    if (out.size() != def.size_bytes) return false;
+    for (std::size_t f = 0; f < def.fields.size(); ++f) {
+        const FieldDef& field = def.fields[f];
+        const auto [its, words] = data_->find_field(ghost, component, f);
+        // Equal hashes prove nothing about a malicious server: compare what is read.
+        if (words == nullptr || its->type != field.type || its->words != field.words) return false;
+        dequantize(field, words, out.data());
+    }
+    return is_held(ghost) || retention(ghost) != Retention::despawn;
+}
+
 double Client::value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept {
     const auto [def, words] = data_->find_field(ghost, component, field);
-    return words == nullptr ? 0 : dequantised_value(*def, *words);
+    return words == nullptr ? 0 : dequantized_value(*def, *words);
 }
 
 Rotation Client::rotation_of(GhostId ghost, ComponentId component,
@@ -228,7 +244,7 @@ GhostId Client::reference_of(GhostId ghost, ComponentId component,
     return names && is_held(*words - 1) ? *words - 1 : no_ghost;
 }
 
-bool Client::is_told(GhostId ghost, ComponentId component) const noexcept {
+bool Client::is_replicated(GhostId ghost, ComponentId component) const noexcept {
     if (!is_held(ghost)) return false;  // a copy that is kept is told nothing
     const auto& parts = data_->ghosts->layout(kind_of(ghost)).parts;
     for (std::size_t p = 0; p < parts.size(); ++p) {

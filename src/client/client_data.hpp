@@ -33,7 +33,7 @@ class ClientData {
     bool next_message(std::span<const std::byte>& out);
     bool has_copy(GhostId ghost) const noexcept {
         return ghosts &&
-               (ghosts->is_shown(ghost) || ghosts->kept_as(ghost) != LeavePolicy::despawn);
+               (ghosts->is_shown(ghost) || ghosts->retention(ghost) != Retention::despawn);
     }
     /// Of now, of its copy, or as it left.
     bool has_values(GhostId ghost) const noexcept {

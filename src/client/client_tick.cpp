@@ -195,7 +195,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
 }
 
 void ClientData::log_activation(const ClientEvent& event) const {
-    const bool is_on = event.copy == CopyChange::made || event.copy == CopyChange::resumed;
+    const bool is_on = event.copy == Change::entered || event.copy == Change::resumed;
     std::string line = is_on ? "activate" : "deactivate";
     const auto add = [&](const char* key, std::string_view value) {
         line.append(" ").append(key).append("=").append(value);
@@ -265,9 +265,9 @@ bool ClientData::read_cells(std::span<const std::byte> message) {
 }
 
 std::uint32_t ClientData::cell_of(GhostId ghost, std::size_t grid) const noexcept {
-    if (grid >= cells.size() || !has_values(ghost) || !ghosts->has_place(ghost))
+    if (grid >= cells.size() || !has_values(ghost) || !ghosts->has_position(ghost))
         return CellGrid::no_cell;
-    Vec3 at = ghosts->replicated_place(ghost);
+    Vec3 at = ghosts->replicated_position(ghost);
     if (cells[grid].is_flat) at.y = at.z;
     return cells[grid].grid.cell_of(at);
 }

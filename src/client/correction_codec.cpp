@@ -34,7 +34,7 @@ void read_member(const Schema& schema, const PredictedLayout& layout, BitReader&
     member.kind = KindId{static_cast<std::uint16_t>(kind)};
     member.is_in_input = in.boolean();
     member.has_values = in.boolean();
-    if (member.has_values && schema.kinds()[index_of(member.kind)].relative_place) {
+    if (member.has_values && schema.kinds()[index_of(member.kind)].relative_position) {
         const auto frame = in.varint_max(local_ids_max);
         if (frame != 0) member.frame = static_cast<LocalId>(frame - 1);
     }
@@ -56,7 +56,7 @@ void read_groups(const Schema& schema, const PredictedLayout& layout, BitReader&
 
 }  // namespace
 
-bool read_correction(const Schema& schema, const PredictedLayout& layout, CommandTick newest,
+bool read_correction(const Schema& schema, const PredictedLayout& layout, InputNumber newest,
                      std::span<const std::byte> message, Correction& out) {
     BitReader in(message);
     out.members.clear();

@@ -16,7 +16,7 @@ namespace purview {
 /// `message`: behind its type. `newest`: the last command given; a correction is of it or of an
 /// older one. False: it is not a correction, and `out` has no members.
 [[nodiscard]] bool read_correction(const Schema& schema, const PredictedLayout& layout,
-                                   CommandTick newest, std::span<const std::byte> message,
+                                   InputNumber newest, std::span<const std::byte> message,
                                    Correction& out);
 
 }  // namespace purview

@@ -128,13 +128,13 @@ void ClientGhosts::go_on(Tick tick) {
                 changed |= component_bit(field.component);
             });
             note_change(ghost, changed);
-            if (moved) note_place(ghost, tick, ghosts_[ghost].updated);
+            if (moved) note_position(ghost, tick, ghosts_[ghost].updated);
         });
     }
 }
 
 /// What was lost says nothing of the time after `stood_until`.
-void ClientGhosts::note_place(LocalId which, Tick tick, Tick stood_until) {
+void ClientGhosts::note_position(LocalId which, Tick tick, Tick stood_until) {
     ClientGhost& ghost = ghosts_[which];
     if (ghost.samples > 0 && ghost.sample[0].tick < stood_until && stood_until < tick)
         push_sample(which, stood_until, sample(which, 0));

@@ -48,12 +48,11 @@ void ClientGhosts::arrive(LocalId ghost, bool whole, Tick tick) {
 void ClientGhosts::show(LocalId ghost) {
     ClientGhost& its = ghosts_[ghost];
     its.waits = false;
-    its.kept = LeavePolicy::despawn;
+    its.kept = Retention::despawn;
     are_links_new_ = are_links_new_ || its.parent != no_local_id;
     ++count_;
     const bool resumed = std::exchange(its.known, true);
-    events_.push_back(
-        {ghost, its.kind, its.reason, resumed ? CopyChange::resumed : CopyChange::made});
+    events_.push_back({ghost, its.kind, its.reason, resumed ? Change::resumed : Change::entered});
     note_shown(ghost, resumed);
 }
 
@@ -107,9 +106,9 @@ void ClientGhosts::tell_relations() {
 /// Where it is told relative to: its parent, or nobody.
 LocalId ClientGhosts::frame_of(LocalId ghost) const noexcept {
     const ClientGhost& its = ghosts_[ghost];
-    const bool is_relative = schema_.kinds()[index_of(its.kind)].relative_place &&
-                             its.parent != no_local_id && is_held(its.parent) && has_place(ghost) &&
-                             has_place(its.parent);
+    const bool is_relative = schema_.kinds()[index_of(its.kind)].relative_position &&
+                             its.parent != no_local_id && is_held(its.parent) &&
+                             has_position(ghost) && has_position(its.parent);
     return is_relative ? its.parent : no_local_id;
 }
 
@@ -162,7 +161,7 @@ void ClientGhosts::set_parent(LocalId ghost, LocalId parent, Tick tick) {
     ClientGhost& its = ghosts_[ghost];
     if (its.parent == parent) return;
     its.link = ++links_;
-    if (!schema_.kinds()[index_of(its.kind)].relative_place) {
+    if (!schema_.kinds()[index_of(its.kind)].relative_position) {
         its.parent = parent;
         return;
     }

@@ -19,9 +19,9 @@
 namespace purview {
 
 /// Where a ghost was, at a tick.
-struct PlaceSample {
+struct PositionSample {
     Tick tick = 0;
-    Vec3 place;
+    Vec3 position;
 };
 
 struct ClientGhost {
@@ -31,8 +31,8 @@ struct ClientGhost {
     bool held = false;
     std::uint32_t packet = 0;  ///< the last that told of it, by our own count
     bool owned = false;
-    Reason reason = Reason::entered;          ///< of its enter, or its return
-    LeavePolicy kept = LeavePolicy::despawn;  ///< not held any more
+    Reason reason = Reason::entered;      ///< of its enter, or its return
+    Retention kept = Retention::despawn;  ///< not held any more
     KindId kind{};
     bool waits = false;          ///< for the rest of its group
     bool reframed = false;       ///< its place is told as seen from another parent
@@ -50,7 +50,7 @@ struct ClientGhost {
     Tick updated = 0;
     ClientMotions::Slot motions = ClientMotions::no_slot;
     std::uint8_t samples = 0;
-    PlaceSample sample[samples_max];  ///< newest first
+    PositionSample sample[samples_max];  ///< newest first
 };
 
 class GhostPages {

@@ -29,7 +29,7 @@ ClientGhosts::ClientGhosts(Schema schema)
         for (const KindField& field : layout.fields) {
             word_at.push_back(static_cast<std::uint16_t>(defaults.size()));
             defaults.resize(defaults.size() + field.def->words);
-            quantise(*field.def, zeros.data(), defaults.data() + word_at.back());
+            quantize(*field.def, zeros.data(), defaults.data() + word_at.back());
         }
         words = std::max(words, layout.words);
         has_references_ |= layout.references != 0;
@@ -139,7 +139,7 @@ bool ClientGhosts::decode(BitReader& in) {
             edit.type = Edit::Type::leave;
             edit.reason = static_cast<Reason>(in.bits(leave_reason_bits));
             if (!PURVIEW_GUARD(client_leave_reason, is_leave_reason(edit.reason))) in.fail();
-            if (in.boolean()) edit.policy = static_cast<LeavePolicy>(in.bits(leave_policy_bits));
+            if (in.boolean()) edit.policy = static_cast<Retention>(in.bits(leave_policy_bits));
             return in.ok();
         },
         false);
@@ -283,7 +283,7 @@ void ClientGhosts::find_orphans() {
 void ClientGhosts::remove(const Edit& edit, Tick tick) {
     const LocalId ghost = edit.ghost;
     ClientGhost& its = ghosts_[ghost];
-    const bool is_kept = edit.policy != LeavePolicy::despawn;
+    const bool is_kept = edit.policy != Retention::despawn;
     if (!its.held && is_kept) {  // already; its return was lost, and perhaps another policy counts
         its.kept = edit.policy;
         return;
@@ -304,9 +304,7 @@ void ClientGhosts::remove(const Edit& edit, Tick tick) {
         }
         set_parent(ghost, no_local_id, tick);
     }
-    const CopyChange change = is_kept     ? CopyChange::kept
-                              : was_shown ? CopyChange::removed
-                                          : CopyChange::dropped;
+    const Change change = is_kept ? Change::retained : was_shown ? Change::left : Change::dropped;
     const bool was_kept = its.known && its.waits;
     forget_change(ghost);
     end_motions(ghost);  // a copy stays as it was shown last
@@ -369,13 +367,13 @@ void ClientGhosts::push_sample(LocalId which, Tick tick, const Pose& pose) noexc
 }
 
 void ClientGhosts::set_sample(LocalId ghost, std::size_t i, const Pose& pose) noexcept {
-    ghosts_[ghost].sample[i].place = pose.place;
+    ghosts_[ghost].sample[i].position = pose.position;
     if (ghosts_.has_turns()) ghosts_.turns(ghost)[i] = pose.turn;
 }
 
 /// Its place or its orientation.
 bool ClientGhosts::says_pose(const KindField& field, KindId kind) const noexcept {
-    if (field.component == schema_.place()) return true;
+    if (field.component == schema_.position()) return true;
     const OrientationDef& turn = schema_.kinds()[index_of(kind)].orientation;
     return ghosts_.has_turns() && field.component == turn.component && field.field == turn.field;
 }
@@ -402,8 +400,8 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
     const bool rested =
         !is_moving(edit.ghost) && before_ > ghost.updated && silence > way_ticks_max;
     if (its.extrapolated != 0) apply_motions(edit, tick);
-    if (moved && has_place(edit.ghost))
-        note_place(edit.ghost, tick, rested ? before_ : ghost.updated);
+    if (moved && has_position(edit.ghost))
+        note_position(edit.ghost, tick, rested ? before_ : ghost.updated);
     ghost.updated = tick;
     ghost.packet = packets_;
 }
@@ -424,7 +422,7 @@ void ClientGhosts::change_told(const Edit& edit) {
         }
         const bool begins = ((edit.told & ~ghost.told) >> p & 1U) != 0;
         if (begins || ends) note_change(edit.ghost, component_bit(part.component));
-        if (begins && (part.component == schema_.place() || part.component == turn.component))
+        if (begins && (part.component == schema_.position() || part.component == turn.component))
             ghost.samples = 0;  // wherever it was in the meantime
         at += part.words;
     }
@@ -507,10 +505,10 @@ void ClientGhosts::apply(Tick tick) {
 
 // -- reading ------------------------------------------------------------------------------------
 
-bool ClientGhosts::has_place(LocalId ghost) const noexcept {
-    if (schema_.place() == ComponentId::none) return false;
+bool ClientGhosts::has_position(LocalId ghost) const noexcept {
+    if (schema_.position() == ComponentId::none) return false;
     for (const KindLayout::Part& part : layout(kind(ghost)).parts) {
-        if (part.component == schema_.place()) return true;
+        if (part.component == schema_.position()) return true;
     }
     return false;
 }
@@ -524,22 +522,22 @@ const std::uint32_t* ClientGhosts::find_words(LocalId ghost, ComponentId compone
     return nullptr;
 }
 
-Vec3 ClientGhosts::decode_place(LocalId ghost) const noexcept {
-    Vec3 place;
+Vec3 ClientGhosts::decode_position(LocalId ghost) const noexcept {
+    Vec3 position;
     const auto& fields = layout(kind(ghost)).fields;
     const bool is_relative = frame_of(ghost) != no_local_id;
     for (std::size_t f = 0; f < fields.size(); ++f) {
         const FieldDef& field = *fields[f].def;
-        if (fields[f].component != schema_.place() || !is_coordinate(field)) continue;
+        if (fields[f].component != schema_.position() || !is_coordinate(field)) continue;
         const float value = coordinate_of_word(field, *words_of(ghost, f), is_relative);
-        std::memcpy(reinterpret_cast<std::byte*>(&place) + field.offset_bytes, &value,
+        std::memcpy(reinterpret_cast<std::byte*>(&position) + field.offset_bytes, &value,
                     sizeof value);
     }
-    return place;
+    return position;
 }
 
 Pose ClientGhosts::decode_pose(LocalId ghost) const noexcept {
-    Pose pose{decode_place(ghost), {}};
+    Pose pose{decode_position(ghost), {}};
     const OrientationDef& turn = schema_.kinds()[index_of(kind(ghost))].orientation;
     if (!ghosts_.has_turns() || turn.component == ComponentId::none) return pose;
     const std::uint32_t* words = find_words(ghost, turn.component, turn.field);
@@ -548,8 +546,8 @@ Pose ClientGhosts::decode_pose(LocalId ghost) const noexcept {
     return pose;
 }
 
-Vec3 ClientGhosts::place_at(LocalId ghost, double tick) const noexcept {
-    return pose_at(ghost, tick).place;
+Vec3 ClientGhosts::position_at(LocalId ghost, double tick) const noexcept {
+    return pose_at(ghost, tick).position;
 }
 
 Pose ClientGhosts::pose_at(LocalId ghost, double tick) const noexcept {
@@ -563,27 +561,29 @@ Pose ClientGhosts::pose_at(LocalId ghost, double tick) const noexcept {
     Pose pose = told_pose_at(ghost, tick);
     while (depth > 0) {
         ghost = below[--depth];
-        pose = placed_within(pose, told_pose_at(ghost, tick), has_orientation(ghost));
+        pose = positioned_within(pose, told_pose_at(ghost, tick), has_orientation(ghost));
     }
     return pose;
 }
 
 bool ClientGhosts::did_jump(LocalId ghost, std::size_t to) const noexcept {
-    const float teleport_m = schema_.kinds()[index_of(ghosts_[ghost].kind)].teleport_m;
+    const float teleport_distance =
+        schema_.kinds()[index_of(ghosts_[ghost].kind)].teleport_distance;
     const ClientGhost& g = ghosts_[ghost];
-    if (teleport_m == 0 || to + 1U >= g.samples) return false;
+    if (teleport_distance == 0 || to + 1U >= g.samples) return false;
     const double ticks = g.sample[to].tick - g.sample[to + 1].tick;
-    return is_jump(sample(ghost, to + 1).place, sample(ghost, to).place, teleport_m * ticks);
+    return is_jump(sample(ghost, to + 1).position, sample(ghost, to).position,
+                   teleport_distance * ticks);
 }
 
 Vec3 ClientGhosts::told_velocity(LocalId ghost) const noexcept {
     const ClientGhost& g = ghosts_[ghost];
     if (g.samples < 2 || g.sample[0].tick < g.updated) return {};
     std::size_t i = 1;
-    const Vec3 to = g.sample[0].place, from = g.sample[i].place;
+    const Vec3 to = g.sample[0].position, from = g.sample[i].position;
     // Who stood and turned has not been on his way for all that time.
     constexpr std::size_t turns_max = 8;
-    while (i + 1U < std::min<std::size_t>(g.samples, turns_max) && g.sample[i + 1].place == from)
+    while (i + 1U < std::min<std::size_t>(g.samples, turns_max) && g.sample[i + 1].position == from)
         ++i;
     const auto ticks = static_cast<float>(g.sample[0].tick - g.sample[i].tick);
     return {(to.x - from.x) / ticks, (to.y - from.y) / ticks, (to.z - from.z) / ticks};
@@ -599,9 +599,9 @@ Pose ClientGhosts::told_pose_at(LocalId ghost, double tick) const noexcept {
         const Pose to = sample(ghost, i - 1);
         const double part = (tick - g.sample[i].tick) / (g.sample[i - 1].tick - g.sample[i].tick);
         const auto t = static_cast<float>(part);
-        return {{from.place.x + (to.place.x - from.place.x) * t,
-                 from.place.y + (to.place.y - from.place.y) * t,
-                 from.place.z + (to.place.z - from.place.z) * t},
+        return {{from.position.x + (to.position.x - from.position.x) * t,
+                 from.position.y + (to.position.y - from.position.y) * t,
+                 from.position.z + (to.position.z - from.position.z) * t},
                 slerp(from.turn, to.turn, part)};
     }
     return {};

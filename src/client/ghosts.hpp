@@ -29,7 +29,7 @@ struct GhostEvent {
     LocalId ghost;
     KindId kind;
     Reason reason;
-    CopyChange copy;
+    Change copy;
 };
 
 /// Its parent or root, as they are shown, changed.
@@ -89,14 +89,14 @@ class ClientGhosts {
     bool is_shown(LocalId ghost) const noexcept { return is_held(ghost) && !ghosts_[ghost].waits; }
     bool is_any_waiting() const noexcept { return !waiting_.empty(); }
     /// It was shown and left, and its copy is kept; not despawn: how.
-    LeavePolicy kept_as(LocalId ghost) const noexcept {
+    Retention retention(LocalId ghost) const noexcept {
         return ghosts_.has_room(ghost) && ghosts_[ghost].known ? ghosts_[ghost].kept
-                                                               : LeavePolicy::despawn;
+                                                               : Retention::despawn;
     }
     /// Held or kept, shown or not: it has values.
     bool has_copy(LocalId ghost) const noexcept {
         return is_held(ghost) ||
-               (ghosts_.has_room(ghost) && ghosts_[ghost].kept != LeavePolicy::despawn);
+               (ghosts_.has_room(ghost) && ghosts_[ghost].kept != Retention::despawn);
     }
     /// The game was told of it and has not read yet that it has gone: its values are its last ones.
     bool has_left(LocalId ghost) const noexcept {
@@ -140,12 +140,12 @@ class ClientGhosts {
     const std::uint32_t* find_words(LocalId ghost, ComponentId component,
                                     std::size_t field) const noexcept;
     /// The ghost's place at a tick that may lie between two; clamped to what is known.
-    Vec3 place_at(LocalId ghost, double tick) const noexcept;
+    Vec3 position_at(LocalId ghost, double tick) const noexcept;
     /// With how it is turned: not at all, where its kind has no orientation.
     Pose pose_at(LocalId ghost, double tick) const noexcept;
     /// The same, as it is told: as seen from frame_of, or in the world.
     Pose told_pose_at(LocalId ghost, double tick) const noexcept;
-    /// Its newest move, as it is told, was a jump (KindDef::teleport_m); or that to an older
+    /// Its newest move, as it is told, was a jump (KindDef::teleport_distance); or that to an older
     /// sample.
     bool did_jump(LocalId ghost, std::size_t to_sample = 0) const noexcept;
     /// Metres a tick of the way that its newest update told of, as it is told. A rest before it
@@ -153,13 +153,13 @@ class ClientGhosts {
     Vec3 told_velocity(LocalId ghost) const noexcept;
     /// Where it is told relative to: its parent, or nobody (no_local_id).
     LocalId frame_of(LocalId ghost) const noexcept;
-    bool has_place(LocalId ghost) const noexcept;
+    bool has_position(LocalId ghost) const noexcept;
     bool has_orientation(LocalId ghost) const noexcept {
         return schema_.kinds()[index_of(ghosts_[ghost].kind)].orientation.component !=
                ComponentId::none;
     }
     /// As it arrived last.
-    Vec3 replicated_place(LocalId ghost) const noexcept { return decode_place(ghost); }
+    Vec3 replicated_position(LocalId ghost) const noexcept { return decode_position(ghost); }
 
     /// Of the snapshots applied since the last clear_events(). Children leave before parents.
     std::span<const GhostEvent> events() const noexcept { return events_; }
@@ -200,7 +200,7 @@ class ClientGhosts {
         LocalId ghost;
         KindId kind{};
         Reason reason{};  ///< of a leave; or of the enter, in a link
-        LeavePolicy policy = LeavePolicy::despawn;
+        Retention policy = Retention::despawn;
         bool relink = false;
         bool shared = false;  ///< of a section
         bool owned = false;
@@ -234,7 +234,7 @@ class ClientGhosts {
     void set_moving(LocalId ghost, bool moves);
     void end_motions(LocalId ghost);
     void go_on(Tick tick);
-    void note_place(LocalId ghost, Tick tick, Tick stood_until);
+    void note_position(LocalId ghost, Tick tick, Tick stood_until);
     void change_told(const Edit& edit);
     bool is_leaving(LocalId ghost) const noexcept {
         return ghost < leaving_.size() && leaving_.test(ghost);
@@ -264,7 +264,7 @@ class ClientGhosts {
     }
     void push_sample(LocalId ghost, Tick tick, const Pose& pose) noexcept;
     Pose sample(LocalId ghost, std::size_t i) const noexcept {
-        return {ghosts_[ghost].sample[i].place,
+        return {ghosts_[ghost].sample[i].position,
                 ghosts_.has_turns() ? ghosts_.turns(ghost)[i] : Rotation{}};
     }
     void set_sample(LocalId ghost, std::size_t i, const Pose& pose) noexcept;
@@ -277,7 +277,7 @@ class ClientGhosts {
     void enter(const Edit& edit, Tick tick);
     bool is_ready(const Edit& edit) const noexcept;
     bool has_room_for_edits() const noexcept;
-    Vec3 decode_place(LocalId ghost) const noexcept;
+    Vec3 decode_position(LocalId ghost) const noexcept;
 
     Schema schema_;
     std::vector<KindLayout> layouts_;

@@ -6,7 +6,7 @@
 
 namespace purview {
 
-InputFrame* InputOutbox::add(CommandTick tick) noexcept {
+InputFrame* InputOutbox::add(InputNumber tick) noexcept {
     PURVIEW_ASSERT(tick == newest_ + 1);
     if (!has_room()) return nullptr;
     newest_ = tick;
@@ -16,7 +16,7 @@ InputFrame* InputOutbox::add(CommandTick tick) noexcept {
     return &frame;
 }
 
-InputFrame* InputOutbox::find(CommandTick tick) noexcept {
+InputFrame* InputOutbox::find(InputNumber tick) noexcept {
     return tick > consumed_ && tick <= newest_ ? &frames_[tick % frames_max] : nullptr;
 }
 
@@ -31,7 +31,7 @@ std::uint64_t InputOutbox::choose(const Schema& schema, bool has_digests,
     chosen_count_ = 0;
     std::uint64_t bits = input_header_bits_max;
     const InputFrame* before = nullptr;
-    for (CommandTick tick = consumed_ + 1; tick <= newest_ && chosen_count_ < chosen_.size();
+    for (InputNumber tick = consumed_ + 1; tick <= newest_ && chosen_count_ < chosen_.size();
          ++tick) {
         const InputFrame& frame = frames_[tick % frames_max];
         const std::uint64_t more = bits + frame_bits(schema, frame, before, has_digests);

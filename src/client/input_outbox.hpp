@@ -15,13 +15,13 @@ namespace purview {
 class InputOutbox {
   public:
     /// Null: too many wait. Ticks ascend without gaps.
-    InputFrame* add(CommandTick tick) noexcept;
+    InputFrame* add(InputNumber tick) noexcept;
     /// Null: acknowledged, or not given yet.
-    InputFrame* find(CommandTick tick) noexcept;
+    InputFrame* find(InputNumber tick) noexcept;
     bool has_room() const noexcept { return newest_ - consumed_ < frames_max; }
     void acknowledge(std::uint16_t consumed_low) noexcept;
-    CommandTick consumed() const noexcept { return consumed_; }
-    CommandTick newest() const noexcept { return newest_; }
+    InputNumber consumed() const noexcept { return consumed_; }
+    InputNumber newest() const noexcept { return newest_; }
 
     /// Picks what the next packet repeats, at most `bits_max` of it, and returns the bits.
     std::uint64_t choose(const Schema& schema, bool has_digests, std::uint64_t bits_max) noexcept;
@@ -35,8 +35,8 @@ class InputOutbox {
     std::array<InputFrame, frames_max> frames_;
     std::array<const InputFrame*, limits::inputs_repeated> chosen_{};
     std::size_t chosen_count_ = 0;
-    CommandTick consumed_ = 0;
-    CommandTick newest_ = 0;
+    InputNumber consumed_ = 0;
+    InputNumber newest_ = 0;
 };
 
 }  // namespace purview

@@ -8,6 +8,7 @@
 
 #include "client/correction_codec.hpp"
 #include "client/prediction_data.hpp"
+#include "core/internal_access.hpp"
 #include "protocol/group_order.hpp"
 #include "protocol/quantise.hpp"
 #include "purview/limits.hpp"
@@ -48,7 +49,7 @@ bool PredictionData::is_ready() const {
 
 bool PredictionData::is_off(LocalId ghost) const noexcept {
     const Order order = order_of(ghost);
-    if (order.is_told) return order.is_off;
+    if (order.is_replicated) return order.is_off;
     return !def.schema->kinds()[index_of(client->ghosts->kind(ghost))].starts_in_input;
 }
 
@@ -101,17 +102,17 @@ void PredictionData::know_groups() {
     for (auto& [ghost, order] : orders_) {
         const bool is_another =
             !ghosts.is_held(ghost) || (order.since != 0 && order.since != ghosts.since(ghost));
-        order.is_told = order.is_told && !is_another;
+        order.is_replicated = order.is_replicated && !is_another;
     }
     children_.clear();
     child_ids_.clear();
     ghosts.for_each_held([&](LocalId ghost) {
         const unsigned depth = ghosts.depth_of(ghost);
         if (depth == 0 || depth >= limits::group_depth) return;
-        children_.push_back({ghosts.parent(ghost), order_of(ghost).place, ghost});
+        children_.push_back({ghosts.parent(ghost), order_of(ghost).position, ghost});
     });
     std::sort(children_.begin(), children_.end(), [](const Child& a, const Child& b) {
-        return std::tie(a.parent, a.place, a.ghost) < std::tie(b.parent, b.place, b.ghost);
+        return std::tie(a.parent, a.position, a.ghost) < std::tie(b.parent, b.position, b.ghost);
     });
     for (const Child& child : children_) child_ids_.push_back(child.ghost);
     members_.clear();
@@ -144,10 +145,10 @@ float PredictionData::part_of_tick(Micros at) const noexcept {
     return is_full_ ? 1 : static_cast<float>(commands.part(at));
 }
 
-Vec3 PredictionData::shown_place(GhostId member) const noexcept {
+Vec3 PredictionData::shown_position(GhostId member) const noexcept {
     Vec3 newer;
-    if (!predicted_place(past.newest(), member, newer)) return {};
-    const Vec3 older = place_before(member, newer);
+    if (!predicted_position(past.newest(), member, newer)) return {};
+    const Vec3 older = position_before(member, newer);
     const auto part = part_of_tick(now);
     return plus(plus(older, older, -part), newer, part);
 }
@@ -169,21 +170,21 @@ bool PredictionData::has_pose_before(GhostId ghost) const noexcept {
     return member != nullptr && then != nullptr && then->has_frame_of(*member);
 }
 
-Vec3 PredictionData::place_before(GhostId ghost, Vec3 newest) const noexcept {
-    Vec3 place = newest;
-    if (has_pose_before(ghost)) (void)predicted_place(past.newest() - 1, ghost, place);
-    return place;
+Vec3 PredictionData::position_before(GhostId ghost, Vec3 newest) const noexcept {
+    Vec3 position = newest;
+    if (has_pose_before(ghost)) (void)predicted_position(past.newest() - 1, ghost, position);
+    return position;
 }
 
 /// Of ghosts that are not here (yet) only what the newest correction says is kept.
 void PredictionData::learn_orders() {
     std::erase_if(orders_, [&](const auto& one) { return !client->ghosts->is_held(one.first); });
-    std::uint32_t place = 0;
+    std::uint32_t position = 0;
     for (const CorrectedMember& member : correction_.members) {
         Order& order = orders_[member.ghost];
-        order_changed_ |= order.place != place;
+        order_changed_ |= order.position != position;
         const bool is_here = client->ghosts->is_held(member.ghost);
-        order = {place++, true, !member.is_in_input,
+        order = {position++, true, !member.is_in_input,
                  is_here ? client->ghosts->since(member.ghost) : 0};
     }
 }
@@ -198,9 +199,9 @@ void PredictionData::apply_correction() {
     std::vector<Shown> shown;
     for (const CorrectedMember& member : correction_.members) {
         Pose newest, at;
-        if (!predicted_place(past.newest(), member.ghost, newest.place)) continue;
+        if (!predicted_position(past.newest(), member.ghost, newest.position)) continue;
         const Pose error = error_of(member.ghost, now);
-        at.place = plus(shown_place(member.ghost), error.place, 1);
+        at.position = plus(shown_position(member.ghost), error.position, 1);
         (void)predicted_turn(past.newest(), member.ghost, newest.turn);
         if (shown_turn(member.ghost, now, at.turn)) at.turn = composed(error.turn, at.turn);
         shown.push_back({member.ghost, at, newest});
@@ -213,7 +214,7 @@ void PredictionData::apply_correction() {
     }
     ++stats.corrections;
     stats.replayed_commands += outcome.replayed;
-    for (CommandTick tick = client->inputs.outbox.consumed() + 1; tick <= past.newest(); ++tick) {
+    for (InputNumber tick = client->inputs.outbox.consumed() + 1; tick <= past.newest(); ++tick) {
         InputFrame* sent = client->inputs.outbox.find(tick);
         const PredictedFrame* frame = past.frame(tick);
         if (sent == nullptr || frame == nullptr) continue;
@@ -224,16 +225,16 @@ void PredictionData::apply_correction() {
     double turned = 0;
     for (const Shown& before : shown) {
         Pose newest, error;
-        if (!predicted_place(past.newest(), before.member, newest.place)) continue;
-        stats.last_error_m =
-            std::max(stats.last_error_m, length_of(plus(before.newest.place, newest.place, -1)));
-        error.place = plus(before.at.place, shown_place(before.member), -1);
+        if (!predicted_position(past.newest(), before.member, newest.position)) continue;
+        stats.last_error_m = std::max(stats.last_error_m,
+                                      length_of(plus(before.newest.position, newest.position, -1)));
+        error.position = plus(before.at.position, shown_position(before.member), -1);
         if (Rotation turn; shown_turn(before.member, now, turn)) {
             error.turn = composed(before.at.turn, inverse(turn));
             (void)predicted_turn(past.newest(), before.member, newest.turn);
             turned = std::max(turned, angle_between(before.newest.turn, newest.turn));
         }
-        if (length_of(error.place) <= def.error_max_m) {
+        if (length_of(error.position) <= def.error_max_m) {
             glides_[before.member] = {client->ghosts->since(before.member), error, now};
         } else {
             glides_.erase(before.member);
@@ -354,12 +355,12 @@ Pose PredictionData::pose_in(const PredictedFrame& frame, LocalId ghost,
     const PredictedMember* member = member_of(frame, ghost);
     if (member != nullptr && has_frame(*member)) {
         above = member->frame;
-        (void)predicted_place(frame.tick, ghost, pose.place);
+        (void)predicted_position(frame.tick, ghost, pose.position);
         (void)predicted_turn(frame.tick, ghost, pose.turn);
     }
     return above == no_local_id ? pose
-                                : placed_within(pose_in(frame, above, below + 1), pose,
-                                                ghosts.has_orientation(ghost));
+                                : positioned_within(pose_in(frame, above, below + 1), pose,
+                                                    ghosts.has_orientation(ghost));
 }
 
 /// It has another parent than in the frame before: it stands where it stood, turned as it was, as
@@ -374,7 +375,7 @@ void PredictionData::change_frame(const PredictedFrame& before, const PredictedM
     }
     for (const PredictedPart& part : past.layout().parts(member.kind)) {
         std::byte* const its = data + part.offset;
-        if (part.is_place) std::memcpy(its, &pose.place, sizeof pose.place);
+        if (part.is_position) std::memcpy(its, &pose.position, sizeof pose.position);
         if (part.is_turn)
             (void)keep_orientation_in(turn, part.def->fields[turn.field], pose.turn, its);
     }
@@ -479,13 +480,13 @@ const std::byte* PredictionData::component_at(const PredictedFrame& frame,
     return nullptr;
 }
 
-bool PredictionData::predicted_place(CommandTick tick, GhostId ghost, Vec3& out) const noexcept {
+bool PredictionData::predicted_position(InputNumber tick, GhostId ghost, Vec3& out) const noexcept {
     const PredictedFrame* frame = past.frame(tick);
     const PredictedMember* member = frame == nullptr ? nullptr : member_of(*frame, ghost);
-    if (member == nullptr || def.schema->place() == ComponentId::none) return false;
-    const std::byte* place = component_at(*frame, *member, def.schema->place());
-    if (place == nullptr) return false;
-    std::copy_n(place, sizeof out, reinterpret_cast<std::byte*>(&out));
+    if (member == nullptr || def.schema->position() == ComponentId::none) return false;
+    const std::byte* position = component_at(*frame, *member, def.schema->position());
+    if (position == nullptr) return false;
+    std::copy_n(position, sizeof out, reinterpret_cast<std::byte*>(&out));
     return true;
 }
 
@@ -496,11 +497,11 @@ Pose PredictionData::error_of(GhostId member, Micros at) const noexcept {
     const double lives = static_cast<double>(at > glide->from ? at - glide->from : 0) /
                          (def.error_half_life_ms * 1000.0);
     const double left = std::exp2(-lives);
-    return {plus({}, glide->error.place, static_cast<float>(left)),
+    return {plus({}, glide->error.position, static_cast<float>(left)),
             slerp({}, glide->error.turn, left)};
 }
 
-bool PredictionData::predicted_turn(CommandTick tick, GhostId ghost, Rotation& out) const noexcept {
+bool PredictionData::predicted_turn(InputNumber tick, GhostId ghost, Rotation& out) const noexcept {
     const PredictedFrame* frame = past.frame(tick);
     const PredictedMember* member = frame == nullptr ? nullptr : member_of(*frame, ghost);
     if (member == nullptr) return false;
@@ -524,7 +525,7 @@ Pose PredictionData::viewed_pose(GhostId ghost, Micros at) const noexcept {
     if (tick <= client->newest_tick || updated + 1 < client->newest_tick) return pose;
     if (client->is_quiet || ghosts.did_jump(ghost)) return pose;
     const double on = std::min<double>(tick - updated, def.extrapolate_ticks_max);
-    pose.place = plus(pose.place, ghosts.told_velocity(ghost), static_cast<float>(on));
+    pose.position = plus(pose.position, ghosts.told_velocity(ghost), static_cast<float>(on));
     return pose;
 }
 
@@ -540,14 +541,14 @@ Pose PredictionData::pose_of(GhostId ghost, Micros at, unsigned below) const noe
         const Pose error = error_of(ghost, at);
         if (shown_turn(ghost, at, pose.turn)) pose.turn = composed(error.turn, pose.turn);
         Vec3 newer;
-        if (predicted_place(past.newest(), ghost, newer)) {
+        if (predicted_position(past.newest(), ghost, newer)) {
             frame = member->frame;
-            const Vec3 older = place_before(ghost, newer);
-            pose.place = plus(plus(plus(older, older, -part), newer, part), error.place, 1);
+            const Vec3 older = position_before(ghost, newer);
+            pose.position = plus(plus(plus(older, older, -part), newer, part), error.position, 1);
         }
     }
     if (frame == no_local_id || below == limits::group_depth) return pose;
-    return placed_within(pose_of(frame, at, below + 1), pose, ghosts.has_orientation(ghost));
+    return positioned_within(pose_of(frame, at, below + 1), pose, ghosts.has_orientation(ghost));
 }
 
 // -- the public class ---------------------------------------------------------------------------
@@ -562,7 +563,7 @@ Result<Prediction> Prediction::create(Client& client, const PredictionDef& def) 
         !(def.view_delay_ticks >= 0) || !(def.extrapolate_ticks_max >= 0)) {
         return Status::bad_configuration;
     }
-    return Prediction(std::make_unique<PredictionData>(client.data(), def));
+    return Prediction(std::make_unique<PredictionData>(internal(client), def));
 }
 
 unsigned Prediction::ticks_due(Micros now) {
@@ -581,12 +582,12 @@ std::span<const GhostId> Prediction::input_order(GhostId root) {
     return data_->input_order(root);
 }
 const void* Prediction::read(GhostId member, ComponentId component,
-                             CommandTick tick) const noexcept {
+                             InputNumber tick) const noexcept {
     const PredictedFrame* frame = data_->past.frame(tick);
     const PredictedMember* its = frame == nullptr ? nullptr : data_->find_in(*frame, member);
     return its == nullptr ? nullptr : data_->component_at(*frame, *its, component);
 }
-GroupState Prediction::state_at(GhostId root, CommandTick tick) noexcept {
+GroupState Prediction::state_at(GhostId root, InputNumber tick) noexcept {
     PredictedFrame* frame = data_->past.frame(tick);
     if (frame == nullptr) return {};
     for (const PredictedGroup& group : frame->groups) {
@@ -595,20 +596,20 @@ GroupState Prediction::state_at(GhostId root, CommandTick tick) noexcept {
     }
     return {};
 }
-CommandTick Prediction::newest_command() const noexcept {
+InputNumber Prediction::newest_command() const noexcept {
     return data_->past.newest();
 }
 double Prediction::view_tick(Micros now) const noexcept {
     return data_->view.tick(now);
 }
-Vec3 Prediction::place_of(GhostId ghost, Micros now) const noexcept {
-    return data_->pose_of(ghost, now).place;
+Vec3 Prediction::position_of(GhostId ghost, Micros now) const noexcept {
+    return data_->pose_of(ghost, now).position;
 }
 Rotation Prediction::orientation_of(GhostId ghost, Micros now) const noexcept {
     return data_->pose_of(ghost, now).turn;
 }
 Vec3 Prediction::error_of(GhostId member) const noexcept {
-    return data_->error_of(member, data_->now).place;
+    return data_->error_of(member, data_->now).position;
 }
 PredictionStats Prediction::stats() const noexcept {
     PredictionStats stats = data_->stats;

@@ -36,11 +36,11 @@ class PredictionData {
     const PredictedMember* member_of(const PredictedFrame& frame, GhostId ghost) const noexcept;
     const std::byte* component_at(const PredictedFrame& frame, const PredictedMember& member,
                                   ComponentId component) const noexcept;
-    bool predicted_place(CommandTick tick, GhostId member, Vec3& out) const noexcept;
+    bool predicted_position(InputNumber tick, GhostId member, Vec3& out) const noexcept;
     /// `below`: of those that are asked for because somebody below is.
     Pose pose_of(GhostId ghost, Micros now, unsigned below = 0) const noexcept;
-    /// What is left of a corrected error: `place` is added to where it is predicted, `turn` comes
-    /// behind the predicted turn.
+    /// What is left of a corrected error: `position` is added to where it is predicted, `turn`
+    /// comes behind the predicted turn.
     Pose error_of(GhostId member, Micros now) const noexcept;
 
     ClientData* client;
@@ -70,14 +70,14 @@ class PredictionData {
 
     /// Of a member, as the server last had it.
     struct Order {
-        std::uint32_t place = ~0U;  ///< in the order of input
-        bool is_told = false;       ///< whether it takes input; until then, as its kind starts
-        bool is_off = false;        ///< takes no input now
-        Tick since = 0;             ///< it came; 0: it was not here yet
+        std::uint32_t position = ~0U;  ///< in the order of input
+        bool is_replicated = false;    ///< whether it takes input; until then, as its kind starts
+        bool is_off = false;           ///< takes no input now
+        Tick since = 0;                ///< it came; 0: it was not here yet
     };
     struct Child {
         LocalId parent = no_local_id;
-        std::uint32_t place = ~0U;
+        std::uint32_t position = ~0U;
         LocalId ghost = no_local_id;
     };
 
@@ -93,12 +93,12 @@ class PredictionData {
     void learn_orders();
     void apply_correction();
     float part_of_tick(Micros at) const noexcept;
-    Vec3 shown_place(GhostId member) const noexcept;
+    Vec3 shown_position(GhostId member) const noexcept;
     /// As drawn, without what is left of an error. False: no turn of it is predicted, and `out` is
     /// as it was.
     bool shown_turn(GhostId member, Micros at, Rotation& out) const noexcept;
     bool has_pose_before(GhostId ghost) const noexcept;
-    Vec3 place_before(GhostId ghost, Vec3 newest) const noexcept;
+    Vec3 position_before(GhostId ghost, Vec3 newest) const noexcept;
     bool is_it(LocalId ghost, Tick since) const noexcept {
         return client->ghosts->is_held(ghost) && client->ghosts->since(ghost) == since;
     }
@@ -108,7 +108,7 @@ class PredictionData {
     Pose pose_in(const PredictedFrame& frame, LocalId ghost, unsigned below = 0) const noexcept;
     void change_frame(const PredictedFrame& before, const PredictedMember& member,
                       std::byte* data) const noexcept;
-    bool predicted_turn(CommandTick tick, GhostId member, Rotation& out) const noexcept;
+    bool predicted_turn(InputNumber tick, GhostId member, Rotation& out) const noexcept;
     Pose viewed_pose(GhostId ghost, Micros now) const noexcept;
     void sample(LocalId ghost, KindId kind, std::byte* out) const noexcept;
     void fill(PredictedFrame& frame, const InputFrame& input);

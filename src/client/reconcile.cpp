@@ -36,12 +36,12 @@ const PredictedMember* PredictedFrame::find(LocalId ghost) const noexcept {
     return row < members.size() ? &members[row] : nullptr;
 }
 
-const PredictedFrame* Reconciler::frame(CommandTick tick) const noexcept {
+const PredictedFrame* Reconciler::frame(InputNumber tick) const noexcept {
     const PredictedFrame& its = frames_[tick % frames_max];
     return tick != 0 && its.tick == tick ? &its : nullptr;
 }
 
-PredictedFrame* Reconciler::frame(CommandTick tick) noexcept {
+PredictedFrame* Reconciler::frame(InputNumber tick) noexcept {
     return const_cast<PredictedFrame*>(std::as_const(*this).frame(tick));
 }
 
@@ -86,8 +86,8 @@ void Reconciler::step(PredictedFrame& frame, GroupStep* step, bool is_replay) {
     for (PredictedGroup& group : frame.groups) {
         GroupState state = state_of(frame, group);
         if (step != nullptr)
-            step->step(state, GroupCommand(frame.tick, frame.view_tick, is_replay, parts_,
-                                           layout_.input_slots()));
+            step->step(state, GroupInput(frame.tick, frame.view_tick, is_replay, parts_,
+                                         layout_.input_slots()));
         std::uint64_t digest = frame.tick;
         for (std::size_t m = 0; m < group.count; ++m) {
             const PredictedMember& member = frame.members[group.first + m];
@@ -139,7 +139,7 @@ Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep*
     const PredictedFrame* newest = frame(newest_);
     std::vector<std::byte> present;  // only for the RFC's bug
     if (root_only) present.assign(newest->after.at(0), newest->after.at(0) + newest->after.size());
-    for (CommandTick tick = from->tick + 1; tick <= newest_; ++tick) {
+    for (InputNumber tick = from->tick + 1; tick <= newest_; ++tick) {
         PredictedFrame& next = *frame(tick);
         const PredictedFrame& before = *frame(tick - 1);
         for (const PredictedMember& member : next.members) {

@@ -28,7 +28,7 @@ struct PredictedMember {
     Tick frame_since = 0;                      ///< as `since`, of that
     bool is_owned = false;
     Tick since = 0;             ///< it came: another ghost may have its id later
-    CommandTick first = 0;      ///< of its ticks, without a gap up to this one
+    InputNumber first = 0;      ///< of its ticks, without a gap up to this one
     std::uint32_t data_at = 0;  ///< in before and after
     static constexpr std::uint32_t no_part = 0xffffffffU;
     /// By input of its kind: in PredictedFrame::parts, or no_part.
@@ -75,7 +75,7 @@ struct MemberRow {
 };
 
 struct PredictedFrame {
-    CommandTick tick = 0;  ///< 0: none
+    InputNumber tick = 0;  ///< 0: none
     double view_tick = 0;
     std::vector<PredictedGroup> groups;
     std::vector<PredictedMember> members;
@@ -102,7 +102,7 @@ struct CorrectedMember {
 };
 
 struct Correction {
-    CommandTick tick = 0;
+    InputNumber tick = 0;
     std::vector<CorrectedMember> members;  ///< of all groups, in the order of input
     AlignedBytes data;
 };
@@ -115,12 +115,12 @@ class Reconciler {
     explicit Reconciler(const Schema& schema) : layout_(schema) {}
 
     const PredictedLayout& layout() const noexcept { return layout_; }
-    CommandTick newest() const noexcept { return newest_; }
+    InputNumber newest() const noexcept { return newest_; }
     /// Null: not remembered (any more).
-    const PredictedFrame* frame(CommandTick tick) const noexcept;
-    PredictedFrame* frame(CommandTick tick) noexcept;
+    const PredictedFrame* frame(InputNumber tick) const noexcept;
+    PredictedFrame* frame(InputNumber tick) noexcept;
     /// Commands up to this one are another's; before the first of its own.
-    void go_on_from(CommandTick newest) noexcept { newest_ = newest; }
+    void go_on_from(InputNumber newest) noexcept { newest_ = newest; }
     /// The next tick's, empty: to be filled with groups, members, rows, parts and `before`.
     PredictedFrame& begin();
     /// Steps a frame's groups: from before and the parts to after.
@@ -142,10 +142,10 @@ class Reconciler {
 
     PredictedLayout layout_;
     std::array<PredictedFrame, frames_max> frames_;
-    CommandTick newest_ = 0;
+    InputNumber newest_ = 0;
     std::vector<GroupMember> members_;
     std::vector<std::byte*> components_;
-    std::vector<GroupCommand::Part> parts_;
+    std::vector<GroupInput::Part> parts_;
 };
 
 }  // namespace purview

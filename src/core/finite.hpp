@@ -8,8 +8,8 @@
 
 namespace purview {
 
-inline bool is_finite(Vec3 place) noexcept {
-    return std::isfinite(place.x) && std::isfinite(place.y) && std::isfinite(place.z);
+inline bool is_finite(Vec3 position) noexcept {
+    return std::isfinite(position.x) && std::isfinite(position.y) && std::isfinite(position.z);
 }
 
 }  // namespace purview

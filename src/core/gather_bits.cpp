@@ -16,17 +16,17 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Halves of words, twice as many at a time: the low one comes first, as on every target.
 using Halves = hn::CappedTag<std::uint32_t, 16>;
-using Places = hn::RebindToSigned<Halves>;
+using Positions = hn::RebindToSigned<Halves>;
 constexpr std::size_t bits_per_half = 32;
 
 std::uint64_t gather_any(const std::uint64_t* row, const std::uint32_t* indices) {
     constexpr Halves halves;
-    constexpr Places places;
+    constexpr Positions positions;
     const auto* const from = reinterpret_cast<const std::uint32_t*>(row);
     std::uint64_t found = 0;
     for (std::size_t i = 0; i < bits_per_word; i += hn::Lanes(halves)) {
         const auto index = hn::LoadU(halves, indices + i);
-        const auto at = hn::BitCast(places, hn::ShiftRight<5>(index));
+        const auto at = hn::BitCast(positions, hn::ShiftRight<5>(index));
         const auto bit =
             hn::Shl(hn::Set(halves, 1), hn::And(index, hn::Set(halves, bits_per_half - 1)));
         const auto is_set = hn::TestBit(hn::GatherIndex(halves, from, at), bit);

@@ -95,15 +95,15 @@ Rotation slerp(const Rotation& from, const Rotation& to, double part) noexcept {
                 a * from.w + b * to.w);
 }
 
-Pose placed_within(const Pose& above, const Pose& own, bool has_orientation) noexcept {
-    const Vec3 off = rotated(above.turn, own.place);
-    return {{above.place.x + off.x, above.place.y + off.y, above.place.z + off.z},
+Pose positioned_within(const Pose& above, const Pose& own, bool has_orientation) noexcept {
+    const Vec3 off = rotated(above.turn, own.position);
+    return {{above.position.x + off.x, above.position.y + off.y, above.position.z + off.z},
             has_orientation ? composed(above.turn, own.turn) : Rotation{}};
 }
 
 Pose as_seen_from(const Pose& above, const Pose& own, bool has_orientation) noexcept {
-    const Vec3 off{own.place.x - above.place.x, own.place.y - above.place.y,
-                   own.place.z - above.place.z};
+    const Vec3 off{own.position.x - above.position.x, own.position.y - above.position.y,
+                   own.position.z - above.position.z};
     return {rotated(inverse(above.turn), off),
             has_orientation ? composed(inverse(above.turn), own.turn) : Rotation{}};
 }
@@ -185,7 +185,7 @@ Rotation orientation_in(const OrientationDef& def, const FieldDef& field,
             return orientation_of_number(
                 def,
                 std::clamp(static_cast<double>(load_integer(field, at)), field.min, field.max));
-        case FieldType::quantised: {
+        case FieldType::quantized: {
             const double step = nearest_step(load<float>(at), field.min, field.step, field.largest);
             return orientation_of_number(def, field.min + step * field.step);
         }

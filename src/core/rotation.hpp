@@ -29,17 +29,17 @@ double angle_between(const Rotation& a, const Rotation& b) noexcept;
 
 /// Where something is and how it is turned.
 struct Pose {
-    Vec3 place;
+    Vec3 position;
     Rotation turn;
 };
-/// A move of more than `metres`: nobody is drawn between the two (KindDef::teleport_m).
-constexpr bool is_jump(Vec3 from, Vec3 to, double metres) noexcept {
+/// A move of more than `meters`: nobody is drawn between the two (KindDef::teleport_distance).
+constexpr bool is_jump(Vec3 from, Vec3 to, double meters) noexcept {
     const double x = to.x - from.x, y = to.y - from.y, z = to.z - from.z;
-    return x * x + y * y + z * z > metres * metres;
+    return x * x + y * y + z * z > meters * meters;
 }
 /// Of what has the pose `own` as seen from something else. Whoever has no orientation is not
 /// turned, and turns nobody.
-Pose placed_within(const Pose& above, const Pose& own, bool has_orientation) noexcept;
+Pose positioned_within(const Pose& above, const Pose& own, bool has_orientation) noexcept;
 /// The other way round: both are in the world.
 Pose as_seen_from(const Pose& above, const Pose& own, bool has_orientation) noexcept;
 

@@ -34,13 +34,16 @@
 #include "core/flat_map.hpp"
 #include "core/hash.hpp"
 #include "core/id_pool.hpp"
+#include "interest/entities/entity_ids.hpp"
 #include "interest/entities/entity_kinds.hpp"
 #include "interest/entities/ownership.hpp"
 #include "interest/entities/position_sources.hpp"
 #include "interest/entities/spawned_entities.hpp"
 #include "interest/events/event_list.hpp"
+#include "interest/events/event_reports.hpp"
 #include "interest/events/explicit_change_log.hpp"
 #include "interest/events/observer_counts.hpp"
+#include "interest/events/relevance_event.hpp"
 #include "interest/events/touched_observers.hpp"
 #include "interest/groups/group_store.hpp"
 #include "interest/groups/split_members.hpp"
@@ -100,51 +103,50 @@ constexpr bool is_yes(Stage stage) noexcept {
 
 /// Where an observer looks from and into, for one question.
 struct Sight {
-    std::vector<Vec3> places;  ///< counted axes first: owned, main, areas without a shape
-    std::vector<Vec3> outer;   ///< main and areas, where y is up: as the caller knows them
-    std::vector<Area> areas;   ///< with a shape
+    std::vector<Vec3> positions;  ///< counted axes first: owned, main, areas without a shape
+    std::vector<Vec3> outer;      ///< main and areas, where y is up: as the caller knows them
+    std::vector<Area> areas;      ///< with a shape
     std::vector<EntityId> owned;
-    std::size_t owned_places = 0;
-    std::size_t main_places = 0;
+    std::size_t owned_positions = 0;
+    std::size_t main_positions = 0;
 };
-
-/// Empty: sound, and they name only flags, keys and values that are there.
-std::string problem_of(const InterestRules& rules, const InterestDef& def);
 
 struct Case;
 class Judge;
 
-struct StrengthRoom;  // answers.cpp
+struct ScoreRoom;  // answers.cpp
 
 /// Adds what is sound and yet probably not meant about the bindings of kinds.
-void warn_of_kinds(const InterestDef& def, std::vector<std::string>& out);
+void warn_of_kinds(const Rules& def, std::vector<std::string>& out);
 
 class InterestData {
   public:
-    explicit InterestData(const InterestDef& def);
+    InterestData(const Rules& rules, const LogSink& log,
+                 WindowUpdate window_update = WindowUpdate::automatic);
     InterestData& operator=(const InterestData&) = delete;
 
     ~InterestData() = default;
 
     // -- places.cpp
-    Status move(EntityId entity, Vec3 place);
+    Status move(EntityId entity, Vec3 position);
     void move(std::span<const Move> moves);
-    void move(const PlaceColumns& columns);
-    Status set_place_override(EntityId entity, EntityId other);
+    void move(const PositionColumns& columns);
+    Status set_position_source(EntityId entity, EntityId other);
     Status update(EntityId entity);
     // -- attributes.cpp
     Status set_flag(EntityId entity, FlagId flag, bool value);
-    Status set_key(EntityId entity, KeyDomain domain, Key key);
-    Status edit_more_keys(EntityId entity, KeyDomain domain, Key key, bool adds);
+    Status set_key(EntityId entity, KeyId domain, Key key);
+    Status edit_more_keys(EntityId entity, KeyId domain, Key key, bool adds);
     Status set_value(EntityId entity, ValueId value, float number);
-    Status set_range(EntityId entity, float range_m);
-    Status set_bounds(EntityId entity, float radius_m);
+    Status set_range(EntityId entity, float range);
+    Status set_group_radius(EntityId entity, float radius);
     Status set_mode(EntityId entity, EntityMode mode);
     Status set_velocity(EntityId entity, Vec3 velocity);
     Status set_owner(EntityId entity, ObserverId owner);
     Status force_hide(EntityId entity, bool hidden);
     Status show_to_all(EntityId entity, bool shown);
     // -- entities.cpp
+    /// `def.id` and `def.owner` are not read.
     Status spawn(EntityId entity, const EntityDef& def);
     Status despawn(EntityId entity);
     Status add_node(EntityId entity, NodeId node);
@@ -153,6 +155,7 @@ class InterestData {
     Status add_default_node(EntityId entity);
     Status recheck(EntityId entity);
     // -- units.cpp
+    EntityId top_of(EntityId entity) const noexcept;
     Status join_unit(EntityId member, EntityId root, EntityId parent);
     Status leave_unit(EntityId member, const EntityDef& def, bool is_orphan);
     void keep_hides(EntityId member);
@@ -160,35 +163,34 @@ class InterestData {
     Result<ObserverId> add_observer();
     Status remove_observer(ObserverId observer);
     Status set_ready(ObserverId observer, bool ready);
-    Status set_main_entity(ObserverId observer, EntityId entity);
-    EntityId main_entity(ObserverId observer) const noexcept {
+    Status set_viewpoint(ObserverId observer, EntityId entity);
+    EntityId viewpoint(ObserverId observer) const noexcept {
         return is_observer(observer) ? observers_[index_of(observer)].main : EntityId::none;
     }
     Status set_area(ObserverId observer, std::uint32_t key, const Area& area);
     Status set_areas(ObserverId observer, std::span<const Area> areas);
     Status remove_area(ObserverId observer, std::uint32_t key);
-    Status set_observer_key(ObserverId observer, KeyDomain domain, Key key);
-    Status edit_more_observer_keys(ObserverId observer, KeyDomain domain, Key key, bool adds);
-    Status hold_observer(ObserverId observer, bool held);
-    bool has_key(ObserverId observer, KeyDomain domain, Key key) const noexcept;
+    Status set_observer_key(ObserverId observer, KeyId domain, Key key);
+    Status edit_more_observer_keys(ObserverId observer, KeyId domain, Key key, bool adds);
+    bool has_key(ObserverId observer, KeyId domain, Key key) const noexcept;
     std::uint32_t keys_revision(ObserverId observer) const noexcept;
-    Status set_observer_range(ObserverId observer, float range_m);
+    Status set_observer_range(ObserverId observer, float range);
     Status set_lookahead(ObserverId observer, float seconds);
-    Status set_sees_everything(ObserverId observer, bool value);
+    Status set_unculled(ObserverId observer, bool value);
     Status edit_pair(ObserverId observer, EntityId entity, PairMark mark, bool value);
     Status edit_pairs(std::span<const PairEdit> edits, PairMark mark);
     Status rescan(ObserverId observer);
     // -- live_rules.cpp
-    InterestRules with_kept(InterestRules rules) const;
-    Status set_rules(const InterestRules& rules);
+    Rules with_fixed(const Rules& wanted) const;
+    Status set_rules(const Rules& rules);
     const std::vector<std::string>& warnings() const noexcept { return program_.warnings; }
     void log_warnings() const;
     void warn_of_uncovered(EntityId entity);
-    RuleTrial try_rules(const InterestRules& rules, const InterestManager& manager,
+    RuleTrial try_rules(const Rules& rules, const Visibility& visibility,
                         std::size_t pairs_max) const;
-    RuleTrial try_some(const InterestRules& rules, const InterestManager& manager,
+    RuleTrial try_some(const Rules& rules, const Visibility& visibility,
                        std::size_t observers_max) const;
-    const InterestRules& rules() const noexcept { return def_.rules; }
+    const Rules& rules() const noexcept { return rules_; }
     void set_level(InterestLevel level);
     // -- custom_nodes.cpp
     Status rescan_node(NodeId node);
@@ -196,7 +198,7 @@ class InterestData {
     // -- interest_tick.cpp
     void set_executor(const Executor& executor);
     void set_count_tested(bool value) noexcept;
-    void tick(const InterestManager& manager);
+    void tick(const Visibility& visibility);
     std::span<const RelevanceEvent> events() const noexcept { return events_.all(); }
     std::span<const RelevanceEvent> events_of(ObserverId observer) const noexcept;
     // -- answers.cpp
@@ -209,27 +211,32 @@ class InterestData {
     void for_each_relevant(std::uint32_t observer, Visit&& visit, bool with_gone = false) const;
     void observers_of(EntityId entity, std::vector<ObserverId>& out) const;
     std::uint32_t observer_count(EntityId entity) const noexcept;
-    std::span<const ObserverEdge> edges() const noexcept { return observer_counts_.edges(); }
+    std::span<const EntityId> newly_observed() const noexcept {
+        return observer_counts_.newly_observed();
+    }
+    std::span<const EntityId> no_longer_observed() const noexcept {
+        return observer_counts_.no_longer_observed();
+    }
     std::span<const EntityId> rebound() const noexcept { return rebound_; }
     bool custom_says(std::size_t custom, std::uint32_t observer, EntityId unit) const;
-    void strength(ObserverId observer, std::span<const EntityId> entities,
-                  std::span<float> strength, std::span<NodeSettings> settings = {}) const;
+    void score(ObserverId observer, std::span<const EntityId> entities, std::span<float> score,
+               std::span<Replication> settings = {}) const;
     void find_judged(std::uint32_t observer, std::span<const EntityId> entities,
-                     std::span<float> strength, bool with_settings, StrengthRoom& room) const;
-    void measure_judged(std::uint32_t observer, std::span<float> strength,
-                        std::span<NodeSettings> settings, StrengthRoom& room) const;
-    Strengths changed_strengths(ObserverId observer);
+                     std::span<float> score, bool with_settings, ScoreRoom& room) const;
+    void measure_judged(std::uint32_t observer, std::span<float> score,
+                        std::span<Replication> settings, ScoreRoom& room) const;
+    Scores changed_scores(ObserverId observer);
     /// `by`, if asked for: the names of the nodes that have each setting.
-    NodeSettings settings(ObserverId observer, EntityId entity,
-                          ExplainedSettings* by = nullptr) const;
+    Replication settings(ObserverId observer, EntityId entity,
+                         ExplainedSettings* by = nullptr) const;
     void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const;
     void entities_of(NodeId node, std::vector<EntityId>& out) const;
-    void observers_covering(std::span<const Vec3> places, std::vector<Covering>& out) const;
-    Vec3 place_of(EntityId entity) const noexcept;
+    void observers_covering(std::span<const Vec3> positions, std::vector<Covering>& out) const;
+    Vec3 position_of(EntityId entity) const noexcept;
     std::span<const NodeId> nodes_of(EntityId entity) const noexcept;
     bool has_flag(EntityId entity, FlagId flag) const noexcept;
-    Key key_of(EntityId entity, KeyDomain domain) const noexcept;
-    bool has_key(EntityId entity, KeyDomain domain, Key key) const noexcept;
+    Key key_of(EntityId entity, KeyId domain) const noexcept;
+    bool has_key(EntityId entity, KeyId domain, Key key) const noexcept;
     float value_of(EntityId entity, ValueId value) const noexcept;
     ObserverId owner_of(EntityId entity) const noexcept;
     KindId kind_of(EntityId entity) const noexcept;
@@ -240,11 +247,18 @@ class InterestData {
 
     InterestCounters counters;
     std::uint64_t pairs_asked = 0;  ///< of an observer and an entity, by edits; ever
-    std::uint32_t shuffle_cells = 0;
-    /// By a server, which calls this directly: what follows from its world, and its ticks, are not
-    /// for anybody else.
-    bool is_driven = false;
-    SplitMix shuffle_random{1};
+    /// What the caller keeps with entities and observers, and gets from here.
+    struct Caller {
+        EntityIds ids;
+        EventReports reports;
+    };
+    Caller caller;
+    /// Debug: so many cells have their lanes shuffled every tick. No result may change.
+    struct LaneShuffle {
+        std::uint32_t cells = 0;
+        SplitMix random{1};
+    };
+    LaneShuffle shuffle;
 
   private:
     /// For what-if questions; `detach` gives it windows of its own.
@@ -252,10 +266,10 @@ class InterestData {
     void detach();
 
     /// What a custom node said last: by observer index, or by entity index if it is entity-centric.
-    struct CustomNode {
-        std::shared_ptr<InterestNode> node;
+    struct CustomNodeState {
+        std::shared_ptr<CustomNode> node;
         NodeId id{};  ///< and which entities it is about
-        NodeMembers members = NodeMembers::all;
+        Members members = Members::all;
         std::vector<std::vector<std::uint64_t>>
             said;            ///< ascending; entity ids, or observer indices
         Bitset asked_again;  ///< of the same numbering
@@ -264,7 +278,7 @@ class InterestData {
     /// What a custom node is told with the next tick.
     struct Notice {
         enum class Type : std::uint8_t { added, removed, updated };
-        std::shared_ptr<InterestNode> node;
+        std::shared_ptr<CustomNode> node;
         EntityId entity;
         Type type;
     };
@@ -294,7 +308,7 @@ class InterestData {
 
         ScanScratch scratch;
         Look look;
-        StrengthList strengths;  ///< of whoever changed
+        ScoreList scores;  ///< of whoever changed
         MeasureScratch measure;
         std::vector<EntityId> special;
         std::vector<float> said;           ///< [special]
@@ -310,7 +324,7 @@ class InterestData {
     // -- answers.cpp
     struct SpatialSteps {
         std::vector<NodeProgram> nodes;
-        float reach_m = 0;
+        float reach = 0;
         bool is_bounded = true;
     };
     SpatialSteps spatial_steps() const;
@@ -318,8 +332,8 @@ class InterestData {
     friend class Judge;
     Case case_of(std::uint32_t observer, EntityId unit) const;
     Explanation explain_hidden(std::uint32_t observer, EntityId entity, Explanation out) const;
-    std::vector<Change> changes_of(std::uint32_t observer, EntityId unit, const Case& now,
-                                   std::span<const Vec3> places) const;
+    std::vector<WhatIf> changes_of(std::uint32_t observer, EntityId unit, const Case& now,
+                                   std::span<const Vec3> positions) const;
     // -- explicit_relevance.cpp
     ObserverId id_of(std::uint32_t observer) const noexcept { return observers_[observer].id; }
     EntityId unit_of(EntityId entity) const noexcept { return groups_.unit_of(entity); }
@@ -385,7 +399,9 @@ class InterestData {
     void edit_observer(std::uint32_t observer, Edit&& edit);
     // -- minimum stay
     /// Some pair may stay relevant for a while: minimum relevance time, or lazy leaves.
-    bool keeps_stays() const noexcept { return def_.rules.min_stay_ticks > 0 || summary_.has_lazy; }
+    bool keeps_stays() const noexcept {
+        return rules_.minimum_relevance_ticks > 0 || summary_.has_lazy;
+    }
     bool hold(std::uint32_t observer, EntityId unit);
     bool defer_leave(std::uint32_t observer, EntityId unit, Tick wait_ticks);
     static bool hides(const WholeNode& node, const Slots& slots, Slot slot);
@@ -398,7 +414,7 @@ class InterestData {
     void expire_stays();
     // -- entities.cpp
     Status check_def(const EntityDef& def) const noexcept;
-    Vec3 inner(Vec3 place) const noexcept { return exchanged(facts_table_.axes, place); }
+    Vec3 inner(Vec3 position) const noexcept { return exchanged(facts_table_.axes, position); }
     void set_kind(EntityId entity, KindId kind);
     void bind(EntityId entity, const EntityDef& def);
     /// visit(node) for nodes that may be about it: those that are not for bound ones only, its own,
@@ -407,8 +423,8 @@ class InterestData {
     void for_each_node_of(EntityId unit, std::span<const NodeId> others, Visit&& visit) const {
         for (const NodeId node : summary_.unbound_nodes) visit(node);
         const auto bound = [&](NodeId node) {
-            if (index_of(node) < def_.rules.nodes.size() &&
-                def_.rules.nodes[index_of(node)].members == NodeMembers::bound) {
+            if (index_of(node) < rules_.nodes.size() &&
+                rules_.nodes[index_of(node)].members == Members::bound) {
                 visit(node);
             }
         };
@@ -436,14 +452,14 @@ class InterestData {
     void forget_entity(EntityId entity);
     void drop_pairs(EntityId unit);
     Slot place_unit(EntityId unit, const EntityDef& def);
-    std::uint32_t layer_for(const KindInterest* kind, float range_m) const noexcept;
+    std::uint32_t layer_for(const KindRules* kind, float range) const noexcept;
     std::uint32_t layer_of(EntityId unit) const noexcept;
-    void write_bounds(Slot slot, float radius_m);
-    const KindInterest* kind_of(KindId kind) const noexcept {
-        return index_of(kind) < def_.kinds.size() ? &def_.kinds[index_of(kind)] : nullptr;
+    void write_bounds(Slot slot, float radius);
+    const KindRules* kind_of(KindId kind) const noexcept {
+        return index_of(kind) < rules_.kinds.size() ? &rules_.kinds[index_of(kind)] : nullptr;
     }
     /// What is said of the entity's kind; null: nothing.
-    const KindInterest* rules_of_kind(EntityId entity) const noexcept {
+    const KindRules* rules_of_kind(EntityId entity) const noexcept {
         return kind_of(kinds_.of(index_of(entity)));
     }
     // -- places.cpp
@@ -451,7 +467,7 @@ class InterestData {
     /// Where the unit stands, by itself or through overrides of places.
     std::size_t links_behind(EntityId unit, std::size_t most) const;
     bool stands_with(EntityId entity, EntityId unit) const noexcept;
-    void write_place(EntityId entity, Vec3 inner_place);
+    void write_position(EntityId entity, Vec3 inner_position);
     void end_position_source(EntityId entity, PositionSource was);
     void apply_position_sources();
     void update_cells();
@@ -521,7 +537,6 @@ class InterestData {
     };
     bool is_split_kind(EntityId entity) const noexcept;
     EntityId parent_of(EntityId entity) const noexcept;
-    EntityId top_of(EntityId entity) const noexcept;
     bool is_under(EntityId entity, EntityId top) const noexcept;
     /// It is told by settle_mixed, and by nobody else.
     bool is_mixed(EntityId unit) const noexcept {
@@ -584,18 +599,18 @@ class InterestData {
     void compile_rules(OldKernels old);
     std::vector<std::vector<EntityId>> x_outside_windows() const;
     void tell_difference(const std::vector<std::vector<EntityId>>& before);
-    void replace_planes(const InterestRules& old_rules, const Program& old);
+    void replace_planes(const Rules& old_rules, const Program& old);
     // -- custom_nodes.cpp
     void set_custom_nodes();
-    bool is_about(const CustomNode& custom, EntityId unit) const noexcept {
+    bool is_about(const CustomNodeState& custom, EntityId unit) const noexcept {
         return facts_table_.bindings.is_member(custom.id, custom.members, unit);
     }
     void notify_nodes(EntityId unit, Notice::Type type);
-    void deliver_notices(const InterestManager& manager);
+    void deliver_notices(const Visibility& visibility);
     void ask_again(EntityId unit);
-    void update_custom_nodes(const InterestManager& manager);
-    void ask_custom_node(std::size_t c, std::uint32_t asked, const InterestManager& manager);
-    void drop_custom_pairs(CustomNode& custom);
+    void update_custom_nodes(const Visibility& visibility);
+    void ask_custom_node(std::size_t c, std::uint32_t asked, const Visibility& visibility);
+    void drop_custom_pairs(CustomNodeState& custom);
     void edit_node_pair(std::uint32_t observer, EntityId unit, bool value);
     void drop_from_custom_nodes(std::uint32_t observer, EntityId unit);
     // -- interest_tick.cpp
@@ -611,16 +626,16 @@ class InterestData {
     bool may_meet_new(const Look& look) const noexcept;
     void update_window(const Look& look, Worker& worker);
     void resolve_toggles(Worker& worker);
-    // -- changed_strengths.cpp
+    // -- changed_scores.cpp
     bool has_changed(Slot slot) const noexcept;
     void begin_changed();
     template <class Visit>
     void for_each_changed_x(std::uint32_t observer, Visit&& visit) const;
     void measure_changed_late();
-    void measure_changed(const Look& look, Worker& worker);
+    void measure_scores(const Look& look, Worker& worker);
     void measure_together(Worker& worker);
-    void settle_special(StrengthList::Part& part, Worker& worker);
-    void add_known(StrengthList::Part& part, Worker& worker);
+    void settle_special(ScoreList::Part& part, Worker& worker);
+    void add_known(ScoreList::Part& part, Worker& worker);
     void name_changed();
     void tell_changes();
     void tell_change(const WindowChange& change, bool x_possible);
@@ -633,13 +648,14 @@ class InterestData {
     void begin_stay(std::uint32_t observer, EntityId unit);
     void publish();
 
-    InterestDef def_;
+    Rules rules_;
+    WindowUpdate window_update_;
     AttributeNames names_;
     BlockTable table_;
     EntityFacts facts_table_;
     Program program_;
     std::uint64_t rules_revision_ = 1;
-    std::uint32_t unplaced_layer_ = 0;
+    std::uint32_t abstract_layer_ = 0;
     std::uint32_t bounds_layer_ = ~0U;  ///< of kinds that count by the bounds of their group
     std::uint32_t bounded_count_ = 0;   ///< whose bounds are not 0
     Tick tick_ = 0;
@@ -651,7 +667,7 @@ class InterestData {
     MemberColumns member_columns_;
     std::vector<RowStore> rows_;
     PairTable pairs_;
-    std::vector<CustomNode> custom_;
+    std::vector<CustomNodeState> custom_;
     std::vector<Notice> notices_;
     bool notifies_nodes_ = true;  ///< false: a copy for a trial, whose nodes are those of the world
     MinimumRelevance minimum_relevance_;
@@ -661,7 +677,11 @@ class InterestData {
     std::vector<Move> moves_;  ///< scratch
     EntityKinds kinds_;
     Ownership ownership_;
-    bool warned_of_uncovered_ = false;  ///< since the rules changed last
+    struct Warnings {
+        LogSink log;
+        bool of_uncovered = false;  ///< it was given since the rules changed last
+    };
+    Warnings warnings_;
     GroupStore groups_;
     std::vector<View> views_before_;  ///< scratch
     std::vector<View> views_after_;
@@ -700,15 +720,18 @@ class InterestData {
     std::vector<Part> parts_;
     Executor executor_;
     std::vector<Worker> workers_;
-    std::vector<Strengths> strengths_;  ///< by observer, once they are asked for
-    Tick named_tick_ = 0;               ///< strengths_ is of
-    bool measures_together_ = false;    ///< in this tick, whom one place sees
-    bool measures_late_ = false;        ///< in this tick, after windows
+    std::vector<Scores> scores_;      ///< by observer, once they are asked for
+    Tick named_tick_ = 0;             ///< strengths_ is of
+    bool measures_together_ = false;  ///< in this tick, whom one place sees
+    bool measures_late_ = false;      ///< in this tick, after windows
     ChangedUnits changed_;
     EventList events_;
     ObserverCounts observer_counts_;
     std::vector<EntityId> rebinding_;  ///< since the last tick
     std::vector<EntityId> rebound_;    ///< before it
 };
+
+/// O(relevant entities).
+std::size_t relevant_count(const InterestData& interest, ObserverId observer) noexcept;
 
 }  // namespace purview

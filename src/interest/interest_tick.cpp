@@ -16,8 +16,8 @@ namespace purview {
 
 void InterestData::shuffle_lanes() {
     const std::uint32_t cells = table_.layers().back().first_cell;
-    for (std::uint32_t i = 0; i < shuffle_cells && cells > 0; ++i) {
-        table_.shuffle_cell(shuffle_random.below(cells));
+    for (std::uint32_t i = 0; i < shuffle.cells && cells > 0; ++i) {
+        table_.shuffle_cell(shuffle.random.below(cells));
     }
 }
 
@@ -43,8 +43,8 @@ void InterestData::order_observers() {
         if (!observers_[o].ready) return std::nullopt;
         collect(o, sight_);
         const GridLayer& layer = table_.layers().front();
-        if (!sight_.places.empty()) return layer.cell_at(sight_.places.front());
-        if (!sight_.areas.empty()) return layer.cell_at(sight_.areas.front().centre);
+        if (!sight_.positions.empty()) return layer.cell_at(sight_.positions.front());
+        if (!sight_.areas.empty()) return layer.cell_at(sight_.areas.front().center);
         return BlockIndex{0};
     });
     repack_windows();
@@ -74,16 +74,16 @@ ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noex
     ScanInput input{.table = table_, .facts = facts_table_, .program = program_};
     input.observer_index = o;
     input.observer = id_of(o);
-    input.views = {sight.places, sight.owned_places, sight.main_places};
-    input.keys = std::span(observer.keys).first(def_.key_count);
-    input.asker.outer_places = facts_table_.axes == Axes::xz
-                                   ? std::span<const Vec3>(sight.outer)
-                                   : input.views.of(LookFrom::main_and_areas);
+    input.views = {sight.positions, sight.owned_positions, sight.main_positions};
+    input.keys = std::span(observer.keys).first(rules_.key_names.size());
+    input.asker.outer_positions = facts_table_.axes == Axes::xz
+                                      ? std::span<const Vec3>(sight.outer)
+                                      : input.views.of(Viewpoints::entity_and_points);
     input.asker.areas = sight.areas;
     if (facts_table_.more_keys.any() || observers_.any_more_keys())
         input.asker.more_keys = observer.more_keys;
     input.asker.main = observer.main;
-    input.asker.range_m = observer.range_m;
+    input.asker.range = observer.range;
     input.asker.lookahead_s = observer.lookahead_s;
     if (observer.main != EntityId::none && !facts_table_.velocities.empty())
         input.asker.velocity = facts_table_.velocity(unit_of(observer.main));
@@ -95,9 +95,9 @@ ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noex
     input.skips_empty = program_.skips_empty;
     input.any_cut = no_window_count_ > 0;
     input.pairs = pairs_.size() > 0 ? &pairs_ : nullptr;
-    input.range_classes_m = def_.rules.range_classes_m;
+    input.range_classes = rules_.range_classes;
     input.bounds_layer = bounds_layer_;
-    input.bounds_max_m = def_.rules.group_bounds_max_m;
+    input.bounds_max_m = rules_.group_radius_max;
     input.rules_revision = rules_revision_;
     input.new_lanes = new_units_.lanes();
     return input;
@@ -107,18 +107,18 @@ namespace {
 
 /// A number of all places and areas: another one, and the observer has moved.
 std::uint64_t number_of(const Sight& sight) noexcept {
-    std::uint64_t hash = std::uint64_t{sight.places.size()} << 32 | sight.areas.size();
+    std::uint64_t hash = std::uint64_t{sight.positions.size()} << 32 | sight.areas.size();
     const auto add = [&](float a, float b) {
         hash = mix64(hash ^ (std::uint64_t{std::bit_cast<std::uint32_t>(a)} << 32 |
                              std::bit_cast<std::uint32_t>(b)));
     };
-    for (const Vec3 place : sight.places) {
-        add(place.x, place.y);
-        if (place.z != 0) add(place.z, 0);
+    for (const Vec3 position : sight.positions) {
+        add(position.x, position.y);
+        if (position.z != 0) add(position.z, 0);
     }
     for (const Area& area : sight.areas) {  // all else of them is set by hand
-        add(area.centre.x, area.centre.y);
-        add(area.centre.z, 0);
+        add(area.center.x, area.center.y);
+        add(area.center.z, 0);
     }
     for (const EntityId unit : sight.owned) hash = mix64(hash ^ static_cast<std::uint64_t>(unit));
     return hash;
@@ -137,7 +137,7 @@ void InterestData::look_from(std::uint32_t o, Look& look) const {
     }
     ScanInput& input = look.input.emplace(input_of(o, look.sight));
     input.pulled = look.pulled;
-    input.may_be_unplaced = program_.everywhere || input.pulls();
+    input.may_be_abstract = program_.everywhere || input.pulls();
 }
 
 /// Some unit that begins in this tick may be within reach of the observer.
@@ -146,17 +146,18 @@ bool InterestData::may_meet_new(const Look& look) const noexcept {
     const std::span<const EntityId> units = new_units_.units();
     if (units.empty()) return false;
     if (units.size() > few || program_.everywhere || program_.looks_into_areas) return true;
-    const auto& classes = def_.rules.range_classes_m;
-    const float reach = program_.reach_m() + (classes.empty() ? 0.0F : classes.back()) +
-                        look.input->asker.range_m + def_.rules.group_bounds_max_m;
+    const auto& classes = rules_.range_classes;
+    const float reach = program_.reach() + (classes.empty() ? 0.0F : classes.back()) +
+                        look.input->asker.range + rules_.group_radius_max;
     return std::any_of(units.begin(), units.end(), [&](EntityId unit) {
         const Slot slot = table_.slot_of(unit);
         if (slot == no_slot) return false;
-        const Vec3 at = table_.place(slot);
-        return std::any_of(look.sight.places.begin(), look.sight.places.end(), [&](Vec3 from) {
-            const float x = at.x - from.x, y = at.y - from.y, z = at.z - from.z;
-            return x * x + y * y + z * z <= reach * reach;
-        });
+        const Vec3 at = table_.position(slot);
+        return std::any_of(look.sight.positions.begin(), look.sight.positions.end(),
+                           [&](Vec3 from) {
+                               const float x = at.x - from.x, y = at.y - from.y, z = at.z - from.z;
+                               return x * x + y * y + z * z <= reach * reach;
+                           });
     });
 }
 
@@ -190,14 +191,14 @@ void InterestData::update_window(const Look& look, Worker& worker) {
 
 bool InterestData::can_push() const noexcept {
     // A member of a group that moves with its root is no mover of its own.
-    return def_.window_update != WindowUpdate::pull && !def_.measure_changed &&
-           program_.is_pushable && !summary_.has_pulled_rows && !groups_.any() &&
-           observers_.following() == 0 && bounded_count_ == 0;
+    return window_update_ != WindowUpdate::pull && !rules_.measure_scores && program_.is_pushable &&
+           !summary_.has_pulled_rows && !groups_.any() && observers_.following() == 0 &&
+           bounded_count_ == 0;
 }
 
 void InterestData::choose_update() {
-    const PushUpdate::Choice choice{can_push(), def_.window_update == WindowUpdate::push,
-                                    order_.size(), rules_revision_};
+    const PushUpdate::Choice choice{can_push(), window_update_ == WindowUpdate::push, order_.size(),
+                                    rules_revision_};
     if (push_.choose(table_, program_, choice)) {
         for (std::uint32_t o = 0; o < observers_.size(); ++o) set_region(o);
         push_.end_tick();
@@ -206,16 +207,16 @@ void InterestData::choose_update() {
 
 /// Where movers look the observer up.
 void InterestData::set_region(std::uint32_t o) {
-    sight_.places.clear();
+    sight_.positions.clear();
     if (observers_[o].ready) collect(o, sight_);
-    push_.set_region(o, sight_.places);
+    push_.set_region(o, sight_.positions);
 }
 
 void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
     // Three look-ups ahead of the scan: the observer, the home of its main entity, lane and window.
     constexpr std::size_t observer_ahead = 16, home_ahead = 10, window_ahead = 5;
     const std::size_t n = active_.size(), end = std::min(n, (chunk + 1) * chunk_observers);
-    const bool measures = def_.measure_changed && !measures_late_;
+    const bool measures = rules_.measure_scores && !measures_late_;
     for (std::size_t i = chunk * chunk_observers; i < end; ++i) {
         if (i + observer_ahead < n) {
             const auto* ahead =
@@ -229,7 +230,7 @@ void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
         if (!observers_[active_[i]].ready) continue;
         look_from(active_[i], worker.look);
         update_window(worker.look, worker);
-        if (measures) measure_changed(worker.look, worker);
+        if (measures) measure_scores(worker.look, worker);
     }
     if (measures) measure_together(worker);
     resolve_toggles(worker);
@@ -257,16 +258,16 @@ void InterestData::update_windows() {
         worker.chunks.clear();
         worker.moved.clear();
     }
-    if (!program_.has_windows() && !observers_.any_needs_scan() && !def_.measure_changed) return;
+    if (!program_.has_windows() && !observers_.any_needs_scan() && !rules_.measure_scores) return;
     order_observers();
     const bool anything = table_.is_any_dirty() || observers_.any_needs_scan() ||
                           !table_.nudges().empty() || program_.is_restless || summary_.has_waiting;
     observers_.clear_needs_scan();
     if (anything && push_.is_on()) {
-        push_.wake(table_, program_,
-                   {facts_table_.columns.watched, unplaced_layer_, bounds_layer_,
-                    def_.rules.group_bounds_max_m},
-                   observers_);
+        push_.wake(
+            table_, program_,
+            {facts_table_.columns.watched, abstract_layer_, bounds_layer_, rules_.group_radius_max},
+            observers_);
     }
     active_.clear();
     if (anything) {
@@ -300,7 +301,7 @@ void InterestData::prefetch_window(const Observer& observer) const noexcept {
     const std::size_t end = std::min(observer.window.bytes(), lines_max * cache_line_bytes);
     for (std::size_t at = 0; at < end; at += cache_line_bytes) prefetch_line(data + at);
     const Slot slot = table_.slot_of(observer.main);
-    if (slot != no_slot) table_.prefetch_place(slot);
+    if (slot != no_slot) table_.prefetch_position(slot);
 }
 
 /// Nothing but what windows say makes events in this tick: there is nothing to look up.
@@ -381,7 +382,7 @@ void InterestData::begin_stay(std::uint32_t o, EntityId unit) {
     const Slot slot = table_.slot_of(unit);
     if (slot == no_slot || is_hidden_by_rules(unit)) return;
     if (facts_of(o, unit, slot).decide(false) == Stage::no_node)
-        minimum_relevance_.begin(o, unit, tick_, def_.rules.min_stay_ticks);
+        minimum_relevance_.begin(o, unit, tick_, rules_.minimum_relevance_ticks);
 }
 
 void InterestData::publish() {
@@ -396,7 +397,7 @@ void InterestData::publish() {
             table_.prefetch_home_of(change.entity);
             pairs_.prefetch(change.observer, change.entity);
         });
-    if (def_.rules.min_stay_ticks > 0) {
+    if (rules_.minimum_relevance_ticks > 0) {
         for (const PendingEvent& event : events_.pending()) {
             if (event.enter && !event.is_split) begin_stay(index_of(event.observer), event.entity);
         }
@@ -420,7 +421,7 @@ void InterestData::validate() const {
     PURVIEW_VALIDATE(events_);
 }
 
-void InterestData::tick(const InterestManager& manager) {
+void InterestData::tick(const Visibility& visibility) {
     ++tick_;
     validate();
     rebound_.swap(rebinding_);
@@ -428,22 +429,23 @@ void InterestData::tick(const InterestManager& manager) {
     observers_.expire_areas(tick_, [&](EntityId entity) { return is_known(entity); });
     apply_position_sources();
     update_cells();
-    update_custom_nodes(manager);
+    update_custom_nodes(visibility);
     check_hides();
     table_.settle_moves();
     shuffle_lanes();
     new_units_.locate(table_);
-    if (def_.measure_changed) begin_changed();
+    if (rules_.measure_scores) begin_changed();
     update_windows();
     tell_changes();
     expire_stays();
     settle_mixed();
     publish();
+    caller.reports.end_tick(events_.all());
     validate();
-    observer_counts_.clear_edges();
-    if (def_.count_observers)
+    observer_counts_.begin_tick();
+    if (rules_.count_observers)
         observer_counts_.count(events_.all(), [&](EntityId entity) { return is_known(entity); });
-    if (def_.measure_changed && measures_late_) measure_changed_late();
+    if (rules_.measure_scores && measures_late_) measure_changed_late();
     is_anybody_asked_ = false;
     new_units_.clear();
     table_.end_tick();

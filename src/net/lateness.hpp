@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "net/server_loop.hpp"
+#include "net/tick_loop.hpp"
 
 namespace purview::net {
 

@@ -1,102 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-#include "net/server_loop.hpp"
+#include "purview/net/server_loop.hpp"
 
-#include <algorithm>
+#include <optional>
+#include <utility>
 
+#include "core/internal_access.hpp"
 #include "net/system.hpp"
+#include "net/tick_loop.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::net {
 
 namespace {
 
-/// Few: a flood must not keep the tick waiting.
-constexpr std::size_t datagrams_per_turn = 256;
-constexpr std::size_t ticks_kept = 1U << 16;
-/// Later than this many periods, ticks are skipped instead of run one after the other.
-constexpr Micros periods_late_max = 5;
+WebDef web_def_of(const ServerLoopDef& def) {
+    WebDef web;
+    web.host = def.host;
+    web.port = def.web_port;
+    web.origins = def.origins;
+    return web;
+}
 
 }  // namespace
 
-ServerLoop::ServerLoop(record::Border& border, UdpSocket& udp, WebServer& web,
-                       std::uint32_t tick_hz)
-    : border_(border), udp_(udp), web_(web) {
-    stats_.period_us = 1'000'000 / tick_hz;
-    web_.on_datagram = [this](std::span<const std::byte> bytes, const Address& from) {
-        border_.receive(bytes, from, now());
-        send();
-    };
-    web_.on_play_closed = [this](const Address& address) { border_.address_closed(address); };
-    web_.watch(udp_.descriptor(), [this] {
-        udp_.receive(datagrams_per_turn,
-                     [this](std::span<const std::byte> bytes, const Address& from) {
-                         border_.receive(bytes, from, now());
-                     });
-        send();
-    });
-}
-
-void ServerLoop::send() {
-    OutgoingDatagram out;
-    while (border_.next_datagram(out)) {
-        if (out.to.carrier == Address::Carrier::web_socket) {
-            web_.send(out.bytes, out.to);
-        } else {
-            udp_.send(out.bytes, out.to);
-        }
+struct ServerLoop::Data {
+    Data(Server& server, ServerLoopDef its_def)
+        : def(std::move(its_def)), border(server), web(web_def_of(def)), problem(open()) {
+        if (problem.empty()) loop.emplace(border, udp, web, internal(server).def.tick_hz);
     }
-    udp_.flush();
-}
 
-void ServerLoop::note_behind(Micros late_us) {
-    stats_.behind_us = std::max(stats_.behind_us, stats_.skipped * stats_.period_us + late_us);
-}
-
-void ServerLoop::run(volatile const bool* stop, double seconds,
-                     const std::function<void()>& after_tick) {
-    const Micros period = stats_.period_us;
-    const Micros waited = thread_waited_now();
-    const Micros start = now();
-    const Micros end = seconds > 0 ? start + static_cast<Micros>(seconds * 1e6) : ~Micros{0};
-    Micros due = start + period;
-    while (!*stop && now() < end) {
-        do {  // once at least: who is late must listen all the same
-            web_.wait_until(due, period / 2);
-        } while (!*stop && now() < due);
-        const Micros watched = watching_ ? watching_() : 0;
-        const Micros begin = now();
-        stats_.late_us = begin - std::min(begin, due);
-        note_behind(stats_.late_us);
-        const Micros cpu_begin = thread_cpu_now();
-        border_.tick(begin);
-        const Micros watching = watching_ ? watching_() - watched : 0;
-        const auto its_own = [&](Micros all) { return all - std::min(all, watching); };
-        const Micros took = its_own(now() - begin);
-        const std::size_t at = stats_.ticks++ % ticks_kept;
-        if (stats_.tick_ms.size() <= at) {
-            stats_.tick_ms.push_back(0);
-            stats_.tick_cpu_ms.push_back(0);
-        }
-        stats_.tick_ms[at] = static_cast<float>(took) / 1000;
-        stats_.tick_cpu_ms[at] = static_cast<float>(its_own(thread_cpu_now() - cpu_begin)) / 1000;
-        if (took > period) ++stats_.overruns;
-        send();
-        stats_.udp = udp_.counters();
-        due += period;
-        if (now() > due + periods_late_max * period) {
-            const Micros late = (now() - due) / period;
-            stats_.skipped += late;
-            note_behind(0);  // the skipped ticks are what was late: nothing counts twice
-            due += late * period;
-        }
-        if (after_tick) after_tick();
+    std::string open() {
+        if (std::string wrong = udp.bind(def.host, def.udp_port); !wrong.empty()) return wrong;
+        return def.web ? web.open() : std::string();
     }
-    stats_.waited_us = thread_waited_now() - waited;
-    if (ending_) ending_();
-    border_.shut_down();
-    border_.tick(now());  // the game is told
-    send();
-    web_.wait_until(now() + 50'000);  // the last frames leave
+
+    ServerLoopDef def;
+    record::Border border;
+    UdpSocket udp;
+    WebServer web;
+    std::string problem;
+    std::optional<TickLoop> loop;
+    volatile bool is_over = false;
+};
+
+ServerLoop::ServerLoop(Server& server, ServerLoopDef def)
+    : data_(std::make_unique<Data>(server, std::move(def))) {}
+ServerLoop::~ServerLoop() = default;
+
+const std::string& ServerLoop::problem() const noexcept {
+    return data_->problem;
+}
+std::uint16_t ServerLoop::udp_port() const noexcept {
+    return data_->udp.port();
+}
+std::uint16_t ServerLoop::web_port() const noexcept {
+    return data_->def.web ? data_->web.port() : std::uint16_t{0};
+}
+void ServerLoop::run(double seconds) {
+    if (!data_->problem.empty()) return;
+    stop_on_signals(&data_->is_over);
+    data_->loop->run(&data_->is_over, seconds, data_->def.after_tick);
+    stop_on_signals(nullptr);
+    data_->web.close();
+}
+void ServerLoop::stop() noexcept {
+    data_->is_over = true;
 }
 
 }  // namespace purview::net

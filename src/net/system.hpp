@@ -11,6 +11,7 @@
 #include <string>
 
 #include "purview/connection.hpp"
+#include "purview/net/random.hpp"
 #include "purview/types.hpp"
 
 namespace purview::net {
@@ -22,13 +23,8 @@ Micros thread_cpu_now();
 /// Microseconds for which the calling thread was ready and had no processor; 0 where the system
 /// does not say.
 Micros thread_waited_now();
-std::array<std::byte, 32> random_secret();
-std::uint64_t random_number();
 /// 32 hexadecimal digits.
 std::string random_token();
-/// BLAKE2b-128, keyed (libsodium).
-void mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
-         std::span<std::byte, 16> out);
 /// Equal, in a time that does not depend on where they differ.
 bool equal_in_constant_time(const std::string& a, const std::string& b);
 

@@ -111,12 +111,12 @@ namespace {
 std::vector<unsigned char> seen_from_parent(const World& world, EntityId entity,
                                             const ComponentDef& def, const unsigned char* data) {
     std::vector<unsigned char> moved(data, data + def.size_bytes);
-    const Vec3 local = world.local_place_of(entity);
+    const Vec3 local = world.local_position_of(entity);
     const float axes[] = {local.x, local.y, local.z};
     for (const FieldDef& field : def.fields) {
         if (field.offset_bytes % 4 != 0 || field.offset_bytes > 8) continue;
         double value = double{axes[field.offset_bytes / 4]};
-        if (field.type == FieldType::quantised) {
+        if (field.type == FieldType::quantized) {
             const double half = std::floor(std::round((field.max - field.min) / field.step) / 2);
             value += field.min + half * field.step;
         }
@@ -131,14 +131,14 @@ std::vector<unsigned char> seen_from_parent(const World& world, EntityId entity,
 void wire_values(const World& world, EntityId entity, std::vector<std::uint32_t>& values) {
     const Schema& schema = world.schema();
     const EntityId parent = world.group_parent_of(entity);
-    const bool is_relative = schema.kinds()[index_of(world.kind_of(entity))].relative_place &&
+    const bool is_relative = schema.kinds()[index_of(world.kind_of(entity))].relative_position &&
                              parent != EntityId::none &&
-                             world.read(parent, schema.place()) != nullptr;
+                             world.read(parent, schema.position()) != nullptr;
     std::vector<unsigned char> moved;
     for (std::uint16_t c = 0; c < schema.components().size(); ++c) {
         const auto* data = static_cast<const unsigned char*>(world.read(entity, ComponentId{c}));
         if (data == nullptr) continue;
-        if (is_relative && ComponentId{c} == schema.place()) {
+        if (is_relative && ComponentId{c} == schema.position()) {
             moved = seen_from_parent(world, entity, schema.components()[c], data);
             data = moved.data();
         }
@@ -199,7 +199,7 @@ std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) con
     hash =
         combine64(hash, ghost.parent_lane == ManifestItem::no_parent ? 0 : ghost.parent_lane + 1U);
     const auto& components = schema_->kinds()[index_of(ghost.kind)].components;
-    const auto is_told = [&](ComponentId component) {
+    const auto is_replicated = [&](ComponentId component) {
         return (ghost.told >> index_of(component) & 1U) != 0;
     };
     const Audience audience = audience_of(ghost);
@@ -210,7 +210,7 @@ std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) con
         for (const FieldDef& field : schema_->components()[index_of(component)].fields)
             words += words_of(field);
         for (const std::size_t end = at + words; at < end; ++at) {
-            if (is_told(component)) hash = combine64(hash, (*ghost.values)[at]);
+            if (is_replicated(component)) hash = combine64(hash, (*ghost.values)[at]);
         }
     }
     return hash;
@@ -431,11 +431,11 @@ std::string DigestChecker::explain(std::span<const std::byte> state) {
         }
         for (const ComponentId component : components) {
             const ComponentDef& def = schema_->components()[index_of(component)];
-            const bool is_told = (ghost.told >> index_of(component) & 1U) != 0;
+            const bool is_replicated = (ghost.told >> index_of(component) & 1U) != 0;
             for (const FieldDef& field : def.fields) {
                 for (std::size_t w = 0; w < words_of(field); ++w, ++at) {
                     const std::uint32_t value = in.u32();
-                    if (!wrong.empty() || !is_told || value == (*ghost.values)[at]) continue;
+                    if (!wrong.empty() || !is_replicated || value == (*ghost.values)[at]) continue;
                     wrong = where + ": field " + def.name + "." + field.name + " is " +
                             std::to_string(value) + ", must be " +
                             std::to_string((*ghost.values)[at]);

@@ -16,7 +16,7 @@ constexpr unsigned overrides_max = 8;
 /// Few enough that what is said of them stays near the processor.
 constexpr std::size_t units_at_once = 256;
 /// A stay says nothing about strength; the pair has some.
-constexpr float strength_of_stay = 1;
+constexpr float score_of_stay = 1;
 
 std::uint32_t number(ObserverId id) {
     return static_cast<std::uint32_t>(id);
@@ -31,40 +31,40 @@ void make_set(std::vector<CellId>& cells) {
     cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
 }
 
-bool remembers(const KernelDesc& kernel) {
+bool remembers(const Kernel& kernel) {
     return has_margin(kernel) || (kernel.type == KernelType::custom && kernel.custom->remembers());
 }
 
 /// Of its place, nothing.
-bool reads_entity_alone(const KernelDesc& kernel) {
+bool reads_entity_alone(const Kernel& kernel) {
     return kernel.type == KernelType::flag || kernel.type == KernelType::value ||
            (kernel.type == KernelType::custom && kernel.custom->depends_on() == DependsOn::entity);
 }
 
 /// Whether a node hides the entity, behind a step about the entity alone that says yes or no. One
 /// that subtracts hides whom it would show if it added.
-bool hides(StepOp combine, StepOp op, bool says, bool so_far) {
-    if (!says) return so_far && (combine != StepOp::subtract || op != StepOp::require);
-    if (combine != StepOp::subtract) return so_far || op == StepOp::subtract;
-    return op == StepOp::add || (op == StepOp::require && so_far);
+bool hides(Combine combine, Combine op, bool says, bool so_far) {
+    if (!says) return so_far && (combine != Combine::subtract || op != Combine::require);
+    if (combine != Combine::subtract) return so_far || op == Combine::subtract;
+    return op == Combine::add || (op == Combine::require && so_far);
 }
 
 /// A node that cannot is not asked, and remembers nothing.
-bool can_say_yes(const NodeDesc& node) {
-    const auto adds = [](const StepDesc& step) { return step.op == StepOp::add; };
-    return node.enabled && (node.type == NodeType::dispatcher ||
-                            std::any_of(node.steps.begin(), node.steps.end(), adds));
+bool can_say_yes(const NodeDef& node) {
+    const auto adds = [](const Kernel& step) { return step.combine == Combine::add; };
+    return node.enabled &&
+           (node.dispatcher != nullptr || std::any_of(node.steps.begin(), node.steps.end(), adds));
 }
 
 /// The node of rules without nodes: everybody is told everything (N2).
-NodeDesc default_node() {
-    NodeDesc node;
+NodeDef default_node() {
+    NodeDef node;
     node.name = "default";
-    node.members = NodeMembers::unbound;
+    node.members = Members::unbound;
     return node;
 }
 
-InterestRules with_default_node(InterestRules rules) {
+Rules with_default_node(Rules rules) {
     if (rules.nodes.empty()) rules.nodes.push_back(default_node());
     return rules;
 }
@@ -80,14 +80,14 @@ std::vector<EntityId> relevant_of(const std::vector<Verdict>& verdicts) {
 
 }  // namespace
 
-std::string what_is_not_followed(const InterestRules& rules, std::size_t entities) {
-    for (const NodeDesc& node : rules.nodes) {
+std::string what_is_not_followed(const Rules& rules, std::size_t entities) {
+    for (const NodeDef& node : rules.nodes) {
         if (!node.enabled) continue;
         const std::string name = "node '" + node.name + "' ";
-        if (node.refresh.type == RefreshType::every) return name + "is asked in some ticks only";
-        for (const StepDesc& step : node.steps) {
-            const std::uint32_t tests = step.kernel.sight_def.tests_per_tick;
-            if (step.kernel.type == KernelType::line_of_sight && tests < entities)
+        if (node.every_ticks > 1) return name + "is asked in some ticks only";
+        for (const Kernel& step : node.steps) {
+            const std::uint32_t tests = step.ray_entities_per_tick;
+            if (step.type == KernelType::line_of_sight && tests < entities)
                 return name + "tests " + std::to_string(tests) + " lines of sight a tick, and " +
                        std::to_string(entities) + " entities are there";
         }
@@ -95,32 +95,32 @@ std::string what_is_not_followed(const InterestRules& rules, std::size_t entitie
     return {};
 }
 
-TruthOracle::TruthOracle(InterestRules rules, std::uint32_t ticks_between_max, TruthDef def)
+TruthOracle::TruthOracle(Rules rules, std::uint32_t ticks_between_max, TruthDef def)
     : rules_(with_default_node(std::move(rules))),
       def_(std::move(def)),
       ticks_between_max_(ticks_between_max) {
     frame_.axes = rules_.axes;
-    frame_.cells_from = frame_.flat(rules_.bounds_min);
-    InterestRules first = rules_;
+    frame_.cells_from = frame_.flat(rules_.min);
+    Rules first = rules_;
     set_rules(first);
 }
 
 // -- rules
 // ------------------------------------------------------------------------------------------
 
-std::vector<TruthOracle::Slot> TruthOracle::slots_of(const InterestRules& rules, Tick born) const {
+std::vector<TruthOracle::Slot> TruthOracle::slots_of(const Rules& rules, Tick born) const {
     std::vector<Slot> slots;
     for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
-        const NodeDesc& node = rules.nodes[n];
+        const NodeDef& node = rules.nodes[n];
         for (std::size_t s = 0; s < node.steps.size(); ++s) {
-            if (can_say_yes(node) && remembers(node.steps[s].kernel))
-                slots.push_back({n, node.name, s, node.steps[s].kernel, born});
+            if (can_say_yes(node) && remembers(node.steps[s]))
+                slots.push_back({n, node.name, s, node.steps[s], born});
         }
     }
     return slots;
 }
 
-void TruthOracle::set_rules(const InterestRules& rules) {
+void TruthOracle::set_rules(const Rules& rules) {
     rules_ = with_default_node(rules);
     const Tick next = history_.empty() ? 0 : history_.back().tick + 1;
     std::vector<Slot> slots = slots_of(rules_, next);
@@ -129,7 +129,10 @@ void TruthOracle::set_rules(const InterestRules& rules) {
         for (std::size_t j = 0; j < slots_.size(); ++j) {
             const Slot& old = slots_[j];
             if (old.node_name != slots[i].node_name || old.step != slots[i].step) continue;
-            if (old.kernel != slots[i].kernel) continue;
+            Kernel was = old.kernel;
+            was.combine =
+                slots[i].kernel.combine;  // memory is the kernel's, whatever its step does
+            if (was != slots[i].kernel) continue;
             from[i] = j;
             slots[i].born = old.born;
         }
@@ -142,7 +145,7 @@ void TruthOracle::set_rules(const InterestRules& rules) {
         state.yes = std::move(yes);
         for (ObserverState::Stay& stay : state.stays) {  // shorter for those who are there as well
             if (stay.until > 0)
-                stay.until = std::min(stay.until, stay.from + rules_.min_stay_ticks - 1);
+                stay.until = std::min(stay.until, stay.from + rules_.minimum_relevance_ticks - 1);
         }
     }
     slots_ = std::move(slots);
@@ -152,15 +155,15 @@ void TruthOracle::set_rules(const InterestRules& rules) {
     for (std::size_t i = 0; i < slots_.size(); ++i) slot_at_[slots_[i].node][slots_[i].step] = i;
 }
 
-bool TruthOracle::is_member(const NodeDesc& node, std::size_t number_of_node,
+bool TruthOracle::is_member(const NodeDef& node, std::size_t number_of_node,
                             const TruthEntity& unit) const {
     switch (node.members) {
-        case NodeMembers::all:
+        case Members::all:
             return true;
-        case NodeMembers::bound:
+        case Members::bound:
             return std::any_of(unit.nodes.begin(), unit.nodes.end(),
                                [&](NodeId bound) { return index_of(bound) == number_of_node; });
-        case NodeMembers::unbound:
+        case Members::unbound:
             return unit.nodes.empty() && !unit.orphaned;
     }
     return false;
@@ -193,17 +196,17 @@ bool TruthOracle::is_dormant(const TruthEntity& unit) const {
     bool any = false;
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
         if (!rules_.nodes[n].enabled || !is_member(rules_.nodes[n], n, unit)) continue;
-        if (rules_.nodes[n].refresh.type != RefreshType::dormant) return false;
+        if (!rules_.nodes[n].dormant) return false;
         any = true;
     }
     return any;
 }
 
-Vec3 TruthOracle::own_place(const TruthEntity& unit) {
+Vec3 TruthOracle::own_position(const TruthEntity& unit) {
     Heard& heard = heard_[index_of(unit.id)];
     const bool is_new = heard.id != unit.id || heard.joins != unit.joins;
-    if (is_new || !is_dormant(unit)) heard = {unit.id, unit.joins, unit.place};
-    return is_dormant(unit) && unit.heard_place ? *unit.heard_place : heard.place;
+    if (is_new || !is_dormant(unit)) heard = {unit.id, unit.joins, unit.position};
+    return is_dormant(unit) && unit.heard_position ? *unit.heard_position : heard.position;
 }
 
 void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) {
@@ -211,14 +214,14 @@ void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsi
     if (view.facts != nullptr) return;
     const TruthEntity& truth = entities_[unit];
     view.facts = &truth;
-    view.place = frame_.flat(own_place(truth));
-    view.placed = truth.placed;
+    view.position = frame_.flat(own_position(truth));
+    view.has_position = truth.has_position;
     const TruthEntity* other = alive(truth.stands_at);
     if (other == nullptr || depth == overrides_max) return;
     const std::uint32_t root = index_of(other->root);
     stand(root, views, depth + 1);
-    view.place = views[root].place;
-    view.placed = views[root].placed;
+    view.position = views[root].position;
+    view.has_position = views[root].has_position;
 }
 
 void TruthOracle::stand_all(std::vector<EntityView>& views) {
@@ -230,8 +233,8 @@ void TruthOracle::stand_all(std::vector<EntityView>& views) {
         view.id = truth.id;
         view.is_unit = truth.id != EntityId::none && truth.root == truth.id;
         view.joins = truth.joins;
-        view.range_m = truth.range_m;
-        view.bounds_m = truth.bounds_m;
+        view.range = truth.range;
+        view.group_radius_m = truth.group_radius_m;
     }
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
         if (views[i].is_unit) stand(i, views, 0);
@@ -247,14 +250,14 @@ ObserverView TruthOracle::view_of(const TruthObserver& observer, Tick tick,
     ObserverView view;
     view.id = observer.id;
     view.times_ready = observer.times_ready;
-    view.range_m = observer.range_m;
+    view.range = observer.range;
     view.lookahead_s = observer.lookahead_s;
     view.keys = observer.own_keys;
     view.more_keys = observer.more_keys;
     std::vector<Vec3> main, areas, owned;
     if (const TruthEntity* entity = alive(observer.main); entity != nullptr) {
         const EntityView& unit = entities[index_of(entity->root)];
-        if (unit.placed) main.push_back(unit.place);
+        if (unit.has_position) main.push_back(unit.position);
         view.keys = entity->keys;  // its own, whatever carries it
         view.more_keys.insert(view.more_keys.end(), entity->more_keys.begin(),
                               entity->more_keys.end());
@@ -263,19 +266,19 @@ ObserverView TruthOracle::view_of(const TruthObserver& observer, Tick tick,
     for (const TruthArea& one : observer.areas) {
         Area area = one.area;
         if (area.ticks > 0 && tick - one.first_tick >= area.ticks) continue;
-        area.centre = frame_.flat(area.centre);
+        area.center = frame_.flat(area.center);
         area.direction = frame_.flat(area.direction);
-        area.half_sides = frame_.flat(area.half_sides);
+        area.half_size = frame_.flat(area.half_size);
         if (area.follow != EntityId::none) {
             const TruthEntity* followed = alive(area.follow);
             if (followed == nullptr) continue;
             const EntityView& unit = entities[index_of(followed->root)];
-            if (!unit.placed) continue;
-            area.centre = {unit.place.x + area.centre.x, unit.place.y + area.centre.y,
-                           unit.place.z + area.centre.z};
+            if (!unit.has_position) continue;
+            area.center = {unit.position.x + area.center.x, unit.position.y + area.center.y,
+                           unit.position.z + area.center.z};
         }
-        if (area.shape == AreaShape::place) {
-            areas.push_back(area.centre);
+        if (area.shape == AreaShape::position) {
+            areas.push_back(area.center);
         } else {
             view.shapes.push_back(shape_view(area));
         }
@@ -285,16 +288,16 @@ ObserverView TruthOracle::view_of(const TruthObserver& observer, Tick tick,
         if (entities_[index].owner != observer.id) continue;
         const std::uint32_t root = index_of(entities_[index].root);
         if (std::find(counted.begin(), counted.end(), root) != counted.end()) continue;
-        if (entities[root].placed) owned.push_back(entities[root].place);
+        if (entities[root].has_position) owned.push_back(entities[root].position);
         counted.push_back(root);
     }
-    auto& places = view.places;
-    places[static_cast<std::size_t>(LookFrom::main)] = main;
-    places[static_cast<std::size_t>(LookFrom::areas)] = areas;
+    auto& positions = view.positions;
+    positions[static_cast<std::size_t>(Viewpoints::entity)] = main;
+    positions[static_cast<std::size_t>(Viewpoints::points)] = areas;
     owned.insert(owned.end(), main.begin(), main.end());
-    places[static_cast<std::size_t>(LookFrom::owned)] = std::move(owned);
+    positions[static_cast<std::size_t>(Viewpoints::owned)] = std::move(owned);
     main.insert(main.end(), areas.begin(), areas.end());
-    places[static_cast<std::size_t>(LookFrom::main_and_areas)] = std::move(main);
+    positions[static_cast<std::size_t>(Viewpoints::entity_and_points)] = std::move(main);
     return view;
 }
 
@@ -307,14 +310,14 @@ const ObserverView* TruthOracle::observer_view(ObserverId observer) const {
 void TruthOracle::spread() {
     cells_.assign(rules_.nodes.size(), {});
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
-        const NodeDesc& node = rules_.nodes[n];
-        if (node.type != NodeType::dispatcher) continue;
+        const NodeDef& node = rules_.nodes[n];
+        if (node.dispatcher == nullptr) continue;
         cells_[n].resize(entities_.size());
         for (const EntityView* unit : units_) {
             std::vector<CellId>& cells = cells_[n][index_of(unit->id)];
-            node.dispatcher->cells_of(
-                {unit->id, unit->place, unit->placed, unit->facts->flags, unit->facts->keys},
-                cells);
+            node.dispatcher->cells_of({unit->id, unit->position, unit->has_position,
+                                       unit->facts->flags, unit->facts->keys},
+                                      cells);
             make_set(cells);
         }
     }
@@ -347,7 +350,7 @@ void TruthOracle::record(Tick tick, std::vector<TruthEntity> entities,
     stand_all(snapshot.entities);
     for (const TruthObserver& observer : observers_) {
         const bool has_entity = alive(observer.main) != nullptr;
-        if (!observer.ready || (def_.ready_requires_entity && !has_entity)) continue;
+        if (!observer.ready || (def_.ready_requires_viewpoint && !has_entity)) continue;
         ObserverView view = view_of(observer, tick, snapshot.entities);
         view.facts = &observer;
         snapshot.observers.emplace(number(observer.id), std::move(view));
@@ -363,7 +366,7 @@ void TruthOracle::record(Tick tick, std::vector<TruthEntity> entities,
 
 /// Between enter and leave the past decides: the last moment when it was not between.
 bool TruthOracle::was_yes(const Asking& asking, std::size_t slot, std::uint32_t index) const {
-    const KernelDesc& kernel = slots_[slot].kernel;
+    const Kernel& kernel = slots_[slot].kernel;
     const EntityView& now = history_.back().entities[index];
     for (std::size_t back = 1; back < history_.size(); ++back) {
         const Snapshot& then = history_[history_.size() - 1 - back];
@@ -393,7 +396,7 @@ bool TruthOracle::counts(std::size_t node, std::uint32_t index) const {
 
 TruthOracle::NodeAnswer TruthOracle::ask_inner(const Asking& asking, std::size_t number_of_node,
                                                const EntityView& unit) const {
-    const NodeDesc& node = rules_.nodes[number_of_node];
+    const NodeDef& node = rules_.nodes[number_of_node];
     const std::vector<CellId>& cover = asking.cover[number_of_node];
     const EntityView* const one = &unit;
     NodeAnswer all;
@@ -401,37 +404,37 @@ TruthOracle::NodeAnswer TruthOracle::ask_inner(const Asking& asking, std::size_t
         const std::size_t list = node.dispatcher->steps_of(cell);
         const bool has_steps = list < node.inner.size();
         NodeAnswer inner;
-        inner.yes =
-            !has_steps || node.inner[list].empty() || node.inner[list].front().op != StepOp::add;
-        inner.strength = inner.yes ? 1.0F : 0.0F;
+        inner.yes = !has_steps || node.inner[list].empty() ||
+                    node.inner[list].front().combine != Combine::add;
+        inner.score = inner.yes ? 1.0F : 0.0F;
         for (std::size_t s = 0; has_steps && s < node.inner[list].size(); ++s) {
-            const StepDesc& step = node.inner[list][s];
+            const Kernel& step = node.inner[list][s];
             std::vector<Said> said(1);
-            if (step.kernel.type == KernelType::custom) {
-                const CustomAnswer custom = custom_(step.kernel, *asking.observer, unit, false);
+            if (step.type == KernelType::custom) {
+                const CustomAnswer custom = custom_(step, *asking.observer, unit, false);
                 said[0].unknown = custom == CustomAnswer::unknown;
                 said[0].zone = custom == CustomAnswer::yes ? Zone::in : Zone::out;
             } else {
-                say(frame_, step.kernel, asking.owned, *asking.observer, Units(&one, 1), said);
+                say(frame_, step, asking.owned, *asking.observer, Units(&one, 1), said);
             }
             const bool is_in = said[0].zone == Zone::in, yes = is_in && !said[0].unknown;
             // What an entity says of itself hides it, whoever looks into this inner node.
-            if (step.op == StepOp::subtract && reads_entity_alone(step.kernel))
+            if (step.combine == Combine::subtract && reads_entity_alone(step))
                 all.hides = all.hides || is_in;
-            if (step.op == StepOp::add) {
+            if (step.combine == Combine::add) {
                 inner.yes = inner.yes || yes;
-                if (yes) inner.strength = std::max(inner.strength, said[0].strength);
-            } else if (step.op == StepOp::require) {
+                if (yes) inner.score = std::max(inner.score, said[0].score);
+            } else if (step.combine == Combine::require) {
                 inner.yes = inner.yes && yes;
-                inner.strength = std::min(inner.strength, said[0].strength);
+                inner.score = std::min(inner.score, said[0].score);
             } else {
                 inner.yes = inner.yes && !yes && !said[0].unknown;
             }
-            if (!inner.yes) inner.strength = 0;
+            if (!inner.yes) inner.score = 0;
         }
         if (!inner.yes || !std::binary_search(cover.begin(), cover.end(), cell)) continue;
         all.yes = true;
-        all.strength = std::max(all.strength, inner.strength);
+        all.score = std::max(all.score, inner.score);
     }
     return all;
 }
@@ -439,7 +442,7 @@ TruthOracle::NodeAnswer TruthOracle::ask_inner(const Asking& asking, std::size_t
 /// What one step says of each of these units, with what was so before.
 void TruthOracle::ask_step(const Asking& asking, std::size_t node, std::size_t step, Units units,
                            std::vector<Said>& said) const {
-    const KernelDesc& kernel = rules_.nodes[node].steps[step].kernel;
+    const Kernel& kernel = rules_.nodes[node].steps[step];
     const std::size_t slot = slot_at_[node][step];
     said.assign(units.size(), {});
     if (kernel.type != KernelType::custom)
@@ -466,61 +469,62 @@ void TruthOracle::ask_step(const Asking& asking, std::size_t node, std::size_t s
 /// What one node says of each of these units.
 void TruthOracle::ask_node(const Asking& asking, std::size_t number_of_node, Units units,
                            std::vector<NodeAnswer>& answers) const {
-    const NodeDesc& node = rules_.nodes[number_of_node];
+    const NodeDef& node = rules_.nodes[number_of_node];
     answers.assign(units.size(), {});
-    std::vector<NodeAnswer> bucket(node.type == NodeType::dispatcher ? units.size() : 0);
+    std::vector<NodeAnswer> bucket(node.dispatcher != nullptr ? units.size() : 0);
     for (std::size_t i = 0; i < units.size(); ++i) {
         NodeAnswer& answer = answers[i];
         const std::uint32_t index = index_of(units[i]->id);
         answer.yes = node.steps.empty();
-        if (node.type == NodeType::dispatcher) {
+        if (node.dispatcher != nullptr) {
             // Steps run over the bucket; they begin with all of it, unless the first one adds.
             if (counts(number_of_node, index))
                 bucket[i] = ask_inner(asking, number_of_node, *units[i]);
-            const bool adds_first = !node.steps.empty() && node.steps[0].op == StepOp::add;
+            const bool adds_first = !node.steps.empty() && node.steps[0].combine == Combine::add;
             answer = adds_first ? NodeAnswer{} : bucket[i];
-            answer.hides = node.combine != StepOp::subtract && bucket[i].hides;
+            answer.hides = node.combine != Combine::subtract && bucket[i].hides;
             continue;
         }
-        if (node.type == NodeType::custom) {
+        if (node.custom != nullptr) {
             answer.yes =
                 counts(number_of_node, index) && custom_node_(node, *asking.observer, *units[i]);
         } else {
-            answer.hides = answer.yes && node.combine == StepOp::subtract;
+            answer.hides = answer.yes && node.combine == Combine::subtract;
         }
-        answer.strength = answer.yes ? 1.0F : 0.0F;
+        answer.score = answer.yes ? 1.0F : 0.0F;
     }
     std::vector<Said> said;
     for (std::size_t s = 0; s < node.steps.size(); ++s) {
-        const StepDesc& step = node.steps[s];
-        const bool is_alone = reads_entity_alone(step.kernel);
+        const Kernel& step = node.steps[s];
+        const bool is_alone = reads_entity_alone(step);
         ask_step(asking, number_of_node, s, units, said);
         for (std::size_t i = 0; i < units.size(); ++i) {
             NodeAnswer& answer = answers[i];
             const bool yes = said[i].zone == Zone::in && !said[i].unknown;
             if (is_alone)
-                answer.hides = hides(node.combine, step.op, said[i].zone == Zone::in, answer.hides);
-            switch (step.op) {
-                case StepOp::add:
+                answer.hides =
+                    hides(node.combine, step.combine, said[i].zone == Zone::in, answer.hides);
+            switch (step.combine) {
+                case Combine::add:
                     if (!yes) break;
                     answer.yes = true;
-                    answer.strength = std::max(answer.strength, said[i].strength);
+                    answer.score = std::max(answer.score, said[i].score);
                     break;
-                case StepOp::require:
+                case Combine::require:
                     answer.yes = answer.yes && yes;
-                    answer.strength = std::min(answer.strength, said[i].strength);
+                    answer.score = std::min(answer.score, said[i].score);
                     break;
-                case StepOp::subtract:
+                case Combine::subtract:
                     if (yes || said[i].unknown) answer.yes = false;
                     break;
             }
-            if (!answer.yes) answer.strength = 0;
+            if (!answer.yes) answer.score = 0;
         }
     }
     for (std::size_t i = 0; i < units.size(); ++i) {
         if (!counts(number_of_node, index_of(units[i]->id))) answers[i] = {};
         if (bucket.empty()) continue;
-        answers[i].strength = std::min(answers[i].strength, bucket[i].strength);
+        answers[i].score = std::min(answers[i].score, bucket[i].score);
         answers[i].yes = answers[i].yes && bucket[i].yes;
     }
 }
@@ -532,25 +536,25 @@ void TruthOracle::ask_nodes(const Asking& asking, Units units, std::vector<NodeA
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
         ask_node(asking, n, units, one);
         if (!rules_.nodes[n].enabled) continue;
-        const StepOp combine = rules_.nodes[n].combine;
+        const Combine combine = rules_.nodes[n].combine;
         for (std::size_t i = 0; i < units.size(); ++i) {
             NodeAnswer& answer = all[i];
             answer.hides = answer.hides || one[i].hides;
             if (one[i].yes && n < 32) answer.nodes |= 1U << n;
             switch (combine) {
-                case StepOp::add:
+                case Combine::add:
                     answer.yes = answer.yes || one[i].yes;
-                    answer.strength = std::max(answer.strength, one[i].strength);
+                    answer.score = std::max(answer.score, one[i].score);
                     break;
-                case StepOp::require:
+                case Combine::require:
                     answer.yes = answer.yes && one[i].yes;
-                    answer.strength = std::min(answer.strength, one[i].strength);
+                    answer.score = std::min(answer.score, one[i].score);
                     break;
-                case StepOp::subtract:
+                case Combine::subtract:
                     answer.yes = answer.yes && !one[i].yes;
                     break;
             }
-            if (!answer.yes) answer.strength = 0;
+            if (!answer.yes) answer.score = 0;
         }
     }
 }
@@ -573,7 +577,7 @@ void TruthOracle::decide(const Asking& asking, const EntityView& unit, const Nod
     verdict.entity = unit.id;
     verdict.hides = nodes.hides;
     verdict.nodes = nodes.nodes;
-    verdict.strength = 1;
+    verdict.score = 1;
     const auto set = [&](TruthStage stage, bool relevant) {
         verdict.stage = stage;
         verdict.relevant = relevant;
@@ -594,7 +598,7 @@ void TruthOracle::decide(const Asking& asking, const EntityView& unit, const Nod
         set(TruthStage::sees_everything, true);
     } else {
         set(nodes.yes ? TruthStage::node : TruthStage::no_node, nodes.yes);
-        verdict.strength = nodes.strength;
+        verdict.score = nodes.score;
     }
     // Whatever hides it ends its stay, even while something else shows it.
     if (contains(observer.denied, unit.id) || truth.force_hidden ||
@@ -656,7 +660,7 @@ bool TruthOracle::promotes(const Asking& asking, const std::vector<Verdict>& own
     const TruthStage stage = own[unit].stage;
     const bool by_nodes = stage == TruthStage::node || stage == TruthStage::stay;
     const std::uint32_t kind = index_of(entities_[unit].kind);
-    if (by_nodes && kind < def_.kinds.size() && def_.kinds[kind].promote_ancestors) return true;
+    if (by_nodes && kind < def_.kinds.size() && def_.kinds[kind].keeps_ancestors) return true;
     return (by_nodes || stage == TruthStage::no_node) && is_promoted(asking, own, unit);
 }
 
@@ -678,7 +682,7 @@ Verdict TruthOracle::in_group(const Asking& asking, const std::vector<Verdict>& 
     if (verdict.stage == TruthStage::no_node && is_promoted(asking, own, unit)) {
         verdict.stage = TruthStage::promoted;
         verdict.relevant = true;
-        verdict.strength = 1;
+        verdict.score = 1;
     }
     if (entities_[unit].parent == EntityId::none) return verdict;
     const TruthEntity& parent = entities_[index_of(entities_[unit].parent)];
@@ -693,7 +697,7 @@ Verdict TruthOracle::in_group(const Asking& asking, const std::vector<Verdict>& 
     if (verdict.relevant) verdict.stage = above.stage;
     verdict.relevant = false;
     verdict.hides = verdict.hides || above.hides;
-    verdict.strength = 0;
+    verdict.score = 0;
     return verdict;
 }
 
@@ -715,11 +719,11 @@ void TruthOracle::hold(const Asking& asking, Verdict& verdict, std::uint32_t ind
     if (verdict.hides) {
         stay = {};
     } else if (verdict.stage == TruthStage::node && !was_relevant) {
-        stay = {now, now + rules_.min_stay_ticks - 1};
+        stay = {now, now + rules_.minimum_relevance_ticks - 1};
     } else if (verdict.stage == TruthStage::no_node && was_relevant && stay.until >= now) {
         verdict.stage = TruthStage::stay;
         verdict.relevant = true;
-        verdict.strength = strength_of_stay;
+        verdict.score = score_of_stay;
     }
 }
 
@@ -784,14 +788,15 @@ std::size_t TruthOracle::begin_asking(std::size_t at, const ObserverView& observ
     state.yes.resize(slots_.size());
     for (std::vector<std::uint8_t>& yes : state.yes) yes.assign(entities_.size(), 0);
     state.own.assign(entities_.size(), 0);
-    state.stays.assign(rules_.min_stay_ticks > 0 ? entities_.size() : 0, {});
+    state.stays.assign(rules_.minimum_relevance_ticks > 0 ? entities_.size() : 0, {});
     asking.verdicts.assign(entities_.size(), {});
     asking.cover.assign(rules_.nodes.size(), {});
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
-        if (rules_.nodes[n].type != NodeType::dispatcher) continue;
-        rules_.nodes[n].dispatcher->cover({observer.id, observer.facts->main,
-                                           observer.from(LookFrom::main_and_areas), observer.keys},
-                                          asking.cover[n]);
+        if (rules_.nodes[n].dispatcher == nullptr) continue;
+        rules_.nodes[n].dispatcher->cover(
+            {observer.id, observer.facts->main, observer.from(Viewpoints::entity_and_points),
+             observer.keys},
+            asking.cover[n]);
         make_set(asking.cover[n]);
     }
     asking.owned.assign(entities_.size(), 0);
@@ -849,8 +854,8 @@ void TruthOracle::decide_units(Asking& asking, Units units) const {
     for (std::size_t i = 0; i < units.size(); ++i) {
         Verdict& verdict = asking.verdicts[index_of(units[i]->id)];
         decide(asking, *units[i], nodes[i], verdict);
-        if (rules_.min_stay_ticks > 0) hold(asking, verdict, index_of(units[i]->id));
-        if (!verdict.relevant) verdict.strength = 0;
+        if (rules_.minimum_relevance_ticks > 0) hold(asking, verdict, index_of(units[i]->id));
+        if (!verdict.relevant) verdict.score = 0;
         verdict.own = verdict.relevant;
     }
 }
@@ -875,7 +880,7 @@ void TruthOracle::decide_groups(Asking& asking) const {
             if (verdict.relevant) verdict.stage = hidden;
             verdict.relevant = false;
             verdict.hides = true;
-            verdict.strength = 0;
+            verdict.score = 0;
         }
         verdict.own = verdict.relevant;
         verdicts[index_of(entity.id)] = verdict;

@@ -7,9 +7,10 @@
 // It may be asked every tick or every N ticks; what a distance or an area said in between (it
 // counts between enter and leave) is then found by looking back through recorded places, so the
 // answer is exact all the same. Two things have a past that places do not tell, so that rules with
-// them must be asked every tick: kernels of the caller's own that remember, and `min_stay_ticks`.
-// Refresh::every is not followed: answers are those of an exact node. A line of sight is taken to
-// have budget enough. what_is_not_followed() says whether rules have any of that.
+// them must be asked every tick: kernels of the caller's own that remember, and
+// `minimum_relevance_ticks`. Refresh::every is not followed: answers are those of an exact node. A
+// line of sight is taken to have budget enough. what_is_not_followed() says whether rules have any
+// of that.
 #pragma once
 
 #include <cstdint>
@@ -52,20 +53,20 @@ struct Verdict {
     TruthStage stage = TruthStage::not_ready;
     std::uint32_t nodes = 0;  ///< bit n: node n of the rules says yes
     /// 0: not relevant. Of a stay: any above 0.
-    float strength = 0;
+    float score = 0;
 };
 
 /// Why these rules may make something else of so many entities than the oracle does, in words;
 /// empty: they do not.
-std::string what_is_not_followed(const InterestRules& rules, std::size_t entities);
+std::string what_is_not_followed(const Rules& rules, std::size_t entities);
 
 /// What a node of the caller's own says, by the caller's own twin of it.
-using NodeTwin = std::function<bool(const NodeDesc&, const ObserverView&, const EntityView&)>;
+using NodeTwin = std::function<bool(const NodeDef&, const ObserverView&, const EntityView&)>;
 
 class TruthOracle {
   public:
     /// `ticks_between_max`: an observer is asked about at least this often.
-    TruthOracle(InterestRules rules, std::uint32_t ticks_between_max, TruthDef def = {});
+    TruthOracle(Rules rules, std::uint32_t ticks_between_max, TruthDef def = {});
 
     /// Rules with custom kernels need one.
     void set_custom_twin(CustomTwin twin) { custom_ = std::move(twin); }
@@ -74,7 +75,7 @@ class TruthOracle {
 
     /// From the next record on. Bounds and axes stay. The same kernel at the same step of a node of
     /// the same name keeps what it remembers, unless the node was off or could not say yes.
-    void set_rules(const InterestRules& rules);
+    void set_rules(const Rules& rules);
     void set_level(InterestLevel level) { def_.level = level; }
 
     /// The world and the observers as of one tick; every tick, in order. [entities] by index.
@@ -97,7 +98,7 @@ class TruthOracle {
     /// Null: not ready.
     const ObserverView* observer_view(ObserverId observer) const;
     const Frame& frame() const noexcept { return frame_; }
-    bool is_member(const NodeDesc& node, std::size_t number, const TruthEntity& unit) const;
+    bool is_member(const NodeDef& node, std::size_t number, const TruthEntity& unit) const;
 
     /// A member of at least one node that is on, and of dormant ones only: moves are not heard of.
     bool is_dormant(const TruthEntity& unit) const;
@@ -116,7 +117,7 @@ class TruthOracle {
         std::size_t node = 0;
         std::string node_name;
         std::size_t step = 0;
-        KernelDesc kernel;
+        Kernel kernel;
         Tick born = 0;  ///< it remembers nothing from before this tick
     };
     struct ObserverState {
@@ -139,12 +140,12 @@ class TruthOracle {
     struct Heard {
         EntityId id = EntityId::none;
         std::uint32_t joins = 0;
-        Vec3 place;
+        Vec3 position;
     };
     struct NodeAnswer {
         bool yes = false;
         bool hides = false;
-        float strength = 0;
+        float score = 0;
         std::uint32_t nodes = 0;
     };
     /// One observer, asked in one tick.
@@ -159,9 +160,9 @@ class TruthOracle {
         std::vector<Verdict> verdicts;             ///< [entity index]
     };
 
-    std::vector<Slot> slots_of(const InterestRules& rules, Tick born) const;
+    std::vector<Slot> slots_of(const Rules& rules, Tick born) const;
     const TruthEntity* alive(EntityId entity) const;
-    Vec3 own_place(const TruthEntity& unit);
+    Vec3 own_position(const TruthEntity& unit);
     void stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth);
     void stand_all(std::vector<EntityView>& views);
     ObserverView view_of(const TruthObserver& observer, Tick tick,
@@ -198,7 +199,7 @@ class TruthOracle {
     void decide_groups(Asking& asking) const;
     void hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const;
 
-    InterestRules rules_;
+    Rules rules_;
     TruthDef def_;
     Frame frame_;
     CustomTwin custom_;

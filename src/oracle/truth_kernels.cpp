@@ -26,25 +26,24 @@ Said yes_if(bool yes) {
 // -- distance
 // ---------------------------------------------------------------------------------------
 
-Said say_distance(const KernelDesc& kernel, const ObserverView& observer,
-                  const EntityView& entity) {
-    float enter = kernel.enter_m;
-    float leave = kernel.leave_m;
+Said say_distance(const Kernel& kernel, const ObserverView& observer, const EntityView& entity) {
+    float enter = kernel.enter;
+    float leave = kernel.leave;
     float own = 0;
-    if (kernel.range == RangeOf::entity) own = entity.range_m;
-    if (kernel.range == RangeOf::observer) own = observer.range_m;
+    if (kernel.range == RangeFrom::entity) own = entity.range;
+    if (kernel.range == RangeFrom::observer) own = observer.range;
     if (own > 0) {
         enter = own;
-        leave = own + (kernel.leave_m - kernel.enter_m);
+        leave = own + (kernel.leave - kernel.enter);
     }
     // Two spheres touch: that of the rule around the observer, that of the group around its root.
     const auto touches = [&](float radius, float squared_m) {
-        const float both = radius + entity.bounds_m;
+        const float both = radius + entity.group_radius_m;
         return squared_m <= both * both;
     };
     float nearest = std::numeric_limits<float>::infinity();
-    for (const Vec3 place : observer.from(kernel.from))
-        nearest = std::min(nearest, squared(entity.place, place));
+    for (const Vec3 position : observer.from(kernel.view_from))
+        nearest = std::min(nearest, squared(entity.position, position));
     Said said;
     if (touches(enter, nearest)) {
         said.zone = Zone::in;
@@ -52,8 +51,8 @@ Said say_distance(const KernelDesc& kernel, const ObserverView& observer,
         said.zone = Zone::margin;
     }
     if (said.zone != Zone::out) {
-        const float between = std::max(std::sqrt(nearest) - entity.bounds_m, 0.0F);
-        said.strength = std::max(1 - between / (2 * leave), 1e-6F);
+        const float between = std::max(std::sqrt(nearest) - entity.group_radius_m, 0.0F);
+        said.score = std::max(1 - between / (2 * leave), 1e-6F);
     }
     return said;
 }
@@ -61,19 +60,19 @@ Said say_distance(const KernelDesc& kernel, const ObserverView& observer,
 // -- areas
 // ------------------------------------------------------------------------------------------
 
-bool is_inside(const ShapeView& shape, Vec3 place, float grown_m) {
+bool is_inside(const ShapeView& shape, Vec3 position, float grown_m) {
     const Area& area = shape.area;
-    const Vec3 d = minus(place, area.centre);
-    const float radius = area.radius_m + grown_m;
+    const Vec3 d = minus(position, area.center);
+    const float radius = area.radius + grown_m;
     switch (area.shape) {
-        case AreaShape::place:
+        case AreaShape::position:
             return false;
         case AreaShape::sphere:
-            return squared(place, area.centre) <= radius * radius;
+            return squared(position, area.center) <= radius * radius;
         case AreaShape::box:
-            return std::fabs(d.x) <= area.half_sides.x + grown_m &&
-                   std::fabs(d.y) <= area.half_sides.y + grown_m &&
-                   std::fabs(d.z) <= area.half_sides.z + grown_m;
+            return std::fabs(d.x) <= area.half_size.x + grown_m &&
+                   std::fabs(d.y) <= area.half_size.y + grown_m &&
+                   std::fabs(d.z) <= area.half_size.z + grown_m;
         case AreaShape::cone: {
             const float along = dot(d, shape.axis);
             const float q = dot(d, d);
@@ -83,20 +82,20 @@ bool is_inside(const ShapeView& shape, Vec3 place, float grown_m) {
             if (aside <= 0 || grown_m <= 0) return aside <= 0;
             // Outside of the angle, the nearest point of the side: its tip, its rim, or between.
             const float on_side = along * shape.cosine + across * shape.sine;
-            const float past = on_side <= 0 ? on_side : std::max(on_side - area.radius_m, 0.0F);
+            const float past = on_side <= 0 ? on_side : std::max(on_side - area.radius, 0.0F);
             return aside * aside + past * past <= grown_m * grown_m;
         }
     }
     return false;
 }
 
-Said say_area(const KernelDesc& kernel, const ObserverView& observer, const EntityView& entity) {
+Said say_area(const Kernel& kernel, const ObserverView& observer, const EntityView& entity) {
     Said said;
-    said.unknown = observer.shapes.empty() || !entity.placed;
+    said.unknown = observer.shapes.empty() || !entity.has_position;
     if (said.unknown) return said;
     for (const ShapeView& shape : observer.shapes) {
-        if (is_inside(shape, entity.place, entity.bounds_m)) return yes_if(true);
-        if (is_inside(shape, entity.place, kernel.leave_m + entity.bounds_m))
+        if (is_inside(shape, entity.position, entity.group_radius_m)) return yes_if(true);
+        if (is_inside(shape, entity.position, kernel.leave + entity.group_radius_m))
             said.zone = Zone::margin;
     }
     return said;
@@ -105,14 +104,14 @@ Said say_area(const KernelDesc& kernel, const ObserverView& observer, const Enti
 // -- groups
 // -----------------------------------------------------------------------------------------
 
-bool observer_has(const ObserverView& observer, KeyDomain domain, Key key) {
+bool observer_has(const ObserverView& observer, KeyId domain, Key key) {
     if (key == Key::none) return false;
     if (observer.keys[index_of(domain)] == key) return true;
     return std::find(observer.more_keys.begin(), observer.more_keys.end(), TruthKey{domain, key}) !=
            observer.more_keys.end();
 }
 
-bool same_group(KeyDomain domain, const ObserverView& observer, const TruthEntity& entity) {
+bool same_key(KeyId domain, const ObserverView& observer, const TruthEntity& entity) {
     if (observer_has(observer, domain, entity.keys[index_of(domain)])) return true;
     return std::any_of(entity.more_keys.begin(), entity.more_keys.end(), [&](TruthKey more) {
         return more.domain == domain && observer_has(observer, domain, more.key);
@@ -131,22 +130,22 @@ float difference(float one, float other) {
     return one == other ? 0 : one - other;
 }
 
-bool near_on_axis(const CellShape& cells, float one, float other, float begin, float side) {
+bool near_on_axis(const Kernel& cells, float one, float other, float begin, float side) {
     const float between = difference(cell(one, begin, side), cell(other, begin, side));
     return std::fabs(between) <= static_cast<float>(cells.rings);
 }
 
 /// The third axis, where it matters.
-bool in_layers(const Frame& frame, const CellShape& cells, Vec3 a, Vec3 b) {
-    if (frame.axes != Axes::xyz || !(cells.depth_m > 0)) return true;
-    return near_on_axis(cells, a.z, b.z, frame.cells_from.z, cells.depth_m);
+bool in_layers(const Frame& frame, const Kernel& cells, Vec3 a, Vec3 b) {
+    if (frame.axes != Axes::xyz || !(cells.cell_size.z > 0)) return true;
+    return near_on_axis(cells, a.z, b.z, frame.cells_from.z, cells.cell_size.z);
 }
 
-bool in_neighbourhood(const Frame& frame, const CellShape& cells, Vec3 a, Vec3 b) {
+bool in_neighborhood(const Frame& frame, const Kernel& cells, Vec3 a, Vec3 b) {
     const Vec3 from = frame.cells_from;
-    return near_on_axis(cells, a.x, b.x, from.x, cells.width_m) &&
+    return near_on_axis(cells, a.x, b.x, from.x, cells.cell_size.x) &&
            near_on_axis(cells, frame.second(a), frame.second(b), frame.second(from),
-                        cells.height_m) &&
+                        cells.cell_size.y) &&
            in_layers(frame, cells, a, b);
 }
 
@@ -155,9 +154,9 @@ struct Hexagon {
     float r = 0;
 };
 
-Hexagon hexagon_of(const Frame& frame, float side, Vec3 place) {
-    const float x = place.x - frame.cells_from.x;
-    const float y = frame.second(place) - frame.second(frame.cells_from);
+Hexagon hexagon_of(const Frame& frame, float side, Vec3 position) {
+    const float x = position.x - frame.cells_from.x;
+    const float y = frame.second(position) - frame.second(frame.cells_from);
     const float q = (x * 0.57735027F - y * 0.33333334F) / side;
     const float r = (y * 0.6666667F) / side;
     const float s = -q - r;
@@ -175,9 +174,9 @@ Hexagon hexagon_of(const Frame& frame, float side, Vec3 place) {
     return {q_cell, r_cell};
 }
 
-bool in_hexagons(const Frame& frame, const CellShape& cells, Vec3 a, Vec3 b) {
-    const Hexagon one = hexagon_of(frame, cells.width_m, a);
-    const Hexagon other = hexagon_of(frame, cells.width_m, b);
+bool in_hexagons(const Frame& frame, const Kernel& cells, Vec3 a, Vec3 b) {
+    const Hexagon one = hexagon_of(frame, cells.cell_size.x, a);
+    const Hexagon other = hexagon_of(frame, cells.cell_size.x, b);
     const float q = difference(one.q, other.q);
     const float r = difference(one.r, other.r);
     const float between = (std::fabs(q) + std::fabs(r) + std::fabs(q + r)) / 2;
@@ -187,26 +186,26 @@ bool in_hexagons(const Frame& frame, const CellShape& cells, Vec3 a, Vec3 b) {
 // -- line of sight
 // ----------------------------------------------------------------------------------
 
-Vec3 ahead(Vec3 place, Vec3 velocity, float seconds) {
-    return {place.x + velocity.x * seconds, place.y + velocity.y * seconds,
-            place.z + velocity.z * seconds};
+Vec3 ahead(Vec3 position, Vec3 velocity, float seconds) {
+    return {position.x + velocity.x * seconds, position.y + velocity.y * seconds,
+            position.z + velocity.z * seconds};
 }
 
-bool is_visible(const SightTest& sight, ObserverId observer, EntityId entity, Vec3 from, Vec3 to) {
-    const SightQuery query{entity, from, to};
+bool is_visible(const RayTest& sight, ObserverId observer, EntityId entity, Vec3 from, Vec3 to) {
+    const Ray query{entity, from, to};
     std::uint8_t visible = 0;
     sight.test(observer, std::span(&query, 1), std::span(&visible, 1));
     return visible != 0;
 }
 
-bool has_sight(const KernelDesc& kernel, const ObserverView& observer, const EntityView& entity) {
-    const Vec3 to = entity.place;
-    for (const Vec3 from : observer.from(kernel.from)) {
-        if (kernel.enter_m > 0 && squared(to, from) > kernel.enter_m * kernel.enter_m) continue;
-        if (is_visible(*kernel.sight, observer.id, entity.id, from, to)) return true;
-        if (!kernel.sight_def.predict) continue;
+bool has_sight(const Kernel& kernel, const ObserverView& observer, const EntityView& entity) {
+    const Vec3 to = entity.position;
+    for (const Vec3 from : observer.from(kernel.view_from)) {
+        if (kernel.enter > 0 && squared(to, from) > kernel.enter * kernel.enter) continue;
+        if (is_visible(*kernel.rays, observer.id, entity.id, from, to)) return true;
+        if (!kernel.predicts_sight) continue;
         const float seconds = observer.lookahead_s;
-        if (is_visible(*kernel.sight, observer.id, entity.id,
+        if (is_visible(*kernel.rays, observer.id, entity.id,
                        ahead(from, observer.velocity, seconds),
                        ahead(to, entity.facts->velocity, seconds)))
             return true;
@@ -216,17 +215,17 @@ bool has_sight(const KernelDesc& kernel, const ObserverView& observer, const Ent
 
 /// True if some place that the kernel looks from fulfils it.
 template <class Test>
-Said say_from_places(const KernelDesc& kernel, const ObserverView& observer, Test&& test) {
-    const std::vector<Vec3>& places = observer.from(kernel.from);
-    return yes_if(std::any_of(places.begin(), places.end(), test));
+Said say_from_positions(const Kernel& kernel, const ObserverView& observer, Test&& test) {
+    const std::vector<Vec3>& positions = observer.from(kernel.view_from);
+    return yes_if(std::any_of(positions.begin(), positions.end(), test));
 }
 
 }  // namespace
 
-Vec3 Frame::flat(Vec3 place) const {
-    if (axes == Axes::xy) place.z = 0;
-    if (axes == Axes::xz) place.y = 0;
-    return place;
+Vec3 Frame::flat(Vec3 position) const {
+    if (axes == Axes::xy) position.z = 0;
+    if (axes == Axes::xz) position.y = 0;
+    return position;
 }
 
 float squared(Vec3 a, Vec3 b) {
@@ -234,7 +233,7 @@ float squared(Vec3 a, Vec3 b) {
     return dot(d, d);
 }
 
-bool has_margin(const KernelDesc& kernel) {
+bool has_margin(const Kernel& kernel) {
     return kernel.type == KernelType::distance || kernel.type == KernelType::area;
 }
 
@@ -244,32 +243,34 @@ ShapeView shape_view(const Area& area) {
     if (area.shape != AreaShape::cone) return shape;
     const float length = std::sqrt(dot(area.direction, area.direction));
     shape.axis = {area.direction.x / length, area.direction.y / length, area.direction.z / length};
-    const float angle = area.half_angle_deg * (3.14159265358979F / 180.0F);
+    const float angle = area.half_angle_degrees * (3.14159265358979F / 180.0F);
     shape.cosine = std::cos(angle);
     shape.sine = std::sin(angle);
     return shape;
 }
 
-void say(const Frame& frame, const KernelDesc& kernel, const std::vector<std::uint8_t>& owned,
+void say(const Frame& frame, const Kernel& kernel, const std::vector<std::uint8_t>& owned,
          const ObserverView& observer, std::span<const EntityView* const> entities,
          std::span<Said> said) {
     const auto each = [&](auto&& of) {
         for (std::size_t i = 0; i < entities.size(); ++i) said[i] = of(*entities[i]);
     };
-    const auto each_placed = [&](auto&& of) {
-        const bool from_nowhere = observer.from(kernel.from).empty();
+    const auto each_positioned = [&](auto&& of) {
+        const bool from_nowhere = observer.from(kernel.view_from).empty();
         each([&](const EntityView& entity) {
-            if (from_nowhere || !entity.placed) return Said{true, Zone::out, 1};
+            if (from_nowhere || !entity.has_position) return Said{true, Zone::out, 1};
             return of(entity);
         });
     };
     switch (kernel.type) {
+        case KernelType::everything:
+            return each([](const EntityView&) { return yes_if(true); });
         case KernelType::distance:
-            return each_placed(
+            return each_positioned(
                 [&](const EntityView& entity) { return say_distance(kernel, observer, entity); });
-        case KernelType::same_group:
+        case KernelType::same_key:
             return each([&](const EntityView& entity) {
-                return yes_if(same_group(kernel.domain, observer, *entity.facts));
+                return yes_if(same_key(kernel.key, observer, *entity.facts));
             });
         case KernelType::flag:
             return each([&](const EntityView& entity) {
@@ -284,22 +285,22 @@ void say(const Frame& frame, const KernelDesc& kernel, const std::vector<std::ui
         case KernelType::value:
             return each([&](const EntityView& entity) {
                 const float value = entity.facts->values[index_of(kernel.value)];
-                return yes_if(kernel.value_min <= value && value <= kernel.value_max);
+                return yes_if(kernel.min <= value && value <= kernel.max);
             });
-        case KernelType::neighbourhood:
-            return each_placed([&](const EntityView& entity) {
-                return say_from_places(kernel, observer, [&](Vec3 place) {
-                    return in_neighbourhood(frame, kernel.cells, place, entity.place);
+        case KernelType::cells:
+            return each_positioned([&](const EntityView& entity) {
+                return say_from_positions(kernel, observer, [&](Vec3 position) {
+                    return in_neighborhood(frame, kernel, position, entity.position);
                 });
             });
         case KernelType::hexagons:
-            return each_placed([&](const EntityView& entity) {
-                return say_from_places(kernel, observer, [&](Vec3 place) {
-                    return in_hexagons(frame, kernel.cells, place, entity.place);
+            return each_positioned([&](const EntityView& entity) {
+                return say_from_positions(kernel, observer, [&](Vec3 position) {
+                    return in_hexagons(frame, kernel, position, entity.position);
                 });
             });
         case KernelType::line_of_sight:
-            return each_placed([&](const EntityView& entity) {
+            return each_positioned([&](const EntityView& entity) {
                 return yes_if(has_sight(kernel, observer, entity));
             });
         case KernelType::custom:

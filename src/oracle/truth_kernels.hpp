@@ -20,10 +20,10 @@ namespace purview::check {
 struct EntityView {
     EntityId id = EntityId::none;
     bool is_unit = false;
-    bool placed = false;
-    Vec3 place;
-    float range_m = 0;
-    float bounds_m = 0;
+    bool has_position = false;
+    Vec3 position;
+    float range = 0;
+    float group_radius_m = 0;
     std::uint32_t joins = 0;
     const TruthEntity* facts = nullptr;  ///< of the newest tick only
 };
@@ -40,17 +40,17 @@ struct ShapeView {
 struct ObserverView {
     ObserverId id = ObserverId::none;
     std::uint32_t times_ready = 0;
-    std::array<std::vector<Vec3>, 4> places;  ///< by LookFrom; flat
+    std::array<std::vector<Vec3>, 4> positions;  ///< by Viewpoints; flat
     std::vector<ShapeView> shapes;
-    float range_m = 0;
+    float range = 0;
     float lookahead_s = 0;
     std::array<Key, Schema::keys_max> keys{};  ///< in force, by domain
     std::vector<TruthKey> more_keys;           ///< of its own and of its main entity
     Vec3 velocity;                             ///< of its main entity
     const TruthObserver* facts = nullptr;      ///< of the newest tick only
 
-    const std::vector<Vec3>& from(LookFrom look) const {
-        return places[static_cast<std::size_t>(look)];
+    const std::vector<Vec3>& from(Viewpoints look) const {
+        return positions[static_cast<std::size_t>(look)];
     }
 };
 
@@ -63,23 +63,23 @@ enum class Zone : std::uint8_t {
 struct Said {
     bool unknown = false;
     Zone zone = Zone::out;
-    float strength = 1;
+    float score = 1;
 };
 
 /// What a kernel of the caller's own says, by the caller's own twin of it. `was`: its answer of the
 /// tick before.
 enum class CustomAnswer : std::uint8_t { no, yes, unknown };
-using CustomTwin = std::function<CustomAnswer(const KernelDesc&, const ObserverView&,
-                                              const EntityView&, bool was)>;
+using CustomTwin =
+    std::function<CustomAnswer(const Kernel&, const ObserverView&, const EntityView&, bool was)>;
 
 /// The frame in which places are meant: which axes count, and where cells begin.
 struct Frame {
     Axes axes = Axes::xy;
     Vec3 cells_from;  ///< flat
 
-    Vec3 flat(Vec3 place) const;
+    Vec3 flat(Vec3 position) const;
     /// The second counted coordinate.
-    float second(Vec3 place) const { return axes == Axes::xz ? place.z : place.y; }
+    float second(Vec3 position) const { return axes == Axes::xz ? position.z : position.y; }
 };
 
 /// float arithmetic, coordinate by coordinate: the definition of distance in every part of the
@@ -87,11 +87,11 @@ struct Frame {
 float squared(Vec3 a, Vec3 b);
 
 /// True if the kernel has a margin, so that its past counts.
-bool has_margin(const KernelDesc& kernel);
+bool has_margin(const Kernel& kernel);
 
 /// What a kernel says of each of `entities`; every kernel but custom ones. `owned`: by index of the
 /// entity.
-void say(const Frame& frame, const KernelDesc& kernel, const std::vector<std::uint8_t>& owned,
+void say(const Frame& frame, const Kernel& kernel, const std::vector<std::uint8_t>& owned,
          const ObserverView& observer, std::span<const EntityView* const> entities,
          std::span<Said> said);
 

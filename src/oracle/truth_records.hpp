@@ -22,7 +22,7 @@ inline constexpr std::size_t values_max = 8;
 
 /// A group beside the one of the key column; as often in a list as it was added.
 struct TruthKey {
-    KeyDomain domain = KeyDomain::none;
+    KeyId domain = KeyId::none;
     Key key = Key::none;
     friend bool operator==(const TruthKey&, const TruthKey&) = default;
 };
@@ -34,17 +34,17 @@ struct TruthEntity {
     /// a split member; none: nobody.
     EntityId parent = EntityId::none;
     ObserverId owner = ObserverId::none;
-    bool placed = true;
+    bool has_position = true;
     bool force_hidden = false;
     bool shown_to_all = false;
     EntityMode mode = EntityMode::nodes;  ///< in force: its own, its kind's, or set since
     std::uint16_t flags = 0;
-    KindId kind = EntityDef::no_kind;
+    KindId kind = KindId::none;
     std::array<Key, Schema::keys_max> keys{};
-    std::uint32_t joins = 0;  ///< how often it became a member of a group
-    float range_m = 0;        ///< in force, as the mode; 0: the rule's
-    float bounds_m = 0;       ///< of its group, as far as they count
-    Vec3 place;
+    std::uint32_t joins = 0;   ///< how often it became a member of a group
+    float range = 0;           ///< in force, as the mode; 0: the rule's
+    float group_radius_m = 0;  ///< of its group, as far as they count
+    Vec3 position;
     std::array<float, values_max> values{};
     std::vector<TruthKey> more_keys;
     std::vector<NodeId> nodes;            ///< bound to these
@@ -54,13 +54,13 @@ struct TruthEntity {
     /// Its own place as dormant nodes know it: where it stood when it was not dormant last, or
     /// appeared, left a group, was updated or ceased to stand elsewhere since. Without it the
     /// oracle goes by the places that it was given, and knows of no updates.
-    std::optional<Vec3> heard_place;
+    std::optional<Vec3> heard_position;
 };
 
 /// An area of interest, with what the record's keeper needs to know of it.
 struct TruthArea {
     TruthArea() = default;
-    TruthArea(Vec3 place) : area(Area::at(place)) {}  // NOLINT: implicit on purpose
+    TruthArea(Vec3 position) : area(Area::at(position)) {}  // NOLINT: implicit on purpose
     TruthArea(const Area& what, std::uint32_t under, Tick first)
         : area(what), key(under), first_tick(first) {}
 
@@ -80,14 +80,14 @@ struct TruthObserver {
     std::vector<TruthKey> more_keys;
     std::vector<EntityId> allowed;
     std::vector<EntityId> denied;
-    float range_m = 0;      ///< 0: the rule's
+    float range = 0;        ///< 0: the rule's
     float lookahead_s = 0;  ///< of predictive line of sight
 };
 
 /// What is the same for the whole world and all rules.
 struct TruthDef {
-    std::vector<KindInterest> kinds;  ///< by KindId
-    bool ready_requires_entity = false;
+    std::vector<KindRules> kinds;  ///< by KindId
+    bool ready_requires_viewpoint = false;
     InterestLevel level = InterestLevel::full;
     bool owner_sees = true;  ///< false: owning shows nothing, whatever the kind says
 };
@@ -96,8 +96,8 @@ struct TruthDef {
 // ------------------------
 
 /// As an entity is bound when it appears: kind and place in `kinds` must be set before.
-void bind_new(TruthEntity& entity, const std::vector<KindInterest>& kinds,
-              std::span<const NodeId> own, bool replaces_kind_nodes);
+void bind_new(TruthEntity& entity, const std::vector<KindRules>& kinds, std::span<const NodeId> own,
+              bool replaces_kind_nodes);
 void bind(TruthEntity& entity, NodeId node);
 /// False: it was not bound to it. Without its last node it is orphaned.
 bool unbind(TruthEntity& entity, NodeId node);
@@ -109,7 +109,7 @@ void bind_default(TruthEntity& entity);
 /// Of every root of a kind that counts by its bounds: the largest distance of a member's place from
 /// its own, along all axes, and `max_m` at most; of anybody else 0. [entities] by index, with all
 /// but the bounds set.
-void measure_bounds(std::vector<TruthEntity>& entities, const std::vector<KindInterest>& kinds,
+void measure_bounds(std::vector<TruthEntity>& entities, const std::vector<KindRules>& kinds,
                     float max_m);
 
 }  // namespace purview::check

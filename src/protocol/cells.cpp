@@ -7,9 +7,9 @@
 
 namespace purview {
 
-std::uint32_t CellGrid::cell_of(Vec3 place) const noexcept {
-    const float x = std::floor((place.x - origin.x) / width_m);
-    const float y = std::floor((place.y - origin.y) / height_m);
+std::uint32_t CellGrid::cell_of(Vec3 position) const noexcept {
+    const float x = std::floor((position.x - origin.x) / width);
+    const float y = std::floor((position.y - origin.y) / height);
     if (!(x >= 0 && x < static_cast<float>(columns) && y >= 0 && y < static_cast<float>(rows)))
         return no_cell;
     const auto cell = static_cast<std::uint64_t>(y) * columns + static_cast<std::uint64_t>(x);
@@ -18,18 +18,18 @@ std::uint32_t CellGrid::cell_of(Vec3 place) const noexcept {
 
 Vec3 CellGrid::min_of(std::uint32_t cell) const noexcept {
     const std::uint32_t column = cell % columns, row = cell / columns;
-    return {origin.x + static_cast<float>(column) * width_m,
-            origin.y + static_cast<float>(row) * height_m, origin.z};
+    return {origin.x + static_cast<float>(column) * width,
+            origin.y + static_cast<float>(row) * height, origin.z};
 }
 
 Vec3 CellGrid::max_of(std::uint32_t cell) const noexcept {
     const std::uint32_t column = cell % columns + 1, row = cell / columns + 1;
-    return {origin.x + static_cast<float>(column) * width_m,
-            origin.y + static_cast<float>(row) * height_m, origin.z};
+    return {origin.x + static_cast<float>(column) * width,
+            origin.y + static_cast<float>(row) * height, origin.z};
 }
 
-void CellGrid::neighbourhood(std::uint32_t cell, std::uint32_t rings,
-                             std::vector<std::uint32_t>& out) const {
+void CellGrid::neighborhood(std::uint32_t cell, std::uint32_t rings,
+                            std::vector<std::uint32_t>& out) const {
     if (cell >= count()) return;
     const std::uint32_t x = cell % columns, y = cell / columns;
     const std::uint64_t x1 = std::min(std::uint64_t{x} + rings, std::uint64_t{columns} - 1);

@@ -93,14 +93,14 @@ void InputFrame::clear() noexcept {
 }
 
 bool InputFrame::says_same(const InputFrame& other) const noexcept {
-    const auto same_group = [](const InputGroup& a, const InputGroup& b) {
+    const auto same_key = [](const InputGroup& a, const InputGroup& b) {
         return a.root == b.root && a.parts == b.parts;
     };
     const auto same_part = [](const InputPart& a, const InputPart& b) {
         return a.ghost == b.ghost && a.input == b.input;
     };
     return std::equal(groups.begin(), groups.end(), other.groups.begin(), other.groups.end(),
-                      same_group) &&
+                      same_key) &&
            std::equal(parts.begin(), parts.end(), other.parts.begin(), other.parts.end(),
                       same_part) &&
            words == other.words;

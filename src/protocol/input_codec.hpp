@@ -32,7 +32,7 @@ struct InputGroup {
 
 /// All that a client commands in one tick.
 struct InputFrame {
-    CommandTick tick = 0;
+    InputNumber tick = 0;
     double view_tick = 0;
     std::uint32_t view_low = 0;    ///< as read: low bits of its sixteenths
     std::uint8_t corrections = 0;  ///< that the client had taken when it sent this

@@ -28,8 +28,8 @@ PredictedLayout::PredictedLayout(const Schema& schema) {
             if (!def.is_predicted) continue;
             const std::uint32_t own_words = word_count(def);
             parts.push_back({component, rank_[index_of(component)], bytes, own_words,
-                             component == schema.place(), component == kind.orientation.component,
-                             &def});
+                             component == schema.position(),
+                             component == kind.orientation.component, &def});
             bytes += (def.size_bytes + align_bytes - 1) / align_bytes * align_bytes;
             words += own_words;
         }
@@ -40,7 +40,7 @@ PredictedLayout::PredictedLayout(const Schema& schema) {
 
 void words_of_part(const PredictedPart& part, const std::byte* data, bool in_frame,
                    std::uint32_t* words) noexcept {
-    if (!in_frame || !part.is_place) return words_of_struct(*part.def, data, words);
+    if (!in_frame || !part.is_position) return words_of_struct(*part.def, data, words);
     std::array<std::byte, Schema::component_bytes_max> told;
     std::copy_n(data, part.def->size_bytes, told.begin());
     add_relative_origins(*part.def, told.data());
@@ -50,7 +50,7 @@ void words_of_part(const PredictedPart& part, const std::byte* data, bool in_fra
 void part_of_words(const PredictedPart& part, const std::uint32_t* words, bool in_frame,
                    std::byte* data) noexcept {
     struct_of_words(*part.def, words, data);
-    if (!in_frame || !part.is_place) return;
+    if (!in_frame || !part.is_position) return;
     const std::uint32_t* at = words;
     for (const FieldDef& field : part.def->fields) {
         if (is_coordinate(field)) {

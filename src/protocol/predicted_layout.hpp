@@ -20,12 +20,12 @@ struct PredictedPart {
     std::uint8_t rank = 0;     ///< among all predicted components
     std::uint32_t offset = 0;  ///< in the bytes of a member, aligned
     std::uint32_t words = 0;
-    bool is_place = false;
+    bool is_position = false;
     bool is_turn = false;  ///< has the field that says how its kind is turned
     const ComponentDef* def = nullptr;
 
     /// As seen from the parent, where that is so of the place.
-    bool is_pose() const noexcept { return is_place || is_turn; }
+    bool is_pose() const noexcept { return is_position || is_turn; }
 };
 
 class PredictedLayout {

@@ -157,7 +157,7 @@ void read_words(const FieldDef& field, BitReader& in, std::uint32_t* words) noex
 }
 
 double relative_origin(const FieldDef& field) noexcept {
-    return field.type == FieldType::quantised ? dequantised_value(field, field.largest / 2) : 0;
+    return field.type == FieldType::quantized ? dequantized_value(field, field.largest / 2) : 0;
 }
 
 void add_relative_origins(const ComponentDef& def, std::byte* data) noexcept {
@@ -169,7 +169,7 @@ void add_relative_origins(const ComponentDef& def, std::byte* data) noexcept {
 }
 
 float coordinate_of_word(const FieldDef& field, std::uint32_t wire, bool in_frame) noexcept {
-    return static_cast<float>(dequantised_value(field, wire) -
+    return static_cast<float>(dequantized_value(field, wire) -
                               (in_frame ? relative_origin(field) : 0));
 }
 
@@ -177,10 +177,10 @@ Rotation orientation_of_words(const OrientationDef& def, const FieldDef& field,
                               const std::uint32_t* words) noexcept {
     return field.type == FieldType::rotation
                ? unpack_rotation(*words)
-               : orientation_of_number(def, dequantised_value(field, *words));
+               : orientation_of_number(def, dequantized_value(field, *words));
 }
 
-void quantise(const FieldDef& field, const std::byte* data, std::uint32_t* words) noexcept {
+void quantize(const FieldDef& field, const std::byte* data, std::uint32_t* words) noexcept {
     const std::byte* at = data + field.offset_bytes;
     if (field.type == FieldType::reference) {
         const auto entity = load<EntityId>(at);
@@ -191,11 +191,11 @@ void quantise(const FieldDef& field, const std::byte* data, std::uint32_t* words
         for (std::size_t i = 0; i < field.size_bytes && at[i] != std::byte{0}; ++i)
             words[i / 4] |= std::to_integer<std::uint32_t>(at[i]) << (8 * (i % 4));
     } else {
-        words[0] = quantise(field, data);
+        words[0] = quantize(field, data);
     }
 }
 
-std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept {
+std::uint32_t quantize(const FieldDef& field, const std::byte* data) noexcept {
     const std::byte* at = data + field.offset_bytes;
     switch (field.type) {
         case FieldType::boolean:
@@ -218,7 +218,7 @@ std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept {
         case FieldType::reference:
             PURVIEW_ASSERT(false);  // more than one word
             return 0;
-        case FieldType::quantised:
+        case FieldType::quantized:
             return nearest_step(load<float>(at), field.min, field.step, field.largest);
     }
     return 0;
@@ -231,23 +231,23 @@ bool is_clamped(const FieldDef& field, const std::byte* data, std::uint32_t wire
         const auto value = static_cast<double>(load_integer(field, at));
         return value < field.min || value > field.max;
     }
-    if (field.type != FieldType::quantised) return false;
+    if (field.type != FieldType::quantized) return false;
     const double rounding = field.step / 2;
     const double value = load<float>(at);
     return !(value >= field.min - rounding && value <= field.max + rounding);
 }
 
-double dequantised_value(const FieldDef& field, std::uint32_t wire) noexcept {
+double dequantized_value(const FieldDef& field, std::uint32_t wire) noexcept {
     if (field.type == FieldType::real || field.type == FieldType::ranged)
         return std::bit_cast<float>(wire);
     if (field.type > FieldType::ranged) return 0;
     const std::uint32_t max = field.largest;
     const double steps = wire > max ? max : wire;
-    return field.type == FieldType::quantised ? field.min + steps * field.step : field.min + steps;
+    return field.type == FieldType::quantized ? field.min + steps * field.step : field.min + steps;
 }
 
-void dequantise(const FieldDef& field, const std::uint32_t* words, std::byte* data) noexcept {
-    if (field.type != FieldType::text) return dequantise(field, *words, data);
+void dequantize(const FieldDef& field, const std::uint32_t* words, std::byte* data) noexcept {
+    if (field.type != FieldType::text) return dequantize(field, *words, data);
     for (std::size_t i = 0; i < field.size_bytes; ++i)
         data[field.offset_bytes + i] = static_cast<std::byte>(text_byte(words, i));
 }
@@ -259,14 +259,14 @@ std::string text_of_words(const FieldDef& field, const std::uint32_t* words) {
     return text;
 }
 
-void dequantise(const FieldDef& field, std::uint32_t wire, std::byte* data) noexcept {
+void dequantize(const FieldDef& field, std::uint32_t wire, std::byte* data) noexcept {
     std::byte* at = data + field.offset_bytes;
     switch (field.type) {
         case FieldType::boolean:
             store<std::uint8_t>(at, wire != 0 ? 1 : 0);
             return;
         case FieldType::integer: {
-            const auto value = static_cast<std::int64_t>(dequantised_value(field, wire));
+            const auto value = static_cast<std::int64_t>(dequantized_value(field, wire));
             switch (field.size_bytes) {
                 case 1:
                     store(at, static_cast<std::uint8_t>(value));
@@ -289,8 +289,8 @@ void dequantise(const FieldDef& field, std::uint32_t wire, std::byte* data) noex
         case FieldType::text:
         case FieldType::reference:
             return;
-        case FieldType::quantised:
-            store(at, static_cast<float>(dequantised_value(field, wire)));
+        case FieldType::quantized:
+            store(at, static_cast<float>(dequantized_value(field, wire)));
             return;
     }
 }

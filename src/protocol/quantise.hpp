@@ -19,21 +19,21 @@ namespace purview {
 
 /// The words of the field inside the struct at `data`: words[field.words]. A reference: index and
 /// generation; a text: its bytes, the first in the lowest bits.
-void quantise(const FieldDef& field, const std::byte* data, std::uint32_t* words) noexcept;
+void quantize(const FieldDef& field, const std::byte* data, std::uint32_t* words) noexcept;
 
 /// The number in `data` lies beyond what the field can say, and `wire` is the end of its range.
 bool is_clamped(const FieldDef& field, const std::byte* data, std::uint32_t wire) noexcept;
 
 /// Of a field of one word; below 2^32. Values out of range are clamped; NaN becomes the minimum
 /// (quantised) or the canonical NaN (real, ranged).
-std::uint32_t quantise(const FieldDef& field, const std::byte* data) noexcept;
+std::uint32_t quantize(const FieldDef& field, const std::byte* data) noexcept;
 
 /// Writes the value of words[field.words] into the struct at `data`; nothing for a reference.
-void dequantise(const FieldDef& field, const std::uint32_t* words, std::byte* data) noexcept;
+void dequantize(const FieldDef& field, const std::uint32_t* words, std::byte* data) noexcept;
 
 /// Writes the value of the wire number into the struct at `data`. Numbers beyond the range (only a
 /// foreign sender has them) become the maximum.
-void dequantise(const FieldDef& field, std::uint32_t wire, std::byte* data) noexcept;
+void dequantize(const FieldDef& field, std::uint32_t wire, std::byte* data) noexcept;
 
 /// The words on the wire; not of references, whose words mean nothing elsewhere.
 void write_words(const FieldDef& field, const std::uint32_t* words, BitWriter& out) noexcept;
@@ -43,7 +43,7 @@ unsigned words_bits(const FieldDef& field, const std::uint32_t* words) noexcept;
 void read_words(const FieldDef& field, BitReader& in, std::uint32_t* words) noexcept;
 
 /// The value of the wire number, for display; 0 of what is no number.
-double dequantised_value(const FieldDef& field, std::uint32_t wire) noexcept;
+double dequantized_value(const FieldDef& field, std::uint32_t wire) noexcept;
 
 /// Of a text: its bytes before the first zero.
 std::string text_of_words(const FieldDef& field, const std::uint32_t* words);

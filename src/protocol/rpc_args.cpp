@@ -37,7 +37,7 @@ void store_number(const FieldDef& field, double number, std::byte* data) noexcep
 }
 
 /// The same of any field; all of it is zero so far.
-void store_argument(const FieldDef& field, const RpcArgument& argument, std::byte* data) noexcept {
+void store_argument(const FieldDef& field, const FieldValue& argument, std::byte* data) noexcept {
     if (field.type == FieldType::text) {
         const auto* text = std::get_if<std::string_view>(&argument);
         if (text == nullptr) return;
@@ -64,7 +64,7 @@ std::uint32_t word_count(const ComponentDef& def) noexcept {
 void words_of_struct(const ComponentDef& def, const std::byte* data,
                      std::uint32_t* words) noexcept {
     for (const FieldDef& field : def.fields) {
-        quantise(field, data, words);
+        quantize(field, data, words);
         words += field.words;
     }
 }
@@ -73,7 +73,7 @@ void struct_of_words(const ComponentDef& def, const std::uint32_t* words,
                      std::byte* data) noexcept {
     std::fill_n(data, def.size_bytes, std::byte{0});
     for (const FieldDef& field : def.fields) {
-        dequantise(field, words, data);
+        dequantize(field, words, data);
         words += field.words;
     }
 }
@@ -88,14 +88,14 @@ void struct_of_words(const RpcDef& rpc, const RpcWords& words, std::byte* args) 
     struct_of_words(rpc.args, words.data(), args);
 }
 
-RpcWords words_of_arguments(const RpcDef& rpc, std::span<const RpcArgument> arguments) noexcept {
+RpcWords words_of_arguments(const RpcDef& rpc, std::span<const FieldValue> arguments) noexcept {
     RpcWords words{};
     std::uint32_t* at = words.data();
     for (std::size_t f = 0; f < rpc.args.fields.size(); ++f) {
         const FieldDef& field = rpc.args.fields[f];
         std::array<std::byte, Schema::component_bytes_max> args{};
-        store_argument(field, f < arguments.size() ? arguments[f] : RpcArgument{}, args.data());
-        quantise(field, args.data(), at);
+        store_argument(field, f < arguments.size() ? arguments[f] : FieldValue{}, args.data());
+        quantize(field, args.data(), at);
         at += field.words;
     }
     return words;
@@ -104,7 +104,7 @@ RpcWords words_of_arguments(const RpcDef& rpc, std::span<const RpcArgument> argu
 void values_of_words(const RpcDef& rpc, const RpcWords& words, std::span<double> out) noexcept {
     const std::uint32_t* at = words.data();
     for (std::size_t f = 0; f < rpc.args.fields.size(); ++f) {
-        out[f] = dequantised_value(rpc.args.fields[f], *at);
+        out[f] = dequantized_value(rpc.args.fields[f], *at);
         at += rpc.args.fields[f].words;
     }
 }

@@ -25,8 +25,8 @@ RpcWords words_of_struct(const RpcDef& rpc, const std::byte* args) noexcept;
 /// The struct, all of rpc.args.size_bytes; what is no field is zero.
 void struct_of_words(const RpcDef& rpc, const RpcWords& words, std::byte* args) noexcept;
 
-/// One argument a field, see RpcArgument; clamped as everything is.
-RpcWords words_of_arguments(const RpcDef& rpc, std::span<const RpcArgument> arguments) noexcept;
+/// One argument a field, see FieldValue; clamped as everything is.
+RpcWords words_of_arguments(const RpcDef& rpc, std::span<const FieldValue> arguments) noexcept;
 /// out[fields].
 void values_of_words(const RpcDef& rpc, const RpcWords& words, std::span<double> out) noexcept;
 

@@ -28,10 +28,10 @@ std::uint64_t hash_fields(std::uint64_t hash, const ComponentDef& owner) noexcep
         hash = hash_text(hash, field.name);
         hash = combine64(hash, static_cast<std::uint64_t>(field.type));
         const bool has_range = field.type == FieldType::integer ||
-                               field.type == FieldType::quantised ||
+                               field.type == FieldType::quantized ||
                                field.type == FieldType::ranged;
         if (has_range) hash = hash_real(hash_real(hash, field.min), field.max);
-        if (field.type == FieldType::quantised) hash = hash_real(hash, field.step);
+        if (field.type == FieldType::quantized) hash = hash_real(hash, field.step);
         if (field.type == FieldType::text) hash = combine64(hash, field.size_bytes);
         if (field.extrapolated) hash = combine64(hash, 1);
     }
@@ -76,7 +76,7 @@ std::string derive_width(FieldDef& field) {
             if (field.size_bytes != 4) return "a real must be a float";
             field.wire_bits = 32;
             return {};
-        case FieldType::quantised: {
+        case FieldType::quantized: {
             if (field.size_bytes != 4) return "a quantised field must be a float";
             const double steps = (field.max - field.min) / field.step;
             if (!std::isfinite(steps) || !(field.step > 0) || !(steps >= 1) ||
@@ -113,18 +113,18 @@ std::string derive_width(FieldDef& field) {
 }
 
 /// Everyone knows where an entity is, if only as whoever predicts it.
-bool may_place(AudienceType audience) noexcept {
+bool may_position(AudienceType audience) noexcept {
     return audience == AudienceType::everyone || audience == AudienceType::unpredicted;
 }
 
 /// Who predicts must be told what he predicts.
 bool reaches_owner(AudienceType audience) noexcept {
-    return may_place(audience) || audience == AudienceType::owner;
+    return may_position(audience) || audience == AudienceType::owner;
 }
 
 /// Whoever is told it must have been told its past.
 bool can_be_extrapolated(const FieldDef& field, const ComponentDef& owner) noexcept {
-    return (field.type == FieldType::integer || field.type == FieldType::quantised) &&
+    return (field.type == FieldType::integer || field.type == FieldType::quantized) &&
            field.wire_bits <= Schema::extrapolated_bits_max &&
            owner.audience.type == AudienceType::everyone;
 }
@@ -136,7 +136,7 @@ constexpr const char* cannot_be_extrapolated =
 
 /// In a struct that begins with the place: it lies in that, and is no part of it.
 bool is_no_coordinate(const FieldDef& field) noexcept {
-    const bool is_float = field.type == FieldType::real || field.type == FieldType::quantised ||
+    const bool is_float = field.type == FieldType::real || field.type == FieldType::quantized ||
                           field.type == FieldType::ranged;
     return field.offset_bytes < sizeof(Vec3) && (!is_float || field.size_bytes != sizeof(float));
 }
@@ -213,7 +213,7 @@ void Schema::add_field(ComponentDef& owner, const std::string& what, FieldDef fi
         return fail(where + cannot_be_extrapolated);
     if (owner.is_predicted && field.type == FieldType::reference)
         return fail(where + " is a reference, and the component is predicted");
-    if (place_ != ComponentId::none && &owner == &components_[index_of(place_)] &&
+    if (position_ != ComponentId::none && &owner == &components_[index_of(position_)] &&
         is_no_coordinate(field))
         return fail(where + in_the_place);
     owner.fields.push_back(std::move(field));
@@ -234,12 +234,13 @@ void Schema::extrapolate(ComponentId component, std::string_view field) {
 void Schema::audience(ComponentId component, const AudienceDef& audience) {
     if (index_of(component) >= components_.size()) return fail("audience: unknown component");
     const std::string where = "audience of '" + components_[index_of(component)].name + "'";
-    if (component == place_ && !may_place(audience.type))
+    if (component == position_ && !may_position(audience.type))
         return fail(where + ": the place is for everyone");
     const bool turns = std::any_of(kinds_.begin(), kinds_.end(), [&](const KindDef& kind) {
         return kind.orientation.component == component;
     });
-    if (turns && !may_place(audience.type)) return fail(where + ": an orientation is for everyone");
+    if (turns && !may_position(audience.type))
+        return fail(where + ": an orientation is for everyone");
     if (audience.type > AudienceType::unpredicted) return fail(where + ": unknown type");
     if (audience.type == AudienceType::unpredicted &&
         !components_[index_of(component)].is_predicted)
@@ -277,7 +278,7 @@ std::string_view problem_of(const RpcDesc& desc) noexcept {
         return desc.callers == RpcCallers::anybody ? "" : "only calls to the server have callers";
     }
     if (desc.policy != RpcPolicy::cull) return "calls to the server have no policy";
-    if (desc.target == RpcTarget::place) return "calls to the server are not about places";
+    if (desc.target == RpcTarget::position) return "calls to the server are not about places";
     if (desc.callers == RpcCallers::owner && !about_entity) return "only entities have owners";
     return "";
 }
@@ -359,17 +360,17 @@ void Schema::rewind(ComponentId component) {
     components_[index_of(component)].is_rewound = true;
 }
 
-void Schema::set_place(ComponentId component) {
+void Schema::set_position(ComponentId component) {
     if (index_of(component) >= components_.size()) return fail("place: unknown component");
-    if (place_ != ComponentId::none) return fail("place is set twice");
-    if (!may_place(components_[index_of(component)].audience.type))
+    if (position_ != ComponentId::none) return fail("place is set twice");
+    if (!may_position(components_[index_of(component)].audience.type))
         return fail("place: it is for everyone");
     if (components_[index_of(component)].size_bytes < sizeof(Vec3)) {
         return fail("place: the struct must begin with a Vec3, or three floats x, y, z");
     }
     for (const FieldDef& field : components_[index_of(component)].fields)
         if (is_no_coordinate(field)) return fail("field '" + field.name + "'" + in_the_place);
-    place_ = component;
+    position_ = component;
 }
 
 void Schema::set_orientation(KindId kind, ComponentId component, std::string_view field,
@@ -385,7 +386,7 @@ void Schema::set_orientation(KindId kind, ComponentId component, std::string_vie
     const FieldType type = owner.fields[at].type;
     if (type == FieldType::boolean || type == FieldType::text || type == FieldType::reference)
         return fail(where + ": a rotation or a number");
-    if (!may_place(owner.audience.type)) return fail(where + ": it is for everyone");
+    if (!may_position(owner.audience.type)) return fail(where + ": it is for everyone");
     if (!std::isfinite(yaw.full_turn) || yaw.full_turn == 0 || yaw.axis > TurnAxis::z)
         return fail(where + ": a full turn is not 0, about one of three axes");
     def.orientation = {component, static_cast<std::uint16_t>(at), yaw.axis, yaw.full_turn};
@@ -397,7 +398,8 @@ KindDef& Schema::edit_kind(KindId kind) {
     return no_kind_ = {};
 }
 
-KindId Schema::kind(std::string_view name, std::span<const ComponentId> components, float urgency) {
+KindId Schema::kind(std::string_view name, std::span<const ComponentId> components,
+                    float priority) {
     const auto none = KindId{static_cast<std::uint16_t>(kinds_.size())};
     if (!good_name(name, "kind")) return none;
     if (kinds_.size() == kinds_max) {
@@ -408,13 +410,13 @@ KindId Schema::kind(std::string_view name, std::span<const ComponentId> componen
         fail("kind '" + std::string(name) + "' is declared twice");
         return none;
     }
-    if (!(urgency > 0) || !std::isfinite(urgency)) {
+    if (!(priority > 0) || !std::isfinite(priority)) {
         fail("kind '" + std::string(name) + "': urgency must be above 0");
         return none;
     }
     KindDef def;
     def.name = name;
-    def.urgency = urgency;
+    def.priority = priority;
     std::array<bool, components_max> has{};
     for (const ComponentId component : components) {
         if (index_of(component) >= components_.size()) {
@@ -443,20 +445,20 @@ FlagId Schema::flag(std::string_view name, ComponentId component, std::string_vi
     return FlagId{static_cast<std::uint8_t>(flags_.size() - 1)};
 }
 
-KeyDomain Schema::key(std::string_view name, ComponentId component, std::string_view field) {
+KeyId Schema::key(std::string_view name, ComponentId component, std::string_view field) {
     const std::size_t at = find_field(component, field);
-    if (!good_name(name, "key")) return KeyDomain::none;
-    if (keys_.size() == keys_max || at == fields_max || find_key(name) != KeyDomain::none) {
+    if (!good_name(name, "key")) return KeyId::none;
+    if (keys_.size() == keys_max || at == fields_max || find_key(name) != KeyId::none) {
         fail("key '" + std::string(name) + "': unknown field, name used twice, or more than 8");
-        return KeyDomain::none;
+        return KeyId::none;
     }
     const FieldDef& def = components_[index_of(component)].fields[at];
     if (def.type != FieldType::integer || def.min < 0 || def.max > 65535) {
         fail("key '" + std::string(name) + "': the field must be an integer within 0..65535");
-        return KeyDomain::none;
+        return KeyId::none;
     }
     keys_.push_back({std::string(name), component, static_cast<std::uint16_t>(at)});
-    return KeyDomain{static_cast<std::uint8_t>(keys_.size() - 1)};
+    return KeyId{static_cast<std::uint8_t>(keys_.size() - 1)};
 }
 
 ValueId Schema::value(std::string_view name, ComponentId component, std::string_view field) {
@@ -487,9 +489,9 @@ FlagId Schema::find_flag(std::string_view name) const noexcept {
     return index == flags_.size() ? FlagId::none : FlagId{static_cast<std::uint8_t>(index)};
 }
 
-KeyDomain Schema::find_key(std::string_view name) const noexcept {
+KeyId Schema::find_key(std::string_view name) const noexcept {
     const std::size_t index = index_by_name(keys_, name);
-    return index == keys_.size() ? KeyDomain::none : KeyDomain{static_cast<std::uint8_t>(index)};
+    return index == keys_.size() ? KeyId::none : KeyId{static_cast<std::uint8_t>(index)};
 }
 
 ValueId Schema::find_value(std::string_view name) const noexcept {
@@ -516,22 +518,22 @@ std::size_t Schema::find_field(ComponentId component, std::string_view name) con
 }
 
 /// No index of a component.
-constexpr std::uint64_t relative_place_mark = 0x10000;
+constexpr std::uint64_t relative_position_mark = 0x10000;
 constexpr std::uint64_t orientation_mark = 0x10001;
 constexpr std::uint64_t teleport_mark = 0x10002;
 
 std::uint64_t Schema::hash() const noexcept {
     std::uint64_t hash = combine64(0, components_.size());
     for (const auto& component : components_) hash = hash_fields(hash, component);
-    hash = combine64(hash, index_of(place_));
+    hash = combine64(hash, index_of(position_));
     for (const auto& kind : kinds_) {
         hash = hash_text(hash, kind.name);
         for (const ComponentId component : kind.components)
             hash = combine64(hash, index_of(component));
-        if (kind.relative_place) hash = combine64(hash, relative_place_mark);
-        if (kind.teleport_m > 0) {
+        if (kind.relative_position) hash = combine64(hash, relative_position_mark);
+        if (kind.teleport_distance > 0) {
             hash = combine64(hash, teleport_mark);
-            hash = combine64(hash, std::bit_cast<std::uint32_t>(kind.teleport_m));
+            hash = combine64(hash, std::bit_cast<std::uint32_t>(kind.teleport_distance));
         }
         const OrientationDef& turn = kind.orientation;
         if (turn.component == ComponentId::none) continue;

@@ -41,20 +41,20 @@ constexpr unsigned type_bits = 3;
 constexpr unsigned axis_bits = 2;
 unsigned axis_of(const FieldDef& field) noexcept {
     return field.offset_bytes % 4 == 0 && field.offset_bytes < sizeof(Vec3) &&
-                   (field.type == FieldType::real || field.type == FieldType::quantised ||
+                   (field.type == FieldType::real || field.type == FieldType::quantized ||
                     field.type == FieldType::ranged)
                ? field.offset_bytes / 4U
                : 3U;
 }
 
 bool has_range(const FieldDef& field) noexcept {
-    return field.type == FieldType::integer || field.type == FieldType::quantised ||
+    return field.type == FieldType::integer || field.type == FieldType::quantized ||
            field.type == FieldType::ranged;
 }
 
 /// It may be extrapolated.
 bool is_number(FieldType type) noexcept {
-    return type == FieldType::integer || type == FieldType::quantised;
+    return type == FieldType::integer || type == FieldType::quantized;
 }
 
 std::uint8_t size_of(FieldType type) noexcept {
@@ -71,28 +71,28 @@ std::uint8_t size_of(FieldType type) noexcept {
 }
 
 /// A place begins with its three coordinates; nothing else needs a place in a struct of its own.
-constexpr std::uint16_t beside_place = sizeof(Vec3);
-constexpr std::uint32_t decoded_bytes = beside_place + 32;
+constexpr std::uint16_t beside_position = sizeof(Vec3);
+constexpr std::uint32_t decoded_bytes = beside_position + 32;
 
-void write_field(const FieldDef& field, bool of_place, BitWriter& out) noexcept {
+void write_field(const FieldDef& field, bool of_position, BitWriter& out) noexcept {
     write_name(field.name, out);
     out.bits(static_cast<std::uint64_t>(field.type), type_bits);
-    if (of_place) out.bits(axis_of(field), axis_bits);
+    if (of_position) out.bits(axis_of(field), axis_bits);
     if (field.type == FieldType::text) out.bits(field.size_bytes, 5);
     if (has_range(field)) {
         out.u64(std::bit_cast<std::uint64_t>(field.min));
         out.u64(std::bit_cast<std::uint64_t>(field.max));
     }
-    if (field.type == FieldType::quantised) out.u64(std::bit_cast<std::uint64_t>(field.step));
+    if (field.type == FieldType::quantized) out.u64(std::bit_cast<std::uint64_t>(field.step));
     if (is_number(field.type)) out.boolean(field.extrapolated);
 }
 
-FieldDef read_field(BitReader& in, bool of_place) {
+FieldDef read_field(BitReader& in, bool of_position) {
     FieldDef field;
     field.name = read_name(in);
     field.type = static_cast<FieldType>(in.bits(type_bits));
-    field.offset_bytes = beside_place;
-    if (of_place) {
+    field.offset_bytes = beside_position;
+    if (of_position) {
         if (const auto axis = in.bits(axis_bits); axis < 3)
             field.offset_bytes = static_cast<std::uint16_t>(axis * sizeof(float));
     }
@@ -102,7 +102,7 @@ FieldDef read_field(BitReader& in, bool of_place) {
         field.min = std::bit_cast<double>(in.u64());
         field.max = std::bit_cast<double>(in.u64());
     }
-    if (field.type == FieldType::quantised) field.step = std::bit_cast<double>(in.u64());
+    if (field.type == FieldType::quantized) field.step = std::bit_cast<double>(in.u64());
     if (is_number(field.type)) field.extrapolated = in.boolean();
     field.is_signed = field.type == FieldType::integer && field.min < 0;
     return field;
@@ -207,34 +207,34 @@ void read_orientation(BitReader& in, Schema& schema, KindId kind) {
 
 float read_teleport(BitReader& in) noexcept {
     if (!in.boolean()) return 0;
-    const auto teleport_m = std::bit_cast<float>(static_cast<std::uint32_t>(in.bits(32)));
-    if (!(teleport_m > 0) || !std::isfinite(teleport_m)) in.fail();
-    return teleport_m;
+    const auto teleport_distance = std::bit_cast<float>(static_cast<std::uint32_t>(in.bits(32)));
+    if (!(teleport_distance > 0) || !std::isfinite(teleport_distance)) in.fail();
+    return teleport_distance;
 }
 
 }  // namespace
 
 ComponentId told_to_too_few(const Schema& schema) {
     const auto& kinds = schema.kinds();
-    const bool is_relative = std::any_of(kinds.begin(), kinds.end(),
-                                         [](const KindDef& kind) { return kind.relative_place; });
-    const auto is_told = [&](ComponentId component) {
+    const bool is_relative = std::any_of(
+        kinds.begin(), kinds.end(), [](const KindDef& kind) { return kind.relative_position; });
+    const auto is_replicated = [&](ComponentId component) {
         if (component == ComponentId::none) return true;
         const ComponentDef& def = schema.components()[index_of(component)];
         return def.audience.type == AudienceType::everyone || (def.is_predicted && !is_relative);
     };
-    if (!is_told(schema.place())) return schema.place();
+    if (!is_replicated(schema.position())) return schema.position();
     for (const KindDef& kind : kinds)
-        if (!is_told(kind.orientation.component)) return kind.orientation.component;
+        if (!is_replicated(kind.orientation.component)) return kind.orientation.component;
     return ComponentId::none;
 }
 
 void write_schema(const Schema& schema, BitWriter& out) noexcept {
-    const ComponentDef* place = schema.place() == ComponentId::none
-                                    ? nullptr
-                                    : &schema.components()[index_of(schema.place())];
-    out.boolean(schema.place() != ComponentId::none);
-    if (schema.place() != ComponentId::none) out.bits(index_of(schema.place()), 5);
+    const ComponentDef* position = schema.position() == ComponentId::none
+                                       ? nullptr
+                                       : &schema.components()[index_of(schema.position())];
+    out.boolean(schema.position() != ComponentId::none);
+    if (schema.position() != ComponentId::none) out.bits(index_of(schema.position()), 5);
     out.bits(schema.components().size(), 6);
     for (const ComponentDef& component : schema.components()) {
         write_name(component.name, out);
@@ -243,7 +243,7 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept {
             out.boolean(component.audience.keeps_values);
         out.bits(component.fields.size(), 5);
         for (const FieldDef& field : component.fields) {
-            write_field(field, &component == place, out);
+            write_field(field, &component == position, out);
         }
     }
     out.bits(schema.kinds().size(), 9);
@@ -252,9 +252,10 @@ void write_schema(const Schema& schema, BitWriter& out) noexcept {
         std::uint32_t mask = 0;
         for (const ComponentId component : kind.components) mask |= 1U << index_of(component);
         out.bits(mask, static_cast<unsigned>(schema.components().size()));
-        out.boolean(kind.relative_place);
-        out.boolean(kind.teleport_m > 0);
-        if (kind.teleport_m > 0) out.bits(std::bit_cast<std::uint32_t>(kind.teleport_m), 32);
+        out.boolean(kind.relative_position);
+        out.boolean(kind.teleport_distance > 0);
+        if (kind.teleport_distance > 0)
+            out.bits(std::bit_cast<std::uint32_t>(kind.teleport_distance), 32);
         const OrientationDef& turn = kind.orientation;
         out.boolean(turn.component != ComponentId::none);
         if (turn.component == ComponentId::none) continue;
@@ -282,8 +283,8 @@ bool are_same_on_the_wire(const Schema& left, const Schema& right) {
 
 Result<Schema> read_schema(BitReader& in) {
     Schema schema;
-    constexpr std::uint64_t no_place = 32;
-    const std::uint64_t place = in.boolean() ? in.bits(5) : no_place;
+    constexpr std::uint64_t no_position = 32;
+    const std::uint64_t position = in.boolean() ? in.bits(5) : no_position;
     const auto components = in.bits(6);
     for (std::uint64_t c = 0; c < components && in.ok(); ++c) {
         ComponentDef def;
@@ -299,10 +300,11 @@ Result<Schema> read_schema(BitReader& in) {
         def.size_bytes = decoded_bytes;
         const ComponentId id = schema.add_component(std::move(def));
         for (std::uint64_t f = 0; f < fields && in.ok(); ++f)
-            schema.add_field(id, read_field(in, c == place));
+            schema.add_field(id, read_field(in, c == position));
         if (schema.status() != Status::ok) in.fail();
     }
-    if (place != no_place) schema.set_place(ComponentId{static_cast<std::uint16_t>(place)});
+    if (position != no_position)
+        schema.set_position(ComponentId{static_cast<std::uint16_t>(position)});
     const auto kinds = in.bits(9);
     for (std::uint64_t k = 0; k < kinds && in.ok(); ++k) {
         const std::string name = read_name(in);
@@ -313,10 +315,10 @@ Result<Schema> read_schema(BitReader& in) {
         }
         const KindId id = schema.kind(name, list);
         const bool is_relative = in.boolean();
-        const float teleport_m = read_teleport(in);
+        const float teleport_distance = read_teleport(in);
         if (schema.status() == Status::ok) {
-            schema.edit_kind(id).relative_place = is_relative;
-            schema.edit_kind(id).teleport_m = teleport_m;
+            schema.edit_kind(id).relative_position = is_relative;
+            schema.edit_kind(id).teleport_distance = teleport_distance;
         }
         if (in.boolean()) read_orientation(in, schema, id);
         if (schema.status() != Status::ok) in.fail();

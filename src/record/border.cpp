@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/byte_order.hpp"
+#include "core/internal_access.hpp"
 #include "record/state_hash.hpp"
 #include "server/server_data.hpp"
 
@@ -18,7 +19,8 @@ std::size_t Border::AddressHash::operator()(const Address& address) const {
     return static_cast<std::size_t>(load_word(sum.data()));
 }
 
-Border::Border(Server& server) : server_(&server), numbers_(0, AddressHash{&server.data().def}) {}
+Border::Border(Server& server)
+    : server_(&server), numbers_(0, AddressHash{&internal(server).def}) {}
 
 void Border::record_to(Writer* writer, std::uint32_t state_every_ticks) {
     writer_ = writer;
@@ -98,9 +100,9 @@ void Border::shut_down() {
     server_->shut_down();
 }
 
-Result<ObserverId> Border::add_probe() {
+Result<ObserverId> Border::add_reference_client() {
     if (writer_ != nullptr) writer_->write(ChunkType::probe, {});
-    return server_->add_probe();
+    return server_->add_reference_client();
 }
 
 void Border::note(std::string_view text) {

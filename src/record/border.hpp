@@ -33,7 +33,7 @@ class Border {
     bool next_datagram(OutgoingDatagram& out);
     void address_closed(const Address& address);
     void shut_down();
-    Result<ObserverId> add_probe();
+    Result<ObserverId> add_reference_client();
     /// Before the program does something else to its server: what replay must do then.
     void note(std::string_view text);
 

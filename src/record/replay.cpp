@@ -89,7 +89,7 @@ bool Replay::take(const Chunk& chunk) {
             server_.shut_down();
             return in.is_complete() || malformed();
         case ChunkType::probe:
-            (void)server_.add_probe();  // refused now as it was then
+            (void)server_.add_reference_client();  // refused now as it was then
             return in.is_complete() || malformed();
         case ChunkType::note: {
             const auto text = in.rest();

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "server/server_data.hpp"
 
 namespace purview::record {
@@ -47,7 +48,7 @@ std::uint64_t hash_of_session(const ServerData& server, const Session& session,
     hash = combine64(hash, static_cast<std::uint64_t>(session.state));
     if (session.observer == ObserverId::none) return hash;
     std::uint64_t relevant = 0;  // a sum: the set has no order
-    server.interest.for_each_relevant(session.observer, [&](EntityId entity) {
+    server.manager.for_each_relevant(session.observer, [&](EntityId entity) {
         relevant += mix64(static_cast<std::uint64_t>(entity));
     });
     hash = combine64(hash, relevant);
@@ -56,7 +57,7 @@ std::uint64_t hash_of_session(const ServerData& server, const Session& session,
         const std::uint64_t life = (ghosts.is_live(lane) ? 1U : 0U) |
                                    (ghosts.is_held(lane) ? 2U : 0U) |
                                    (ghosts.is_away(lane) ? 4U : 0U) |
-                                   (static_cast<std::uint64_t>(ghosts.kept_as(lane)) << 3) |
+                                   (static_cast<std::uint64_t>(ghosts.retention(lane)) << 3) |
                                    (std::uint64_t{ghosts.baseline(lane)} << 8) |
                                    (static_cast<std::uint64_t>(ghosts.enter_reason(lane)) << 40);
         const std::uint64_t told = ghosts.told(lane) | std::uint64_t{ghosts.gained(lane)} << 32;
@@ -82,8 +83,8 @@ std::uint64_t hash_of_held(const RpcRouter& calls, std::uint64_t hash) {
 }  // namespace
 
 std::uint64_t state_hash(const Server& server) {
-    const ServerData& data = server.data();
-    const WorldData& world = data.world.data();
+    const ServerData& data = internal(server);
+    const WorldData& world = internal(data.world);
     std::uint64_t hash = data.time.tick;
     for (std::uint32_t index = 0; index < world.index_end(); ++index) {
         if (world.at_index(index) != EntityId::none) hash = hash_of_entity(world, index, hash);

@@ -52,15 +52,15 @@ void FieldStore::grow(std::uint32_t entities) {
     if (has_audiences_) changed_in_public_.resize(size);
 }
 
-bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
+bool FieldStore::quantize_component(const WorldData& world, std::uint32_t index,
                                     ComponentId component, Tick tick, bool all) {
     const ComponentDef& def = schema_->components()[index_of(component)];
     Column& column = columns_[index_of(component)];
     const std::byte* data = world.component_at(index, component);
     std::array<std::byte, Schema::component_bytes_max> relative;
-    if (component == schema_->place() && world.is_relative(index)) {
+    if (component == schema_->position() && world.is_relative(index)) {
         std::copy_n(data, def.size_bytes, relative.data());
-        const Vec3 local = world.local_place_at(index);
+        const Vec3 local = world.local_position_at(index);
         std::memcpy(relative.data(), &local, sizeof local);
         add_relative_origins(def, relative.data());
         data = relative.data();
@@ -70,7 +70,7 @@ bool FieldStore::quantise_component(const WorldData& world, std::uint32_t index,
     for (std::size_t f = 0; f < def.fields.size(); ++f) {
         const FieldDef& field = def.fields[f];
         std::array<std::uint32_t, words_max> now;
-        quantise(field, data, now.data());
+        quantize(field, data, now.data());
         if (all || !std::equal(words, words + field.words, now.data())) {
             const std::array<std::uint32_t, 2> before{words[0], words[field.words - 1]};
             std::copy_n(now.data(), field.words, words);
@@ -171,7 +171,7 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
 #ifdef PURVIEW_BREAKABLE
             if (!fresh && break_stale_every != 0 && (index + tick) % break_stale_every == 0) return;
 #endif
-            if (quantise_component(world, index, component, tick, fresh)) changed_.set(index);
+            if (quantize_component(world, index, component, tick, fresh)) changed_.set(index);
         });
     }
     if (!keeps_changed_fields_) return;

@@ -134,7 +134,7 @@ class FieldStore {
     bool does_name(const WorldData& world, EntityId referrer, std::uint32_t target_index,
                    std::uint32_t generation, FieldMask among) const noexcept;
     void forget_former(const WorldData& world, std::uint32_t target_index);
-    bool quantise_component(const WorldData& world, std::uint32_t index, ComponentId component,
+    bool quantize_component(const WorldData& world, std::uint32_t index, ComponentId component,
                             Tick tick, bool all);
 
     const Schema* schema_;

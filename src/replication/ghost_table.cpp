@@ -212,9 +212,9 @@ void GhostTable::cover(LocalId lane, Tick delivered) noexcept {
 LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now, Reason reason) {
     PURVIEW_ASSERT(find(entity) == no_local_id);
     turnover_.note(index_of(entity));
-    if (const LocalId kept = find_lingering(entity); kept != no_local_id) {
+    if (const LocalId kept = find_retained(entity); kept != no_local_id) {
         // It goes on with what the observer has; parent, owner and references are told anew.
-        end_lingering(kept);
+        end_retained(kept);
         reset(&LaneWords::needs_leave, kept);
         LaneSpecial& its = special_now(kept);
         its.resumed = its.meta = its.reference = now;
@@ -253,16 +253,16 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now, Re
     return lane;
 }
 
-LocalId GhostTable::find_lingering(EntityId entity) const noexcept {
-    const LocalId* lane = lingering_of_.find(index_of(entity));
+LocalId GhostTable::find_retained(EntityId entity) const noexcept {
+    const LocalId* lane = retained_of_.find(index_of(entity));
     return lane != nullptr && this->entity(*lane) == entity ? *lane : no_local_id;
 }
 
-void GhostTable::end_lingering(LocalId lane) noexcept {
+void GhostTable::end_retained(LocalId lane) noexcept {
     special_[lane].keeping = {};
-    --lingering_count_;
-    const LocalId* newest = lingering_of_.find(entity_index(lane));
-    if (newest != nullptr && *newest == lane) lingering_of_.erase(entity_index(lane));
+    --retained_count_;
+    const LocalId* newest = retained_of_.find(entity_index(lane));
+    if (newest != nullptr && *newest == lane) retained_of_.erase(entity_index(lane));
 }
 
 bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
@@ -282,15 +282,15 @@ bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
     }
     set(&LaneWords::needs_leave, lane);
     // Only what the observer has for certain can be gone on with.
-    const bool is_kept = keeping.policy != LeavePolicy::despawn &&
+    const bool is_kept = keeping.policy != Retention::despawn &&
                          PURVIEW_GUARD(copy_is_held, is_held(lane)) &&
-                         PURVIEW_GUARD(copies_kept, lingering_count_ < lingering_max);
+                         PURVIEW_GUARD(copies_kept, retained_count_ < retained_max);
     if (!is_kept) return false;
     (void)written(lane);  // what others are told from now on, he is not
     special_[lane].keeping = keeping;
-    lingering_of_[entity_index(lane)] = lane;
-    ++lingering_count_;
-    lingering_until_ = std::min(lingering_until_, keeping.until);
+    retained_of_[entity_index(lane)] = lane;
+    ++retained_count_;
+    retained_until_ = std::min(retained_until_, keeping.until);
     return true;
 }
 

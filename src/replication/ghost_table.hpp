@@ -44,7 +44,7 @@ namespace purview {
 
 /// What becomes of a copy whose entity leaves.
 struct Keeping {
-    LeavePolicy policy = LeavePolicy::despawn;
+    Retention policy = Retention::despawn;
     Tick until = 0;  ///< it is dropped then
 };
 
@@ -168,16 +168,16 @@ class GhostTable {
         return leave(find(entity), reason, keeping);
     }
     bool leave(LocalId lane, Reason reason, Keeping keeping);
-    bool is_lingering(EntityId entity) const noexcept {
-        return find_lingering(entity) != no_local_id;
+    bool is_retained(EntityId entity) const noexcept {
+        return find_retained(entity) != no_local_id;
     }
     /// Copies that have been kept long enough leave for good, and, where there would not be room
     /// for so `many` more, those that have been kept for longest: visit(lane).
     template <class Visit>
-    void drop_lingering(Tick now, std::size_t many, Visit&& visit);
-    std::uint32_t lingering_count() const noexcept { return lingering_count_; }
+    void drop_retained(Tick now, std::size_t many, Visit&& visit);
+    std::uint32_t retained_count() const noexcept { return retained_count_; }
     /// Copies that are kept for one observer at most.
-    static constexpr std::uint32_t lingering_max = 1'024;
+    static constexpr std::uint32_t retained_max = 1'024;
     /// What he saw last of a lane that has just left, whose copy is kept.
     void set_copy(LocalId lane, KeptCopy copy) { copies_[lane] = std::move(copy); }
     /// That of a lane, until it is known that he goes on with it. Null: it was never kept.
@@ -274,14 +274,14 @@ class GhostTable {
         return unknown == 0 ? 0 : unknown - 1;
     }
     /// pending |= live & changed; of those that are told the public parts only those that changed
-    /// in them, of other special ones those for which is_told(lane): what changed is something that
-    /// the observer is told. A change that he is not told must not even send again what is under
-    /// way. Of extrapolated lanes those that is_off(lane): the observer does not see them as they
-    /// are. `covered`: lanes whose changes of this tick go in shared sections, if there are any;
-    /// fewer words than lanes: the rest are not.
+    /// in them, of other special ones those for which is_replicated(lane): what changed is
+    /// something that the observer is told. A change that he is not told must not even send again
+    /// what is under way. Of extrapolated lanes those that is_off(lane): the observer does not see
+    /// them as they are. `covered`: lanes whose changes of this tick go in shared sections, if
+    /// there are any; fewer words than lanes: the rest are not.
     template <class IsTold, class IsOff>
     void gather(const Bitset& changed, const Bitset& changed_in_public, Tick now,
-                std::span<const std::uint64_t> covered, IsTold&& is_told, IsOff&& is_off);
+                std::span<const std::uint64_t> covered, IsTold&& is_replicated, IsOff&& is_off);
     /// What must hold from gather on, in this tick: whoever waits is relevant, and nobody is who is
     /// on his way out. Looks through all; for assertions.
     bool is_sound() const noexcept;
@@ -296,11 +296,11 @@ class GhostTable {
     /// How often an observer hears of a ghost at most, and what becomes of its copy.
     struct Pace {
         std::uint32_t every_ticks = 1;
-        LeavePolicy leave = LeavePolicy::despawn;  ///< at least
+        Retention leave = Retention::despawn;  ///< at least
 
         bool operator==(const Pace&) const noexcept = default;
     };
-    static constexpr Pace usual_pace{1, LeavePolicy::despawn};
+    static constexpr Pace usual_pace{1, Retention::despawn};
     const Pace& pace(LocalId lane) const noexcept {
         return test(&LaneWords::paced, lane) ? pace_[lane] : usual_pace;
     }
@@ -350,7 +350,7 @@ class GhostTable {
     std::uint64_t packets_looked_at() const noexcept { return packets_looked_at_; }
     /// Left, not kept, and the observer has not said that he knows.
     std::uint32_t leaving_count() const noexcept {
-        return used_count_ - live_count_ - lingering_count_;
+        return used_count_ - live_count_ - retained_count_;
     }
     EntityId entity(LocalId lane) const noexcept { return special_[lane].entity; }
     std::uint32_t entity_index(LocalId lane) const noexcept {
@@ -376,8 +376,8 @@ class GhostTable {
         return std::max(special_[lane].left, sent_tick(lane));
     }
     /// Not despawn: the copy is kept, or will be when the leave arrives.
-    LeavePolicy kept_as(LocalId lane) const noexcept { return special_[lane].keeping.policy; }
-    bool is_kept(LocalId lane) const noexcept { return kept_as(lane) != LeavePolicy::despawn; }
+    Retention retention(LocalId lane) const noexcept { return special_[lane].keeping.policy; }
+    bool is_kept(LocalId lane) const noexcept { return retention(lane) != Retention::despawn; }
     /// What the observer has at least, if it holds the ghost: state as of this tick.
     Tick baseline(LocalId lane) const noexcept { return baseline(lane, resolved_tick()); }
     /// Where many are asked for.
@@ -637,8 +637,8 @@ class GhostTable {
     LocalId end_succession(LocalId lane) noexcept;
     void leave_delivered(LocalId lane) noexcept;
     void leave_lost(LocalId lane) noexcept;
-    LocalId find_lingering(EntityId entity) const noexcept;
-    void end_lingering(LocalId lane) noexcept;
+    LocalId find_retained(EntityId entity) const noexcept;
+    void end_retained(LocalId lane) noexcept;
     void free_lane(LocalId lane) noexcept;
     void want(LocalId lane, Tick now) noexcept;
     void want_again(LocalId lane, const PacketRecord& record) noexcept;
@@ -669,12 +669,11 @@ class GhostTable {
     /// acknowledged.
     FlatMap<LocalId, Succession> succession_;
     std::uint32_t superseded_count_ = 0;
-    FlatMap<std::uint32_t, LocalId> lingering_of_;
+    FlatMap<std::uint32_t, LocalId> retained_of_;
     std::unordered_map<LocalId, KeptCopy> copies_;
-    std::uint32_t lingering_count_ = 0;
-    Tick lingering_until_ = ~Tick{0};  ///< no copy ends before
-    std::vector<std::pair<Tick, LocalId>>
-        oldest_;  ///< scratch of drop_lingering: since when, which
+    std::uint32_t retained_count_ = 0;
+    Tick retained_until_ = ~Tick{0};                ///< no copy ends before
+    std::vector<std::pair<Tick, LocalId>> oldest_;  ///< scratch of drop_retained: since when, which
     PacketRecords records_;
     std::uint64_t packets_looked_at_ = 0;
     std::vector<std::uint64_t> sectioned_;   ///< lanes of which this tick's sections tell
@@ -690,21 +689,21 @@ class GhostTable {
 };
 
 template <class Visit>
-void GhostTable::drop_lingering(Tick now, std::size_t many, Visit&& visit) {
-    if (lingering_count_ == 0) return;
-    if (lingering_until_ > now && lingering_count_ + many <= lingering_max) return;
+void GhostTable::drop_retained(Tick now, std::size_t many, Visit&& visit) {
+    if (retained_count_ == 0) return;
+    if (retained_until_ > now && retained_count_ + many <= retained_max) return;
     const auto drop = [&](LocalId lane) {
-        end_lingering(lane);
+        end_retained(lane);
         special_[lane].leave_reason = Reason::left;
         special_[lane].left = now;
         set(&LaneWords::needs_leave, lane);
         visit(lane);
     };
-    const bool is_full = lingering_count_ + many > lingering_max;
+    const bool is_full = retained_count_ + many > retained_max;
     oldest_.clear();
-    lingering_until_ = ~Tick{0};
+    retained_until_ = ~Tick{0};
     std::size_t rest = 0;
-    for (std::size_t w = 0; lingering_count_ > rest && w < blocks_.size(); ++w) {
+    for (std::size_t w = 0; retained_count_ > rest && w < blocks_.size(); ++w) {
         const LaneWords& of = blocks_[w].of;
         for_each_bit(of.used & ~of.live, w * bits_per_word, [&](std::size_t l) {
             const auto lane = static_cast<LocalId>(l);
@@ -712,12 +711,12 @@ void GhostTable::drop_lingering(Tick now, std::size_t many, Visit&& visit) {
             if (special_[lane].keeping.until <= now) return drop(lane);
             ++rest;
             if (is_full) oldest_.emplace_back(special_[lane].left, lane);
-            lingering_until_ = std::min(lingering_until_, special_[lane].keeping.until);
+            retained_until_ = std::min(retained_until_, special_[lane].keeping.until);
         });
     }
-    if (rest + many <= lingering_max) return;
+    if (rest + many <= retained_max) return;
     std::sort(oldest_.begin(), oldest_.end());
-    oldest_.resize(std::min(rest, rest + many - lingering_max));
+    oldest_.resize(std::min(rest, rest + many - retained_max));
     for (const auto& [since, lane] : oldest_) drop(lane);
 }
 
@@ -737,7 +736,8 @@ void GhostTable::lost_sections(const PacketRecord& record, ChangedIn&& changed_i
 
 template <class IsTold, class IsOff>
 void GhostTable::gather(const Bitset& changed, const Bitset& changed_in_public, Tick now,
-                        std::span<const std::uint64_t> covered, IsTold&& is_told, IsOff&& is_off) {
+                        std::span<const std::uint64_t> covered, IsTold&& is_replicated,
+                        IsOff&& is_off) {
     begin_tick(now);
     sectioned_.clear();
     if (!covered.empty()) sectioned_.resize(blocks_.size());
@@ -767,7 +767,7 @@ void GhostTable::gather(const Bitset& changed, const Bitset& changed_in_public, 
         for_each_bit(
             wanted & of.restricted & of.special & ~(of.public_only | of.extrapolated),
             w * bits_per_word, [&](std::size_t lane) {
-                if (!PURVIEW_GUARD(audience_of_others, is_told(static_cast<LocalId>(lane))))
+                if (!PURVIEW_GUARD(audience_of_others, is_replicated(static_cast<LocalId>(lane))))
                     wanted &= ~(std::uint64_t{1} << (lane % bits_per_word));
             });
         of.pending |= wanted;

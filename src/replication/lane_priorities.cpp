@@ -21,7 +21,7 @@ std::uint64_t weigh(Tick now, const Tick* waiting_since, const float* weight, st
     constexpr Integers integers;
     const std::size_t lanes = hn::Lanes(floats);
     const auto next = hn::Set(integers, static_cast<std::int32_t>(now + 1));
-    const auto urgency = hn::Set(floats, rest_urgency), enough = hn::Set(floats, least);
+    const auto rest = hn::Set(floats, rest_priority), enough = hn::Set(floats, least);
     std::uint64_t found = 0;
     for (std::size_t i = 0; i < 64; i += lanes) {
         const auto since =
@@ -32,7 +32,7 @@ std::uint64_t weigh(Tick now, const Tick* waiting_since, const float* weight, st
         const std::uint8_t rest_bytes[8] = {static_cast<std::uint8_t>(rest_bits),
                                             static_cast<std::uint8_t>(rest_bits >> 8)};
         const auto is_at_rest = hn::LoadMaskBits(floats, rest_bytes);
-        const auto weighed = hn::IfThenElse(is_at_rest, hn::Mul(moving, urgency), moving);
+        const auto weighed = hn::IfThenElse(is_at_rest, hn::Mul(moving, rest), moving);
         hn::StoreU(weighed, floats, priority + i);
         std::uint8_t bytes[8] = {};
         hn::StoreMaskBits(floats, hn::Ge(weighed, enough), bytes);

@@ -12,12 +12,12 @@
 namespace purview {
 
 /// What came to rest is not corrected by the next update: its last value goes first.
-inline constexpr float rest_urgency = 2;
+inline constexpr float rest_priority = 2;
 
 /// Of one: its weight, for each tick that it waits.
 inline float lane_priority(Tick now, Tick waiting_since, float weight, bool is_at_rest) noexcept {
     const float priority = static_cast<float>(now - waiting_since + 1) * weight;
-    return is_at_rest ? priority * rest_urgency : priority;
+    return is_at_rest ? priority * rest_priority : priority;
 }
 
 /// Of 64, the same; bit i of `at_rest` is lane i's. Returns a bit for each whose priority is at

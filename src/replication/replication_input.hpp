@@ -21,7 +21,7 @@ struct ReplicationInput {
     bool break_order = false;  ///< test builds: children go first, and the parent gate stands open
     SharedCells* shared =
         nullptr;                  ///< of nodes in a shared mode; needed where an observer reads it
-    float first_urgency = 1;      ///< of what an observer does not have yet
+    float enter_priority = 1;     ///< of what an observer does not have yet
     bool has_limits = false;      ///< some kind has a KindDef::limit
     bool break_audience = false;  ///< test builds: an update also says what is for others
 };

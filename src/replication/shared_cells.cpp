@@ -16,22 +16,22 @@ namespace {
 /// A group that nobody asked for in so many ticks is given up.
 constexpr Tick asked_ticks = 64;
 
-bool holds(const KernelDesc& kernel, const WorldData& world, std::uint32_t index) {
+bool holds(const Kernel& kernel, const WorldData& world, std::uint32_t index) {
     if (kernel.type == KernelType::flag)
         return (world.flags_at(index) >> index_of(kernel.flag) & 1U) != 0;
     const float value = world.value_at(index, kernel.value);
-    return value >= kernel.value_min && value <= kernel.value_max;
+    return value >= kernel.min && value <= kernel.max;
 }
 
 }  // namespace
 
-Vec3 replicated_place(const FieldStore& fields, const KindLayout& layout, ComponentId place,
-                      std::uint32_t entity_index) {
+Vec3 replicated_position(const FieldStore& fields, const KindLayout& layout, ComponentId position,
+                         std::uint32_t entity_index) {
     Vec3 at;
     for (const KindField& field : layout.fields) {
-        if (field.component != place || field.def->offset_bytes >= sizeof(Vec3)) continue;
+        if (field.component != position || field.def->offset_bytes >= sizeof(Vec3)) continue;
         const auto value =
-            static_cast<float>(dequantised_value(*field.def, *fields.words(entity_index, field)));
+            static_cast<float>(dequantized_value(*field.def, *fields.words(entity_index, field)));
         std::memcpy(reinterpret_cast<std::byte*>(&at) + field.def->offset_bytes, &value,
                     sizeof value);
     }
@@ -58,17 +58,17 @@ std::uint32_t SharedCells::cell_of(std::size_t node, const WorldData& world,
                                    const FieldStore& fields, EntityId entity) const {
     if (!world.is_alive(entity)) return CellGrid::no_cell;
     const std::uint32_t index = index_of(entity);
-    if (!world.is_placed(index)) return CellGrid::no_cell;
-    Vec3 at =
-        replicated_place(fields, fields.layout(world.kind_at(index)), schema_->place(), index);
+    if (!world.has_position(index)) return CellGrid::no_cell;
+    Vec3 at = replicated_position(fields, fields.layout(world.kind_at(index)), schema_->position(),
+                                  index);
     if (nodes_[node].is_flat) at.y = at.z;
     return nodes_[node].grid.cell_of(at);
 }
 
 bool SharedCells::belongs(const Node& node, const WorldData& world, std::uint32_t index) const {
     if (node.kinds[index_of(world.kind_at(index))] == 0) return false;
-    return std::all_of(node.steps.begin(), node.steps.end(), [&](const StepDesc& step) {
-        return holds(step.kernel, world, index) == (step.op == StepOp::require);
+    return std::all_of(node.steps.begin(), node.steps.end(), [&](const Kernel& step) {
+        return holds(step, world, index) == (step.combine == Combine::require);
     });
 }
 
@@ -85,8 +85,9 @@ void SharedCells::go(std::uint32_t index, std::uint32_t node, std::uint32_t cell
     const std::uint32_t before = home.node;
     const auto list = [&](std::uint32_t of, std::uint32_t at, std::vector<std::uint32_t>& out) {
         if (of == none) return;
-        const std::uint32_t rings = nodes_[of].mode == NodeMode::update_many ? nodes_[of].rings : 0;
-        nodes_[of].grid.neighbourhood(at, rings, out);
+        const std::uint32_t rings =
+            nodes_[of].payload == Payload::update_many ? nodes_[of].rings : 0;
+        nodes_[of].grid.neighborhood(at, rings, out);
     };
     list(before, home.cell, around_);
     list(node, cell, around_other_);
@@ -157,7 +158,7 @@ void SharedCells::update(const WorldData& world, const FieldStore& fields, Tick 
         for (std::uint32_t index = 0; index < world.index_end(); ++index) put(world, index);
         is_new_ = false;
     } else {
-        world.dirty(schema_->place()).for_each([&](std::size_t index) {
+        world.dirty(schema_->position()).for_each([&](std::size_t index) {
             if (index < homes_.size()) put(world, static_cast<std::uint32_t>(index));
         });
     }
@@ -181,9 +182,9 @@ void SharedCells::mark(std::uint32_t index, Tick tick) {
         const std::uint32_t group = cells_[home.node].group[cell];
         if (group != none) groups_[group].dirty = tick;
     };
-    if (node.mode == NodeMode::read_many) return mark_cell(home.cell);
+    if (node.payload == Payload::read_many) return mark_cell(home.cell);
     around_.clear();
-    node.grid.neighbourhood(home.cell, node.rings, around_);
+    node.grid.neighborhood(home.cell, node.rings, around_);
     for (const std::uint32_t cell : around_) mark_cell(cell);
 }
 
@@ -227,8 +228,9 @@ bool SharedCells::is_member(std::uint32_t number, std::uint32_t index) const noe
     if (index >= homes_.size() || homes_[index].node != group.node) return false;
     const Node& node = nodes_[group.node];
     const std::uint32_t cell = homes_[index].cell;
-    return node.mode == NodeMode::update_many ? node.grid.are_adjacent(cell, group.cell, node.rings)
-                                              : cell == group.cell;
+    return node.payload == Payload::update_many
+               ? node.grid.are_adjacent(cell, group.cell, node.rings)
+               : cell == group.cell;
 }
 
 void SharedCells::list_members(const Group& group, const WorldData& world,
@@ -236,8 +238,8 @@ void SharedCells::list_members(const Group& group, const WorldData& world,
     out.clear();
     around_.clear();
     const Node& node = nodes_[group.node];
-    node.grid.neighbourhood(group.cell, node.mode == NodeMode::update_many ? node.rings : 0,
-                            around_);
+    node.grid.neighborhood(group.cell, node.payload == Payload::update_many ? node.rings : 0,
+                           around_);
     for (const std::uint32_t cell : around_) {
         for (std::uint32_t i = cells_[group.node].first[cell]; i != none; i = homes_[i].next)
             out.push_back(i);

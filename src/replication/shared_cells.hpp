@@ -40,11 +40,11 @@ class SharedCells {
   public:
     /// A node in one of the shared modes.
     struct Node {
-        NodeMode mode = NodeMode::read_many;
+        Payload payload = Payload::read_many;
         CellGrid grid;
         std::uint32_t rings = 1;
         bool is_flat = false;             ///< the second axis is z
-        std::vector<StepDesc> steps;      ///< about the entity alone
+        std::vector<Kernel> steps;        ///< about the entity alone
         std::vector<std::uint8_t> kinds;  ///< [kinds] its entities may be of this one
     };
 
@@ -94,7 +94,9 @@ class SharedCells {
                                          words_for(section.bits) * sizeof(std::uint64_t));
     }
     /// Its section tells of it in this tick.
-    bool is_told(std::uint32_t entity_index) const noexcept { return told_.test(entity_index); }
+    bool is_replicated(std::uint32_t entity_index) const noexcept {
+        return told_.test(entity_index);
+    }
 
     SharedCounters counters;
 
@@ -164,7 +166,7 @@ class SharedCells {
 };
 
 /// The place that the words of an entity's fields stand for: what a client knows of it.
-Vec3 replicated_place(const FieldStore& fields, const KindLayout& layout, ComponentId place,
-                      std::uint32_t entity_index);
+Vec3 replicated_position(const FieldStore& fields, const KindLayout& layout, ComponentId position,
+                         std::uint32_t entity_index);
 
 }  // namespace purview

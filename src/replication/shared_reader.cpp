@@ -23,8 +23,9 @@ bool SharedReader::is_wanted(const Slot& slot, const SharedCells& cells) const {
     const SharedCells::Node& node = cells.nodes()[slot.node];
     const std::uint32_t home = home_[slot.node];
     if (home == CellGrid::no_cell) return false;
-    return node.mode == NodeMode::update_many ? slot.cell == home
-                                              : node.grid.are_adjacent(slot.cell, home, node.rings);
+    return node.payload == Payload::update_many
+               ? slot.cell == home
+               : node.grid.are_adjacent(slot.cell, home, node.rings);
 }
 
 /// A slot for the group, unless he has one; the lowest that is free.
@@ -62,7 +63,8 @@ void SharedReader::choose_slots(const ReplicationInput& input, EntityId main) {
         if (home == CellGrid::no_cell) continue;
         const SharedCells::Node& node = cells.nodes()[n];
         wanted_.clear();
-        node.grid.neighbourhood(home, node.mode == NodeMode::update_many ? 0 : node.rings, wanted_);
+        node.grid.neighborhood(home, node.payload == Payload::update_many ? 0 : node.rings,
+                               wanted_);
         for (const std::uint32_t cell : wanted_) read(n, cell);
     }
 }

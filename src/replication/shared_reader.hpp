@@ -48,7 +48,7 @@ class SharedReader {
     void for_each_told(const SharedCells& cells, Visit&& visit) const {
         for (const std::uint32_t s : written_) {
             for (const Member& member : slots_[s].members) {
-                if (cells.is_told(index_of(member.entity))) visit(member.lane, member.entity);
+                if (cells.is_replicated(index_of(member.entity))) visit(member.lane, member.entity);
             }
         }
     }

@@ -74,7 +74,7 @@ bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lan
 }
 
 float priority_of(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
-    const float first = ghosts.needs_enter(lane) ? input.first_urgency : 1;
+    const float first = ghosts.needs_enter(lane) ? input.enter_priority : 1;
     return first * ghosts.priority(lane, input.tick, is_at_rest(input, ghosts, lane));
 }
 
@@ -105,10 +105,10 @@ std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, s
     PURVIEW_ASSERT(agrees_on_news(input, ghosts, word, asked));
     at_rest &= ~PURVIEW_GUARD_OR(rest_news_of_all, ghosts.come(word), 0);  // as is_at_rest has it
     std::uint64_t found = ghosts.priorities(word, input.tick, at_rest, least, out);
-    if (input.first_urgency == 1) return found;
+    if (input.enter_priority == 1) return found;
     for_each_bit(asked & ghosts.needs_enter()[word], 0, [&](std::size_t i) {
         const std::uint64_t bit = std::uint64_t{1} << i;
-        out[i] *= input.first_urgency;
+        out[i] *= input.enter_priority;
         found = out[i] >= least ? found | bit : found & ~bit;
     });
     return found;

@@ -401,7 +401,8 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
             head.add(static_cast<std::uint64_t>(ghosts.leave_reason(item.lane)), leave_reason_bits);
             head.add(item.keeps ? 1 : 0, 1);
             if (item.keeps)
-                head.add(static_cast<std::uint64_t>(ghosts.kept_as(item.lane)), leave_policy_bits);
+                head.add(static_cast<std::uint64_t>(ghosts.retention(item.lane)),
+                         leave_policy_bits);
             return out.bits(head.value, head.count);
         case ItemType::enter:
             head.add(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));

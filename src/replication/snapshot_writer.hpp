@@ -126,21 +126,22 @@ struct SnapshotPlan {
     }
     /// Of the whole list, after its last packet: the lane of the most urgent, if it is still here.
     LocalId left_out() const noexcept {
-        if (const SnapshotItem* urgent = most_urgent(); urgent != nullptr)
-            return urgent->packet == 0 ? urgent->lane : no_local_id;
+        if (const SnapshotItem* priority = most_urgent(); priority != nullptr)
+            return priority->packet == 0 ? priority->lane : no_local_id;
         return run_next == 0 && !run.empty() ? run.front().lane : no_local_id;
     }
     /// Of the next packet: what may be nothing else's. Leaves go before it, and parents that it
     /// cannot come without.
     std::uint64_t kept_bits() const noexcept {
-        constexpr std::uint64_t place_bits = 64;  // among the lanes, and of its section; generously
+        constexpr std::uint64_t position_bits =
+            64;  // among the lanes, and of its section; generously
         const SnapshotItem* item = item_of(kept_for);
         if (item == nullptr || item->packet != 0) return 0;
         std::uint64_t kept = 0;
         for (std::size_t i = next; i < items.size() && items[i].type == ItemType::leave; ++i)
-            kept += items[i].bits + place_bits / 4;
+            kept += items[i].bits + position_bits / 4;
         for (; item != nullptr && item->packet == 0; item = item_of(item->parent)) {
-            kept += item->bits + place_bits;
+            kept += item->bits + position_bits;
             if (!item->has_link()) break;
         }
         return kept;
@@ -222,7 +223,7 @@ struct Backlog {
 Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept;
 
 /// Weights in the send order: docs/budget.md derives from them how long anything can wait.
-inline constexpr float strength_floor = 0.25F;
+inline constexpr float score_floor = 0.25F;
 
 /// Bits that the body of an entity alone in its packet may have, references included.
 std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept;

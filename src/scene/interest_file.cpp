@@ -10,11 +10,11 @@ namespace {
 
 NodeEntry read_node(const toml::node& node, const std::string& path, std::size_t number) {
     if (!node.is_table())
-        throw WorldError{text_of(path, place_of(node)) +
+        throw WorldError{text_of(path, position_of(node)) +
                          ": 'interest.node' must be a list of tables"};
     StrictTable in(*node.as_table(), path, "interest.node");
     NodeEntry entry;
-    entry.place = place_of(node);
+    entry.position = position_of(node);
     NodeText& text = entry.text;
     in.read("name", text.name);
     in.read("type", text.type);
@@ -25,20 +25,20 @@ NodeEntry read_node(const toml::node& node, const std::string& path, std::size_t
     in.read("mode", text.mode);
     in.read("lazy_leave", text.lazy_leave);
     in.read("enabled", text.enabled);
-    in.read_real("widen_m", text.widen_m, 0, rule_metres_max);
-    in.read_real("urgency", text.urgency, 0.001, 1000);
+    in.read_real("widen_m", text.widen, 0, rule_meters_max);
+    in.read_real("urgency", text.priority, 0.001, 1000);
     in.read_integer("every_ticks", text.every_ticks, 1, 10'000);
     if (const toml::array* steps = in.array("steps")) {
         for (const toml::node& step : *steps) {
             if (!step.is_string())
                 in.fail(step, "a step must be a text such as \"add within 60 leave 66\"");
             text.steps.push_back(step.as_string()->get());
-            entry.steps.push_back(place_of(step));
+            entry.steps.push_back(position_of(step));
         }
     }
     in.finish();
     for (const auto& [key, value] : *node.as_table())
-        entry.keys[std::string(key.str())] = place_of(value);
+        entry.keys[std::string(key.str())] = position_of(value);
     if (text.name.empty()) text.name = "node " + std::to_string(number);
     return entry;
 }
@@ -50,7 +50,7 @@ void read_ranges(StrictTable& in, std::vector<float>& out) {
         in.fail(*ranges, "'interest.range_classes_m' must have 1 to 6 ranges");
     for (const toml::node& range : *ranges) {
         const double value = range.is_number() ? *range.value<double>() : 0;
-        if (!(value > 0) || !(value <= rule_metres_max))
+        if (!(value > 0) || !(value <= rule_meters_max))
             in.fail(range, "a range must be a number above 0 and at most 1000000");
         if (!out.empty() && !(static_cast<float>(value) > out.back()))
             in.fail(range, "ranges must ascend");
@@ -61,12 +61,13 @@ void read_ranges(StrictTable& in, std::vector<float>& out) {
 /// Goes through a text as it stands in a TOML file, character by character.
 class SourceWalker {
   public:
-    SourceWalker(const std::string& source, FilePlace place) : source_(source), place_(place) {
+    SourceWalker(const std::string& source, FilePlace position)
+        : source_(source), position_(position) {
         std::uint32_t line = 1;
-        while (at_ < source_.size() && line < place.line) line += source_[at_++] == '\n' ? 1 : 0;
-        for (std::uint32_t column = 1; column < place.column && at_ < source_.size(); ++column)
+        while (at_ < source_.size() && line < position.line) line += source_[at_++] == '\n' ? 1 : 0;
+        for (std::uint32_t column = 1; column < position.column && at_ < source_.size(); ++column)
             skip_character();
-        place_ = place;
+        position_ = position;
         const char quote = at_ < source_.size() ? source_[at_] : '\0';
         escapes_ = quote == '"';
         lines_ = source_.compare(at_, 3, std::string(3, quote)) == 0;
@@ -74,7 +75,7 @@ class SourceWalker {
         if (lines_ && is_at("\r\n")) step(1);
         if (lines_ && is_at("\n")) step(1);
     }
-    FilePlace place() const { return place_; }
+    FilePlace position() const { return position_; }
     /// To the next character of the text.
     void next() {
         if (escapes_ && is_at("\\")) {
@@ -113,12 +114,12 @@ class SourceWalker {
         for (; characters > 0 && at_ < source_.size(); --characters) {
             const bool line = source_[at_] == '\n';
             skip_character();
-            place_.column = line ? 1 : place_.column + 1;
-            place_.line += line ? 1 : 0;
+            position_.column = line ? 1 : position_.column + 1;
+            position_.line += line ? 1 : 0;
         }
     }
     const std::string& source_;
-    FilePlace place_;
+    FilePlace position_;
     std::size_t at_ = 0;
     bool escapes_ = false;
     bool lines_ = false;
@@ -132,26 +133,26 @@ InterestEntry read_interest(const toml::table& table, const std::string& path,
     InterestEntry entry;
     entry.path = path;
     entry.source = source;
-    entry.place = place_of(table);
-    in.read_real("cell_m", entry.cell_m, 0, rule_metres_max);
+    entry.position = position_of(table);
+    in.read_real("cell_m", entry.cell_size, 0, rule_meters_max);
     constexpr std::pair<const char*, Axes> axes[] = {
         {"xy", Axes::xy}, {"xz", Axes::xz}, {"xyz", Axes::xyz}};
     in.read_choice("axes", axes, entry.axes);
-    read_ranges(in, entry.range_classes_m);
-    in.read_real("observer_range_max_m", entry.observer_range_max_m, 0, rule_metres_max);
-    in.read_real("group_bounds_max_m", entry.group_bounds_max_m, 0, rule_metres_max);
-    in.read_integer("min_stay_ticks", entry.min_stay_ticks, 0, 1'000'000);
+    read_ranges(in, entry.range_classes);
+    in.read_real("observer_range_max_m", entry.observer_range_max, 0, rule_meters_max);
+    in.read_real("group_bounds_max_m", entry.group_radius_max, 0, rule_meters_max);
+    in.read_integer("min_stay_ticks", entry.minimum_relevance_ticks, 0, 1'000'000);
     constexpr std::pair<const char*, InterestLevel> levels[] = {
         {"none", InterestLevel::none},
-        {"scheduling", InterestLevel::scheduling},
+        {"scheduling", InterestLevel::replication},
         {"full", InterestLevel::full}};
     in.read_choice("level", levels, entry.level);
     if (const toml::table* sight = in.table("sight")) {
         StrictTable inner(*sight, path, "interest.sight");
-        inner.read_integer("tests_per_tick", entry.sight.tests_per_tick, 1, 10'000);
-        inner.read_integer("grace_ticks", entry.sight.grace_ticks, 2, 1'000'000);
-        inner.read("shown_when_unknown", entry.sight.shown_when_unknown);
-        inner.read("predict", entry.sight.predict);
+        inner.read_integer("tests_per_tick", entry.sight.ray_entities_per_tick, 1, 10'000);
+        inner.read_integer("grace_ticks", entry.sight.ray_valid_ticks, 2, 1'000'000);
+        inner.read("shown_when_unknown", entry.sight.visible_when_unknown);
+        inner.read("predict", entry.sight.predicts_sight);
         inner.finish();
     }
     if (const toml::array* nodes = in.array("node")) {
@@ -172,11 +173,11 @@ std::vector<NodeText> InterestEntry::texts() const {
 }
 
 std::string InterestEntry::describe(const Problem& problem) const {
-    FilePlace where = place;
+    FilePlace where = position;
     std::string text = problem.text;
     if (problem.node >= 0 && problem.node < static_cast<int>(nodes.size())) {
         const NodeEntry& node = nodes[static_cast<std::size_t>(problem.node)];
-        where = node.place;
+        where = node.position;
         bool is_text = false;
         if (problem.step >= 0 && problem.step < static_cast<int>(node.steps.size())) {
             where = node.steps[static_cast<std::size_t>(problem.step)];
@@ -193,7 +194,7 @@ std::string InterestEntry::describe(const Problem& problem) const {
             SourceWalker walker(source, where);
             walker.skip_joint();
             for (int i = 1; i < problem.column; ++i) walker.next();
-            where = walker.place();
+            where = walker.position();
         }
     }
     return text_of(path, where) + ": " + text;
@@ -216,11 +217,10 @@ Loaded<InterestEntry> load_interest(const std::string& path) {
     return parse_interest(path, *text);
 }
 
-Loaded<InterestRules> compile_rules(const InterestEntry& interest, RuleNames names,
-                                    const InterestRules& running) {
+Loaded<Rules> compile_rules(const InterestEntry& interest, RuleNames names, const Rules& running) {
     names.sight_def = interest.sight;
-    InterestRules around = running;
-    around.min_stay_ticks = interest.min_stay_ticks;
+    Rules around = running;
+    around.minimum_relevance_ticks = interest.minimum_relevance_ticks;
     const auto rules = compile_nodes(interest.texts(), names, around, false);
     if (!rules) return Problem{interest.describe(rules.what())};
     return *rules;

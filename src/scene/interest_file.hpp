@@ -24,7 +24,7 @@ struct FilePlace {
 /// A node as written, before names are known.
 struct NodeEntry {
     NodeText text;
-    FilePlace place;
+    FilePlace position;
     std::map<std::string, FilePlace> keys;  ///< the value of each key that was given
     std::vector<FilePlace> steps;
 };
@@ -32,15 +32,15 @@ struct NodeEntry {
 struct InterestEntry {
     std::string path;
     std::string source;  ///< the whole file
-    FilePlace place;
-    float cell_m = 0;
+    FilePlace position;
+    float cell_size = 0;
     Axes axes = Axes::xy;
-    std::vector<float> range_classes_m;
-    float observer_range_max_m = 0;
-    float group_bounds_max_m = 0;
-    std::uint32_t min_stay_ticks = 0;
+    std::vector<float> range_classes;
+    float observer_range_max = 0;
+    float group_radius_max = 0;
+    std::uint32_t minimum_relevance_ticks = 0;
     InterestLevel level = InterestLevel::full;
-    SightDef sight;  ///< for steps that do not say otherwise
+    Kernel sight;  ///< for steps that do not say otherwise
     std::vector<NodeEntry> nodes;
     std::vector<std::string> keys;  ///< what was given beside nodes
 
@@ -57,7 +57,6 @@ Loaded<InterestEntry> load_interest(const std::string& path);
 Loaded<InterestEntry> parse_interest(const std::string& path, const std::string& text);
 
 /// These nodes and times; bounds, axes, cells and ranges are those of `running`.
-Loaded<InterestRules> compile_rules(const InterestEntry& interest, RuleNames names,
-                                    const InterestRules& running);
+Loaded<Rules> compile_rules(const InterestEntry& interest, RuleNames names, const Rules& running);
 
 }  // namespace purview::scene

@@ -7,22 +7,22 @@
 
 namespace purview::scene {
 
-std::size_t node_for_all(const InterestRules& rules) {
-    const auto shows_all = [](const NodeDesc& node) {
-        return node.members == NodeMembers::all && node.combine == StepOp::add;
+std::size_t node_for_all(const Rules& rules) {
+    const auto shows_all = [](const NodeDef& node) {
+        return node.members == Members::all && node.combine == Combine::add;
     };
     const auto found = std::find_if(rules.nodes.begin(), rules.nodes.end(), shows_all);
     return static_cast<std::size_t>(found - rules.nodes.begin());
 }
 
-std::optional<Problem> problem_of_bindings(const InterestRules& before, const InterestRules& after,
-                                           const std::vector<KindInterest>& kinds) {
-    const auto find = [](const InterestRules& rules, const std::string& name) {
+std::optional<Problem> problem_of_bindings(const Rules& before, const Rules& after,
+                                           const std::vector<KindRules>& kinds) {
+    const auto find = [](const Rules& rules, const std::string& name) {
         std::size_t n = 0;
         while (n < rules.nodes.size() && rules.nodes[n].name != name) ++n;
         return n;
     };
-    for (const KindInterest& kind : kinds) {
+    for (const KindRules& kind : kinds) {
         for (const NodeId bound : kind.nodes) {
             const std::size_t n = index_of(bound);
             if (n >= before.nodes.size()) continue;
@@ -40,8 +40,8 @@ std::optional<Problem> problem_of_bindings(const InterestRules& before, const In
                 if (now < after.nodes.size()) problem.node = static_cast<int>(now);
                 return problem;
             }
-            if (before.nodes[n].members == NodeMembers::bound &&
-                after.nodes[n].members != NodeMembers::bound) {
+            if (before.nodes[n].members == Members::bound &&
+                after.nodes[n].members != Members::bound) {
                 problem.text = "kinds are bound to node '" + after.nodes[n].name +
                                "': it must keep members = \"bound\"";
                 problem.node = static_cast<int>(n);
@@ -53,8 +53,8 @@ std::optional<Problem> problem_of_bindings(const InterestRules& before, const In
     const std::size_t shown = node_for_all(after);
     if (shown == after.nodes.size() || node_for_all(before) < before.nodes.size())
         return std::nullopt;
-    for (const KindInterest& kind : kinds) {
-        if (!kind.never_default || !kind.nodes.empty() || kind.mode != EntityMode::nodes) continue;
+    for (const KindRules& kind : kinds) {
+        if (!kind.needs_node || !kind.nodes.empty() || kind.mode != EntityMode::nodes) continue;
         Problem problem;
         problem.text = "a kind is bound to no node (nodes = []): node '" + after.nodes[shown].name +
                        "' must not be for all";

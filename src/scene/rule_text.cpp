@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/read_number.hpp"
+#include "interest/rules/rule_problems.hpp"
 
 namespace purview::scene {
 
@@ -21,27 +22,33 @@ struct Named {
     T value;
 };
 
-constexpr Named<StepOp> ops[] = {
-    {"add", StepOp::add}, {"subtract", StepOp::subtract}, {"require", StepOp::require}};
-constexpr Named<NodeType> node_types[] = {{"everything", NodeType::everything},
-                                          {"grid", NodeType::grid},
-                                          {"dispatcher", NodeType::dispatcher},
-                                          {"custom", NodeType::custom}};
-constexpr Named<NodeMembers> node_members[] = {
-    {"all", NodeMembers::all}, {"bound", NodeMembers::bound}, {"unbound", NodeMembers::unbound}};
-constexpr Named<RangeOf> range_names[] = {{"entity", RangeOf::entity},
-                                          {"observer", RangeOf::observer}};
-constexpr Named<LookFrom> origins[] = {
-    {"main", LookFrom::main}, {"areas", LookFrom::areas}, {"owned", LookFrom::owned}};
+constexpr Named<Combine> ops[] = {
+    {"add", Combine::add}, {"subtract", Combine::subtract}, {"require", Combine::require}};
+/// What gives a node its candidates.
+enum class NodeSource : std::uint8_t { steps, dispatcher, custom };
+NodeSource source_of(const NodeDef& node) {
+    return node.dispatcher != nullptr ? NodeSource::dispatcher
+           : node.custom != nullptr   ? NodeSource::custom
+                                      : NodeSource::steps;
+}
+constexpr Named<NodeSource> node_types[] = {{"grid", NodeSource::steps},
+                                            {"dispatcher", NodeSource::dispatcher},
+                                            {"custom", NodeSource::custom}};
+constexpr Named<Members> node_members[] = {
+    {"all", Members::all}, {"bound", Members::bound}, {"unbound", Members::unbound}};
+constexpr Named<RangeFrom> range_names[] = {{"entity", RangeFrom::entity},
+                                            {"observer", RangeFrom::observer}};
+constexpr Named<Viewpoints> origins[] = {
+    {"main", Viewpoints::entity}, {"areas", Viewpoints::points}, {"owned", Viewpoints::owned}};
 constexpr Named<bool> shown_words[] = {{"shown", true}, {"hidden", false}};
 constexpr Named<bool> yes_words[] = {{"yes", true}, {"no", false}};
-constexpr Named<NodeMode> node_modes[] = {{"per observer", NodeMode::per_observer},
-                                          {"update many", NodeMode::update_many},
-                                          {"read many", NodeMode::read_many}};
-constexpr Named<LeavePolicy> leave_policies[] = {{"despawn", LeavePolicy::despawn},
-                                                 {"freeze", LeavePolicy::freeze},
-                                                 {"stale", LeavePolicy::stale},
-                                                 {"deactivate", LeavePolicy::deactivate}};
+constexpr Named<Payload> node_modes[] = {{"per observer", Payload::per_observer},
+                                         {"update many", Payload::update_many},
+                                         {"read many", Payload::read_many}};
+constexpr Named<Retention> leave_policies[] = {{"despawn", Retention::despawn},
+                                               {"freeze", Retention::freeze},
+                                               {"stale", Retention::stale},
+                                               {"deactivate", Retention::deactivate}};
 
 template <class T, std::size_t n>
 const T* find_named(const Named<T> (&list)[n], std::string_view name) {
@@ -140,12 +147,12 @@ std::vector<Word> words_of(const std::string& text) {
     return words;
 }
 
-bool read_metres(std::string_view text, float& out) {
-    return read_number(text, out) && std::isfinite(out) && out > 0 && out <= rule_metres_max;
+bool read_meters(std::string_view text, float& out) {
+    return read_number(text, out) && std::isfinite(out) && out > 0 && out <= rule_meters_max;
 }
 
 bool read_side(std::string_view text, float& out) {
-    return read_metres(text, out) && out >= rule_side_min_m;
+    return read_meters(text, out) && out >= rule_side_min_m;
 }
 
 /// The shortest text that reads back as the same number.
@@ -190,13 +197,13 @@ class StepReader {
     StepReader(const std::string& text, const RuleNames& names)
         : names_(names), words_(words_of(text)), end_column_(1 + characters_of(text)) {}
 
-    StepDesc read() {
+    Kernel read() {
         if (words_.empty()) fail(1, "is empty: a step begins with " + all_of(ops));
-        const StepOp* op = find_named(ops, words_[0].text);
+        const Combine* op = find_named(ops, words_[0].text);
         if (op == nullptr || words_[0].quoted) {
             fail(words_[0].column, "'" + words_[0].text + "' is not " + all_of(ops));
         }
-        step_.op = *op;
+        step_.combine = *op;
         next_ = 1;
         read_kernel();
         return step_;
@@ -205,7 +212,8 @@ class StepReader {
   private:
     void read_kernel() {
         constexpr const char* kernels =
-            "within, same, flag, value, owner, area, neighbourhood, hexagons, sight or kernel";
+            "within, same, flag, value, owner, area, everything, neighbourhood, hexagons, sight or "
+            "kernel";
         if (!more()) fail(end_column_, std::string("must be followed by ") + kernels);
         const Word& word = words_[next_++];
         const auto is = [&](std::string_view name) { return !word.quoted && word.text == name; };
@@ -215,7 +223,8 @@ class StepReader {
         if (is("value")) return read_value();
         if (is("owner")) return read_owner();
         if (is("area")) return read_area();
-        if (is("neighbourhood")) return read_neighbourhood();
+        if (is("everything")) return read_everything();
+        if (is("neighbourhood")) return read_neighborhood();
         if (is("hexagons")) return read_hexagons();
         if (is("sight")) return read_sight(word.column);
         if (is("kernel")) return read_custom();
@@ -223,73 +232,77 @@ class StepReader {
     }
 
     void read_within() {
-        step_.kernel.type = KernelType::distance;
-        step_.kernel.enter_m = step_.kernel.leave_m = metres("within");
+        step_.type = KernelType::distance;
+        step_.enter = step_.leave = meters("within");
         while (more()) {
             if (option("leave")) {
-                step_.kernel.leave_m = metres("leave");
-                if (step_.kernel.leave_m < step_.kernel.enter_m)
+                step_.leave = meters("leave");
+                if (step_.leave < step_.enter)
                     fail(words_[next_ - 1].column, "leave must not be below within");
             } else if (option("of")) {
-                step_.kernel.range = choose("of", range_names);
+                step_.range = choose("of", range_names);
             } else if (!read_from()) {
                 unexpected("leave, of or from");
             }
         }
     }
     void read_same() {
-        step_.kernel.type = KernelType::same_group;
-        step_.kernel.domain = name("key", names_.keys);
+        step_.type = KernelType::same_key;
+        step_.key = name("key", names_.keys);
         if (more()) unexpected(nullptr);
     }
     void read_flag() {
-        step_.kernel.type = KernelType::flag;
-        step_.kernel.flag = name("flag", names_.flags);
+        step_.type = KernelType::flag;
+        step_.flag = name("flag", names_.flags);
         if (more()) unexpected(nullptr);
     }
     void read_value() {
-        KernelDesc& kernel = step_.kernel;
+        Kernel& kernel = step_;
         kernel.type = KernelType::value;
         kernel.value = name("value", names_.values);
         while (more()) {
             if (option("from")) {
-                kernel.value_min = number("from");
+                kernel.min = number("from");
             } else if (option("to")) {
-                kernel.value_max = number("to");
+                kernel.max = number("to");
             } else {
                 unexpected("from or to");
             }
-            if (kernel.value_max < kernel.value_min)
+            if (kernel.max < kernel.min)
                 fail(words_[next_ - 1].column, "from must not be above to");
         }
         if (said_.empty()) fail(end_column_, "must be followed by from, to or both");
     }
     void read_owner() {
-        step_.kernel.type = KernelType::owner;
+        step_.type = KernelType::owner;
+        if (more()) unexpected(nullptr);
+    }
+    void read_everything() {
+        step_.type = KernelType::everything;
         if (more()) unexpected(nullptr);
     }
     void read_area() {
-        step_.kernel.type = KernelType::area;
+        step_.type = KernelType::area;
         while (more()) {
             if (!option("leave")) unexpected("leave");
-            step_.kernel.leave_m = metres("leave");
+            step_.leave = meters("leave");
         }
     }
-    void read_neighbourhood() {
-        step_.kernel.type = KernelType::neighbourhood;
-        CellShape& cells = step_.kernel.cells;
+    void read_neighborhood() {
+        step_.type = KernelType::cells;
+        Vec3& size_of_cell = step_.cell_size;
         const Word& size = word("neighbourhood", "WIDTHxHEIGHT");
         const std::size_t first = size.text.find('x');
         const std::size_t second =
             first == std::string::npos ? first : size.text.find('x', first + 1);
         const std::string_view text = size.text;
-        bool good = first != std::string::npos && read_side(text.substr(0, first), cells.width_m);
+        bool good = first != std::string::npos && read_side(text.substr(0, first), size_of_cell.x);
         good = good &&
                read_side(text.substr(first + 1,
                                      second == std::string::npos ? second : second - first - 1),
-                         cells.height_m);
+                         size_of_cell.y);
         if (good && second != std::string::npos) {
-            good = read_side(text.substr(second + 1), cells.depth_m);
+            good = read_side(text.substr(second + 1), size_of_cell.z);
         }
         if (!good || size.quoted) {
             fail(size.column, "'" + size.text + "' is not WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH in " +
@@ -298,19 +311,19 @@ class StepReader {
         if (second == std::string::npos && more() && words_[next_].text[0] == 'x' &&
             !words_[next_].quoted) {
             const Word& depth = words_[next_++];
-            if (!read_side(std::string_view(depth.text).substr(1), cells.depth_m))
+            if (!read_side(std::string_view(depth.text).substr(1), size_of_cell.z))
                 fail(depth.column, "'" + depth.text + "' is not xDEPTH in " + side_range());
         }
         read_rings();
     }
     void read_hexagons() {
-        step_.kernel.type = KernelType::hexagons;
-        CellShape& cells = step_.kernel.cells;
+        step_.type = KernelType::hexagons;
+        Vec3& size_of_cell = step_.cell_size;
         const Word& size = word("hexagons", "their side");
         const std::string_view text = size.text;
         const std::size_t at = text.find('x');
-        const bool good = read_side(text.substr(0, at), cells.width_m) &&
-                          (at == text.npos || read_side(text.substr(at + 1), cells.depth_m));
+        const bool good = read_side(text.substr(0, at), size_of_cell.x) &&
+                          (at == text.npos || read_side(text.substr(at + 1), size_of_cell.z));
         if (!good || size.quoted)
             fail(size.column, "'" + size.text + "' is not SIDE or SIDExDEPTH in " + side_range());
         read_rings();
@@ -318,7 +331,7 @@ class StepReader {
     void read_rings() {
         while (more()) {
             if (option("rings")) {
-                step_.kernel.cells.rings = static_cast<std::uint16_t>(count("rings", 0, 1000));
+                step_.rings = static_cast<std::uint16_t>(count("rings", 0, 1000));
             } else if (!read_from()) {
                 unexpected("rings or from");
             }
@@ -326,34 +339,36 @@ class StepReader {
     }
     void read_sight(int column) {
         if (names_.sight == nullptr) fail(column, "this world has no line of sight");
-        KernelDesc& kernel = step_.kernel;
+        Kernel& kernel = step_;
+        const Combine combine = kernel.combine;
+        kernel = names_.sight_def;
+        kernel.combine = combine;
         kernel.type = KernelType::line_of_sight;
-        kernel.sight = names_.sight;
-        kernel.sight_def = names_.sight_def;
+        kernel.rays = names_.sight;
         while (more()) {
             if (option("within")) {
-                kernel.enter_m = metres("within");
+                kernel.enter = meters("within");
             } else if (option("tests")) {
-                kernel.sight_def.tests_per_tick = count("tests", 1, 10'000);
+                kernel.ray_entities_per_tick = count("tests", 1, 10'000);
             } else if (option("grace")) {
-                kernel.sight_def.grace_ticks = count("grace", 2, 1'000'000);
+                kernel.ray_valid_ticks = count("grace", 2, 1'000'000);
             } else if (option("unknown")) {
-                kernel.sight_def.shown_when_unknown = choose("unknown", shown_words);
+                kernel.visible_when_unknown = choose("unknown", shown_words);
             } else if (option("predict")) {
-                kernel.sight_def.predict = choose("predict", yes_words);
+                kernel.predicts_sight = choose("predict", yes_words);
             } else if (!read_from()) {
                 unexpected("within, from, tests, grace, unknown or predict");
             }
         }
     }
     void read_custom() {
-        step_.kernel.type = KernelType::custom;
-        step_.kernel.custom = name("kernel", names_.kernels);
+        step_.type = KernelType::custom;
+        step_.custom = name("kernel", names_.kernels);
         if (more()) unexpected(nullptr);
     }
     bool read_from() {
         if (!option("from")) return false;
-        step_.kernel.from = choose("from", origins);
+        step_.view_from = choose("from", origins);
         return true;
     }
 
@@ -375,17 +390,17 @@ class StepReader {
              "'" + word.text + "' is " +
                  (expected == nullptr ? "one word too many" : "not " + std::string(expected)));
     }
-    static std::string metres_range() {
-        return "metres, above 0 and at most " + text_of(rule_metres_max);
+    static std::string meters_range() {
+        return "metres, above 0 and at most " + text_of(rule_meters_max);
     }
     static std::string side_range() {
-        return "metres, " + text_of(rule_side_min_m) + " to " + text_of(rule_metres_max);
+        return "metres, " + text_of(rule_side_min_m) + " to " + text_of(rule_meters_max);
     }
-    float metres(const char* after) {
+    float meters(const char* after) {
         const Word& given = word(after, "metres");
         float value = 0;
-        if (given.quoted || !read_metres(given.text, value))
-            fail(given.column, "'" + given.text + "' is not a number of " + metres_range());
+        if (given.quoted || !read_meters(given.text, value))
+            fail(given.column, "'" + given.text + "' is not a number of " + meters_range());
         return value;
     }
     float number(const char* after) {
@@ -427,64 +442,67 @@ class StepReader {
     int end_column_;
     std::size_t next_ = 0;
     std::set<std::string> said_;
-    StepDesc step_;
+    Kernel step_;
 };
 
-std::string from_text(LookFrom from) {
-    return from == LookFrom::main_and_areas ? "" : " from " + name_in(origins, from);
+std::string from_text(Viewpoints from) {
+    return from == Viewpoints::entity_and_points ? "" : " from " + name_in(origins, from);
 }
 
-std::string print_kernel(const KernelDesc& kernel, const RuleNames& names) {
-    const auto leave = [](float metres) { return " leave " + text_of(metres); };
+std::string print_kernel(const Kernel& kernel, const RuleNames& names) {
+    const auto leave = [](float meters) { return " leave " + text_of(meters); };
     switch (kernel.type) {
         case KernelType::distance: {
-            std::string text = "within " + text_of(kernel.enter_m);
-            if (kernel.leave_m > kernel.enter_m) text += leave(kernel.leave_m);
-            if (kernel.range != RangeOf::rule) text += " of " + name_in(range_names, kernel.range);
-            return text + from_text(kernel.from);
+            std::string text = "within " + text_of(kernel.enter);
+            if (kernel.leave > kernel.enter) text += leave(kernel.leave);
+            if (kernel.range != RangeFrom::kernel)
+                text += " of " + name_in(range_names, kernel.range);
+            return text + from_text(kernel.view_from);
         }
-        case KernelType::same_group:
-            return "same " + name_of(names.keys, kernel.domain);
+        case KernelType::same_key:
+            return "same " + name_of(names.keys, kernel.key);
         case KernelType::flag:
             return "flag " + name_of(names.flags, kernel.flag);
         case KernelType::custom:
             return "kernel " + name_of(names.kernels, kernel.custom);
         case KernelType::area:
-            return kernel.leave_m > 0 ? "area" + leave(kernel.leave_m) : "area";
+            return kernel.leave > 0 ? "area" + leave(kernel.leave) : "area";
         case KernelType::owner:
             return "owner";
         case KernelType::value: {
             std::string text = "value " + name_of(names.values, kernel.value);
-            if (std::isfinite(kernel.value_min)) text += " from " + text_of(kernel.value_min);
-            if (std::isfinite(kernel.value_max)) text += " to " + text_of(kernel.value_max);
+            if (std::isfinite(kernel.min)) text += " from " + text_of(kernel.min);
+            if (std::isfinite(kernel.max)) text += " to " + text_of(kernel.max);
             return text;
         }
-        case KernelType::neighbourhood: {
-            std::string text = "neighbourhood " + text_of(kernel.cells.width_m) + "x" +
-                               text_of(kernel.cells.height_m);
-            if (kernel.cells.depth_m > 0) text += "x" + text_of(kernel.cells.depth_m);
-            return text + " rings " + std::to_string(kernel.cells.rings) + from_text(kernel.from);
+        case KernelType::cells: {
+            std::string text =
+                "neighbourhood " + text_of(kernel.cell_size.x) + "x" + text_of(kernel.cell_size.y);
+            if (kernel.cell_size.z > 0) text += "x" + text_of(kernel.cell_size.z);
+            return text + " rings " + std::to_string(kernel.rings) + from_text(kernel.view_from);
         }
         case KernelType::hexagons: {
-            std::string text = "hexagons " + text_of(kernel.cells.width_m);
-            if (kernel.cells.depth_m > 0) text += "x" + text_of(kernel.cells.depth_m);
-            return text + " rings " + std::to_string(kernel.cells.rings) + from_text(kernel.from);
+            std::string text = "hexagons " + text_of(kernel.cell_size.x);
+            if (kernel.cell_size.z > 0) text += "x" + text_of(kernel.cell_size.z);
+            return text + " rings " + std::to_string(kernel.rings) + from_text(kernel.view_from);
         }
         case KernelType::line_of_sight: {
-            const SightDef& def = kernel.sight_def;
-            const SightDef& usual = names.sight_def;
+            const Kernel& usual = names.sight_def;
             std::string text = "sight";
-            if (kernel.enter_m > 0) text += " within " + text_of(kernel.enter_m);
-            text += from_text(kernel.from);
-            if (def.tests_per_tick != usual.tests_per_tick)
-                text += " tests " + std::to_string(def.tests_per_tick);
-            if (def.grace_ticks != usual.grace_ticks)
-                text += " grace " + std::to_string(def.grace_ticks);
-            if (def.shown_when_unknown != usual.shown_when_unknown)
-                text += " unknown " + name_in(shown_words, def.shown_when_unknown);
-            if (def.predict != usual.predict) text += " predict " + name_in(yes_words, def.predict);
+            if (kernel.enter > 0) text += " within " + text_of(kernel.enter);
+            text += from_text(kernel.view_from);
+            if (kernel.ray_entities_per_tick != usual.ray_entities_per_tick)
+                text += " tests " + std::to_string(kernel.ray_entities_per_tick);
+            if (kernel.ray_valid_ticks != usual.ray_valid_ticks)
+                text += " grace " + std::to_string(kernel.ray_valid_ticks);
+            if (kernel.visible_when_unknown != usual.visible_when_unknown)
+                text += " unknown " + name_in(shown_words, kernel.visible_when_unknown);
+            if (kernel.predicts_sight != usual.predicts_sight)
+                text += " predict " + name_in(yes_words, kernel.predicts_sight);
             return text;
         }
+        case KernelType::everything:
+            return "everything";
     }
     return "?";
 }
@@ -517,7 +535,7 @@ void read_within_limits(const char* key, const std::optional<T>& given, T min, T
     out = *given;
 }
 
-void read_refresh(const std::string& text, Refresh& refresh) {
+void read_refresh(const std::string& text, NodeDef& node) {
     std::vector<Word> words;
     try {
         words = words_of(text);
@@ -530,11 +548,11 @@ void read_refresh(const std::string& text, Refresh& refresh) {
     std::size_t used = 1;
     std::uint32_t ticks = 1;
     if (first == "exact") {
-        refresh.type = RefreshType::exact;
+        node.dormant = false;
     } else if (first == "dormant") {
-        refresh.type = RefreshType::dormant;
+        node.dormant = true;
     } else if (first == "every") {
-        refresh.type = RefreshType::every;
+        node.dormant = false;
         used = 2;
         if (words.size() < 2) {
             fail_key("refresh", "every must be followed by a number of ticks",
@@ -550,40 +568,37 @@ void read_refresh(const std::string& text, Refresh& refresh) {
     if (words.size() > used) {
         fail_key("refresh", "'" + words[used].text + "' is one word too many", words[used].column);
     }
-    refresh.every_ticks = ticks;
+    node.every_ticks = ticks;
 }
 
-void read_type(const NodeText& text, NodeDesc& node) {
-    const NodeType before = node.type;
-    read_choice("type", text.type, node_types, node.type);
-    const bool coded = node.type == NodeType::dispatcher || node.type == NodeType::custom;
-    if (coded && node.type != before) {
+void read_type(const NodeText& text, NodeDef& node) {
+    const NodeSource before = source_of(node);
+    NodeSource source = before;
+    read_choice("type", text.type, node_types, source);
+    if (source != NodeSource::steps && source != before) {
         fail_key("type",
                  "a node of type " + *text.type +
                      " is made by the host's code: it can be kept, not made here",
                  1);
     }
-    if (node.type != NodeType::dispatcher) node.dispatcher = nullptr;
-    if (node.type != NodeType::custom) node.custom = nullptr;
+    if (source != NodeSource::dispatcher) node.dispatcher = nullptr;
+    if (source != NodeSource::custom) node.custom = nullptr;
 }
 
 /// Texts do not say what is asked about lines of sight: the n-th step that looks along them asks
 /// whom the n-th of before asked.
-void keep_sights(const NodeDesc& before, NodeDesc& node) {
-    const auto looks = [](const StepDesc& step) {
-        return step.kernel.type == KernelType::line_of_sight;
-    };
+void keep_sights(const NodeDef& before, NodeDef& node) {
+    const auto looks = [](const Kernel& step) { return step.type == KernelType::line_of_sight; };
     auto was = std::find_if(before.steps.begin(), before.steps.end(), looks);
-    for (StepDesc& step : node.steps) {
+    for (Kernel& step : node.steps) {
         if (!looks(step) || was == before.steps.end()) continue;
-        step.kernel.sight = was->kernel.sight;
+        step.rays = was->rays;
         was = std::find_if(was + 1, before.steps.end(), looks);
     }
 }
 
-NodeDesc read_node(const NodeText& text, const RuleNames& names, const NodeDesc* before) {
-    NodeDesc node;
-    node.type = NodeType::grid;
+NodeDef read_node(const NodeText& text, const RuleNames& names, const NodeDef* before) {
+    NodeDef node;
     if (before != nullptr) node = *before;
     node.name = text.name;
     if (text.name.empty() || text.name.size() > node_name_bytes_max) {
@@ -595,23 +610,23 @@ NodeDesc read_node(const NodeText& text, const RuleNames& names, const NodeDesc*
     read_type(text, node);
     read_choice("members", text.members, node_members, node.members);
     read_choice("combine", text.combine, ops, node.combine);
-    if (text.refresh) read_refresh(*text.refresh, node.refresh);
-    read_within_limits("widen_m", text.widen_m, 0.0F, rule_metres_max, node.refresh.widen_m);
-    node.refresh.lazy_leave = text.lazy_leave.value_or(node.refresh.lazy_leave);
-    if (node.refresh.type != RefreshType::every) {
-        if (text.widen_m.value_or(0) != 0)
+    if (text.refresh) read_refresh(*text.refresh, node);
+    read_within_limits("widen_m", text.widen, 0.0F, rule_meters_max, node.widen);
+    node.lazy_leave = text.lazy_leave.value_or(node.lazy_leave);
+    if (node.every_ticks <= 1) {
+        if (text.widen.value_or(0) != 0)
             fail_key("widen_m", "'widen_m' goes with the refresh 'every N' only");
         if (text.lazy_leave.value_or(false))
             fail_key("lazy_leave", "'lazy_leave' goes with the refresh 'every N' only");
-        node.refresh.widen_m = 0;
-        node.refresh.lazy_leave = false;
+        node.widen = 0;
+        node.lazy_leave = false;
     }
     node.enabled = text.enabled.value_or(node.enabled);
-    read_within_limits("urgency", text.urgency, 0.001F, 1000.0F, node.settings.urgency);
+    read_within_limits("urgency", text.priority, 0.001F, 1000.0F, node.replication.priority);
     read_within_limits<std::uint32_t>("every_ticks", text.every_ticks, 1, 10'000,
-                                      node.settings.every_ticks);
-    read_choice("leave", text.leave, leave_policies, node.settings.leave);
-    read_choice("mode", text.mode, node_modes, node.mode);
+                                      node.replication.every_ticks);
+    read_choice("leave", text.leave, leave_policies, node.replication.leave);
+    read_choice("mode", text.mode, node_modes, node.payload);
     node.steps.clear();
     if (text.steps.size() > node_steps_max) {
         fail_key("steps", "a node has at most " + std::to_string(node_steps_max) + " steps");
@@ -630,24 +645,24 @@ NodeDesc read_node(const NodeText& text, const RuleNames& names, const NodeDesc*
 }
 
 /// What the engine refuses, found by asking it about less and less.
-std::optional<Problem> refused_by_engine(const InterestRules& rules) {
-    const std::string all = problem_of(rules);
+std::optional<Problem> refused_by_engine(const Rules& rules) {
+    const std::string all = problem_of_structure(rules);
     if (all.empty()) return std::nullopt;
     Problem problem;
     problem.text = all;
-    InterestRules less = rules;
+    Rules less = rules;
     less.nodes.clear();
-    if (const std::string wrong = problem_of(less); !wrong.empty()) return problem;
+    if (const std::string wrong = problem_of_structure(less); !wrong.empty()) return problem;
     for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
         less.nodes.assign(1, rules.nodes[n]);
-        less.nodes[0].combine = StepOp::add;
-        if (const std::string wrong = problem_of(less); wrong.empty()) continue;
+        less.nodes[0].combine = Combine::add;
+        if (const std::string wrong = problem_of_structure(less); wrong.empty()) continue;
         problem.node = static_cast<int>(n);
         for (std::size_t s = 0; s <= rules.nodes[n].steps.size(); ++s) {
             less.nodes[0].steps.assign(
                 rules.nodes[n].steps.begin(),
                 rules.nodes[n].steps.begin() + static_cast<std::ptrdiff_t>(s));
-            const std::string wrong = problem_of(less);
+            const std::string wrong = problem_of_structure(less);
             if (wrong.empty()) continue;
             problem.text = wrong;
             problem.step = static_cast<int>(s) - 1;  // none of them: the node itself
@@ -702,7 +717,7 @@ RuleNames names_of(const Schema& schema) {
     return names;
 }
 
-Loaded<StepDesc> parse_step(const std::string& text, const RuleNames& names) {
+Loaded<Kernel> parse_step(const std::string& text, const RuleNames& names) {
     Problem problem;
     if (text.size() > step_bytes_max) {
         problem.text = "a step has at most " + std::to_string(step_bytes_max) + " bytes";
@@ -715,12 +730,11 @@ Loaded<StepDesc> parse_step(const std::string& text, const RuleNames& names) {
     }
 }
 
-std::string print_step(const StepDesc& step, const RuleNames& names) {
-    return name_in(ops, step.op) + " " + print_kernel(step.kernel, names);
+std::string print_step(const Kernel& step, const RuleNames& names) {
+    return name_in(ops, step.combine) + " " + print_kernel(step, names);
 }
 
-Loaded<NodeDesc> compile_node(const NodeText& text, const RuleNames& names,
-                              const NodeDesc* before) {
+Loaded<NodeDef> compile_node(const NodeText& text, const RuleNames& names, const NodeDef* before) {
     try {
         return read_node(text, names, before);
     } catch (const Problem& wrong) {
@@ -728,40 +742,39 @@ Loaded<NodeDesc> compile_node(const NodeText& text, const RuleNames& names,
     }
 }
 
-NodeText print_node(const NodeDesc& node, const RuleNames& names) {
+NodeText print_node(const NodeDef& node, const RuleNames& names) {
     NodeText text;
     text.name = node.name;
-    text.type = name_in(node_types, node.type);
+    text.type = name_in(node_types, source_of(node));
     text.members = name_in(node_members, node.members);
     text.combine = name_in(ops, node.combine);
-    text.refresh = node.refresh.type == RefreshType::exact ? "exact"
-                   : node.refresh.type == RefreshType::dormant
-                       ? "dormant"
-                       : "every " + std::to_string(node.refresh.every_ticks);
-    text.widen_m = node.refresh.widen_m;
-    text.lazy_leave = node.refresh.lazy_leave;
+    text.refresh = node.dormant            ? "dormant"
+                   : node.every_ticks <= 1 ? "exact"
+                                           : "every " + std::to_string(node.every_ticks);
+    text.widen = node.widen;
+    text.lazy_leave = node.lazy_leave;
     text.enabled = node.enabled;
-    text.urgency = node.settings.urgency;
-    text.every_ticks = node.settings.every_ticks;
-    text.leave = name_in(leave_policies, node.settings.leave);
-    text.mode = name_in(node_modes, node.mode);
-    for (const StepDesc& step : node.steps) text.steps.push_back(print_step(step, names));
+    text.priority = node.replication.priority;
+    text.every_ticks = node.replication.every_ticks;
+    text.leave = name_in(leave_policies, node.replication.leave);
+    text.mode = name_in(node_modes, node.payload);
+    for (const Kernel& step : node.steps) text.steps.push_back(print_step(step, names));
     return text;
 }
 
-Loaded<InterestRules> compile_nodes(const std::vector<NodeText>& nodes, const RuleNames& names,
-                                    const InterestRules& around, bool keep) {
+Loaded<Rules> compile_nodes(const std::vector<NodeText>& nodes, const RuleNames& names,
+                            const Rules& around, bool keep) {
     Problem problem;
     if (nodes.size() > rule_nodes_max) {
         problem.text = "there are at most " + std::to_string(rule_nodes_max) + " nodes";
         return problem;
     }
-    InterestRules rules = around;
+    Rules rules = around;
     rules.nodes.clear();
     std::set<std::string> seen;
     for (std::size_t n = 0; n < nodes.size(); ++n) {
-        const NodeDesc* before = nullptr;
-        for (const NodeDesc& node : around.nodes) {
+        const NodeDef* before = nullptr;
+        for (const NodeDef& node : around.nodes) {
             if (keep && before == nullptr && node.name == nodes[n].name) before = &node;
         }
         auto node = compile_node(nodes[n], names, before);
@@ -783,8 +796,7 @@ Loaded<InterestRules> compile_nodes(const std::vector<NodeText>& nodes, const Ru
 }
 
 NodeText with_defaults(NodeText text) {
-    NodeDesc usual;
-    usual.type = NodeType::grid;
+    NodeDef usual;
     NodeText out = print_node(usual, {});
     out.name = std::move(text.name);
     out.steps = std::move(text.steps);
@@ -795,10 +807,10 @@ NodeText with_defaults(NodeText text) {
     take(out.members, text.members);
     take(out.combine, text.combine);
     take(out.refresh, text.refresh);
-    take(out.widen_m, text.widen_m);
+    take(out.widen, text.widen);
     take(out.lazy_leave, text.lazy_leave);
     take(out.enabled, text.enabled);
-    take(out.urgency, text.urgency);
+    take(out.priority, text.priority);
     take(out.every_ticks, text.every_ticks);
     take(out.leave, text.leave);
     take(out.mode, text.mode);
@@ -828,10 +840,10 @@ std::string print_toml(const std::vector<NodeText>& nodes) {
         say("members", node.members, "all");
         say("combine", node.combine, "add");
         say("refresh", node.refresh, "exact");
-        say("widen_m", node.widen_m, 0.0F);
+        say("widen_m", node.widen, 0.0F);
         say("lazy_leave", node.lazy_leave, false);
         say("enabled", node.enabled, true);
-        say("urgency", node.urgency, 1.0F);
+        say("urgency", node.priority, 1.0F);
         say("every_ticks", node.every_ticks, 1U);
         say("leave", node.leave, "despawn");
         say("mode", node.mode, "per observer");

@@ -23,12 +23,12 @@ namespace purview::scene {
 /// Names that steps may use.
 struct RuleNames {
     std::map<std::string, FlagId> flags;
-    std::map<std::string, KeyDomain> keys;
+    std::map<std::string, KeyId> keys;
     std::map<std::string, ValueId> values;
     /// Kernels of the host's own: `add kernel NAME`.
     std::map<std::string, std::shared_ptr<const InterestKernel>> kernels;
-    std::shared_ptr<const SightTest> sight;  ///< none: this world has no line of sight
-    SightDef sight_def;                      ///< where a step does not say
+    std::shared_ptr<const RayTest> sight;  ///< none: this world has no line of sight
+    Kernel sight_def;                      ///< where a step does not say
 };
 
 /// Flags, keys and values of a schema.
@@ -41,10 +41,10 @@ struct NodeText {
     std::optional<std::string> members;  ///< all, bound, unbound
     std::optional<std::string> combine;  ///< add, subtract, require
     std::optional<std::string> refresh;  ///< exact, every N, dormant
-    std::optional<float> widen_m;
+    std::optional<float> widen;
     std::optional<bool> lazy_leave;
     std::optional<bool> enabled;
-    std::optional<float> urgency;
+    std::optional<float> priority;
     std::optional<std::uint32_t> every_ticks;
     std::optional<std::string> leave;  ///< despawn, freeze, stale, deactivate
     std::optional<std::string> mode;   ///< per observer, update many, read many
@@ -55,7 +55,7 @@ inline constexpr std::size_t rule_nodes_max = 64;
 inline constexpr std::size_t node_steps_max = 32;
 inline constexpr std::size_t step_bytes_max = 500;
 inline constexpr std::size_t node_name_bytes_max = 63;
-inline constexpr float rule_metres_max = 1e6F;
+inline constexpr float rule_meters_max = 1e6F;
 inline constexpr float rule_side_min_m = 0.01F;  ///< of a cell
 
 /// For a terminal, or a line of a file: control characters other than those of `kept` as \u and
@@ -67,24 +67,24 @@ std::string plain_text(std::string_view text, std::string_view kept = {});
 ///   add|subtract|require, then one of
 ///   within R [leave R] [of entity|observer] [from main|areas|owned]
 ///   same KEY            flag NAME            value NAME [from A] [to B]
-///   owner               area [leave R]       kernel NAME
+///   owner               everything           area [leave R]       kernel NAME
 ///   neighbourhood WxH[xD] [rings N] [from ...]
 ///   hexagons SIDE[xD] [rings N] [from ...]
 ///   sight [within R] [from ...] [tests N] [grace N] [unknown shown|hidden] [predict yes|no]
 ///
 /// Names with blanks stand in single quotes, a quote in them is doubled.
-Loaded<StepDesc> parse_step(const std::string& text, const RuleNames& names);
-std::string print_step(const StepDesc& step, const RuleNames& names);
+Loaded<Kernel> parse_step(const std::string& text, const RuleNames& names);
+std::string print_step(const Kernel& step, const RuleNames& names);
 
-/// `before`: what the node was, whose SightTests its steps keep; null: a new one, of type grid.
-Loaded<NodeDesc> compile_node(const NodeText& text, const RuleNames& names,
-                              const NodeDesc* before = nullptr);
-NodeText print_node(const NodeDesc& node, const RuleNames& names);
+/// `before`: what the node was, whose ray tests its steps keep; null: a new one, of type grid.
+Loaded<NodeDef> compile_node(const NodeText& text, const RuleNames& names,
+                             const NodeDef* before = nullptr);
+NodeText print_node(const NodeDef& node, const RuleNames& names);
 
 /// Rules like `around`, with these nodes. A node that is called like one of `around` is that node,
 /// changed, when `keep` says so. What the engine would refuse is a problem, with its place.
-Loaded<InterestRules> compile_nodes(const std::vector<NodeText>& nodes, const RuleNames& names,
-                                    const InterestRules& around, bool keep);
+Loaded<Rules> compile_nodes(const std::vector<NodeText>& nodes, const RuleNames& names,
+                            const Rules& around, bool keep);
 
 /// The same with defaults for all that is not given: nothing of it is left as it was.
 NodeText with_defaults(NodeText text);

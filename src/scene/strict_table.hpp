@@ -22,12 +22,12 @@ struct WorldError {
     std::string text;
 };
 
-inline FilePlace place_of(const toml::node& node) {
+inline FilePlace position_of(const toml::node& node) {
     return {node.source().begin.line, node.source().begin.column};
 }
 
-inline std::string text_of(const std::string& path, FilePlace place) {
-    return path + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+inline std::string text_of(const std::string& path, FilePlace position) {
+    return path + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
 }
 
 /// Every text of ours is parsed here. Throws WorldError, whatever is wrong with it.
@@ -39,9 +39,9 @@ class StrictTable {
     StrictTable(const toml::table& table, std::string path, std::string name)
         : table_(table), path_(std::move(path)), name_(std::move(name)) {}
 
-    std::string where(const toml::node& node) const { return text_of(path_, place_of(node)); }
+    std::string where(const toml::node& node) const { return text_of(path_, position_of(node)); }
     /// Where the value of a key stands that was given.
-    FilePlace place(std::string_view key) const { return place_of(*table_.get(key)); }
+    FilePlace position(std::string_view key) const { return position_of(*table_.get(key)); }
     bool has(std::string_view key) const { return table_.get(key) != nullptr; }
     [[noreturn]] void fail(const toml::node& node, const std::string& text) const {
         throw WorldError{where(node) + ": " + text};

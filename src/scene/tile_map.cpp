@@ -186,7 +186,7 @@ class MapReader {
         }
         if (std::size_t{map_.width} * map_.height > tiles_max)
             throw MapError{"more than 64 million tiles"};
-        map_.tile_m = options_.metres_per_tile;
+        map_.tile_m = options_.meters_per_tile;
         map_.blocked.assign(std::size_t{map_.width} * map_.height, 0);
         const auto sets = root_.find("tilesets");
         if (sets != root_.end() && sets->is_array()) {
@@ -277,18 +277,18 @@ class MapReader {
             out.layer = name;
             out.name = string_of(object, "name");
             out.type = string_of(object, object.contains("class") ? "class" : "type");
-            const float scale_x = options_.metres_per_tile / tile_width_;
-            const float scale_y = options_.metres_per_tile / tile_height_;
+            const float scale_x = options_.meters_per_tile / tile_width_;
+            const float scale_y = options_.meters_per_tile / tile_height_;
             out.x_m = real_of(object, "x") * scale_x;
             out.y_m = real_of(object, "y") * scale_y;
-            out.width_m = real_of(object, "width") * scale_x;
-            out.height_m = real_of(object, "height") * scale_y;
+            out.width = real_of(object, "width") * scale_x;
+            out.height = real_of(object, "height") * scale_y;
             if (object.contains("gid")) {
-                out.y_m -= out.height_m;  // the place of a tile object is its lower left corner
+                out.y_m -= out.height;  // the place of a tile object is its lower left corner
                 const auto gid = unsigned_of(object, "gid", where) & gid_mask;
                 if (find(gid) == nullptr) ++unknown_gids_;
             }
-            if (!std::isfinite(out.x_m + out.width_m) || !std::isfinite(out.y_m + out.height_m))
+            if (!std::isfinite(out.x_m + out.width) || !std::isfinite(out.y_m + out.height))
                 throw MapError{where + ": an object's place and size must be finite"};
             out.properties = read_properties(object);
             map_.objects.push_back(std::move(out));

@@ -18,7 +18,7 @@
 namespace purview::scene {
 
 struct MapOptions {
-    float metres_per_tile = 1;
+    float meters_per_tile = 1;
     /// A tile with this property blocks, whatever its value; empty: nothing blocks.
     std::string collision_property;
 };
@@ -29,8 +29,8 @@ struct MapObject {
     std::string type;
     float x_m = 0;  ///< top left corner
     float y_m = 0;
-    float width_m = 0;
-    float height_m = 0;
+    float width = 0;
+    float height = 0;
     std::map<std::string, std::string> properties;  ///< values as text
 
     /// The property as a whole number, `otherwise` where it is not given, or nothing: it is none.

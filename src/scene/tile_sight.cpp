@@ -102,13 +102,13 @@ bool TileSight::is_visible(Vec3 from, Vec3 to) const noexcept {
     return false;
 }
 
-void TileSight::test(ObserverId, std::span<const SightQuery> queries,
+void TileSight::test(ObserverId, std::span<const Ray> queries,
                      std::span<std::uint8_t> visible) const noexcept {
     for (std::size_t i = 0; i < queries.size(); ++i)
         visible[i] = is_visible(queries[i].from, queries[i].to) ? 1 : 0;
 }
 
-std::shared_ptr<const SightTest> make_tile_sight(const TileMap& map) {
+std::shared_ptr<const RayTest> make_tile_sight(const TileMap& map) {
     if (std::find(map.blocked.begin(), map.blocked.end(), 1) == map.blocked.end()) return nullptr;
     return std::make_shared<TileSight>(map);
 }

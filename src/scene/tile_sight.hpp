@@ -15,11 +15,11 @@ namespace purview::scene {
 /// Through a point where two tiles meet at their corners one sees, unless both block that lie
 /// beside the line. Equal in both directions. Outside of the map nothing blocks; height does not
 /// matter.
-class TileSight final : public SightTest {
+class TileSight final : public RayTest {
   public:
     explicit TileSight(const TileMap& map);
     bool is_visible(Vec3 from, Vec3 to) const noexcept;
-    void test(ObserverId observer, std::span<const SightQuery> queries,
+    void test(ObserverId observer, std::span<const Ray> queries,
               std::span<std::uint8_t> visible) const noexcept override;
 
   private:
@@ -30,6 +30,6 @@ class TileSight final : public SightTest {
 };
 
 /// Null when no tile of the map blocks.
-std::shared_ptr<const SightTest> make_tile_sight(const TileMap& map);
+std::shared_ptr<const RayTest> make_tile_sight(const TileMap& map);
 
 }  // namespace purview::scene

@@ -17,7 +17,7 @@ constexpr std::string_view header = "time,id,x,y,z,facing";
 /// Radians: of an angle that has been added up for hours a float still tells a hundredth.
 constexpr double facing_max = 100'000;
 /// Metres: beyond, a float does not tell one from the next.
-constexpr double place_max = 10'000'000;
+constexpr double position_max = 10'000'000;
 
 struct Row {
     double time = 0;
@@ -43,7 +43,7 @@ std::string read_row(std::string_view line, Row& row) {
         }
     }
     for (int i = 1; i < 4; ++i) {
-        if (std::fabs(*values[i]) > place_max) {
+        if (std::fabs(*values[i]) > position_max) {
             return "places must be -10000000 to 10000000 m, not '" + std::string(part[columns[i]]) +
                    "'";
         }
@@ -91,8 +91,8 @@ Loaded<Trace> load_trace(const std::string& path) {
         if (is_new) trace.tracks.push_back({row.id, {}});
         TraceSample sample;
         sample.seconds = row.time - first_time;
-        sample.place = {static_cast<float>(row.x), static_cast<float>(row.y),
-                        static_cast<float>(row.z)};
+        sample.position = {static_cast<float>(row.x), static_cast<float>(row.y),
+                           static_cast<float>(row.z)};
         sample.facing = static_cast<float>(row.facing);
         auto& samples = trace.tracks[found->second].samples;
         if (!samples.empty() && samples.back().seconds == sample.seconds) {
@@ -100,10 +100,12 @@ Loaded<Trace> load_trace(const std::string& path) {
                            " has two rows at the same time"};
         }
         samples.push_back(sample);
-        trace.min = {std::min(trace.min.x, sample.place.x), std::min(trace.min.y, sample.place.y),
-                     std::min(trace.min.z, sample.place.z)};
-        trace.max = {std::max(trace.max.x, sample.place.x), std::max(trace.max.y, sample.place.y),
-                     std::max(trace.max.z, sample.place.z)};
+        trace.min = {std::min(trace.min.x, sample.position.x),
+                     std::min(trace.min.y, sample.position.y),
+                     std::min(trace.min.z, sample.position.z)};
+        trace.max = {std::max(trace.max.x, sample.position.x),
+                     std::max(trace.max.y, sample.position.y),
+                     std::max(trace.max.z, sample.position.z)};
     }
     if (rows == 0) return Problem{path + ": has no rows"};
     trace.duration_seconds = last_time - first_time;

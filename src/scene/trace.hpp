@@ -16,7 +16,7 @@ namespace purview::scene {
 
 struct TraceSample {
     double seconds = 0;  ///< since the first row of the file
-    Vec3 place;
+    Vec3 position;
     float facing = 0;  ///< as in the file
 };
 

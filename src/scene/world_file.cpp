@@ -35,7 +35,7 @@ void read_map(const toml::table& table, WorldFile& world) {
     std::string file;
     MapOptions options;
     in.read("file", file);
-    in.read_real("metres_per_tile", options.metres_per_tile, 0.001, 10'000);
+    in.read_real("metres_per_tile", options.meters_per_tile, 0.001, 10'000);
     in.read("collision_property", world.collision_property);
     options.collision_property = world.collision_property;
     in.read("start_type", world.start_type);
@@ -102,12 +102,12 @@ void read_game(StrictTable& in, KindEntry& kind) {
     in.read_real("speed_mps", kind.speed_mps, 0, 1000);
     in.read_real("rest_share", kind.rest_share, 0, 1);
     in.read_real("cloaked_share", kind.cloaked_share, 0, 1);
-    in.read_real("urgency", kind.urgency, 0.001, 1000);
+    in.read_real("urgency", kind.priority, 0.001, 1000);
     in.read_integer("cargo", kind.cargo, 0, 63);
     in.read("hidden", kind.hidden);
     for (const char* key :
          {"motion", "speed_mps", "rest_share", "cloaked_share", "urgency", "cargo", "hidden"}) {
-        if (!kind.game_key && in.has(key)) kind.game_key = {key, in.place(key)};
+        if (!kind.game_key && in.has(key)) kind.game_key = {key, in.position(key)};
     }
 }
 
@@ -115,13 +115,13 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
     for (const auto& [key, node] : kinds) {
         const std::string name(key.str());
         if (!node.is_table()) {
-            throw WorldError{text_of(world.path, place_of(node)) + ": 'kinds." + name +
+            throw WorldError{text_of(world.path, position_of(node)) + ": 'kinds." + name +
                              "' must be a table"};
         }
         StrictTable in(*node.as_table(), world.path, "kinds." + name);
         KindEntry kind;
         kind.name = name;
-        kind.place = place_of(node);
+        kind.position = position_of(node);
         if (name.empty() || name.size() > Schema::name_bytes_max) {
             in.fail(node, "'kinds." + name + "': a kind's name has 1 to " +
                               std::to_string(Schema::name_bytes_max) + " bytes");
@@ -131,7 +131,7 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
             kind.nodes.emplace();
             for (const toml::node& bound : *nodes) {
                 if (!bound.is_string()) in.fail(bound, "a node is bound to by its name, a text");
-                kind.nodes->push_back({bound.as_string()->get(), place_of(bound)});
+                kind.nodes->push_back({bound.as_string()->get(), position_of(bound)});
             }
         }
         constexpr std::pair<const char*, EntityMode> modes[] = {
@@ -140,15 +140,15 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
             {"explicit", EntityMode::explicit_only}};
         in.read_choice("mode", modes, kind.mode);
         in.read("owner_sees", kind.owner_sees);
-        in.read("split", kind.split);
-        in.read("promote_ancestors", kind.promote_ancestors);
-        if (kind.promote_ancestors && !kind.split)
+        in.read("split", kind.culled_independently);
+        in.read("promote_ancestors", kind.keeps_ancestors);
+        if (kind.keeps_ancestors && !kind.culled_independently)
             in.fail(*in.find("promote_ancestors"),
                     in.title("promote_ancestors") + " needs split = true");
-        in.read("by_bounds", kind.by_bounds);
-        if (kind.by_bounds) kind.by_bounds_place = in.place("by_bounds");
-        in.read_real("range_m", kind.range_m, 0.001, rule_metres_max);
-        if (in.has("range_m")) kind.range_place = in.place("range_m");
+        in.read("by_bounds", kind.uses_group_radius);
+        if (kind.uses_group_radius) kind.by_bounds_position = in.position("by_bounds");
+        in.read_real("range_m", kind.range, 0.001, rule_meters_max);
+        if (in.has("range_m")) kind.range_position = in.position("range_m");
         in.finish();
         world.kinds.push_back(std::move(kind));
     }
@@ -183,42 +183,42 @@ WorldFile read_world(const toml::table& root, const std::string& path, const std
 }
 
 /// Ranges that the file gives, or those of its kinds.
-void use_ranges(const WorldFile& world, InterestRules& rules) {
-    rules.range_classes_m = world.interest.range_classes_m;
-    if (rules.range_classes_m.empty()) {
+void use_ranges(const WorldFile& world, Rules& rules) {
+    rules.range_classes = world.interest.range_classes;
+    if (rules.range_classes.empty()) {
         std::set<float> ranges;
         for (const KindEntry& kind : world.kinds) {
-            if (kind.range_m > 0) ranges.insert(kind.range_m);
+            if (kind.range > 0) ranges.insert(kind.range);
         }
         if (ranges.size() > range_classes_max) {
-            throw WorldError{text_of(world.path, world.interest.place) +
+            throw WorldError{text_of(world.path, world.interest.position) +
                              ": kinds have more than 6 different ranges: "
                              "'interest.range_classes_m' must say which 6 there are"};
         }
-        rules.range_classes_m.assign(ranges.begin(), ranges.end());
+        rules.range_classes.assign(ranges.begin(), ranges.end());
     }
     for (const KindEntry& kind : world.kinds) {
-        if (kind.range_m > 0 && kind.range_m > rules.range_classes_m.back()) {
-            throw WorldError{text_of(world.path, kind.range_place) + ": 'kinds." + kind.name +
+        if (kind.range > 0 && kind.range > rules.range_classes.back()) {
+            throw WorldError{text_of(world.path, kind.range_position) + ": 'kinds." + kind.name +
                              ".range_m' is larger than the last of 'interest.range_classes_m'"};
         }
     }
 }
 
-std::string node_names(const InterestRules& rules) {
+std::string node_names(const Rules& rules) {
     std::string text;
-    for (const NodeDesc& node : rules.nodes)
+    for (const NodeDef& node : rules.nodes)
         text += (text.empty() ? "there is '" : ", '") + node.name + "'";
     return text.empty() ? "there is none" : text;
 }
 
 NodeId find_node(const WorldFile& world, const KindEntry& kind, const NameEntry& wanted,
-                 const InterestRules& rules) {
+                 const Rules& rules) {
     const std::string where =
-        text_of(world.path, wanted.place) + ": 'kinds." + kind.name + ".nodes': ";
+        text_of(world.path, wanted.position) + ": 'kinds." + kind.name + ".nodes': ";
     for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
         if (rules.nodes[n].name != wanted.name) continue;
-        if (rules.nodes[n].members != NodeMembers::bound) {
+        if (rules.nodes[n].members != Members::bound) {
             throw WorldError{where + "node '" + wanted.name +
                              "' is not for bound kinds: give it members = \"bound\""};
         }
@@ -229,21 +229,21 @@ NodeId find_node(const WorldFile& world, const KindEntry& kind, const NameEntry&
 
 }  // namespace
 
-Loaded<InterestRules> compile_rules(const WorldFile& world, const RuleNames& names) {
-    InterestRules rules;
-    rules.cell_m = world.interest.cell_m;
+Loaded<Rules> compile_rules(const WorldFile& world, const RuleNames& names) {
+    Rules rules;
+    rules.cell_size = world.interest.cell_size;
     rules.axes = world.interest.axes;
-    rules.observer_range_max_m = world.interest.observer_range_max_m;
-    rules.group_bounds_max_m = world.interest.group_bounds_max_m;
+    rules.observer_range_max = world.interest.observer_range_max;
+    rules.group_radius_max = world.interest.group_radius_max;
     if (world.map) {
-        rules.bounds_max = {world.map->width_m(), world.map->height_m(), 0};
+        rules.max = {world.map->width_m(), world.map->height_m(), 0};
     } else if (world.trace) {
-        rules.bounds_min = {world.trace->min.x - 1, world.trace->min.y - 1, 0};
-        rules.bounds_max = {world.trace->max.x + 1, world.trace->max.y + 1, 0};
+        rules.min = {world.trace->min.x - 1, world.trace->min.y - 1, 0};
+        rules.max = {world.trace->max.x + 1, world.trace->max.y + 1, 0};
     }
     if (rules.axes != Axes::xy) {  // as high as it is long: what is there is not known
-        rules.bounds_min.z = rules.bounds_min.y;
-        rules.bounds_max.z = rules.bounds_max.y;
+        rules.min.z = rules.min.y;
+        rules.max.z = rules.max.y;
     }
     try {
         use_ranges(world, rules);
@@ -254,43 +254,42 @@ Loaded<InterestRules> compile_rules(const WorldFile& world, const RuleNames& nam
 }
 
 /// A kind of no node is meant to be seen by nobody.
-void refuse_nodes_for_all(const WorldFile& world, const KindEntry& entry,
-                          const InterestRules& rules) {
+void refuse_nodes_for_all(const WorldFile& world, const KindEntry& entry, const Rules& rules) {
     const std::size_t n = node_for_all(rules);
     if (n == rules.nodes.size()) return;
-    throw WorldError{text_of(world.path, entry.place) + ": 'kinds." + entry.name +
+    throw WorldError{text_of(world.path, entry.position) + ": 'kinds." + entry.name +
                      ".nodes' is empty, but node '" + rules.nodes[n].name +
                      "' is for all: bind that node, or say mode = \"explicit\""};
 }
 
-Loaded<std::vector<KindInterest>> compile_kinds(const WorldFile& world, const InterestRules& rules,
-                                                const Schema& schema) {
-    std::vector<KindInterest> kinds(schema.kinds().size());
+Loaded<std::vector<KindRules>> compile_kinds(const WorldFile& world, const Rules& rules,
+                                             const Schema& schema) {
+    std::vector<KindRules> kinds(schema.kinds().size());
     try {
         for (const KindEntry& entry : world.kinds) {
             const std::size_t index = index_of(schema.find_kind(entry.name));
             if (index >= kinds.size()) {
-                throw WorldError{text_of(world.path, entry.place) + ": this world has no kind '" +
-                                 entry.name + "'"};
+                throw WorldError{text_of(world.path, entry.position) +
+                                 ": this world has no kind '" + entry.name + "'"};
             }
-            KindInterest& kind = kinds[index];
+            KindRules& kind = kinds[index];
             if (entry.nodes) {
-                kind.never_default = entry.nodes->empty();
-                if (kind.never_default && entry.mode == EntityMode::nodes)
+                kind.needs_node = entry.nodes->empty();
+                if (kind.needs_node && entry.mode == EntityMode::nodes)
                     refuse_nodes_for_all(world, entry, rules);
                 for (const NameEntry& node : *entry.nodes)
                     kind.nodes.push_back(find_node(world, entry, node, rules));
             }
             kind.mode = entry.mode;
             kind.owner_sees = entry.owner_sees;
-            kind.split = entry.split;
-            kind.promote_ancestors = entry.promote_ancestors;
-            kind.by_bounds = entry.by_bounds;
-            if (entry.by_bounds && !(rules.group_bounds_max_m > 0)) {
-                throw WorldError{text_of(world.path, entry.by_bounds_place) + ": 'kinds." +
+            kind.culled_independently = entry.culled_independently;
+            kind.keeps_ancestors = entry.keeps_ancestors;
+            kind.uses_group_radius = entry.uses_group_radius;
+            if (entry.uses_group_radius && !(rules.group_radius_max > 0)) {
+                throw WorldError{text_of(world.path, entry.by_bounds_position) + ": 'kinds." +
                                  entry.name + ".by_bounds' needs 'interest.group_bounds_max_m'"};
             }
-            kind.range_m = entry.range_m;
+            kind.range = entry.range;
         }
     } catch (const WorldError& error) {
         return Problem{error.text};

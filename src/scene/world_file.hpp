@@ -26,18 +26,18 @@ enum class Motion : std::uint8_t { rest, wander, herd, patrol };
 /// A name and where it stands.
 struct NameEntry {
     std::string name;
-    FilePlace place;
+    FilePlace position;
 };
 
 struct KindEntry {
     std::string name;
-    FilePlace place;
+    FilePlace position;
     // What the game makes of it.
     std::optional<Motion> motion;  ///< not given: as its layer has it
     float speed_mps = 1.5F;
     float rest_share = 0.3F;  ///< of the time
     float cloaked_share = 0;  ///< of its entities
-    float urgency = 1;
+    float priority = 1;
     std::uint32_t cargo = 0;            ///< children attached to each, of kind `crate`
     bool hidden = false;                ///< from all but owners
     std::optional<NameEntry> game_key;  ///< the first of these that was given
@@ -45,12 +45,12 @@ struct KindEntry {
     std::optional<std::vector<NameEntry>> nodes;  ///< bound to these; given and empty: to none
     EntityMode mode = EntityMode::nodes;
     bool owner_sees = true;
-    bool split = false;
-    bool promote_ancestors = false;
-    bool by_bounds = false;
-    FilePlace by_bounds_place;
-    float range_m = 0;
-    FilePlace range_place;
+    bool culled_independently = false;
+    bool keeps_ancestors = false;
+    bool uses_group_radius = false;
+    FilePlace by_bounds_position;
+    float range = 0;
+    FilePlace range_position;
 };
 
 struct WorldFile {
@@ -81,9 +81,9 @@ Loaded<WorldFile> load_world_file(const std::string& path);
 Loaded<WorldFile> parse_world_file(const std::string& path, const std::string& text);
 
 /// Rules of a new world.
-Loaded<InterestRules> compile_rules(const WorldFile& world, const RuleNames& names);
+Loaded<Rules> compile_rules(const WorldFile& world, const RuleNames& names);
 /// What interest makes of each kind of the schema.
-Loaded<std::vector<KindInterest>> compile_kinds(const WorldFile& world, const InterestRules& rules,
-                                                const Schema& schema);
+Loaded<std::vector<KindRules>> compile_kinds(const WorldFile& world, const Rules& rules,
+                                             const Schema& schema);
 
 }  // namespace purview::scene

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 
+#include "core/internal_access.hpp"
 #include "core/mutate.hpp"
 #include "world/world_data.hpp"
 
 namespace purview {
 
 AudienceFilter::AudienceFilter(const ServerDef& def, const ServerTime& time, const World& world,
-                               const InterestManager& interest, FieldStore& fields,
+                               const InterestData& interest, FieldStore& fields,
                                const SessionTable& sessions)
     : def_(def),
       time_(time),
@@ -53,9 +54,9 @@ void AudienceFilter::touch_references(Session& session, EntityId referrer,
 /// has.
 void AudienceFilter::note_references(Session& session) const {
     for (const RelevanceEvent& event : interest_.events_of(session.observer)) {
-        for (const EntityId referrer : fields_.referrers_of(world_.data(), event.entity)) {
+        for (const EntityId referrer : fields_.referrers_of(internal(world_), event.entity)) {
             touch_references(session, referrer, [&](const KindLayout&, FieldMask allowed) {
-                return fields_.does_name(world_.data(), referrer, event.entity, allowed);
+                return fields_.does_name(internal(world_), referrer, event.entity, allowed);
             });
         }
     }
@@ -77,8 +78,8 @@ void AudienceFilter::note_changed_references(Session& session) const {
 namespace {
 
 /// One of the audiences that follow from the world's own facts.
-bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t index,
-             const InterestManager& interest, ObserverId observer) noexcept {
+bool is_replicated(const AudienceDef& audience, const WorldData& world, std::uint32_t index,
+                   const InterestData& interest, ObserverId observer) noexcept {
     const bool owns = world.owner_at(index) == observer;
     switch (audience.type) {
         case AudienceType::owner:
@@ -103,7 +104,7 @@ bool is_told(const AudienceDef& audience, const WorldData& world, std::uint32_t 
 void AudienceFilter::decide(AudienceScratch& room, ObserverId observer,
                             std::span<const std::uint32_t> indices,
                             std::span<std::uint32_t> allowed) const {
-    const WorldData& data = world_.data();
+    const WorldData& data = internal(world_);
     const Session* const session = has_unpredicted_ ? sessions_.find(observer) : nullptr;
     const auto part_of = [&](std::uint32_t index, ComponentId component) {
         const auto& parts = fields_.layout(data.kind_at(index)).parts;
@@ -129,7 +130,7 @@ void AudienceFilter::decide(AudienceScratch& room, ObserverId observer,
             } else if (audience.type == AudienceType::unpredicted) {
                 const bool is_own = session != nullptr && data.owner_at(indices[i]) == observer;
                 if (is_own && does_predict(*session, indices[i])) allowed[i] &= ~part;
-            } else if (!is_told(audience, data, indices[i], interest_, observer)) {
+            } else if (!is_replicated(audience, data, indices[i], interest_, observer)) {
                 allowed[i] &= ~part;
             }
         }
@@ -179,7 +180,7 @@ bool AudienceFilter::does_predict(const Session& session, std::uint32_t index) c
     if (lane == no_local_id || !session.ghosts.is_held(lane) || session.ghosts.is_away(lane))
         return false;
     const SessionInputs::KnownGroup* const group =
-        session.inputs->find(world_.data().root_at(index));
+        session.inputs->find(internal(world_).root_at(index));
     return group != nullptr && is_predicted_now(*group);
 }
 
@@ -188,7 +189,7 @@ void AudienceFilter::list_predicted(AudienceScratch& room, Session& session) con
     for (SessionInputs::KnownGroup& group : session.inputs->known) {
         if (!group.is_predicted || !world_.is_alive(group.root)) continue;
         group.is_predicted = is_predicted_now(group);
-        world_.data().for_each_in_group(index_of(group.root), [&](EntityId member) {
+        internal(world_).for_each_in_group(index_of(group.root), [&](EntityId member) {
             const LocalId lane = session.ghosts.find(member);
             if (lane != no_local_id && session.ghosts.owned(lane))
                 room.again[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);

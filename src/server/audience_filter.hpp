@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/bitset.hpp"
-#include "purview/interest.hpp"
+#include "interest/interest_data.hpp"
 #include "purview/world.hpp"
 #include "replication/field_store.hpp"
 #include "server/server_time.hpp"
@@ -29,8 +29,7 @@ namespace purview {
 class AudienceFilter {
   public:
     AudienceFilter(const ServerDef& def, const ServerTime& time, const World& world,
-                   const InterestManager& interest, FieldStore& fields,
-                   const SessionTable& sessions);
+                   const InterestData& interest, FieldStore& fields, const SessionTable& sessions);
 
     /// Its owner or a key is another one, or another group gives its inputs: audiences that depend
     /// on that are evaluated again in this tick.
@@ -73,7 +72,7 @@ class AudienceFilter {
     const ServerDef& def_;
     const ServerTime& time_;
     const World& world_;
-    const InterestManager& interest_;
+    const InterestData& interest_;
     FieldStore& fields_;
     const SessionTable& sessions_;
     bool has_audiences_ = false;         ///< some kind has parts that only some are sent

@@ -24,8 +24,8 @@ void grow_by_eighth(std::vector<T>& table, std::size_t size, T fill) {
 
 }  // namespace
 
-History::History(const WorldData& world, std::uint32_t ticks, float cell_m, Axes axes)
-    : world_(&world), ticks_(std::max(ticks, 2 * span_ticks)), cell_m_(cell_m), axes_(axes) {
+History::History(const WorldData& world, std::uint32_t ticks, float cell_size, Axes axes)
+    : world_(&world), ticks_(std::max(ticks, 2 * span_ticks)), cell_m_(cell_size), axes_(axes) {
     const Schema& schema = world.schema();
     offset_.assign(schema.components().size(), not_marked);
     const auto count = static_cast<std::uint16_t>(schema.components().size());
@@ -36,8 +36,8 @@ History::History(const WorldData& world, std::uint32_t ticks, float cell_m, Axes
         const std::uint32_t size = schema.components()[c].size_bytes;
         stride_ += (size + align_bytes - 1) / align_bytes * align_bytes;
     }
-    has_places_ =
-        schema.place() != ComponentId::none && offset_[index_of(schema.place())] != not_marked;
+    has_positions_ = schema.position() != ComponentId::none &&
+                     offset_[index_of(schema.position())] != not_marked;
     for (const KindDef& kind : schema.kinds()) {
         kind_is_marked_.push_back(std::any_of(
             kind.components.begin(), kind.components.end(),
@@ -98,43 +98,43 @@ Status History::record(Tick tick) {
                         world_->schema().components()[index_of(component)].size_bytes);
         }
     }
-    if (!has_places_) return Status::ok;
+    if (!has_positions_) return Status::ok;
     if (before != 0 && span_at(before).first != 0) widen_span(span_at(before), tick);
     if (before == 0 || tick / span_ticks != before / span_ticks) begin_span(tick);
     return Status::ok;
 }
 
-Vec3 History::place(std::uint32_t row, Tick tick) const noexcept {
-    Vec3 place;
-    std::memcpy(&place, cell(row, tick) + offset_[index_of(world_->schema().place())],
-                sizeof place);
-    return place;
+Vec3 History::position(std::uint32_t row, Tick tick) const noexcept {
+    Vec3 position;
+    std::memcpy(&position, cell(row, tick) + offset_[index_of(world_->schema().position())],
+                sizeof position);
+    return position;
 }
 
 /// Counting sort by cell, without room beside the result.
 void History::begin_span(Tick tick) {
     Span& span = span_at(tick);
     span.first = tick;
-    span.reach_m = 0;
+    span.reach = 0;
     span.beside.clear();
-    std::uint32_t placed = 0;
-    for (const Row& row : rows_) placed += row.entity != EntityId::none ? 1 : 0;
-    span.side_bits = static_cast<std::uint32_t>(std::bit_width(placed / 2 + 1) / 2 + 1);
+    std::uint32_t has_position = 0;
+    for (const Row& row : rows_) has_position += row.entity != EntityId::none ? 1 : 0;
+    span.side_bits = static_cast<std::uint32_t>(std::bit_width(has_position / 2 + 1) / 2 + 1);
     span.starts.assign((std::size_t{1} << (2 * span.side_bits)) + 1, 0);
-    const auto for_each_placed = [&](auto&& visit) {
+    const auto for_each_positioned = [&](auto&& visit) {
         for (std::uint32_t row = 0; row < rows_.size(); ++row) {
             if (rows_[row].entity == EntityId::none ||
-                !world_->is_placed(index_of(rows_[row].entity)))
+                !world_->has_position(index_of(rows_[row].entity)))
                 continue;
             const Vec3 at = inner(row, tick);
             visit(row, bucket(cell_coordinate(at.x), cell_coordinate(at.y), span.side_bits));
         }
     };
-    for_each_placed([&](std::uint32_t, std::uint32_t at) { ++span.starts[at + 1]; });
+    for_each_positioned([&](std::uint32_t, std::uint32_t at) { ++span.starts[at + 1]; });
     for (std::size_t b = 1; b < span.starts.size(); ++b) span.starts[b] += span.starts[b - 1];
     if (span.rows.capacity() < span.starts.back()) span.rows.reserve(span.starts.back());
     span.rows.resize(span.starts.back());
-    for_each_placed(
+    for_each_positioned(
         [&](std::uint32_t row, std::uint32_t at) { span.rows[span.starts[at]++] = row; });
     // Every start is now the next one's.
     for (std::size_t b = span.starts.size() - 1; b > 0; --b) span.starts[b] = span.starts[b - 1];
@@ -145,13 +145,13 @@ void History::widen_span(Span& span, Tick tick) {
     for (std::uint32_t r = 0; r < rows_.size(); ++r) {
         Row& row = rows_[r];
         if (row.entity == EntityId::none || row.beside == span.first) continue;
-        if (!world_->is_placed(index_of(row.entity))) continue;
+        if (!world_->has_position(index_of(row.entity))) continue;
         if (row.first <= span.first) {
             const Vec3 now = inner(r, tick);
             const Vec3 then = inner(r, span.first);
             const float gone = std::hypot(now.x - then.x, now.y - then.y);
             if (gone <= cell_m_) {
-                span.reach_m = std::max(span.reach_m, gone);
+                span.reach = std::max(span.reach, gone);
                 continue;
             }
         }
@@ -166,9 +166,9 @@ const History::Span* History::span_of(Tick tick) const noexcept {
     return span.first != 0 && span.first / span_ticks == tick / span_ticks ? &span : nullptr;
 }
 
-std::int32_t History::cell_coordinate(float metres) const noexcept {
+std::int32_t History::cell_coordinate(float meters) const noexcept {
     constexpr float limit = 1e9F;
-    return static_cast<std::int32_t>(std::floor(std::clamp(metres / cell_m_, -limit, limit)));
+    return static_cast<std::int32_t>(std::floor(std::clamp(meters / cell_m_, -limit, limit)));
 }
 
 const std::byte* History::at(EntityId entity, ComponentId component, Tick tick) const noexcept {
@@ -181,18 +181,18 @@ const std::byte* History::at(EntityId entity, ComponentId component, Tick tick) 
                : cell(row, tick) + offset;
 }
 
-bool History::place_at(EntityId entity, double tick, Vec3& out) const noexcept {
+bool History::position_at(EntityId entity, double tick, Vec3& out) const noexcept {
     const std::uint32_t row = row_of(entity);
     const auto earlier = static_cast<Tick>(tick);
-    if (row == no_row || !has_places_ || !is_remembered(row, earlier) ||
-        !world_->is_placed(index_of(entity)))
+    if (row == no_row || !has_positions_ || !is_remembered(row, earlier) ||
+        !world_->has_position(index_of(entity)))
         return false;
-    out = place(row, earlier);
+    out = position(row, earlier);
     const auto part = static_cast<float>(tick - earlier);
     if (part <= 0 || earlier == newest_) return true;
-    const Vec3 next = place(row, earlier + 1);
-    const float teleport_m = world_->kind_def_at(index_of(entity)).teleport_m;
-    if (teleport_m > 0 && is_jump(out, next, teleport_m)) return true;
+    const Vec3 next = position(row, earlier + 1);
+    const float teleport_distance = world_->kind_def_at(index_of(entity)).teleport_distance;
+    if (teleport_distance > 0 && is_jump(out, next, teleport_distance)) return true;
     out.x += (next.x - out.x) * part;
     out.y += (next.y - out.y) * part;
     out.z += (next.z - out.z) * part;

@@ -25,7 +25,7 @@ namespace purview {
 class History {
   public:
     /// `axes`: those of the index; places are told as they are.
-    History(const WorldData& world, std::uint32_t ticks, float cell_m, Axes axes = Axes::xy);
+    History(const WorldData& world, std::uint32_t ticks, float cell_size, Axes axes = Axes::xy);
 
     bool is_used() const noexcept { return stride_ != 0; }
     /// That are kept.
@@ -41,12 +41,12 @@ class History {
     /// not there.
     const std::byte* at(EntityId entity, ComponentId component, Tick tick) const noexcept;
     /// Between two ticks; false: not there at the earlier one.
-    bool place_at(EntityId entity, double tick, Vec3& out) const noexcept;
+    bool position_at(EntityId entity, double tick, Vec3& out) const noexcept;
 
     struct Volume {
         Vec3 from;
         Vec3 to;  ///< equal: a sphere
-        float radius_m = 0;
+        float radius = 0;
     };
     /// visit(EntityId) for all that may have been in the volume then: a superset, and in a wide
     /// volume some of them twice.
@@ -70,7 +70,7 @@ class History {
     struct Span {
         Tick first = 0;  ///< 0: unused
         std::uint32_t side_bits = 0;
-        float reach_m = 0;                  ///< none of the indexed ones has gone further
+        float reach = 0;                    ///< none of the indexed ones has gone further
         std::vector<std::uint32_t> starts;  ///< [buckets + 1]
         std::vector<std::uint32_t> rows;    ///< by bucket
         std::vector<std::uint32_t> beside;  ///< rows: went far, or came later
@@ -83,9 +83,9 @@ class History {
     const std::byte* cell(std::uint32_t row, Tick tick) const noexcept {
         return const_cast<History*>(this)->cell(row, tick);
     }
-    Vec3 place(std::uint32_t row, Tick tick) const noexcept;
+    Vec3 position(std::uint32_t row, Tick tick) const noexcept;
     Vec3 inner(std::uint32_t row, Tick tick) const noexcept {
-        return exchanged(axes_, place(row, tick));
+        return exchanged(axes_, position(row, tick));
     }
     std::uint32_t row_of(EntityId entity) const noexcept {
         const std::uint32_t index = index_of(entity);
@@ -101,7 +101,7 @@ class History {
     void widen_span(Span& span, Tick tick);
     Span& span_at(Tick tick) noexcept { return spans_[tick / span_ticks % spans_.size()]; }
     const Span* span_of(Tick tick) const noexcept;
-    std::int32_t cell_coordinate(float metres) const noexcept;
+    std::int32_t cell_coordinate(float meters) const noexcept;
     /// A power of two for either axis: cells that far apart share a bucket.
     static std::uint32_t bucket(std::int32_t x, std::int32_t y, std::uint32_t side_bits) noexcept {
         const std::uint32_t mask = (1U << side_bits) - 1;
@@ -117,7 +117,7 @@ class History {
     std::vector<ComponentId> marked_;
     std::vector<bool> kind_is_marked_;
     std::uint32_t stride_ = 0;  ///< bytes of one entity in one tick
-    bool has_places_ = false;
+    bool has_positions_ = false;
     Tick newest_ = 0;
     std::vector<std::unique_ptr<std::byte[]>> pages_;
     std::vector<Row> rows_;
@@ -134,7 +134,7 @@ void History::for_each_near(const Volume& volume, double tick, Visit&& visit) co
         if (rows_[row].entity != EntityId::none) visit(rows_[row].entity);
     };
     // Cells along the longer axis of the volume; at each, those across that it may touch.
-    const float reach = volume.radius_m + span->reach_m;
+    const float reach = volume.radius + span->reach;
     const Vec3 from = exchanged(axes_, volume.from);
     const Vec3 to = exchanged(axes_, volume.to);
     const bool along_y = std::abs(to.y - from.y) > std::abs(to.x - from.x);

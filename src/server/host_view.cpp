@@ -9,6 +9,7 @@
 
 #include "core/bitset.hpp"
 #include "core/flat_map.hpp"
+#include "core/internal_access.hpp"
 #include "server/server_data.hpp"
 
 namespace purview {
@@ -17,11 +18,11 @@ class HostViewData {
   public:
     HostViewData(Server& made_for, HostPresentation& made_with, ObserverId its)
         : server(&made_for), presentation(&made_with), player{its, {}, {}} {
-        server->data().locals.add(player);
+        internal(*server).locals.add(player);
     }
     HostViewData(const HostViewData&) = delete;
     HostViewData& operator=(const HostViewData&) = delete;
-    ~HostViewData() { server->data().remove_local(player); }
+    ~HostViewData() { internal(*server).remove_local(player); }
 
     void update();
     bool is_shown(EntityId entity) const noexcept {
@@ -57,7 +58,7 @@ class HostViewData {
     /// told[i]: the parts of the entity of indices[i] that are replicated, if it is relevant, a bit
     /// each.
     void decide_parts(std::span<const std::uint32_t> indices, std::span<std::uint32_t> told) const {
-        ServerData& data = server->data();
+        ServerData& data = internal(*server);
         data.audiences.decide(data.workers.front().audience, player.observer, indices, told);
     }
     void tell(EntityId entity, std::uint32_t parts);
@@ -89,7 +90,7 @@ class HostViewData {
 void HostViewData::tell(EntityId entity, std::uint32_t parts) {
     if (parts == 0 || !server->world().is_alive(entity)) return;
     const KindId kind = server->world().kind_of(entity);
-    for (const KindLayout::Part& part : server->data().fields.layout(kind).parts) {
+    for (const KindLayout::Part& part : internal(*server).fields.layout(kind).parts) {
         if ((parts & 1U) != 0) presentation->changed(entity, part.component);
         parts >>= 1;
     }
@@ -106,11 +107,11 @@ void HostViewData::tell_waiting(EntityId entity, std::uint32_t parts) {
 /// left out also what they have left: what is shown and not relevant any more, or the reverse. As a
 /// remote client: leaves first, then parents before children.
 void HostViewData::note_events(Tick since) {
-    const WorldData& world = server->world().data();
-    const auto events = server->data().interest.events_of(player.observer);
+    const WorldData& world = internal(server->world());
+    const auto events = internal(*server).interest.events_of(player.observer);
     events_.assign(events.begin(), events.end());
     if (!is_last_tick(since)) {
-        const std::size_t end = known_.size() > 0 ? server->data().fields.changed().size() : 0;
+        const std::size_t end = known_.size() > 0 ? internal(*server).fields.changed().size() : 0;
         for (std::uint32_t i = 0; i < end; ++i) {
             const Known* known = known_.find(i);
             if (known == nullptr || !known->shown || player.relevant.contains(known->entity))
@@ -136,8 +137,8 @@ void HostViewData::note_events(Tick since) {
 /// What has changed since then, by part.
 void HostViewData::note_changes(Tick since) {
     changes_.clear();
-    const FieldStore& fields = server->data().fields;
-    const WorldData& world = server->world().data();
+    const FieldStore& fields = internal(*server).fields;
+    const WorldData& world = internal(server->world());
     const auto note = [&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
         const EntityId entity = world.at_index(index);
@@ -180,9 +181,9 @@ void HostViewData::note_changes(Tick since) {
 /// As a remote client is told: who names somebody else than before, if that is anything to him, and
 /// who names somebody that he has come to know, or does not know any more.
 void HostViewData::note_references() {
-    ServerData& host = server->data();
+    ServerData& host = internal(*server);
     FieldStore& fields = host.fields;
-    const WorldData& world = host.world.data();
+    const WorldData& world = internal(host.world);
     const auto name_of = [&](EntityId entity) {
         const bool is_known =
             entity != EntityId::none && host.interest.is_relevant(player.observer, entity);
@@ -246,7 +247,7 @@ void HostViewData::hide() {
 }
 
 void HostViewData::show() {
-    const WorldData& world = server->world().data();
+    const WorldData& world = internal(server->world());
     for (const RelevanceEvent& event : events_) {
         // The presentation may just have ended it.
         if (!event.enter || !server->world().is_alive(event.entity)) continue;
@@ -256,7 +257,7 @@ void HostViewData::show() {
         const std::uint32_t before = known.told;
         decide_parts({&index, 1}, {&known.told, 1});
         known.waiting |= known.told & ~before;
-        if (server->data().fields.layout(world.kind_at(index)).audience != 0)
+        if (internal(*server).fields.layout(world.kind_at(index)).audience != 0)
             restricted_.push_back(event.entity);
         presentation->show(event.entity, event.reason);
         tell_waiting(event.entity, 0);
@@ -269,7 +270,7 @@ void HostViewData::hand_out_calls() {
     std::swap(calls_, player.calls);
     alignas(std::max_align_t) std::array<std::byte, Schema::component_bytes_max> args;
     for (const WantedCall& call : calls_) {
-        const RpcDef& rpc = server->data().def.schema->rpcs()[index_of(call.rpc)];
+        const RpcDef& rpc = internal(*server).def.schema->rpcs()[index_of(call.rpc)];
         struct_of_words(rpc, call.words, args.data());
         const bool is_there = is_shown(call.target) && server->world().is_alive(call.target);
         presentation->called(call.rpc, is_there ? call.target : EntityId::none,
@@ -310,9 +311,9 @@ HostView& HostView::operator=(HostView&&) noexcept = default;
 HostView::~HostView() = default;
 
 Result<HostView> HostView::create(Server& server, HostPresentation& presentation) {
-    auto observer = add_held_observer(server.data().interest);
+    auto observer = internal(server).interest.add_observer();
     if (!observer) return observer.error();
-    if (const Status status = server.interest().set_ready(*observer, true); status != Status::ok)
+    if (const Status status = server.visibility().set_ready(*observer, true); status != Status::ok)
         return status;
     return HostView(std::make_unique<HostViewData>(server, presentation, *observer));
 }

@@ -52,7 +52,7 @@ InputFrame* InputQueue::take(const InputSettings& settings, InputCounters& count
     ++taken_;
     // Packets come in order, and each repeats all that is not acknowledged: what is missing now
     // does not come any more.
-    CommandTick next = consumed_ + 1;
+    InputNumber next = consumed_ + 1;
     while (slot(next).tick != next && next - consumed_ < slots_.size()) {
         ++next;
         ++counters.skipped;

@@ -22,7 +22,7 @@ class InputQueue {
     Status push(InputFrame& frame, const InputSettings& settings, InputCounters& counters);
 
     /// Neither waiting nor over: push may take it.
-    bool is_new(CommandTick tick) const noexcept {
+    bool is_new(InputNumber tick) const noexcept {
         const auto ahead = static_cast<std::int32_t>(tick - consumed_);
         return ahead > 0 && (static_cast<std::uint32_t>(ahead) > slots_.size() ||
                              slots_[tick % slots_.size()].tick != tick);
@@ -33,9 +33,9 @@ class InputQueue {
     /// The next command of this tick, or null. Valid until the next push.
     InputFrame* take(const InputSettings& settings, InputCounters& counters) noexcept;
 
-    CommandTick consumed() const noexcept { return consumed_; }
+    InputNumber consumed() const noexcept { return consumed_; }
     /// The newest that was ever pushed.
-    CommandTick newest() const noexcept { return newest_; }
+    InputNumber newest() const noexcept { return newest_; }
     std::uint32_t waiting() const noexcept { return waiting_; }
     /// The last tick had none to consume, though the client gives commands.
     bool is_starved() const noexcept { return is_starved_; }
@@ -46,11 +46,11 @@ class InputQueue {
     /// After so many ticks without any, the client has stopped giving commands.
     static constexpr std::uint32_t idle_ticks_max = 64;
 
-    InputFrame& slot(CommandTick tick) noexcept { return slots_[tick % slots_.size()]; }
+    InputFrame& slot(InputNumber tick) noexcept { return slots_[tick % slots_.size()]; }
 
     std::array<InputFrame, limits::inputs_buffered> slots_;  ///< tick 0: free
-    CommandTick consumed_ = 0;
-    CommandTick newest_ = 0;
+    InputNumber consumed_ = 0;
+    InputNumber newest_ = 0;
     std::uint32_t waiting_ = 0;
     std::uint32_t credit_ = 0;
     std::uint32_t taken_ = 0;  ///< in this tick

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "core/mutate.hpp"
 #include "link/messages.hpp"
 #include "protocol/quantise.hpp"
@@ -64,7 +65,7 @@ void InputRouter::take(Session& session) {
     PURVIEW_ASSERT(session.state == Session::State::joined);
     if (session.inputs == nullptr) session.inputs = std::make_unique<SessionInputs>();
     InputQueue& queue = session.inputs->queue;
-    const CommandTick newest = complete(packet.newest, queue.newest());
+    const InputNumber newest = complete(packet.newest, queue.newest());
     for (std::size_t f = 0; f < packet.count; ++f) {
         InputFrame& frame = packet.frames[f];
         const auto behind = static_cast<std::uint32_t>(packet.count - 1 - f);
@@ -110,56 +111,57 @@ bool InputRouter::bind_group(const Session& session, const InputGroups::Group& g
     components_.assign(group.members.size() * stride, nullptr);
     const std::size_t slots = layout_.input_slots();
     parts_.assign(group.members.size() * slots, {});
-    places_.resize(group.members.size());
+    positions_.resize(group.members.size());
     bool owns_any = false;
     for (std::size_t m = 0; m < group.members.size(); ++m) {
         const std::uint32_t index = index_of(group.members[m]);
-        const bool owned = world_.data().owner_at(index) == session.observer;
+        const bool owned = internal(world_).owner_at(index) == session.observer;
         owns_any |= owned && session.ghosts.find(group.members[m]) != no_local_id;
-        members_.push_back({world_.data().kind_at(index), group.parents[m], owned,
+        members_.push_back({internal(world_).kind_at(index), group.parents[m], owned,
                             static_cast<std::uint64_t>(group.members[m])});
         const auto taken = layout_.inputs(members_[m].kind);
         for (std::size_t s = 0; s < taken.size(); ++s) parts_[m * slots + s].input = taken[s];
-        places_[m].parent = EntityId::none;
+        positions_[m].parent = EntityId::none;
         for (const PredictedPart& part : layout_.parts(members_[m].kind)) {
             components_[m * stride + part.rank] =
-                part.is_place && copy_local_place(index, part, places_[m])
-                    ? places_[m].data.data()
-                    : world_.data().component_at(index, part.component);
+                part.is_position && copy_local_position(index, part, positions_[m])
+                    ? positions_[m].data.data()
+                    : internal(world_).component_at(index, part.component);
         }
     }
     return owns_any;
 }
 
 /// As it is sent, where that is relative to its parent. False: it is not.
-bool InputRouter::copy_local_place(std::uint32_t index, const PredictedPart& part,
-                                   LocalPlace& place) {
-    if (!world_.data().is_relative(index)) return false;
-    place.parent = world_.data().parent_at(index);
-    place.before = world_.data().local_place_now(index);
-    std::memcpy(place.data.data(), world_.data().component_at(index, part.component),
+bool InputRouter::copy_local_position(std::uint32_t index, const PredictedPart& part,
+                                      LocalPlace& position) {
+    if (!internal(world_).is_relative(index)) return false;
+    position.parent = internal(world_).parent_at(index);
+    position.before = internal(world_).local_position_now(index);
+    std::memcpy(position.data.data(), internal(world_).component_at(index, part.component),
                 part.def->size_bytes);
-    std::memcpy(place.data.data(), &place.before, sizeof place.before);
+    std::memcpy(position.data.data(), &position.before, sizeof position.before);
     return true;
 }
 
 /// Takes over what the step made of it. A member that it did not move follows its parent.
-std::uint64_t InputRouter::settle_local_place(std::uint32_t index, const PredictedPart& part,
-                                              LocalPlace& place, std::uint64_t digest) {
-    WorldData& data = world_.data();
+std::uint64_t InputRouter::settle_local_position(std::uint32_t index, const PredictedPart& part,
+                                                 LocalPlace& position, std::uint64_t digest) {
+    WorldData& data = internal(world_);
     // The game may have moved it, or put it below another, in the world itself.
-    if (data.parent_at(index) != place.parent || data.local_place_now(index) != place.before)
-        (void)copy_local_place(index, part, place);
-    digest = settle_part(part, true, place.data.data(), digest);
+    if (data.parent_at(index) != position.parent ||
+        data.local_position_now(index) != position.before)
+        (void)copy_local_position(index, part, position);
+    digest = settle_part(part, true, position.data.data(), digest);
     Vec3 local;
-    std::memcpy(&local, place.data.data(), sizeof local);
+    std::memcpy(&local, position.data.data(), sizeof local);
     std::byte* const its = data.component_at(index, part.component);
-    const std::byte* const rest = place.data.data() + sizeof local;
+    const std::byte* const rest = position.data.data() + sizeof local;
     const std::size_t rest_bytes = part.def->size_bytes - sizeof local;
-    if (local == place.before && std::memcmp(its + sizeof local, rest, rest_bytes) == 0)
+    if (local == position.before && std::memcmp(its + sizeof local, rest, rest_bytes) == 0)
         return digest;
     std::memcpy(its + sizeof local, rest, rest_bytes);
-    (void)data.set_local_place(data.at_index(index), local);
+    (void)data.set_local_position(data.at_index(index), local);
     return digest;
 }
 
@@ -173,11 +175,11 @@ void InputRouter::bind_part(const Session& session, const InputGroup& group, con
         return;
     }
     const std::uint32_t index = index_of(part.entity);
-    if (!PURVIEW_GUARD(part_group, world_.data().root_at(index) == group.entity)) {
+    if (!PURVIEW_GUARD(part_group, internal(world_).root_at(index) == group.entity)) {
         ++counters.not_in_group;
         return;
     }
-    if (!PURVIEW_GUARD(part_owner, world_.data().owner_at(index) == session.observer)) {
+    if (!PURVIEW_GUARD(part_owner, internal(world_).owner_at(index) == session.observer)) {
         ++counters.not_owned;
         return;
     }
@@ -187,7 +189,7 @@ void InputRouter::bind_part(const Session& session, const InputGroup& group, con
     }
     const std::size_t slots = layout_.input_slots();
     const std::size_t position = groups_.position(part.entity);
-    const KindDef& kind = world_.data().kind_def_at(index);
+    const KindDef& kind = internal(world_).kind_def_at(index);
     std::size_t slot = kind.slot_of(part.input);
     const bool takes_it = slot < kind.inputs.size();
     if (!PURVIEW_GUARD(part_input, takes_it)) {
@@ -206,7 +208,7 @@ void InputRouter::bind_part(const Session& session, const InputGroup& group, con
 }
 
 void InputRouter::run_group(Server& server, Session& session, const InputFrame& frame,
-                            const InputGroup& command, CommandTick tick) {
+                            const InputGroup& command, InputNumber tick) {
     InputCounters& counters = counters_;
     if (command.entity == EntityId::none || !world_.is_alive(command.entity)) {
         ++counters.unknown_ghost;
@@ -231,7 +233,7 @@ void InputRouter::run_group(Server& server, Session& session, const InputFrame& 
     GroupState state(members_, components_, layout_.rank(), layout_.stride(), true);
     ++counters.groups;
     game_.input(server, session.observer, state,
-                GroupCommand(tick, frame.view_tick, false, parts_, layout_.input_slots()));
+                GroupInput(tick, frame.view_tick, false, parts_, layout_.input_slots()));
     const std::uint16_t digest = settle_group(session, tick);
     if (!frame.has_digests || session.inputs == nullptr) return;
     SessionInputs& its = *session.inputs;
@@ -257,7 +259,7 @@ std::uint64_t InputRouter::known_membership(const Session& session, EntityId roo
     for (const EntityId member : groups_.group_of(root, counters_).members) {
         const LocalId lane = sent_lane(session, member);
         if (!PURVIEW_GUARD(hidden_members, lane != no_local_id)) continue;
-        const bool owned = world_.data().owner_at(index_of(member)) == session.observer;
+        const bool owned = internal(world_).owner_at(index_of(member)) == session.observer;
         const bool in_input = groups_.is_in_input(member);
         hash =
             combine64(hash, (std::uint64_t{lane} << 2) | (owned ? 2U : 0U) | (in_input ? 1U : 0U));
@@ -267,7 +269,7 @@ std::uint64_t InputRouter::known_membership(const Session& session, EntityId roo
 }
 
 /// Quantizes what was stepped, so that the client can compute the same values.
-std::uint16_t InputRouter::settle_group(const Session& session, CommandTick tick) {
+std::uint16_t InputRouter::settle_group(const Session& session, InputNumber tick) {
     std::uint64_t digest = tick;
     for (std::size_t m = 0; m < members_.size(); ++m) {
         const GroupMember& member = members_[m];
@@ -278,12 +280,12 @@ std::uint16_t InputRouter::settle_group(const Session& session, CommandTick tick
         const std::uint32_t index = index_of(entity);
         for (const PredictedPart& part : layout_.parts(member.kind)) {
             std::uint64_t after = digest;
-            if (part.is_place && world_.data().is_relative(index)) {
-                after = settle_local_place(index, part, places_[m], digest);
+            if (part.is_position && internal(world_).is_relative(index)) {
+                after = settle_local_position(index, part, positions_[m], digest);
             } else {
-                after = settle_part(part, false, world_.data().component_at(index, part.component),
-                                    digest);
-                world_.data().mark_dirty(index, part.component);
+                after = settle_part(part, false,
+                                    internal(world_).component_at(index, part.component), digest);
+                internal(world_).mark_dirty(index, part.component);
             }
             if (counts) digest = after;
         }
@@ -305,7 +307,7 @@ void InputRouter::note_membership(Session& session, EntityId root) {
             known.begin(), known.end(),
             [&](const auto& one, const auto& other) { return updated(one) < updated(other); });
         if (audiences_.has_unpredicted() && its->is_predicted && world_.is_alive(its->root)) {
-            world_.data().for_each_in_group(index_of(its->root), [&](EntityId member) {
+            internal(world_).for_each_in_group(index_of(its->root), [&](EntityId member) {
                 audiences_.note_changed(index_of(member));
             });
         }
@@ -319,7 +321,7 @@ void InputRouter::note_membership(Session& session, EntityId root) {
 
 /// All members that were sent to the client, in the order of inputs; for those that it owns, the
 /// whole predicted state (O18). Values are quantized already.
-void InputRouter::send_correction(Session& session, CommandTick tick) {
+void InputRouter::send_correction(Session& session, InputNumber tick) {
     message_.resize(correction_bytes_max);
     BitWriter out(message_);
     out.u8(static_cast<std::uint8_t>(ServerMessage::correction));
@@ -338,25 +340,26 @@ void InputRouter::send_correction(Session& session, CommandTick tick) {
         for (const EntityId member : group.members) {
             if (lane_of(member) == no_local_id) continue;
             const std::uint32_t index = index_of(member);
-            const KindId kind = world_.data().kind_at(index);
+            const KindId kind = internal(world_).kind_at(index);
             out.varint(lane_of(member));
             out.bits(index_of(kind), kind_bits(*def_.schema));
             out.boolean(groups_.is_in_input(member));
-            const bool owned = world_.data().owner_at(index) == session.observer;
+            const bool owned = internal(world_).owner_at(index) == session.observer;
             out.boolean(owned);
             if (!owned) continue;
-            const bool in_frame = world_.data().is_relative(index);
-            if (world_.data().kind_def_at(index).relative_place) {
+            const bool in_frame = internal(world_).is_relative(index);
+            if (internal(world_).kind_def_at(index).relative_position) {
                 const LocalId parent =
-                    in_frame ? lane_of(world_.data().parent_at(index)) : no_local_id;
+                    in_frame ? lane_of(internal(world_).parent_at(index)) : no_local_id;
                 // Itself: relative to an entity that the client does not have.
                 const LocalId frame = parent == no_local_id ? lane_of(member) : parent;
                 out.varint(in_frame ? frame + 1 : 0);
             }
             LocalPlace local;
             for (const PredictedPart& part : layout_.parts(kind)) {
-                const std::byte* its = world_.data().component_at(index, part.component);
-                if (part.is_place && copy_local_place(index, part, local)) its = local.data.data();
+                const std::byte* its = internal(world_).component_at(index, part.component);
+                if (part.is_position && copy_local_position(index, part, local))
+                    its = local.data.data();
                 words_.resize(part.words);
                 words_of_part(part, its, in_frame, words_.data());
                 write_words(*part.def, words_.data(), out);

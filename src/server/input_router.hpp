@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "core/internal_access.hpp"
 #include "protocol/input_codec.hpp"
 #include "protocol/predicted_layout.hpp"
 #include "purview/group_input.hpp"
@@ -39,7 +40,7 @@ class InputRouter {
           game_(game),
           audiences_(audiences),
           rewind_counters_(rewind),
-          groups_(world.data(), def.input.order),
+          groups_(internal(world), def.input.order),
           layout_(*def.schema) {}
 
     // Stage `receive`, for each packet.
@@ -81,17 +82,17 @@ class InputRouter {
     EntityId resolve(const Session& session, LocalId ghost) const noexcept;
     double bounded_view(const Session& session, std::uint32_t view_low);
     void run_group(Server& server, Session& session, const InputFrame& frame,
-                   const InputGroup& command, CommandTick tick);
+                   const InputGroup& command, InputNumber tick);
     bool bind_group(const Session& session, const InputGroups::Group& group);
-    bool copy_local_place(std::uint32_t index, const PredictedPart& part, LocalPlace& place);
-    std::uint64_t settle_local_place(std::uint32_t index, const PredictedPart& part,
-                                     LocalPlace& place, std::uint64_t digest);
+    bool copy_local_position(std::uint32_t index, const PredictedPart& part, LocalPlace& position);
+    std::uint64_t settle_local_position(std::uint32_t index, const PredictedPart& part,
+                                        LocalPlace& position, std::uint64_t digest);
     void bind_part(const Session& session, const InputGroup& group, const InputPart& part,
                    std::span<const std::uint32_t> words, std::byte* room);
-    std::uint16_t settle_group(const Session& session, CommandTick tick);
+    std::uint16_t settle_group(const Session& session, InputNumber tick);
     std::uint64_t known_membership(const Session& session, EntityId root);
     void note_membership(Session& session, EntityId root);
-    void send_correction(Session& session, CommandTick tick);
+    void send_correction(Session& session, InputNumber tick);
 
     const ServerDef& def_;
     const ServerTime& time_;
@@ -107,8 +108,8 @@ class InputRouter {
     // Of the group that is being stepped.
     std::vector<GroupMember> members_;
     std::vector<std::byte*> components_;  ///< [members][layout.stride()]
-    std::vector<GroupCommand::Part> parts_;
-    std::vector<LocalPlace> places_;  ///< [members]
+    std::vector<GroupInput::Part> parts_;
+    std::vector<LocalPlace> positions_;  ///< [members]
     std::vector<Block> part_data_;
     // Of the session whose inputs run.
     std::vector<EntityId> wrong_;  ///< roots whose client must be corrected

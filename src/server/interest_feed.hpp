@@ -12,7 +12,7 @@
 
 #include <array>
 
-#include "purview/interest.hpp"
+#include "interest/interest_data.hpp"
 #include "purview/world.hpp"
 #include "server/audience_filter.hpp"
 #include "server/server_time.hpp"
@@ -22,8 +22,8 @@ namespace purview {
 
 class InterestFeed {
   public:
-    InterestFeed(const ServerDef& def, const ServerTime& time, World& world,
-                 InterestManager& interest, const SessionTable& sessions, AudienceFilter& audiences)
+    InterestFeed(const ServerDef& def, const ServerTime& time, World& world, InterestData& interest,
+                 const SessionTable& sessions, AudienceFilter& audiences)
         : def_(def),
           time_(time),
           world_(world),
@@ -46,7 +46,7 @@ class InterestFeed {
     const ServerDef& def_;
     const ServerTime& time_;
     World& world_;
-    InterestManager& interest_;
+    InterestData& interest_;
     const SessionTable& sessions_;
     AudienceFilter& audiences_;
     std::array<Key, Schema::keys_max> keys_{};  ///< of the entity that def_of returned last

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "core/internal_access.hpp"
 #include "core/mutate.hpp"
 #include "link/messages.hpp"
 #include "link/timeout.hpp"
@@ -47,13 +48,13 @@ PacketSender::PacketSender(const ServerDef& def, const ServerTime& time, const W
 
 ReplicationInput PacketSender::input(TickWorker& worker) noexcept {
     return {*def_.schema,
-            world_.data(),
+            internal(world_),
             fields_,
             worker.cache,
             time_.tick,
             spoil_ == Spoil::order,
             &sections_.cells(),
-            def_.first_urgency,
+            def_.enter_priority,
             has_limits_,
             spoil_ == Spoil::audience};
 }

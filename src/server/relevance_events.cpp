@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/internal_access.hpp"
 #include "link/messages.hpp"
 #include "world/world_data.hpp"
 
@@ -20,7 +21,7 @@ void RelevanceEvents::prefetch(const SessionTable& sessions, std::size_t session
         const Session& later = *sessions[session + 2];
         for (const RelevanceEvent& event : interest_.events_of(later.observer)) {
             later.ghosts.prefetch(event.entity);
-            world_.data().prefetch(index_of(event.entity));
+            internal(world_).prefetch(index_of(event.entity));
         }
     }
     if (session + 1 < sessions.size()) {
@@ -38,21 +39,20 @@ void RelevanceEvents::note_disconnected(const Session& session) {
         if (!ghosts.is_live(lane) && !is_kept) continue;
         leaves_ += is_kept ? 0 : 1;
         events_of_gone_.push_back({session.observer, ghosts.entity(lane), ghosts.kind(lane),
-                                   Reason::disconnected,
-                                   is_kept ? CopyChange::dropped : CopyChange::removed});
+                                   Reason::disconnected, is_kept ? Change::dropped : Change::left});
     }
 }
 
 /// Of how many that leave the copies are to be kept; or more, while there is room for all of them.
 std::size_t RelevanceEvents::count_keeping(const Session& session) const {
     const GhostTable& ghosts = session.ghosts;
-    if (ghosts.lingering_count() == 0) return 0;
+    if (ghosts.retained_count() == 0) return 0;
     const auto all = interest_.events_of(session.observer);
-    if (ghosts.lingering_count() + all.size() <= GhostTable::lingering_max) return all.size();
+    if (ghosts.retained_count() + all.size() <= GhostTable::retained_max) return all.size();
     const auto count = std::count_if(all.begin(), all.end(), [&](const auto& event) {
         const LocalId lane = event.enter ? no_local_id : ghosts.find(event.entity);
         return lane != no_local_id && ghosts.is_held(lane) &&
-               intervals_.keeping_of(session, lane, event.reason).policy != LeavePolicy::despawn;
+               intervals_.keeping_of(session, lane, event.reason).policy != Retention::despawn;
     });
     return static_cast<std::size_t>(count);
 }
@@ -62,12 +62,12 @@ std::size_t RelevanceEvents::count_keeping(const Session& session) const {
 void RelevanceEvents::apply(Session& session) {
     GhostTable& ghosts = session.ghosts;
     ghosts.begin_tick(time_.tick);
-    const bool is_told = session.state != Session::State::probe;
-    const auto tell = [&](EntityId entity, KindId kind, Reason reason, CopyChange copy) {
-        if (is_told) events_.push_back({session.observer, entity, kind, reason, copy});
+    const bool is_replicated = session.state != Session::State::probe;
+    const auto tell = [&](EntityId entity, KindId kind, Reason reason, Change copy) {
+        if (is_replicated) events_.push_back({session.observer, entity, kind, reason, copy});
     };
-    ghosts.drop_lingering(time_.tick, count_keeping(session), [&](LocalId lane) {
-        tell(ghosts.entity(lane), ghosts.kind(lane), Reason::left, CopyChange::dropped);
+    ghosts.drop_retained(time_.tick, count_keeping(session), [&](LocalId lane) {
+        tell(ghosts.entity(lane), ghosts.kind(lane), Reason::left, Change::dropped);
     });
     enter_order_.clear();
     for (const RelevanceEvent& event : interest_.events_of(session.observer)) {
@@ -84,7 +84,7 @@ void RelevanceEvents::apply(Session& session) {
 #ifdef PURVIEW_BREAKABLE
         if (spoil_ == Spoil::unsaid && index_of(event.entity) % 3 == 0) ghosts.break_leave(lane);
 #endif
-        tell(event.entity, kind, event.reason, is_kept ? CopyChange::kept : CopyChange::removed);
+        tell(event.entity, kind, event.reason, is_kept ? Change::retained : Change::left);
         ++session.counts.leaves;
     }
     std::sort(enter_order_.begin(), enter_order_.end());
@@ -93,20 +93,20 @@ void RelevanceEvents::apply(Session& session) {
         if (ghosts.find(event->entity) != no_local_id) continue;  // leaked before
 #endif
         const std::uint32_t index = index_of(event->entity);
-        const KindId kind = world_.data().kind_at(index);
-        const bool is_kept = ghosts.is_lingering(event->entity);
+        const KindId kind = internal(world_).kind_at(index);
+        const bool is_kept = ghosts.is_retained(event->entity);
         const LocalId lane =
-            ghosts.enter(event->entity, kind, world_.data().owner_at(index) == session.observer,
+            ghosts.enter(event->entity, kind, internal(world_).owner_at(index) == session.observer,
                          time_.tick, event->reason);
         set_layout(ghosts, lane);
 #ifdef PURVIEW_BREAKABLE
         if (spoil_ == Spoil::unsent && index_of(event->entity) % 3 == 0) ghosts.break_enter(lane);
 #endif
-        tell(event->entity, kind, event->reason, is_kept ? CopyChange::resumed : CopyChange::made);
+        tell(event->entity, kind, event->reason, is_kept ? Change::resumed : Change::entered);
     }
     if (fields_.has_references()) audiences_.note_references(session);
     session.counts.enters += enter_order_.size();
-    if (is_told) {
+    if (is_replicated) {
         enters_ += enter_order_.size();
         leaves_ += interest_.events_of(session.observer).size() - enter_order_.size();
     }
@@ -116,11 +116,11 @@ void RelevanceEvents::apply(Session& session) {
 }
 
 void RelevanceEvents::list_enter(const RelevanceEvent& event) {
-    enter_order_.emplace_back(world_.data().spawn_number_at(index_of(event.entity)), &event);
+    enter_order_.emplace_back(internal(world_).spawn_number_at(index_of(event.entity)), &event);
 }
 
 void RelevanceEvents::apply(LocalPlayer& player) {
-    const auto tell = [&](EntityId entity, KindId kind, Reason reason, CopyChange copy) {
+    const auto tell = [&](EntityId entity, KindId kind, Reason reason, Change copy) {
         events_.push_back({player.observer, entity, kind, reason, copy});
     };
     enter_order_.clear();
@@ -130,15 +130,15 @@ void RelevanceEvents::apply(LocalPlayer& player) {
             continue;
         }
         const auto its = player.relevant.find(event.entity);
-        tell(event.entity, its->second, event.reason, CopyChange::removed);
+        tell(event.entity, its->second, event.reason, Change::left);
         player.relevant.erase(its);
         ++leaves_;
     }
     std::sort(enter_order_.begin(), enter_order_.end());
     for (const auto& [spawn_number, event] : enter_order_) {
-        const KindId kind = world_.data().kind_at(index_of(event->entity));
+        const KindId kind = internal(world_).kind_at(index_of(event->entity));
         player.relevant.emplace(event->entity, kind);
-        tell(event->entity, kind, event->reason, CopyChange::made);
+        tell(event->entity, kind, event->reason, Change::entered);
         ++enters_;
     }
 }
@@ -147,15 +147,15 @@ void RelevanceEvents::note_disconnected(const LocalPlayer& player) {
     for (const auto& [entity, kind] : player.relevant) {
         ++leaves_;
         events_of_gone_.push_back(
-            {player.observer, entity, kind, Reason::disconnected, CopyChange::removed});
+            {player.observer, entity, kind, Reason::disconnected, Change::left});
     }
 }
 
 /// What of the ghost's kind its lane has to know.
 void RelevanceEvents::set_layout(GhostTable& ghosts, LocalId lane) const {
     const KindLayout& layout = fields_.layout(ghosts.kind(lane));
-    const float urgency = def_.schema->kinds()[index_of(ghosts.kind(lane))].urgency;
-    if (urgency != 1) ghosts.set_weight(lane, urgency);
+    const float priority = def_.schema->kinds()[index_of(ghosts.kind(lane))].priority;
+    if (priority != 1) ghosts.set_weight(lane, priority);
     if (layout.audience != 0) ghosts.set_restricted(lane);
     if (layout.extrapolated != 0)
         ghosts.set_extrapolated(lane, static_cast<unsigned>(std::popcount(layout.extrapolated)));

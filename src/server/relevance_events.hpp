@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "purview/interest.hpp"
+#include "interest/interest_data.hpp"
 #include "purview/world.hpp"
 #include "replication/field_store.hpp"
 #include "server/audience_filter.hpp"
@@ -30,7 +30,7 @@ namespace purview {
 class RelevanceEvents {
   public:
     RelevanceEvents(const ServerDef& def, const ServerTime& time, const World& world,
-                    const InterestManager& interest, const FieldStore& fields,
+                    const InterestData& interest, const FieldStore& fields,
                     const SendIntervals& intervals, const AudienceFilter& audiences,
                     const Spoil& spoil)
         : def_(def),
@@ -71,7 +71,7 @@ class RelevanceEvents {
     const ServerDef& def_;
     const ServerTime& time_;
     const World& world_;
-    const InterestManager& interest_;
+    const InterestData& interest_;
     const FieldStore& fields_;
     const SendIntervals& intervals_;
     const AudienceFilter& audiences_;

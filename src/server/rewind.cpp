@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/internal_access.hpp"
 #include "core/mutate.hpp"
 #include "server/server_rewind.hpp"
 
@@ -36,12 +37,12 @@ Nearest nearest_of(const History::Volume& volume, Vec3 point) noexcept {
 }  // namespace
 
 RewindData::RewindData(const ServerDef& def, const ServerTime& time, const World& world,
-                       const InterestManager& interest, const SessionTable& sessions)
+                       const InterestData& interest, const SessionTable& sessions)
     : time_(time),
       world_(world),
       interest_(interest),
       sessions_(sessions),
-      history_(world.data(), ticks_of(def), def.rewind.cell_m, def.rules.axes),
+      history_(internal(world), ticks_of(def), def.rewind.cell_size, def.rules.axes),
       ticks_(history_.ticks()) {}
 
 void RewindData::record() {
@@ -68,7 +69,7 @@ const RelevanceLog* RewindData::log_of(ObserverId observer) const noexcept {
     return index < logs_.size() && logs_[index].observer == observer ? &logs_[index].log : nullptr;
 }
 
-Result<RewoundView> RewindData::view(ObserverId observer, double tick) {
+Result<PastView> RewindData::view(ObserverId observer, double tick) {
     if (!history_.is_used() || history_.newest() == 0) return Status::not_found;
     if (log_of(observer) == nullptr) return Status::stale_id;
     const double kept = std::isnan(tick) ? 0.0
@@ -76,7 +77,7 @@ Result<RewoundView> RewindData::view(ObserverId observer, double tick) {
                                                       static_cast<double>(history_.newest()));
     ++counters.views;
     if (kept != tick) ++counters.cut;
-    return RewoundView(*this, observer, std::max(kept, static_cast<double>(history_.oldest())));
+    return PastView(*this, observer, std::max(kept, static_cast<double>(history_.oldest())));
 }
 
 bool RewindData::is_own(ObserverId observer, EntityId entity) const noexcept {
@@ -110,67 +111,65 @@ const void* RewindData::read(ObserverId observer, EntityId entity, ComponentId c
     return history_.at(entity, component, static_cast<Tick>(tick));
 }
 
-Vec3 RewindData::place_of(ObserverId observer, EntityId entity, double tick) const noexcept {
-    Vec3 place;
-    if (!sees(observer, entity, tick)) return place;
-    if (is_own(observer, entity)) return world_.place_of(entity);
-    (void)history_.place_at(entity, tick_seen(observer, entity, tick), place);
-    return place;
+Vec3 RewindData::position_of(ObserverId observer, EntityId entity, double tick) const noexcept {
+    Vec3 position;
+    if (!sees(observer, entity, tick)) return position;
+    if (is_own(observer, entity)) return world_.position_of(entity);
+    (void)history_.position_at(entity, tick_seen(observer, entity, tick), position);
+    return position;
 }
 
 Status RewindData::find(ObserverId observer, const History::Volume& volume, double tick,
-                        std::vector<RewoundHit>& out) {
+                        std::vector<PastHit>& out) {
     if (!is_finite(volume.from) || !is_finite(volume.to)) return Status::bad_position;
-    if (!(volume.radius_m >= 0) || volume.radius_m > reach_max_m) return Status::bad_argument;
+    if (!(volume.radius >= 0) || volume.radius > reach_max) return Status::bad_argument;
     const std::size_t first = out.size();
     history_.for_each_near(volume, tick, [&](EntityId entity) {
         ++counters.candidates;
         const auto is_near_at = [&](double when) {
-            Vec3 place;
-            return history_.place_at(entity, when, place) &&
-                   nearest_of(volume, place).distance_m <= volume.radius_m;
+            Vec3 position;
+            return history_.position_at(entity, when, position) &&
+                   nearest_of(volume, position).distance_m <= volume.radius;
         };
         if (!is_near_at(tick) && !is_near_at(std::floor(tick))) return;
         if (!PURVIEW_GUARD(rewound_own, !is_own(observer, entity))) return;
         if (!sees(observer, entity, tick)) return;
-        Vec3 place;
-        if (!history_.place_at(entity, tick_seen(observer, entity, tick), place)) return;
-        const Nearest nearest = nearest_of(volume, place);
-        if (!(nearest.distance_m <= volume.radius_m)) return;
+        Vec3 position;
+        if (!history_.position_at(entity, tick_seen(observer, entity, tick), position)) return;
+        const Nearest nearest = nearest_of(volume, position);
+        if (!(nearest.distance_m <= volume.radius)) return;
         const bool is_sphere = volume.from == volume.to;
-        out.push_back({entity, world_.root_of(entity), place,
+        out.push_back({entity, world_.root_of(entity), position,
                        is_sphere ? nearest.distance_m : nearest.along_m});
     });
     const auto begin = out.begin() + static_cast<std::ptrdiff_t>(first);
-    std::sort(begin, out.end(), [](const RewoundHit& a, const RewoundHit& b) {
+    std::sort(begin, out.end(), [](const PastHit& a, const PastHit& b) {
         return a.distance_m != b.distance_m ? a.distance_m < b.distance_m : a.entity < b.entity;
     });
-    out.erase(
-        std::unique(begin, out.end(),
-                    [](const RewoundHit& a, const RewoundHit& b) { return a.entity == b.entity; }),
-        out.end());
+    out.erase(std::unique(begin, out.end(),
+                          [](const PastHit& a, const PastHit& b) { return a.entity == b.entity; }),
+              out.end());
     counters.hits += out.size() - first;
     return Status::ok;
 }
 
-bool RewoundView::sees(EntityId entity) const noexcept {
+bool PastView::sees(EntityId entity) const noexcept {
     return data_->sees(observer_, entity, tick_);
 }
-Vec3 RewoundView::place_of(EntityId entity) const noexcept {
-    return data_->place_of(observer_, entity, tick_);
+Vec3 PastView::position_of(EntityId entity) const noexcept {
+    return data_->position_of(observer_, entity, tick_);
 }
-const void* RewoundView::read(EntityId entity, ComponentId component) const noexcept {
+const void* PastView::read(EntityId entity, ComponentId component) const noexcept {
     return data_->read(observer_, entity, component, tick_);
 }
-Status RewoundView::write(EntityId, ComponentId) const noexcept {
+Status PastView::write(EntityId, ComponentId) const noexcept {
     return Status::refused;
 }
-Status RewoundView::find_along(Vec3 from, Vec3 to, float radius_m,
-                               std::vector<RewoundHit>& out) const {
-    return data_->find(observer_, {from, to, radius_m}, tick_, out);
+Status PastView::find_along(Vec3 from, Vec3 to, float radius, std::vector<PastHit>& out) const {
+    return data_->find(observer_, {from, to, radius}, tick_, out);
 }
-Status RewoundView::find_within(Vec3 centre, float radius_m, std::vector<RewoundHit>& out) const {
-    return data_->find(observer_, {centre, centre, radius_m}, tick_, out);
+Status PastView::find_within(Vec3 center, float radius, std::vector<PastHit>& out) const {
+    return data_->find(observer_, {center, center, radius}, tick_, out);
 }
 
 }  // namespace purview

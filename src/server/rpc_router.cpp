@@ -49,7 +49,7 @@ Result<CallId> RpcRouter::call(const WantedCall& asked, std::span<const std::byt
         return Status::bad_argument;
     }
     if (asked.about == RpcTarget::entity && !world_.is_alive(asked.target)) return Status::stale_id;
-    const Vec3 at = asked.place;
+    const Vec3 at = asked.position;
     if (!std::isfinite(at.x) || !std::isfinite(at.y) || !std::isfinite(at.z)) {
         return Status::bad_position;
     }
@@ -86,14 +86,14 @@ void RpcRouter::decide() {
     }
     expire_held();
     first_culled_.clear();
-    places_.clear();
+    positions_.clear();
     for (WantedCall& wanted : wanted_) {
-        if (wanted.about != RpcTarget::place) continue;
-        wanted.place_number = static_cast<std::uint32_t>(places_.size());
-        places_.push_back(wanted.place);
+        if (wanted.about != RpcTarget::position) continue;
+        wanted.position_number = static_cast<std::uint32_t>(positions_.size());
+        positions_.push_back(wanted.position);
     }
     covering_.clear();
-    if (!places_.empty()) interest_.observers_covering(places_, covering_);
+    if (!positions_.empty()) interest_.observers_covering(positions_, covering_);
     for (WantedCall& wanted : wanted_) {
         wanted.made = time_.tick;
         first_culled_.push_back(culled_.size());
@@ -162,10 +162,10 @@ void RpcRouter::evaluate_for(ObserverId observer, bool is_relevant, const Wanted
     };
     if (!interest_.is_ready(observer)) return cull(CullReason::not_ready);
     const auto is_covered = [&] {
-        const Covering one{wanted.place_number, observer};
+        const Covering one{wanted.position_number, observer};
         return std::binary_search(covering_.begin(), covering_.end(), one);
     };
-    if (!PURVIEW_GUARD(call_reach, wanted.about != RpcTarget::place || is_covered()))
+    if (!PURVIEW_GUARD(call_reach, wanted.about != RpcTarget::position || is_covered()))
         return cull(CullReason::out_of_reach);
     if (wanted.about == RpcTarget::entity) {
         const RpcPolicy policy = def_.schema->rpcs()[index_of(wanted.rpc)].desc.policy;
@@ -274,7 +274,7 @@ void RpcRouter::forget(std::span<const ObserverId> gone) {
 void RpcRouter::expire_held() {
     std::erase_if(held_, [&](HeldCall& held) {
         const bool is_over = time_.tick >= held.ends || !world_.is_alive(held.wanted.target);
-        if (!is_over && !interest_.data().is_denied_to_anybody(held.wanted.target))
+        if (!is_over && !interest_.is_denied_to_anybody(held.wanted.target))
             return held.observers.empty();
         std::erase_if(held.observers, [&](ObserverId observer) {
             const bool is_denied = !is_over && interest_.is_denied(observer, held.wanted.target);

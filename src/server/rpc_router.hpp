@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
-#include "purview/interest.hpp"
+#include "interest/interest_data.hpp"
 #include "purview/world.hpp"
 #include "server/local_player.hpp"
 #include "server/server_time.hpp"
@@ -37,7 +37,7 @@ namespace purview {
 class RpcRouter {
   public:
     RpcRouter(const ServerDef& def, const ServerTime& time, const World& world,
-              InterestManager& interest, Game& game, const SessionTable& sessions,
+              InterestData& interest, Game& game, const SessionTable& sessions,
               const LocalPlayers& locals, SessionCloser& closer, ReplicationTap* const& tap)
         : def_(def),
           time_(time),
@@ -111,7 +111,7 @@ class RpcRouter {
     const ServerDef& def_;
     const ServerTime& time_;
     const World& world_;
-    InterestManager& interest_;  ///< not edited
+    InterestData& interest_;  ///< not edited
     Game& game_;
     const SessionTable& sessions_;
     const LocalPlayers& locals_;
@@ -129,7 +129,7 @@ class RpcRouter {
     RpcCounters counters_;
 
     std::vector<EntityId> coming_;    ///< scratch: entities with queued calls, for one observer
-    std::vector<Vec3> places_;        ///< scratch: of the calls about one, in order
+    std::vector<Vec3> positions_;     ///< scratch: of the calls about one, in order
     std::vector<Covering> covering_;  ///< scratch: the observers that cover them
     std::vector<std::size_t> first_culled_;  ///< scratch: by report
 };

@@ -10,7 +10,7 @@
 // Must not know: packets, other sessions.
 #pragma once
 
-#include "purview/interest.hpp"
+#include "interest/interest_data.hpp"
 #include "purview/world.hpp"
 #include "server/server_time.hpp"
 #include "server/session.hpp"
@@ -21,7 +21,7 @@ namespace purview {
 class SendIntervals {
   public:
     SendIntervals(const ServerDef& def, const ServerTime& time, const World& world,
-                  const InterestManager& interest);
+                  const InterestData& interest);
 
     /// The rules changed: everything is evaluated again in the next tick.
     void note_rules();
@@ -39,7 +39,7 @@ class SendIntervals {
     const ServerDef& def_;
     const ServerTime& time_;
     const World& world_;
-    const InterestManager& interest_;
+    const InterestData& interest_;
     bool has_rates_ = false;     ///< some kind has a curve
     bool has_settings_ = false;  ///< some node has settings of its own
     std::uint32_t rules_revision_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/internal_access.hpp"
 #include "core/log.hpp"
 #include "interest/interest_data.hpp"
 #include "link/messages.hpp"
@@ -13,12 +14,12 @@
 
 namespace purview {
 
-ServerData::ServerData(const ServerDef& server_def, Game& server_game, World made_world,
-                       InterestManager made_interest)
+ServerData::ServerData(const ServerDef& server_def, Game& server_game, World made_world)
     : def(server_def),
       game(server_game),
       world(std::move(made_world)),
-      interest(std::move(made_interest)),
+      manager(server_def.rules, server_def.log),
+      interest(internal(manager)),
       fields(*server_def.schema),
       workers(fields),
       datagrams(workers),
@@ -35,14 +36,14 @@ ServerData::ServerData(const ServerDef& server_def, Game& server_game, World mad
       sender(def, time, world, fields, sections, calls, workers, datagrams, tap, spoil),
       receiver(def, time, sessions, handshake, closer, sections, inputs, calls, tap, drops),
       lifecycle(def, time, game, interest, sessions, closer, sections, events, calls, tap) {
-    interest.data().is_driven = true;
-    std::vector<bool> by_bounds;
-    for (const KindInterest& kind : def.kinds) {
-        if (kind.split) world.data().keep_carried(true);
-        by_bounds.push_back(kind.by_bounds);
+    std::vector<bool> uses_group_radius;
+    for (const KindRules& kind : def.rules.kinds) {
+        if (kind.culled_independently) internal(world).keep_carried(true);
+        uses_group_radius.push_back(kind.uses_group_radius);
     }
-    if (std::find(by_bounds.begin(), by_bounds.end(), true) != by_bounds.end())
-        world.data().keep_bounds(std::move(by_bounds));
+    if (std::find(uses_group_radius.begin(), uses_group_radius.end(), true) !=
+        uses_group_radius.end())
+        internal(world).keep_bounds(std::move(uses_group_radius));
     sections.set_nodes();
 }
 
@@ -59,19 +60,21 @@ void ServerData::set_executor(const Executor& executor) {
     set_spoil(spoil);
 }
 
-RuleTrial ServerData::try_rules(const InterestRules& rules, std::size_t pairs_max) const {
+RuleTrial ServerData::try_rules(const Rules& rules, std::size_t pairs_max) const {
     ServerDef wanted = def;
     wanted.rules = rules;
+    wanted.rules.kinds = def.rules.kinds;  // they stay
     RuleTrial trial;
     trial.problem = problem_of_rules(wanted);
-    return trial.problem.empty() ? interest.try_rules(rules, pairs_max) : trial;
+    return trial.problem.empty() ? interest.try_rules(rules, manager, pairs_max) : trial;
 }
 
-Status ServerData::set_rules(const InterestRules& rules) {
+Status ServerData::set_rules(const Rules& rules) {
     ServerDef wanted = def;
     wanted.rules = rules;
+    wanted.rules.kinds = def.rules.kinds;  // they stay
     if (!problem_of_rules(wanted).empty()) return Status::bad_configuration;
-    const Status status = interest.data().set_rules(rules);
+    const Status status = interest.set_rules(rules);
     if (status != Status::ok) return status;
     def.rules = interest.rules();
     sections.set_nodes();
@@ -85,7 +88,7 @@ void ServerData::remove_local(const LocalPlayer& player) {
     locals.remove(player);
     events.note_disconnected(player);
     calls.forget({&player.observer, 1});
-    remove_held_observer(interest, player.observer);
+    (void)interest.remove_observer(player.observer);
 }
 
 Status ServerData::set_budget(ObserverId observer, std::uint32_t bytes) {
@@ -120,15 +123,15 @@ Status ServerData::request_state(ObserverId observer) {
     return session->stream_out.send(std::span(&request, 1));
 }
 
-Result<ObserverId> ServerData::add_probe() {
-    auto observer = add_held_observer(interest);
+Result<ObserverId> ServerData::add_reference_client() {
+    auto observer = interest.add_observer();
     if (!observer) return observer.error();
-    (void)interest.set_sees_everything(*observer, true);
+    (void)interest.set_unculled(*observer, true);
     (void)interest.set_ready(*observer, true);
     auto session = std::make_unique<Session>();
     session->budget_bytes = def.budget_bytes_per_tick;
     session->next_command = 1;
-    sessions.add_probe(std::move(session), *observer);
+    sessions.add_reference_client(std::move(session), *observer);
     return *observer;
 }
 
@@ -154,7 +157,7 @@ ServerStats ServerData::stats() const {
         stats.encodings += worker->cache.encodings();
         stats.encoding_uses += worker->cache.uses();
     }
-    stats.bad_places = world.data().bad_places();
+    stats.bad_positions = internal(world).bad_positions();
     stats.clamped_values = fields.clamped().values;
     stats.clamped_entity = fields.clamped().entity;
     stats.clamped_component = fields.clamped().component;
@@ -179,13 +182,9 @@ Result<Server> Server::create(const ServerDef& def, Game& game) {
     }
     auto world = World::create(world_def_of(def));
     if (!world) return world.error();
-    const InterestDef interest_def = interest_def_of(def);
-    auto interest = InterestManager::create(interest_def);
-    if (!interest) return interest.error();
     ServerDef made = def;
-    made.kinds = interest_def.kinds;
-    return Server(std::make_unique<ServerData>(made, game, std::move(world).value(),
-                                               std::move(interest).value()));
+    made.rules = rules_of(def);
+    return Server(std::make_unique<ServerData>(made, game, std::move(world).value()));
 }
 
 void Server::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
@@ -200,25 +199,25 @@ bool Server::next_datagram(OutgoingDatagram& out) {
 World& Server::world() noexcept {
     return data_->world;
 }
-InterestManager& Server::interest() noexcept {
+Visibility& Server::visibility() noexcept {
     data_->feed.track_fresh_facts();
-    return data_->interest;
+    return data_->manager;
 }
 void Server::set_executor(const Executor& executor) {
     data_->set_executor(executor);
 }
-Status Server::set_rules(const InterestRules& rules) {
+Status Server::set_rules(const Rules& rules) {
     return data_->set_rules(rules);
 }
-RuleTrial Server::try_rules(const InterestRules& rules, std::size_t pairs_max) const {
+RuleTrial Server::try_rules(const Rules& rules, std::size_t pairs_max) const {
     return data_->try_rules(rules, pairs_max);
 }
-const InterestRules& Server::rules() const noexcept {
+const Rules& Server::rules() const noexcept {
     return data_->interest.rules();
 }
 void Server::set_interest_level(InterestLevel level) {
     data_->interest.set_level(level);
-    data_->def.level = level;
+    data_->def.rules.level = level;
 }
 std::uint32_t Server::rules_revision() const noexcept {
     return data_->intervals.rules_revision();
@@ -246,10 +245,10 @@ Result<CallId> Server::call(EntityId target, RpcId rpc, std::span<const std::byt
     return data_->calls.call(
         {.rpc = rpc, .about = RpcTarget::entity, .target = target, .except = except}, args);
 }
-Result<CallId> Server::call_at(Vec3 place, RpcId rpc, std::span<const std::byte> args,
+Result<CallId> Server::call_at(Vec3 position, RpcId rpc, std::span<const std::byte> args,
                                ObserverId except) {
     return data_->calls.call(
-        {.rpc = rpc, .about = RpcTarget::place, .place = place, .except = except}, args);
+        {.rpc = rpc, .about = RpcTarget::position, .position = position, .except = except}, args);
 }
 Result<CallId> Server::call_all(RpcId rpc, std::span<const std::byte> args, ObserverId except) {
     return data_->calls.call({.rpc = rpc, .about = RpcTarget::nobody, .except = except}, args);
@@ -285,14 +284,14 @@ std::span<const EntityId> Server::input_order(EntityId root) {
 const InputCounters& Server::input_counters() const noexcept {
     return data_->inputs.counters();
 }
-Result<RewoundView> Server::rewind(ObserverId observer, double view_tick) {
+Result<PastView> Server::rewind(ObserverId observer, double view_tick) {
     return data_->rewind.view(observer, view_tick);
 }
 const RewindCounters& Server::rewind_counters() const noexcept {
     return data_->rewind.counters;
 }
-Result<ObserverId> Server::add_probe() {
-    return data_->add_probe();
+Result<ObserverId> Server::add_reference_client() {
+    return data_->add_reference_client();
 }
 std::span<const ServerEvent> Server::events() const noexcept {
     return data_->events.events();

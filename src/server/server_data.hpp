@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 
+#include "interest/interest_data.hpp"
 #include "purview/server.hpp"
 #include "replication/field_store.hpp"
 #include "server/audience_filter.hpp"
@@ -36,7 +37,7 @@ namespace purview {
 
 class ServerData {
   public:
-    ServerData(const ServerDef& def, Game& game, World world, InterestManager interest);
+    ServerData(const ServerDef& def, Game& game, World world);
 
     void tick(Server& server, Micros now);
 
@@ -44,12 +45,12 @@ class ServerData {
     Status request_state(ObserverId observer);
     Status set_budget(ObserverId observer, std::uint32_t bytes);
     void shut_down();
-    Result<ObserverId> add_probe();
+    Result<ObserverId> add_reference_client();
     /// Ends a local player as a session ends.
     void remove_local(const LocalPlayer& player);
     ServerStats stats() const;
-    RuleTrial try_rules(const InterestRules& rules, std::size_t pairs_max) const;
-    Status set_rules(const InterestRules& rules);
+    RuleTrial try_rules(const Rules& rules, std::size_t pairs_max) const;
+    Status set_rules(const Rules& rules);
     void set_executor(const Executor& executor);
     void set_spoil(Spoil mode);
 
@@ -62,7 +63,8 @@ class ServerData {
     TickProfile profile;
 
     World world;
-    InterestManager interest;
+    InterestManager manager;  ///< that of `interest`; the game gets it as a Visibility
+    InterestData& interest;
     FieldStore fields;
     SessionTable sessions;
     LocalPlayers locals;

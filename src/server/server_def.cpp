@@ -13,7 +13,7 @@
 #include "protocol/rpc_args.hpp"
 #include "protocol/schema_codec.hpp"
 #include "purview/limits.hpp"
-#include "purview/server_profile.hpp"
+#include "purview/presets.hpp"
 #include "replication/snapshot_writer.hpp"
 #include "server/session.hpp"
 
@@ -33,12 +33,12 @@ std::string bytes_of(std::uint64_t bits) {
     return std::to_string((bits + 7) / 8) + " bytes";
 }
 
-std::string problem_of(const std::vector<SendRate>& curve) {
+std::string problem_of(const std::vector<SendInterval>& curve) {
     for (std::size_t i = 0; i < curve.size(); ++i) {
-        if (!(curve[i].strength >= 0 && curve[i].strength <= 1)) return "a strength is 0 to 1";
+        if (!(curve[i].score >= 0 && curve[i].score <= 1)) return "a strength is 0 to 1";
         if (curve[i].every_ticks == 0 || curve[i].every_ticks > 10'000)
             return "every_ticks is 1 to 10,000";
-        if (i > 0 && curve[i].strength <= curve[i - 1].strength) return "strengths must ascend";
+        if (i > 0 && curve[i].score <= curve[i - 1].score) return "strengths must ascend";
         if (i > 0 && curve[i].every_ticks > curve[i - 1].every_ticks)
             return "whoever is nearer cannot hear less often";
     }
@@ -136,7 +136,7 @@ std::string problem_of_settings(const ServerDef& def) {
     if (def.secret == decltype(def.secret){})
         return "there is no secret: fill it with 32 random bytes";
     if (def.tick_hz == 0 || def.tick_hz > 1000) return "tick_hz is 1 to 1,000";
-    if (!is_urgency(def.first_urgency)) return "first_urgency is 1e-6 to 1e6";
+    if (!is_priority(def.enter_priority)) return "enter_priority is 1e-6 to 1e6";
     if (def.sessions_max > sessions_most)
         return "sessions_max is at most " + std::to_string(sessions_most);
     if (def.sessions_unjoined_max == 0) return "sessions_unjoined_max is 0: nobody could join";
@@ -148,7 +148,7 @@ std::string problem_of_settings(const ServerDef& def) {
         return "input.lead_max is 1 to " + std::to_string(limits::inputs_buffered);
     if (def.input.waiting_target == 0 || def.input.waiting_target > def.input.lead_max)
         return "input.waiting_target is 1 to input.lead_max";
-    if (!(def.rewind.cell_m > 0)) return "rewind.cell_m must be above 0";
+    if (!(def.rewind.cell_size > 0)) return "rewind.cell_size must be above 0";
     if (def.rewind.ticks > rewind_ticks_most)
         return "rewind.ticks is at most " + std::to_string(rewind_ticks_most);
     return {};
@@ -156,9 +156,9 @@ std::string problem_of_settings(const ServerDef& def) {
 
 std::string problem_of_kinds(const ServerDef& def) {
     const auto kinds = def.schema->kinds();
-    if (def.kinds.size() > kinds.size()) {
-        return "settings of " + std::to_string(def.kinds.size()) + " kinds, and the schema has " +
-               std::to_string(kinds.size());
+    if (def.rules.kinds.size() > kinds.size()) {
+        return "settings of " + std::to_string(def.rules.kinds.size()) +
+               " kinds, and the schema has " + std::to_string(kinds.size());
     }
     for (const KindDef& kind : kinds) {
         const std::string who = "kind " + quoted(kind.name) + ", ";
@@ -166,37 +166,37 @@ std::string problem_of_kinds(const ServerDef& def) {
             return who + "rates: " + wrong;
         if (const std::string wrong = problem_of(kind.limit); !wrong.empty())
             return who + "limit: " + wrong;
-        if (!is_urgency(kind.urgency)) return who + "urgency is 1e-6 to 1e6";
-        if (!(kind.teleport_m >= 0) || !std::isfinite(kind.teleport_m))
-            return who + "teleport_m is a number of metres, or 0";
+        if (!is_priority(kind.priority)) return who + "priority is 1e-6 to 1e6";
+        if (!(kind.teleport_distance >= 0) || !std::isfinite(kind.teleport_distance))
+            return who + "teleport_distance is a number of metres, or 0";
         const auto& has = kind.components;
-        if (kind.relative_place &&
-            std::find(has.begin(), has.end(), def.schema->place()) == has.end())
-            return who + "relative_place needs a place";
+        if (kind.relative_position &&
+            std::find(has.begin(), has.end(), def.schema->position()) == has.end())
+            return who + "relative_position needs a position";
     }
-    const ComponentId unplaced = told_to_too_few(*def.schema);
-    if (unplaced == ComponentId::none) return {};
-    return "component " + quoted(def.schema->components()[index_of(unplaced)].name) +
+    const ComponentId abstract = told_to_too_few(*def.schema);
+    if (abstract == ComponentId::none) return {};
+    return "component " + quoted(def.schema->components()[index_of(abstract)].name) +
            " is a place or an orientation: told to everyone, or predicted in a schema without "
            "relative places";
 }
 
 /// A step that measures where there are no positions would be true of nothing.
 std::string problem_of_positions(const ServerDef& def) {
-    if (def.schema->place() != ComponentId::none) return {};
-    for (const NodeDesc& node : def.rules.nodes) {
+    if (def.schema->position() != ComponentId::none) return {};
+    for (const NodeDef& node : def.rules.nodes) {
         for (std::size_t s = 0; s < node.steps.size(); ++s) {
-            if (needs_position(node.steps[s].kernel))
+            if (needs_position(node.steps[s]))
                 return "node " + quoted(node.name) + ", step " + std::to_string(s + 1) +
-                       " needs positions, and the schema has none: Schema::set_place names their "
+                       " needs positions, and the schema has none: Schema::set_position names their "
                        "component";
         }
         for (const auto& inner : node.inner) {
-            for (const StepDesc& step : inner) {
-                if (needs_position(step.kernel))
+            for (const Kernel& step : inner) {
+                if (needs_position(step))
                     return "node " + quoted(node.name) +
                            ", an inner step needs positions, and the schema has none: "
-                           "Schema::set_place names their component";
+                           "Schema::set_position names their component";
             }
         }
     }
@@ -233,8 +233,7 @@ Refusal refusal_of(const ServerDef& def) {
     if (refusal.status == Status::bad_argument) refusal.status = Status::bad_configuration;
     if (refusal.status == Status::ok) refusal = refusal_of_schema(def);
     if (refusal.status != Status::ok) return refusal;
-    if (std::string wrong = problem_of(interest_def_of(def)); !wrong.empty())
-        return bad(std::move(wrong));
+    if (std::string wrong = problem_of(rules_of(def)); !wrong.empty()) return bad(std::move(wrong));
     if (std::string wrong = problem_of_rules(def); !wrong.empty()) return bad(std::move(wrong));
     return {};
 }
@@ -266,47 +265,22 @@ WorldDef world_def_of(const ServerDef& def) {
     return world;
 }
 
-InterestDef interest_def_of(const ServerDef& def) {
+Rules rules_of(const ServerDef& def) {
     const Schema& schema = *def.schema;
-    InterestDef interest;
-    interest.rules = def.rules;
-    interest.flag_count = static_cast<std::uint32_t>(schema.flags().size());
-    interest.key_count = static_cast<std::uint32_t>(schema.keys().size());
-    interest.value_count = static_cast<std::uint32_t>(schema.values().size());
-    for (const AttributeDef& flag : schema.flags()) interest.flag_names.push_back(flag.name);
-    for (const AttributeDef& key : schema.keys()) interest.key_names.push_back(key.name);
-    for (const AttributeDef& value : schema.values()) interest.value_names.push_back(value.name);
-    for (const KindDef& kind : schema.kinds()) interest.kind_names.push_back(kind.name);
-    interest.kinds = def.kinds;
-    interest.kinds.resize(schema.kinds().size());
-    for (std::size_t k = 0; k < interest.kinds.size(); ++k)
-        interest.kinds[k].owner_sees &= schema.kinds()[k].owner_sees;
-    interest.owner_sees = def.owner_sees;
-    interest.level = def.level;
-    interest.areas_max = def.areas_max;
-    interest.single_area = def.single_area;
-    interest.ready_requires_entity = def.ready_requires_entity;
-    interest.count_observers = def.count_observers;
-    interest.measure_changed = def.measure_changed;
-    interest.observers_max = def.sessions_max + 16;
-    interest.log = def.log;
-    return interest;
-}
-
-/// The way back of interest_def_of.
-ServerDef server_profile(Profile theirs) {
-    InterestDef interest = profile(theirs);
-    ServerDef def;
-    def.rules = std::move(interest.rules);
-    def.kinds = std::move(interest.kinds);
-    def.owner_sees = interest.owner_sees;
-    def.level = interest.level;
-    def.areas_max = interest.areas_max;
-    def.single_area = interest.single_area;
-    def.ready_requires_entity = interest.ready_requires_entity;
-    def.count_observers = interest.count_observers;
-    def.measure_changed = interest.measure_changed;
-    return def;
+    Rules rules = def.rules;
+    const auto names = [](const auto& from, std::vector<std::string>& out) {
+        out.clear();
+        for (const auto& one : from) out.push_back(one.name);
+    };
+    names(schema.flags(), rules.flag_names);
+    names(schema.keys(), rules.key_names);
+    names(schema.values(), rules.value_names);
+    names(schema.kinds(), rules.kind_names);
+    rules.kinds.resize(schema.kinds().size());
+    for (std::size_t k = 0; k < rules.kinds.size(); ++k)
+        rules.kinds[k].owner_sees &= schema.kinds()[k].owner_sees;
+    rules.observers_max = def.sessions_max + 16;
+    return rules;
 }
 
 }  // namespace purview

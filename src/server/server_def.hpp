@@ -26,6 +26,6 @@ std::string problem_of_rules(const ServerDef& def);
 
 WorldDef world_def_of(const ServerDef& def);
 /// With settings for each kind of the schema, which must be sound.
-InterestDef interest_def_of(const ServerDef& def);
+Rules rules_of(const ServerDef& def);
 
 }  // namespace purview

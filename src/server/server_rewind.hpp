@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "purview/interest.hpp"
+#include "interest/interest_data.hpp"
 #include "purview/rewind.hpp"
 #include "purview/world.hpp"
 #include "server/history.hpp"
@@ -24,22 +24,22 @@ struct Session;
 class RewindData {
   public:
     RewindData(const ServerDef& def, const ServerTime& time, const World& world,
-               const InterestManager& interest, const SessionTable& sessions);
+               const InterestData& interest, const SessionTable& sessions);
 
     /// The world after this tick's edits.
     void record();
     /// Enters and leaves of this tick.
     void note_events(const Session& session);
-    Result<RewoundView> view(ObserverId observer, double tick);
+    Result<PastView> view(ObserverId observer, double tick);
 
     bool is_own(ObserverId observer, EntityId entity) const noexcept;
     bool sees(ObserverId observer, EntityId entity, double tick) const noexcept;
     double tick_seen(ObserverId observer, EntityId entity, double tick) const noexcept;
     const void* read(ObserverId observer, EntityId entity, ComponentId component,
                      double tick) const noexcept;
-    Vec3 place_of(ObserverId observer, EntityId entity, double tick) const noexcept;
+    Vec3 position_of(ObserverId observer, EntityId entity, double tick) const noexcept;
     Status find(ObserverId observer, const History::Volume& volume, double tick,
-                std::vector<RewoundHit>& out);
+                std::vector<PastHit>& out);
 
     RewindCounters counters;
 
@@ -52,7 +52,7 @@ class RewindData {
 
     const ServerTime& time_;
     const World& world_;
-    const InterestManager& interest_;
+    const InterestData& interest_;
     const SessionTable& sessions_;
     History history_;
     std::uint32_t ticks_;

@@ -8,6 +8,7 @@
 // there are, with the same datagrams (docs/adr/0021).
 #include <algorithm>
 
+#include "core/internal_access.hpp"
 #include "core/log.hpp"
 #include "core/validate.hpp"
 #include "interest/interest_data.hpp"
@@ -103,7 +104,7 @@ void ServerData::simulate(Server& server) {
 }
 
 void ServerData::decide_interest() {
-    interest.data().tick(interest);
+    interest.tick(manager);
     events.begin_tick();
     for (std::size_t i = 0; i < sessions.size(); ++i) {
         sessions.prefetch(i + SessionTable::sessions_ahead);
@@ -128,7 +129,7 @@ void ServerData::warn_of_clamped() {
     warned_of_clamped_ |= fresh;
     for_each_bit(fresh, 0, [&](std::size_t component) {
         const std::uint32_t index = index_of(clamped.first[component]);
-        const KindDef& kind = world.data().kind_def_at(index);
+        const KindDef& kind = internal(world).kind_def_at(index);
         write_log(def.log, LogLevel::warning,
                   "entity " + std::to_string(index) + " of kind '" + kind.name +
                       "': a value of component '" + def.schema->components()[component].name +
@@ -138,16 +139,16 @@ void ServerData::warn_of_clamped() {
 }
 
 void ServerData::diff() {
-    fields.diff(world.data(), time.tick);
+    fields.diff(internal(world), time.tick);
     audiences.begin_sessions(fields.changed().size());
     for (const auto& worker : workers) worker->cache.clear();
     fields.changed().for_each([&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
         workers.front().cache.prefetch(index);
-        fields.prefetch_ticks(index, world.data().kind_at(index));
+        fields.prefetch_ticks(index, internal(world).kind_at(index));
     });
     warn_of_clamped();
-    sections.cells().update(world.data(), fields, time.tick);
+    sections.cells().update(internal(world), fields, time.tick);
     if (sections.cells().revision() != 0) {  // a section is written when a session needs it first
         const ReplicationInput input = sender.input(workers.front());
         for (const auto& session : sessions) {
@@ -207,7 +208,7 @@ bool ServerData::tells_what_is_relevant(const Session& session) const {
         ++live;
         if (!interest.is_relevant(session.observer, ghosts.entity(lane))) return false;
     }
-    return live == interest.relevant_count(session.observer);
+    return live == relevant_count(interest, session.observer);
 }
 
 void ServerData::gather(TickWorker& worker, SessionGroup group) {
@@ -258,7 +259,7 @@ void ServerData::encode(TickWorker& worker, SessionGroup group, Micros now) {
 
 void ServerData::send() {
     inputs.end_tick();
-    world.data().clear_changes();
+    internal(world).clear_changes();
     audiences.end_tick();
 }
 

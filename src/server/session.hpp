@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // One connected client as the server keeps it: its link, its reliable stream, its ghosts, and what
-// it has asked for. A probe is a session without a link (Server::add_probe).
+// it has asked for. A probe is a session without a link (Server::add_reference_client).
 #pragma once
 
 #include <array>
@@ -73,8 +73,8 @@ struct Session {
     enum class View : std::uint8_t { none, loading, complete } view = View::none;
     /// An operator watches: what the client held after each packet.
     bool keep_held_reports = false;
-    bool owes_cells = false;    ///< the stream had no room for the grids
-    bool has_strength = false;  ///< weights were by strength in the last tick
+    bool owes_cells = false;  ///< the stream had no room for the grids
+    bool has_score = false;   ///< weights were by strength in the last tick
     /// Whether fragments of the stream leave room for calls.
     struct CallRoom {
         bool go_first = false;  ///< this tick has no fragments where calls wait

@@ -24,17 +24,6 @@ constexpr std::size_t message_size_bytes = 2;
 
 }  // namespace
 
-Result<ObserverId> add_held_observer(InterestManager& interest) {
-    auto observer = interest.add_observer();
-    if (observer) (void)interest.data().hold_observer(*observer, true);
-    return observer;
-}
-
-void remove_held_observer(InterestManager& interest, ObserverId observer) {
-    (void)interest.data().hold_observer(observer, false);
-    (void)interest.remove_observer(observer);
-}
-
 void SessionLifecycle::begin_tick() noexcept {
     joins_left_ = limits::joins_per_tick;
 }
@@ -88,20 +77,19 @@ void SessionLifecycle::run_join(Server& server, Session& session) {
     const bool is_admitted = admission.answer == Admission::accept;
     const std::uint32_t said_before = session.stream_out.end();
     joins_left_ -= is_admitted ? 1 : 0;
-    auto observer =
-        is_admitted ? add_held_observer(interest_) : Result<ObserverId>(Status::refused);
+    auto observer = is_admitted ? interest_.add_observer() : Result<ObserverId>(Status::refused);
     if (observer) sessions_.set_observer(session, *observer);  // the game may send it a message
     const bool is_in = observer && game_.joined(server, *observer, request);
     session.join.credential = {};
     if (session.state != Session::State::joining) {  // the game has closed it, or shut down
         sessions_.set_observer(session, ObserverId::none);
         if (is_in) game_.left(server, *observer);
-        if (observer) remove_held_observer(interest_, *observer);
+        if (observer) (void)interest_.remove_observer(*observer);
         return;
     }
     if (!is_in) {
         sessions_.set_observer(session, ObserverId::none);
-        if (observer) remove_held_observer(interest_, *observer);
+        if (observer) (void)interest_.remove_observer(*observer);
         session.stream_out.take_back(said_before);  // was for a client that has joined
         std::array<std::byte, 2 + limits::reason_text_bytes> no;
         BitWriter out(no);
@@ -155,7 +143,7 @@ void SessionLifecycle::end_session(Server& server, Session& session) {
     if (tap_ != nullptr) tap_->session_closed(session);
     events_.note_disconnected(session);
     game_.left(server, session.observer);
-    remove_held_observer(interest_, session.observer);
+    (void)interest_.remove_observer(session.observer);
     gone_.push_back(session.observer);
 }
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "purview/interest.hpp"
+#include "interest/interest_data.hpp"
 #include "server/relevance_events.hpp"
 #include "server/rpc_router.hpp"
 #include "server/server_time.hpp"
@@ -22,14 +22,10 @@
 
 namespace purview {
 
-/// An observer that the game cannot remove as long as its session, or local player, exists.
-Result<ObserverId> add_held_observer(InterestManager& interest);
-void remove_held_observer(InterestManager& interest, ObserverId observer);
-
 class SessionLifecycle {
   public:
     SessionLifecycle(const ServerDef& def, const ServerTime& time, Game& game,
-                     InterestManager& interest, SessionTable& sessions, SessionCloser& closer,
+                     InterestData& interest, SessionTable& sessions, SessionCloser& closer,
                      const SharedSections& sections, RelevanceEvents& events, RpcRouter& calls,
                      ReplicationTap* const& tap)
         : def_(def),
@@ -64,7 +60,7 @@ class SessionLifecycle {
     const ServerDef& def_;
     const ServerTime& time_;
     Game& game_;
-    InterestManager& interest_;
+    InterestData& interest_;
     SessionTable& sessions_;
     SessionCloser& closer_;
     const SharedSections& sections_;

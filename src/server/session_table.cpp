@@ -40,7 +40,7 @@ Session& SessionTable::add(Pointer session) {
     return *sessions_.emplace_back(std::move(session));
 }
 
-Session& SessionTable::add_probe(Pointer session, ObserverId observer) {
+Session& SessionTable::add_reference_client(Pointer session, ObserverId observer) {
     PURVIEW_ASSERT(observer != ObserverId::none);
     session->state = Session::State::probe;
     set_observer(*session, observer);

@@ -52,7 +52,7 @@ class SessionTable {
     /// A session whose address is proven and whose connection id is not in the table.
     Session& add(Pointer session);
     /// A session without a connection, of an observer that has none yet.
-    Session& add_probe(Pointer session, ObserverId observer);
+    Session& add_reference_client(Pointer session, ObserverId observer);
     /// `none` takes the observer away.
     void set_observer(Session& session, ObserverId observer);
     /// It is joining, and has its observer.

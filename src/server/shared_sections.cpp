@@ -20,23 +20,23 @@ std::uint64_t section_bits_max(std::uint32_t budget_bytes) noexcept {
 }
 
 /// Entities of the kind may be members of the node, by what the kind is bound to.
-bool may_belong(const NodeDesc& node, std::size_t number, const KindInterest& kind) {
+bool may_belong(const NodeDef& node, std::size_t number, const KindRules& kind) {
     if (kind.mode == EntityMode::explicit_only) return false;
     const auto is_it = [&](NodeId bound) { return index_of(bound) == number; };
     switch (node.members) {
-        case NodeMembers::all:
+        case Members::all:
             return true;
-        case NodeMembers::bound:
+        case Members::bound:
             return std::any_of(kind.nodes.begin(), kind.nodes.end(), is_it);
-        case NodeMembers::unbound:
-            return kind.nodes.empty() && !kind.never_default;
+        case Members::unbound:
+            return kind.nodes.empty() && !kind.needs_node;
     }
     return false;
 }
 
-bool has_place(const Schema& schema, const KindDef& kind) {
-    return schema.place() != ComponentId::none &&
-           std::find(kind.components.begin(), kind.components.end(), schema.place()) !=
+bool has_position(const Schema& schema, const KindDef& kind) {
+    return schema.position() != ComponentId::none &&
+           std::find(kind.components.begin(), kind.components.end(), schema.position()) !=
                kind.components.end();
 }
 
@@ -45,16 +45,16 @@ bool has_place(const Schema& schema, const KindDef& kind) {
 std::string problem_of_sharing(const ServerDef& def) {
     const Schema& schema = *def.schema;
     for (std::size_t n = 0; n < def.rules.nodes.size(); ++n) {
-        const NodeDesc& node = def.rules.nodes[n];
-        if (node.mode == NodeMode::per_observer) continue;
+        const NodeDef& node = def.rules.nodes[n];
+        if (node.payload == Payload::per_observer) continue;
         const std::string who = "node '" + node.name + "', a shared mode: ";
-        if (schema.place() == ComponentId::none) return who + "the schema has no place";
+        if (schema.position() == ComponentId::none) return who + "the schema has no place";
         for (std::size_t k = 0; k < schema.kinds().size(); ++k) {
             const KindDef& kind = schema.kinds()[k];
-            const KindInterest its = k < def.kinds.size() ? def.kinds[k] : KindInterest{};
-            if (!has_place(schema, kind) || !may_belong(node, n, its)) continue;
+            const KindRules its = k < def.rules.kinds.size() ? def.rules.kinds[k] : KindRules{};
+            if (!has_position(schema, kind) || !may_belong(node, n, its)) continue;
             const std::string what = who + "kind '" + kind.name + "' ";
-            if (kind.relative_place)
+            if (kind.relative_position)
                 return what + "has places relative to a parent, which are in no cell";
             if (!kind.rates.empty())
                 return what + "has a curve of rates, which depends on the observer";
@@ -76,20 +76,20 @@ std::string problem_of_sharing(const ServerDef& def) {
 
 void SharedSections::set_nodes() {
     std::vector<SharedCells::Node> nodes;
-    const InterestRules& rules = interest_.rules();
+    const Rules& rules = interest_.rules();
     const auto& kinds = def_.schema->kinds();
     for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
-        const NodeDesc& node = rules.nodes[n];
-        if (node.mode == NodeMode::per_observer || !node.enabled) continue;
+        const NodeDef& node = rules.nodes[n];
+        if (node.payload == Payload::per_observer || !node.enabled) continue;
         SharedCells::Node shared;
-        shared.mode = node.mode;
-        shared.grid = cell_grid_of(rules, node.steps.front().kernel.cells);
-        shared.rings = node.steps.front().kernel.cells.rings;
+        shared.payload = node.payload;
+        shared.grid = cell_grid_of(rules, node.steps.front());
+        shared.rings = node.steps.front().rings;
         shared.is_flat = rules.axes == Axes::xz;
         shared.steps.assign(node.steps.begin() + 1, node.steps.end());
         for (std::size_t k = 0; k < kinds.size(); ++k) {
             const bool may =
-                has_place(*def_.schema, kinds[k]) && may_belong(node, n, def_.kinds[k]);
+                has_position(*def_.schema, kinds[k]) && may_belong(node, n, def_.rules.kinds[k]);
             shared.kinds.push_back(may ? 1 : 0);
         }
         nodes.push_back(std::move(shared));
@@ -110,7 +110,7 @@ void SharedSections::queue_cells(Session& session) const {
     for (const SharedCells::Node& node : cells_.nodes().first(count)) {
         out.u8(node.is_flat ? 1 : 0);
         for (const float number :
-             {node.grid.origin.x, node.grid.origin.y, node.grid.width_m, node.grid.height_m}) {
+             {node.grid.origin.x, node.grid.origin.y, node.grid.width, node.grid.height}) {
             out.u32(std::bit_cast<std::uint32_t>(number));
         }
         out.u32(node.grid.columns);
@@ -125,7 +125,7 @@ void SharedSections::plan(Session& session, const ReplicationInput& input, bool 
     if (!cells_.is_used() || session.state != Session::State::joined || !may_send) {
         return;
     }
-    session.shared.plan(input, session.ghosts, interest_.main_entity(session.observer),
+    session.shared.plan(input, session.ghosts, interest_.viewpoint(session.observer),
                         section_bits_max(session.budget_bytes));
     if (!session.shared.has_sections()) return;
     for (const EntityId entity : cells_.relinked()) session.ghosts.tell(entity, time_.tick);

@@ -8,7 +8,7 @@
 // Must not know: the game, connections beyond the stream of a session, the tick.
 #pragma once
 
-#include "purview/interest.hpp"
+#include "interest/interest_data.hpp"
 #include "replication/field_store.hpp"
 #include "replication/replication_input.hpp"
 #include "replication/shared_cells.hpp"
@@ -19,7 +19,7 @@ namespace purview {
 
 class SharedSections {
   public:
-    SharedSections(const ServerDef& def, const ServerTime& time, const InterestManager& interest,
+    SharedSections(const ServerDef& def, const ServerTime& time, const InterestData& interest,
                    const FieldStore& fields, const SessionTable& sessions)
         : def_(def),
           time_(time),
@@ -47,7 +47,7 @@ class SharedSections {
   private:
     const ServerDef& def_;
     const ServerTime& time_;
-    const InterestManager& interest_;
+    const InterestData& interest_;
     const FieldStore& fields_;
     const SessionTable& sessions_;
     SharedCells cells_;

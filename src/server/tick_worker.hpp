@@ -36,8 +36,8 @@ struct AudienceScratch {
 struct PaceScratch {
     std::vector<LocalId> lanes;
     std::vector<EntityId> entities;
-    std::vector<float> strength;
-    std::vector<NodeSettings> settings;
+    std::vector<float> score;
+    std::vector<Replication> settings;
 };
 
 /// Few enough for the nearest caches, and enough that the clock is not what the stages wait for.

@@ -17,12 +17,12 @@ struct WantedCall {
     RpcId rpc = RpcId::none;
     RpcTarget about = RpcTarget::nobody;
     EntityId target = EntityId::none;
-    Vec3 place{};
+    Vec3 position{};
     ObserverId only = ObserverId::none;    ///< static, to one
     ObserverId except = ObserverId::none;  ///< not sent to it
     Tick made = 0;
     RpcWords words{};
-    std::uint32_t place_number = 0;  ///< among the places that this tick's calls are about
+    std::uint32_t position_number = 0;  ///< among the places that this tick's calls are about
 };
 
 /// A call about an entity, queued for observers to which the entity was not relevant.

@@ -17,8 +17,8 @@ namespace {
 constexpr float empty_lane = std::numeric_limits<float>::infinity();
 
 /// Cells of one axis; at least 1.
-std::uint32_t axis_count(float min, float max, float cell_m) {
-    const float count = std::ceil((max - min) / cell_m);
+std::uint32_t axis_count(float min, float max, float cell_size) {
+    const float count = std::ceil((max - min) / cell_size);
     constexpr auto most = static_cast<float>(axis_cells_max);
     return count < 1 ? 1U : count > most ? axis_cells_max : static_cast<std::uint32_t>(count);
 }
@@ -34,14 +34,15 @@ BlockTable::BlockTable(bool three_d) : axes_(three_d ? 3 : 2) {
     unsettled_cells_.reserve(least_room);
 }
 
-std::uint32_t BlockTable::add_layer(Vec3 min, Vec3 max, float cell_m) {
+std::uint32_t BlockTable::add_layer(Vec3 min, Vec3 max, float cell_size) {
     PURVIEW_ASSERT(block_end() == cell_count_);
     GridLayer layer;
-    layer.origin = {min.x - cell_m, min.y - cell_m, is_three_d() ? min.z - cell_m : min.z};
-    layer.cell_m = cell_m;
-    layer.inverse_cell = 1 / cell_m;
-    layer.set_counts(axis_count(min.x, max.x, cell_m) + 2, axis_count(min.y, max.y, cell_m) + 2,
-                     is_three_d() ? axis_count(min.z, max.z, cell_m) + 2 : 1);
+    layer.origin = {min.x - cell_size, min.y - cell_size, is_three_d() ? min.z - cell_size : min.z};
+    layer.cell_size = cell_size;
+    layer.inverse_cell = 1 / cell_size;
+    layer.set_counts(axis_count(min.x, max.x, cell_size) + 2,
+                     axis_count(min.y, max.y, cell_size) + 2,
+                     is_three_d() ? axis_count(min.z, max.z, cell_size) + 2 : 1);
     return append_layer(layer);
 }
 
@@ -56,9 +57,9 @@ std::uint32_t BlockTable::append_layer(GridLayer layer) {
     return static_cast<std::uint32_t>(layers_.size() - 1);
 }
 
-std::uint32_t BlockTable::add_unplaced_layer() {
+std::uint32_t BlockTable::add_abstract_layer() {
     const std::uint32_t layer = append_layer({});
-    unplaced_cell_ = layers_[layer].first_cell;
+    abstract_cell_ = layers_[layer].first_cell;
     return layer;
 }
 
@@ -191,7 +192,7 @@ void BlockTable::vacate(Slot slot, Slot to, bool silent) {
     displaced_.push_back({entity(slot), slot, to, silent});
     index_[slot] = displaced_tag | static_cast<std::uint32_t>(displaced_.size() - 1);
     mark_dirty(block);
-    write_place(slot, {empty_lane, 0, 0});
+    write_position(slot, {empty_lane, 0, 0});
     for (auto& column : flags_) {
         if (!column.empty()) column[block] = static_cast<Mask>(column[block] & ~bit);
     }
@@ -201,7 +202,7 @@ void BlockTable::vacate(Slot slot, Slot to, bool silent) {
     }
 }
 
-Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 place) {
+Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 position) {
     const std::uint32_t index = index_of(entity);
     PURVIEW_ASSERT(index < entity_index_end);
     if (home_.size() <= index) {
@@ -209,18 +210,18 @@ Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 place) {
         home_.resize(index + 1);
     }
     PURVIEW_ASSERT(home_[index].slot == no_slot);
-    const Slot slot = take_lane(layers_[layer].cell_at(place));
+    const Slot slot = take_lane(layers_[layer].cell_at(position));
     index_[slot] = index;
     home_[index] = {slot, generation_of(entity)};
-    write_place(slot, place);
+    write_position(slot, position);
     return slot;
 }
 
-void BlockTable::change_layer(EntityId entity, std::uint32_t layer, const Vec3* place) {
+void BlockTable::change_layer(EntityId entity, std::uint32_t layer, const Vec3* position) {
     const Slot slot = slot_of(entity);
-    any_coming_ |= is_unplaced(block_of(slot));
-    if (place != nullptr) {
-        write_place(slot, *place);
+    any_coming_ |= is_abstract(block_of(slot));
+    if (position != nullptr) {
+        write_position(slot, *position);
         if (moved_column_ != no_column) set_flag(moved_column_, slot, true);
     }
     const std::uint32_t* had = change_of_.find(index_of(entity));
@@ -232,19 +233,19 @@ void BlockTable::change_layer(EntityId entity, std::uint32_t layer, const Vec3* 
     changes_.push_back({entity, layer});
 }
 
-bool BlockTable::changes_to_placed(Slot slot) const noexcept {
+bool BlockTable::changes_to_positioned(Slot slot) const noexcept {
     const EntityId entity = this->entity(slot);
     const std::uint32_t* found = change_of_.find(index_of(entity));
     if (found != nullptr && changes_[*found].entity == entity)
-        return layers_[changes_[*found].layer].first_cell != unplaced_cell_;
-    return !is_unplaced(block_of(slot));
+        return layers_[changes_[*found].layer].first_cell != abstract_cell_;
+    return !is_abstract(block_of(slot));
 }
 
 void BlockTable::settle_moves() {
     for (const LayerChange& change : changes_) {
         const Slot slot = slot_of(change.entity);
         if (slot == no_slot) continue;  // gone since
-        const Vec3 at = place(slot);
+        const Vec3 at = position(slot);
         const BlockIndex cell = layers_[change.layer].cell_at(at);
         if (cell_[block_of(slot)] == cell) {
             mark_dirty(block_of(slot));
@@ -259,7 +260,7 @@ void BlockTable::settle_moves() {
     constexpr std::size_t home_ahead = 24, lane_ahead = 16, cell_ahead = 8;
     const std::size_t n = leaving_.size();
     const auto cell_of_leaver = [&](Slot slot, BlockIndex home) {
-        return layers_[layer_of_cell(home)].cell_at(place(slot));
+        return layers_[layer_of_cell(home)].cell_at(position(slot));
     };
     for (std::size_t i = 0; i < n; ++i) {
         if (i + home_ahead < n) prefetch_home_of(leaving_[i + home_ahead]);
@@ -271,9 +272,9 @@ void BlockTable::settle_moves() {
         const Slot slot = slot_of(leaving_[i]);
         if (slot == no_slot) continue;  // gone since
         const BlockIndex home = cell_[block_of(slot)];
-        if (home == unplaced_cell_) continue;
+        if (home == abstract_cell_) continue;
         const BlockIndex cell = cell_of_leaver(slot, home);
-        if (cell != home) (void)relocate(slot, place(slot), cell);
+        if (cell != home) (void)relocate(slot, position(slot), cell);
     }
     clear_and_trim(leaving_);
 }
@@ -294,11 +295,11 @@ void BlockTable::prefetch_cell(BlockIndex cell) const noexcept {
     prefetch_line(&vacated_[cell]);
 }
 
-Slot BlockTable::relocate(Slot slot, Vec3 place, BlockIndex cell) {
+Slot BlockTable::relocate(Slot slot, Vec3 position, BlockIndex cell) {
     const std::uint32_t index = index_[slot];
     const Slot to = take_lane(cell);
     index_[to] = index;
-    write_place(to, place);
+    write_position(to, position);
     const Mask from_bit = lane_bit(lane_of(slot));
     for (auto& column : flags_) {
         if (column.empty()) continue;
@@ -421,7 +422,7 @@ void BlockTable::shuffle_cell(BlockIndex cell) {
         }
         block = next_[block];
     } while (block != cell);
-    for (const Slot slot : shuffle_slots_) (void)relocate(slot, place(slot), cell);
+    for (const Slot slot : shuffle_slots_) (void)relocate(slot, position(slot), cell);
 }
 
 }  // namespace purview

@@ -46,7 +46,7 @@ inline constexpr std::uint32_t axis_cells_max = 1U << 14;
 /// what lies outside: ring cells reach to infinity, all others are as large as they look.
 struct GridLayer {
     Vec3 origin;  ///< of the ring
-    float cell_m = 1;
+    float cell_size = 1;
     float inverse_cell = 1;
     std::uint32_t nx = 1;
     std::uint32_t ny = 1;
@@ -103,9 +103,9 @@ class BlockTable {
     explicit BlockTable(bool three_d);
 
     /// Layers are added before the first entity. Returns the layer's number.
-    std::uint32_t add_layer(Vec3 min, Vec3 max, float cell_m);
+    std::uint32_t add_layer(Vec3 min, Vec3 max, float cell_size);
     /// A layer of one block ring for entities without a place; no region covers it.
-    std::uint32_t add_unplaced_layer();
+    std::uint32_t add_abstract_layer();
     std::span<const GridLayer> layers() const noexcept { return layers_; }
     /// Room for about so many entities, after the layers.
     void reserve(std::size_t entities);
@@ -125,14 +125,14 @@ class BlockTable {
     const float* coordinates(BlockIndex block) const noexcept {
         return coordinates_.data() + std::size_t{block} * floats_per_block();
     }
-    Vec3 place(Slot slot) const noexcept {
+    Vec3 position(Slot slot) const noexcept {
         const float* at = coordinates(block_of(slot)) + lane_of(slot);
         return {at[0], at[lanes_per_block], axes_ == 3 ? at[2 * lanes_per_block] : 0};
     }
     Mask occupied(BlockIndex block) const noexcept { return occupied_[block]; }
     Mask vacated(BlockIndex block) const noexcept { return vacated_[block]; }
     /// Its entities have no place.
-    bool is_unplaced(BlockIndex block) const noexcept { return cell_[block] == unplaced_cell_; }
+    bool is_abstract(BlockIndex block) const noexcept { return cell_[block] == abstract_cell_; }
     bool is_vacated(Slot slot) const noexcept {
         return (vacated_[block_of(slot)] & lane_bit(lane_of(slot))) != 0;
     }
@@ -202,7 +202,7 @@ class BlockTable {
     std::uint32_t entity_index(Slot slot) const noexcept { return index_[slot]; }
     /// [16 * block_end()] the same by slot.
     const std::uint32_t* entity_indices() const noexcept { return index_.data(); }
-    void prefetch_place(Slot slot) const noexcept {
+    void prefetch_position(Slot slot) const noexcept {
         const float* at = coordinates(block_of(slot));
         for (unsigned a = 0; a < axes_; ++a) prefetch_line(at + a * lanes_per_block);
     }
@@ -251,7 +251,7 @@ class BlockTable {
 
     // -- edits, one thread ----------------------------------------------------------------------
     /// Columns of the new lane are zero. place must be finite. Its index must be free.
-    Slot insert(EntityId entity, std::uint32_t layer, Vec3 place);
+    Slot insert(EntityId entity, std::uint32_t layer, Vec3 position);
     /// Writes the places of entities that have one. Whoever leaves his cell changes slot with the
     /// next settle_moves(), so of several moves the last wins. Ids that are not there and places
     /// that are not finite are left out and counted.
@@ -260,11 +260,11 @@ class BlockTable {
         std::uint64_t bad_positions = 0;
     };
     template <class Moves>
-    Refused write_places(const Moves& moves);
-    /// From now on write_places keeps nudges (true), or marks blocks dirty (false).
+    Refused write_positions(const Moves& moves);
+    /// From now on write_positions keeps nudges (true), or marks blocks dirty (false).
     void keep_nudges(bool value) noexcept { keeps_nudges_ = value; }
-    /// From now on write_places sets this flag of whoever it moves, until end_tick() clears it of
-    /// all.
+    /// From now on write_positions sets this flag of whoever it moves, until end_tick() clears it
+    /// of all.
     void note_moves(std::uint32_t flag_column) {
         moved_column_ = flag_column;
         flags_[flag_column].resize(block_end(), 0);
@@ -276,11 +276,12 @@ class BlockTable {
     /// Whoever stands outside of its cell gets a lane of the right one.
     void settle_moves();
     void remove(Slot slot, bool silent);
-    /// With the next settle_moves it goes to another layer; it stands where it is, or at `place`.
-    void change_layer(EntityId entity, std::uint32_t layer, const Vec3* place = nullptr);
-    /// What is_unplaced will say once layers have changed.
-    bool will_be_placed(Slot slot) const noexcept {
-        return changes_.empty() ? !is_unplaced(block_of(slot)) : changes_to_placed(slot);
+    /// With the next settle_moves it goes to another layer; it stands where it is, or at
+    /// `position`.
+    void change_layer(EntityId entity, std::uint32_t layer, const Vec3* position = nullptr);
+    /// What is_abstract will say once layers have changed.
+    bool will_be_positioned(Slot slot) const noexcept {
+        return changes_.empty() ? !is_abstract(block_of(slot)) : changes_to_positioned(slot);
     }
     void set_number(std::uint32_t column, Slot slot, float number);
     /// Nobody has the flag any more.
@@ -312,23 +313,23 @@ class BlockTable {
     };
 
     template <class Moves>
-    void write_coming_places(const Moves& moves);
+    void write_coming_positions(const Moves& moves);
     template <unsigned axes, class Moves>
-    Refused write_places_in(const Moves& moves);
+    Refused write_positions_in(const Moves& moves);
     template <unsigned axes, bool one_layer, class Moves>
-    Refused write_places_in(const Moves& moves);
-    /// What write_places leaves behind of each move.
+    Refused write_positions_in(const Moves& moves);
+    /// What write_positions leaves behind of each move.
     enum class MoveNote : std::uint8_t { dirty, nudge, flag };
     template <unsigned axes, bool one_layer, MoveNote note, class Moves>
-    Refused write_places_of(Moves moves);
+    Refused write_positions_of(Moves moves);
     std::uint32_t append_layer(GridLayer layer);
     Slot take_lane(BlockIndex cell);
-    Slot relocate(Slot slot, Vec3 place, BlockIndex cell);
+    Slot relocate(Slot slot, Vec3 position, BlockIndex cell);
     void prefetch_lane(Slot slot) const noexcept;
     void prefetch_cell(BlockIndex cell) const noexcept;
     void vacate(Slot slot, Slot to, bool silent);
-    void write_place(Slot slot, Vec3 place) noexcept;
-    bool changes_to_placed(Slot slot) const noexcept;
+    void write_position(Slot slot, Vec3 position) noexcept;
+    bool changes_to_positioned(Slot slot) const noexcept;
     BlockIndex new_block(BlockIndex cell);
     void append_blocks(std::uint32_t count);
     void link_after(BlockIndex block, BlockIndex position) noexcept;
@@ -353,7 +354,7 @@ class BlockTable {
     unsigned axes_;
     std::vector<GridLayer> layers_;
     BlockIndex cell_count_ = 0;
-    BlockIndex unplaced_cell_ = 0xffffffffU;
+    BlockIndex abstract_cell_ = 0xffffffffU;
     bool any_dirty_ = false;
     bool any_coming_ = false;  ///< some change of layers gives a place
     bool keeps_nudges_ = false;
@@ -401,52 +402,53 @@ class BlockTable {
     std::vector<Slot> shuffle_slots_;
 };
 
-inline void BlockTable::write_place(Slot slot, Vec3 place) noexcept {
+inline void BlockTable::write_position(Slot slot, Vec3 position) noexcept {
     float* at =
         coordinates_.data() + std::size_t{block_of(slot)} * floats_per_block() + lane_of(slot);
-    at[0] = place.x;
-    at[lanes_per_block] = place.y;
-    if (axes_ == 3) at[2 * lanes_per_block] = place.z;
+    at[0] = position.x;
+    at[lanes_per_block] = position.y;
+    if (axes_ == 3) at[2 * lanes_per_block] = position.z;
 }
 
 template <class Moves>
-BlockTable::Refused BlockTable::write_places(const Moves& moves) {
+BlockTable::Refused BlockTable::write_positions(const Moves& moves) {
     moves_seen_ += moves.size();
     any_dirty_ = any_dirty_ || (!keeps_nudges_ && moves.size() > 0);
-    if (any_coming_) write_coming_places(moves);
-    return axes_ == 2 ? write_places_in<2>(moves) : write_places_in<3>(moves);
+    if (any_coming_) write_coming_positions(moves);
+    return axes_ == 2 ? write_positions_in<2>(moves) : write_positions_in<3>(moves);
 }
 
 /// Of those who have no place yet; all others' are written where it is fast.
 template <class Moves>
-void BlockTable::write_coming_places(const Moves& moves) {
+void BlockTable::write_coming_positions(const Moves& moves) {
     for (std::size_t i = 0; i < moves.size(); ++i) {
-        const auto& [entity, place] = moves[i];
+        const auto& [entity, position] = moves[i];
         const Slot slot = slot_of(entity);
-        if (slot != no_slot && is_unplaced(block_of(slot)) && will_be_placed(slot) &&
-            is_finite(place)) {
-            write_place(slot, place);
+        if (slot != no_slot && is_abstract(block_of(slot)) && will_be_positioned(slot) &&
+            is_finite(position)) {
+            write_position(slot, position);
         }
     }
 }
 
 template <unsigned axes, class Moves>
-BlockTable::Refused BlockTable::write_places_in(const Moves& moves) {
+BlockTable::Refused BlockTable::write_positions_in(const Moves& moves) {
     return layers_.size() <= 2  // one, and the unplaced
-               ? write_places_in<axes, true>(moves)
-               : write_places_in<axes, false>(moves);
+               ? write_positions_in<axes, true>(moves)
+               : write_positions_in<axes, false>(moves);
 }
 
 template <unsigned axes, bool one_layer, class Moves>
-BlockTable::Refused BlockTable::write_places_in(const Moves& moves) {
-    if (keeps_nudges_) return write_places_of<axes, one_layer, MoveNote::nudge>(moves);
-    if (moved_column_ != no_column) return write_places_of<axes, one_layer, MoveNote::flag>(moves);
-    return write_places_of<axes, one_layer, MoveNote::dirty>(moves);
+BlockTable::Refused BlockTable::write_positions_in(const Moves& moves) {
+    if (keeps_nudges_) return write_positions_of<axes, one_layer, MoveNote::nudge>(moves);
+    if (moved_column_ != no_column)
+        return write_positions_of<axes, one_layer, MoveNote::flag>(moves);
+    return write_positions_of<axes, one_layer, MoveNote::dirty>(moves);
 }
 
 /// `moves`: a copy of the view, as compilers then know that writing a place does not change it.
 template <unsigned axes, bool one_layer, BlockTable::MoveNote note, class Moves>
-BlockTable::Refused BlockTable::write_places_of(Moves moves) {
+BlockTable::Refused BlockTable::write_positions_of(Moves moves) {
     // The list, which nobody has read before; where caches do not hold them, homes, and the lanes
     // they name.
     constexpr std::size_t moves_ahead = 64, homes_ahead = 24, lanes_ahead = 12,
@@ -469,8 +471,8 @@ BlockTable::Refused BlockTable::write_places_of(Moves moves) {
     float* const coordinates = coordinates_.data();
     std::uint64_t* const dirty = dirty_.words().data();
     const BlockIndex* const cells = cell_.data();
-    const BlockIndex cell_count = cell_count_, unplaced_cell = unplaced_cell_;
-    const BlockIndex base_end = std::min(cell_count, unplaced_cell);
+    const BlockIndex cell_count = cell_count_, abstract_cell = abstract_cell_;
+    const BlockIndex base_end = std::min(cell_count, abstract_cell);
     Mask* const moved = note == MoveNote::flag ? flags_[moved_column_].data() : nullptr;
     const GridLayer only = layers_.front();
     for (std::size_t first = 0; first < n; first += batch) {
@@ -485,8 +487,8 @@ BlockTable::Refused BlockTable::write_places_of(Moves moves) {
                 const float* at = coordinates + std::size_t{block_of(ahead)} * block_floats;
                 for (unsigned a = 0; a < axes; ++a) prefetch_line(at + a * lanes_per_block);
             }
-            const auto& [entity, place] = moves[i];
-            const float x = place.x, y = place.y, z = place.z;
+            const auto& [entity, position] = moves[i];
+            const float x = position.x, y = position.y, z = position.z;
             // A difference with itself is zero unless it is not finite.
             if (const float sum = x + y + z;
                 !(sum - sum == 0) && !(std::isfinite(x) && std::isfinite(y) && std::isfinite(z)))
@@ -508,7 +510,7 @@ BlockTable::Refused BlockTable::write_places_of(Moves moves) {
                     continue;
                 }
                 cell = block < cell_count ? block : cells[block];
-                if (cell == unplaced_cell) continue;
+                if (cell == abstract_cell) continue;
                 if (note == MoveNote::dirty)
                     dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
             }

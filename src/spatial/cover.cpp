@@ -22,9 +22,9 @@ struct Edges {
 };
 
 /// The borders of cell `i` of an axis, a little wider than they are.
-Edges edges_of(float origin, float cell_m, std::uint32_t i) noexcept {
-    return {origin + (static_cast<float>(i) - cell_slack) * cell_m,
-            origin + (static_cast<float>(i + 1) + cell_slack) * cell_m};
+Edges edges_of(float origin, float cell_size, std::uint32_t i) noexcept {
+    return {origin + (static_cast<float>(i) - cell_slack) * cell_size,
+            origin + (static_cast<float>(i + 1) + cell_slack) * cell_size};
 }
 
 /// From the nearest place of [low, high] to cell `i`; ring cells reach to infinity.
@@ -45,11 +45,11 @@ struct Row {
 
 bool row_span(const GridLayer& layer, bool three_d, const Reach& reach, Row row,
               RowSpan& out) noexcept {
-    const Edges y = edges_of(layer.origin.y, layer.cell_m, row.y);
-    const Edges z = edges_of(layer.origin.z, layer.cell_m, row.z);
+    const Edges y = edges_of(layer.origin.y, layer.cell_size, row.y);
+    const Edges z = edges_of(layer.origin.z, layer.cell_size, row.z);
     const float dy = nearest(reach.low.y, reach.high.y, y, row.y, layer.ny);
     const float dz = three_d ? nearest(reach.low.z, reach.high.z, z, row.z, layer.nz) : 0;
-    const float radius = reach.radius_m * reach_slack;
+    const float radius = reach.radius * reach_slack;
     const float rest = radius * radius - (dy * dy + dz * dz);
     if (!(rest >= 0)) return false;
     const float half = std::sqrt(rest);
@@ -64,7 +64,7 @@ bool row_span(const GridLayer& layer, bool three_d, const Reach& reach, Row row,
     const float inside = reach.inside_m / reach_slack;
     const float inside_rest = inside * inside - (fy * fy + fz * fz);
     if (!(inside_rest > 0)) return true;
-    const float inside_half = std::sqrt(inside_rest) - 2 * cell_slack * layer.cell_m;
+    const float inside_half = std::sqrt(inside_rest) - 2 * cell_slack * layer.cell_size;
     if (reach.low.x + inside_half <= reach.high.x - inside_half) return true;
     const std::uint32_t first = layer.cell_x(reach.high.x - inside_half) + 1;
     const std::uint32_t end = layer.cell_x(reach.low.x + inside_half);
@@ -100,11 +100,11 @@ void emit(BlockIndex row, std::span<RowSpan> spans, std::vector<CellRun>& out) {
 
 }  // namespace
 
-SubCell sub_cell_of(const GridLayer& finest, bool three_d, const Vec3& place) noexcept {
+SubCell sub_cell_of(const GridLayer& finest, bool three_d, const Vec3& position) noexcept {
     const float scale = finest.inverse_cell * boxes_per_cell;
-    const float x = (place.x - finest.origin.x) * scale;
-    const float y = (place.y - finest.origin.y) * scale;
-    const float z = three_d ? (place.z - finest.origin.z) * scale : 0;
+    const float x = (position.x - finest.origin.x) * scale;
+    const float y = (position.y - finest.origin.y) * scale;
+    const float z = three_d ? (position.z - finest.origin.z) * scale : 0;
     const bool fits =
         x > -box_end && x < box_end && y > -box_end && y < box_end && z > -box_end && z < box_end;
     if (!fits) return {0, 0, 0, true};
@@ -115,23 +115,23 @@ SubCell sub_cell_of(const GridLayer& finest, bool three_d, const Vec3& place) no
     return {floor_of(x), floor_of(y), floor_of(z), false};
 }
 
-Reach reach_of_box(const GridLayer& finest, bool three_d, Vec3 place, Vec3 low, Vec3 high,
-                   float radius_m) noexcept {
-    Reach reach = reach_of(finest, three_d, place, radius_m, -1);
+Reach reach_of_box(const GridLayer& finest, bool three_d, Vec3 position, Vec3 low, Vec3 high,
+                   float radius) noexcept {
+    Reach reach = reach_of(finest, three_d, position, radius, -1);
     // Whatever the place does within its box, the other box does with it.
-    reach.low = {low.x - (place.x - reach.low.x), low.y - (place.y - reach.low.y),
-                 low.z - (place.z - reach.low.z)};
-    reach.high = {high.x + (reach.high.x - place.x), high.y + (reach.high.y - place.y),
-                  high.z + (reach.high.z - place.z)};
+    reach.low = {low.x - (position.x - reach.low.x), low.y - (position.y - reach.low.y),
+                 low.z - (position.z - reach.low.z)};
+    reach.high = {high.x + (reach.high.x - position.x), high.y + (reach.high.y - position.y),
+                  high.z + (reach.high.z - position.z)};
     return reach;
 }
 
-Reach reach_of(const GridLayer& finest, bool three_d, Vec3 place, float radius_m,
+Reach reach_of(const GridLayer& finest, bool three_d, Vec3 position, float radius,
                float inside_m) noexcept {
-    const SubCell box = sub_cell_of(finest, three_d, place);
-    Reach reach{place, place, radius_m, inside_m};
+    const SubCell box = sub_cell_of(finest, three_d, position);
+    Reach reach{position, position, radius, inside_m};
     if (box.alone) return reach;
-    const float side = finest.cell_m / boxes_per_cell;
+    const float side = finest.cell_size / boxes_per_cell;
     const auto spread = [&](float& low, float& high, float origin, std::int32_t i) {
         low = std::min(low, origin + (static_cast<float>(i) - boxes_per_cell * cell_slack) * side);
         high = std::max(high,
@@ -149,7 +149,7 @@ void cover(const GridLayer& layer, bool three_d, std::span<const Reach> reaches,
     if (spans.size() < reaches.size()) spans.resize(reaches.size());
     std::uint32_t y0 = layer.ny, y1 = 0, z0 = layer.nz, z1 = 0;
     for (const Reach& reach : reaches) {
-        const float radius = reach.radius_m * reach_slack;
+        const float radius = reach.radius * reach_slack;
         y0 = std::min(y0, layer.cell_y(reach.low.y - radius));
         y1 = std::max(y1, layer.cell_y(reach.high.y + radius));
         z0 = std::min(z0, three_d ? layer.cell_z(reach.low.z - radius) : 0);

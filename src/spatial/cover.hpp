@@ -23,20 +23,20 @@ struct SubCell {
         return a.x == b.x && a.y == b.y && a.z == b.z && !a.alone && !b.alone;
     }
 };
-SubCell sub_cell_of(const GridLayer& finest, bool three_d, const Vec3& place) noexcept;
+SubCell sub_cell_of(const GridLayer& finest, bool three_d, const Vec3& position) noexcept;
 
 /// A ball (a disc in 2D) around every place of a box.
 struct Reach {
     Vec3 low, high;       ///< the box
-    float radius_m = 0;   ///< must be covered
+    float radius = 0;     ///< must be covered
     float inside_m = -1;  ///< cells wholly within this of every place of the box are told apart
 };
 /// Around the box that a place is in.
-Reach reach_of(const GridLayer& finest, bool three_d, Vec3 place, float radius_m,
+Reach reach_of(const GridLayer& finest, bool three_d, Vec3 position, float radius,
                float inside_m) noexcept;
 /// The same for a box of places that moves with one of them: low <= place <= high.
-Reach reach_of_box(const GridLayer& finest, bool three_d, Vec3 place, Vec3 low, Vec3 high,
-                   float radius_m) noexcept;
+Reach reach_of_box(const GridLayer& finest, bool three_d, Vec3 position, Vec3 low, Vec3 high,
+                   float radius) noexcept;
 
 /// Consecutive cells of one row; those of [inside_first, inside_first + inside_count) are wholly
 /// inside.

@@ -13,7 +13,7 @@ namespace {
 
 /// Some twelve observers to a cell, but no cell narrower than two reaches (a mover looks into few),
 /// nor more of them than are worth having.
-float cell_of(bool three_d, Vec3 min, Vec3 max, float reach_m, std::size_t observers) {
+float cell_of(bool three_d, Vec3 min, Vec3 max, float reach, std::size_t observers) {
     constexpr double per_cell = 12, cells_per_axis_max = 512;
     std::array sides{double{max.x} - min.x, double{max.y} - min.y,
                      three_d ? double{max.z} - min.z : 0};
@@ -26,30 +26,30 @@ float cell_of(bool three_d, Vec3 min, Vec3 max, float reach_m, std::size_t obser
         room *= sides[axes - 1];
         shared = std::max(shared, std::pow(room, 1.0 / static_cast<double>(axes)));
     }
-    const double cell = std::max({2.0 * reach_m, sides[0] / cells_per_axis_max, 1e-3});
+    const double cell = std::max({2.0 * reach, sides[0] / cells_per_axis_max, 1e-3});
     return static_cast<float>(std::max(cell, std::min(shared, sides[0])));
 }
 
 }  // namespace
 
-RegionGrid::RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach_m, std::size_t observers)
+RegionGrid::RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach, std::size_t observers)
     : table_(three_d), made_for_(observers) {
-    table_.add_layer(min, max, cell_of(three_d, min, max, reach_m, observers));
-    table_.add_unplaced_layer();
+    table_.add_layer(min, max, cell_of(three_d, min, max, reach, observers));
+    table_.add_abstract_layer();
 }
 
-void RegionGrid::set(std::uint32_t observer, std::span<const Vec3> places) {
+void RegionGrid::set(std::uint32_t observer, std::span<const Vec3> positions) {
     if (regions_.size() <= observer) regions_.resize(observer + 1);
     auto& regions = regions_[observer];
-    while (regions.size() > places.size()) {
+    while (regions.size() > positions.size()) {
         table_.remove(table_.slot_of(make_entity_id(regions.back(), 1)), false);
         free_.push_back(regions.back());
         regions.pop_back();
     }
-    for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t i = 0; i < positions.size(); ++i) {
         if (i < regions.size()) {
-            const std::array one{Move{make_entity_id(regions[i], 1), places[i]}};
-            table_.write_places(std::span<const Move>(one));
+            const std::array one{Move{make_entity_id(regions[i], 1), positions[i]}};
+            table_.write_positions(std::span<const Move>(one));
             continue;
         }
         if (free_.empty()) {
@@ -60,7 +60,7 @@ void RegionGrid::set(std::uint32_t observer, std::span<const Vec3> places) {
         free_.pop_back();
         owner_[region] = observer;
         regions.push_back(region);
-        (void)table_.insert(make_entity_id(region, 1), 0, places[i]);
+        (void)table_.insert(make_entity_id(region, 1), 0, positions[i]);
     }
     table_.settle_moves();
 }
@@ -70,7 +70,7 @@ void RegionGrid::find_blocks(Vec3 low, Vec3 high) {
     const bool three_d = table_.is_three_d();
     blocks_.clear();
     // A coordinate near a border may count to either cell: the corners are taken a little wider.
-    const float slack = layer.cell_m * 0.01F;
+    const float slack = layer.cell_size * 0.01F;
     const std::uint32_t x0 = layer.cell_x(low.x - slack), x1 = layer.cell_x(high.x + slack);
     const std::uint32_t y0 = layer.cell_y(low.y - slack), y1 = layer.cell_y(high.y + slack);
     const std::uint32_t z0 = three_d ? layer.cell_z(low.z - slack) : 0;

@@ -17,18 +17,18 @@ namespace purview {
 class RegionGrid {
   public:
     /// Cells are as wide as suits so many observers.
-    RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach_m, std::size_t observers);
+    RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach, std::size_t observers);
     std::size_t made_for() const noexcept { return made_for_; }
     std::size_t cells() const noexcept { return table_.cell_end(); }
 
     /// The observer looks from these places; none: from nowhere.
-    void set(std::uint32_t observer, std::span<const Vec3> places);
+    void set(std::uint32_t observer, std::span<const Vec3> positions);
     /// Once a tick: lanes that were left may be taken again.
     void end_tick() { table_.end_tick(); }
 
-    /// visit(observer) for all with a place within `radius_m` of the centre. Some twice.
+    /// visit(observer) for all with a place within `radius` of the centre. Some twice.
     template <class Visit>
-    void for_each_within(Vec3 centre, float radius_m, Visit&& visit);
+    void for_each_within(Vec3 center, float radius, Visit&& visit);
     /// visit(observer) for all to whom one of the circles around their places was crossed between
     /// `a` and `b`: inside of it before, outside now, or the other way round. Some twice.
     template <class Visit>
@@ -60,12 +60,12 @@ void RegionGrid::visit_found(Visit&& visit) {
 }
 
 template <class Visit>
-void RegionGrid::for_each_within(Vec3 centre, float radius_m, Visit&& visit) {
-    const Vec3 reach{radius_m, radius_m, radius_m};
-    find_blocks({centre.x - reach.x, centre.y - reach.y, centre.z - reach.z},
-                {centre.x + reach.x, centre.y + reach.y, centre.z + reach.z});
+void RegionGrid::for_each_within(Vec3 center, float radius, Visit&& visit) {
+    const Vec3 reach{radius, radius, radius};
+    find_blocks({center.x - reach.x, center.y - reach.y, center.z - reach.z},
+                {center.x + reach.x, center.y + reach.y, center.z + reach.z});
     found_.assign(blocks_.size(), 0);
-    add_lanes_within(table_.coordinates(), blocks_, centre, radius_m * radius_m, found_);
+    add_lanes_within(table_.coordinates(), blocks_, center, radius * radius, found_);
     visit_found(visit);
 }
 

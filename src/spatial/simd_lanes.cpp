@@ -86,12 +86,12 @@ struct Ops {
 using Number = Ops::Number;
 
 /// Places of some lanes of one block.
-struct Places {
+struct Positions {
     Number x, y, z;
 };
 
 template <unsigned axes>
-Places places_of(const float* block, std::size_t lane) {
+Positions positions_of(const float* block, std::size_t lane) {
 #ifdef PURVIEW_HIGHWAY
     const Lanes d;
     return {hn::Load(d, block + lane), hn::Load(d, block + lanes_per_block + lane),
@@ -102,19 +102,19 @@ Places places_of(const float* block, std::size_t lane) {
 #endif
 }
 
-/// The bits of one block: `test(places, first lane)` is asked about some lanes at a time.
+/// The bits of one block: `test(positions, first lane)` is asked about some lanes at a time.
 template <unsigned axes, class Test>
 std::uint32_t bits_of(const float* block, const Test& test) {
     std::uint32_t bits = 0;
 #ifdef PURVIEW_HIGHWAY
     const Lanes d;
     for (std::size_t i = 0; i < lanes_per_block; i += hn::Lanes(d)) {
-        const Places at = places_of<axes>(block, i);
+        const Positions at = positions_of<axes>(block, i);
         bits |= bits_of_mask(d, test(at, i)) << i;
     }
 #else
     for (std::size_t i = 0; i < lanes_per_block; ++i) {
-        const Places at = places_of<axes>(block, i);
+        const Positions at = positions_of<axes>(block, i);
         bits |= static_cast<std::uint32_t>(test(at, i)) << i;
     }
 #endif
@@ -122,7 +122,7 @@ std::uint32_t bits_of(const float* block, const Test& test) {
 }
 
 template <unsigned axes>
-Number squared(const Places& at, const Places& from) {
+Number squared(const Positions& at, const Positions& from) {
     const Number dx = Ops::sub(at.x, from.x), dy = Ops::sub(at.y, from.y);
     Number sum = Ops::add(Ops::mul(dx, dx), Ops::mul(dy, dy));
     if constexpr (axes == 3) {
@@ -132,19 +132,19 @@ Number squared(const Places& at, const Places& from) {
     return sum;
 }
 
-Places all(Vec3 v) {
+Positions all(Vec3 v) {
     return {Ops::set(v.x), Ops::set(v.y), Ops::set(v.z)};
 }
 
 template <unsigned axes>
-void within_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 centre,
+void within_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 center,
                  float radius_squared, Mask* out) {
-    const Places from = all(centre);
+    const Positions from = all(center);
     const Number r2 = Ops::set(radius_squared);
     for (std::size_t i = 0; i < n; ++i) {
         const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
         out[i] =
-            static_cast<Mask>(out[i] | bits_of<axes>(block, [&](const Places& at, std::size_t) {
+            static_cast<Mask>(out[i] | bits_of<axes>(block, [&](const Positions& at, std::size_t) {
                                   return Ops::at_most(squared<axes>(at, from), r2);
                               }));
     }
@@ -153,13 +153,13 @@ void within_loop(const float* coordinates, const BlockIndex* blocks, std::size_t
 template <unsigned axes>
 void crossed_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 a, Vec3 b,
                   float radius_squared, Mask* out) {
-    const Places from = all(a), to = all(b);
+    const Positions from = all(a), to = all(b);
     const Number r2 = Ops::set(radius_squared);
     for (std::size_t i = 0; i < n; ++i) {
         const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
-        const auto within = [&](const Places& centre) {
-            return bits_of<axes>(block, [&](const Places& at, std::size_t) {
-                return Ops::at_most(squared<axes>(at, centre), r2);
+        const auto within = [&](const Positions& center) {
+            return bits_of<axes>(block, [&](const Positions& at, std::size_t) {
+                return Ops::at_most(squared<axes>(at, center), r2);
             });
         };
         out[i] = static_cast<Mask>(out[i] | (within(from) ^ within(to)));
@@ -167,15 +167,15 @@ void crossed_loop(const float* coordinates, const BlockIndex* blocks, std::size_
 }
 
 template <unsigned axes>
-void within_own_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 centre,
+void within_own_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 center,
                      const float* radii, float otherwise_m, float margin_m, Mask* out) {
-    const Places from = all(centre);
+    const Positions from = all(center);
     const Number otherwise = Ops::set(otherwise_m), margin = Ops::set(margin_m), zero = Ops::set(0);
     for (std::size_t i = 0; i < n; ++i) {
         const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
         const float* own = radii + std::size_t{blocks[i]} * lanes_per_block;
         out[i] = static_cast<Mask>(
-            out[i] | bits_of<axes>(block, [&](const Places& at, std::size_t lane) {
+            out[i] | bits_of<axes>(block, [&](const Positions& at, std::size_t lane) {
 #ifdef PURVIEW_HIGHWAY
                 const Number mine = hn::Load(Lanes(), own + lane);
 #else
@@ -191,11 +191,11 @@ void within_own_loop(const float* coordinates, const BlockIndex* blocks, std::si
 template <unsigned axes>
 void box_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 low,
               Vec3 high, Mask* out) {
-    const Places from = all(low), to = all(high);
+    const Positions from = all(low), to = all(high);
     for (std::size_t i = 0; i < n; ++i) {
         const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
         out[i] = static_cast<Mask>(
-            out[i] | bits_of<axes>(block, [&](const Places& at, std::size_t) {
+            out[i] | bits_of<axes>(block, [&](const Positions& at, std::size_t) {
                 auto yes =
                     Ops::both(Ops::both(Ops::at_most(from.x, at.x), Ops::at_most(at.x, to.x)),
                               Ops::both(Ops::at_most(from.y, at.y), Ops::at_most(at.y, to.y)));
@@ -209,13 +209,13 @@ void box_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n,
 }
 
 template <unsigned axes>
-void around_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 centre,
-                 Vec3 half_sides, Mask* out) {
-    const Places from = all(centre), half = all(half_sides);
+void around_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n, Vec3 center,
+                 Vec3 half_size, Mask* out) {
+    const Positions from = all(center), half = all(half_size);
     for (std::size_t i = 0; i < n; ++i) {
         const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
         out[i] = static_cast<Mask>(
-            out[i] | bits_of<axes>(block, [&](const Places& at, std::size_t) {
+            out[i] | bits_of<axes>(block, [&](const Positions& at, std::size_t) {
                 auto yes = Ops::both(Ops::at_most(Ops::abs(Ops::sub(at.x, from.x)), half.x),
                                      Ops::at_most(Ops::abs(Ops::sub(at.y, from.y)), half.y));
                 if constexpr (axes == 3) {
@@ -230,15 +230,15 @@ void around_loop(const float* coordinates, const BlockIndex* blocks, std::size_t
 template <unsigned axes, bool grown>
 void cone_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n,
                const LaneCone& cone, Mask* out) {
-    const Places tip = all(cone.tip), axis = all(cone.direction);
-    const float around = cone.radius_m + cone.margin_m;
+    const Positions tip = all(cone.tip), axis = all(cone.direction);
+    const float around = cone.radius + cone.margin_m;
     const Number r2 = Ops::set(around * around), margin2 = Ops::set(cone.margin_m * cone.margin_m),
-                 radius = Ops::set(cone.radius_m), cosine = Ops::set(cone.cosine),
+                 radius = Ops::set(cone.radius), cosine = Ops::set(cone.cosine),
                  sine = Ops::set(cone.sine), zero = Ops::set(0);
     for (std::size_t i = 0; i < n; ++i) {
         const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
         out[i] = static_cast<Mask>(
-            out[i] | bits_of<axes>(block, [&](const Places& at, std::size_t) {
+            out[i] | bits_of<axes>(block, [&](const Positions& at, std::size_t) {
                 const Number dx = Ops::sub(at.x, tip.x), dy = Ops::sub(at.y, tip.y);
                 Number along = Ops::add(Ops::mul(dx, axis.x), Ops::mul(dy, axis.y));
                 Number q = Ops::add(Ops::mul(dx, dx), Ops::mul(dy, dy));
@@ -418,16 +418,16 @@ void map_all(const float* from, std::size_t n, float* to, const Map& map) {
 }
 
 /// Of squared distances.
-void map_nearness(const float* squares, std::size_t n, float reach_m, float least, float* out) {
-    const Number one = Ops::set(1), per_metre = Ops::set(1 / reach_m), floor = Ops::set(least);
+void map_nearness(const float* squares, std::size_t n, float reach, float least, float* out) {
+    const Number one = Ops::set(1), per_meter = Ops::set(1 / reach), floor = Ops::set(least);
     map_all(squares, n, out, [&](Number squared) {
-        return Ops::max(Ops::sub(one, Ops::mul(Ops::sqrt(squared), per_metre)), floor);
+        return Ops::max(Ops::sub(one, Ops::mul(Ops::sqrt(squared), per_meter)), floor);
     });
 }
 
 template <unsigned axes>
 std::size_t nearness_loop(const float* coordinates, std::span<const BlockIndex> blocks,
-                          const Mask* masks, std::span<const Vec3> places, float reach_m,
+                          const Mask* masks, std::span<const Vec3> positions, float reach,
                           float least, float* out) {
     // Squares lie in memory that caches hold before they are told.
     constexpr std::size_t batch = 32;
@@ -438,14 +438,14 @@ std::size_t nearness_loop(const float* coordinates, std::span<const BlockIndex> 
         for (std::size_t i = first; i < blocks.size() && i < first + batch; ++i) {
             const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
             count += put_lanes(masks[i], squares + count, [&](std::size_t lane) {
-                const Places at = places_of<axes>(block, lane);
-                Number nearest = squared<axes>(at, all(places.front()));
-                for (const Vec3 place : places.subspan(1))
-                    nearest = Ops::min(nearest, squared<axes>(at, all(place)));
+                const Positions at = positions_of<axes>(block, lane);
+                Number nearest = squared<axes>(at, all(positions.front()));
+                for (const Vec3 position : positions.subspan(1))
+                    nearest = Ops::min(nearest, squared<axes>(at, all(position)));
                 return nearest;
             });
         }
-        map_nearness(squares, count, reach_m, least, out);
+        map_nearness(squares, count, reach, least, out);
         out += count;
     }
     return static_cast<std::size_t>(out - begin);
@@ -453,55 +453,55 @@ std::size_t nearness_loop(const float* coordinates, std::span<const BlockIndex> 
 
 template <unsigned axes>
 std::size_t picked_loop(const float* coordinates, std::span<const LaneWindow> windows,
-                        const PickedLanes& picked, std::uint32_t first, float reach_m, float least,
+                        const PickedLanes& picked, std::uint32_t first, float reach, float least,
                         LaneEnd* ends, float* out) {
     const BlockIndex* const blocks = picked.blocks.data();
     const Mask* const masks = picked.masks.data();
     std::size_t count = 0;
     std::uint32_t i = first;
     for (const LaneWindow& window : windows) {
-        const Places from = all(window.from);
+        const Positions from = all(window.from);
         float* const ahead = out + count + written_ahead;
         for (std::size_t k = 0; k < 2; ++k) prefetch_line_to_write(ahead + k * lanes_per_block);
         for (const std::uint32_t end = ends->blocks; i < end; ++i) {
             const float* block = coordinates + std::size_t{blocks[i]} * axes * lanes_per_block;
             count += put_lanes(masks[i], out + count, [&](std::size_t lane) {
-                return squared<axes>(places_of<axes>(block, lane), from);
+                return squared<axes>(positions_of<axes>(block, lane), from);
             });
         }
         (ends++)->lanes = static_cast<std::uint32_t>(count);
     }
-    map_nearness(out, count, reach_m, least, out);
+    map_nearness(out, count, reach, least, out);
     return count;
 }
 
 // -- by number of axes ----------------------------------------------------------------------------
 
-void within_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 centre,
+void within_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 center,
                 float radius_squared, Mask* out) {
-    at.axes == 2 ? within_loop<2>(at.data, blocks, n, centre, radius_squared, out)
-                 : within_loop<3>(at.data, blocks, n, centre, radius_squared, out);
+    at.axes == 2 ? within_loop<2>(at.data, blocks, n, center, radius_squared, out)
+                 : within_loop<3>(at.data, blocks, n, center, radius_squared, out);
 }
 void crossed_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 a, Vec3 b,
                  float radius_squared, Mask* out) {
     at.axes == 2 ? crossed_loop<2>(at.data, blocks, n, a, b, radius_squared, out)
                  : crossed_loop<3>(at.data, blocks, n, a, b, radius_squared, out);
 }
-void within_own_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 centre,
+void within_own_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 center,
                     const float* radii, float otherwise_m, float margin_m, Mask* out) {
     at.axes == 2
-        ? within_own_loop<2>(at.data, blocks, n, centre, radii, otherwise_m, margin_m, out)
-        : within_own_loop<3>(at.data, blocks, n, centre, radii, otherwise_m, margin_m, out);
+        ? within_own_loop<2>(at.data, blocks, n, center, radii, otherwise_m, margin_m, out)
+        : within_own_loop<3>(at.data, blocks, n, center, radii, otherwise_m, margin_m, out);
 }
 void box_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 low, Vec3 high,
              Mask* out) {
     at.axes == 2 ? box_loop<2>(at.data, blocks, n, low, high, out)
                  : box_loop<3>(at.data, blocks, n, low, high, out);
 }
-void around_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 centre,
-                Vec3 half_sides, Mask* out) {
-    at.axes == 2 ? around_loop<2>(at.data, blocks, n, centre, half_sides, out)
-                 : around_loop<3>(at.data, blocks, n, centre, half_sides, out);
+void around_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, Vec3 center,
+                Vec3 half_size, Mask* out) {
+    at.axes == 2 ? around_loop<2>(at.data, blocks, n, center, half_size, out)
+                 : around_loop<3>(at.data, blocks, n, center, half_size, out);
 }
 void cone_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, const LaneCone& cone,
               Mask* out) {
@@ -515,16 +515,16 @@ void cone_any(LaneCoordinates at, const BlockIndex* blocks, std::size_t n, const
 }
 
 std::size_t nearness_any(LaneCoordinates at, std::span<const BlockIndex> blocks, const Mask* masks,
-                         std::span<const Vec3> places, float reach_m, float least, float* out) {
-    return at.axes == 2 ? nearness_loop<2>(at.data, blocks, masks, places, reach_m, least, out)
-                        : nearness_loop<3>(at.data, blocks, masks, places, reach_m, least, out);
+                         std::span<const Vec3> positions, float reach, float least, float* out) {
+    return at.axes == 2 ? nearness_loop<2>(at.data, blocks, masks, positions, reach, least, out)
+                        : nearness_loop<3>(at.data, blocks, masks, positions, reach, least, out);
 }
 
 std::size_t picked_any(LaneCoordinates at, std::span<const LaneWindow> windows,
-                       const PickedLanes& picked, std::uint32_t first, float reach_m, float least,
+                       const PickedLanes& picked, std::uint32_t first, float reach, float least,
                        LaneEnd* ends, float* out) {
     const auto loop = at.axes == 2 ? picked_loop<2> : picked_loop<3>;
-    return loop(at.data, windows, picked, first, reach_m, least, ends, out);
+    return loop(at.data, windows, picked, first, reach, least, ends, out);
 }
 
 #ifdef PURVIEW_HIGHWAY
@@ -562,28 +562,28 @@ HWY_EXPORT(name_of_target);
 #define PURVIEW_BEST(function) function
 #endif
 
-void add_lanes_within(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
+void add_lanes_within(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 center,
                       float radius_squared, std::span<Mask> out) noexcept {
-    PURVIEW_BEST(within_any)(at, blocks.data(), blocks.size(), centre, radius_squared, out.data());
+    PURVIEW_BEST(within_any)(at, blocks.data(), blocks.size(), center, radius_squared, out.data());
 }
 void add_lanes_crossed(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 a, Vec3 b,
                        float radius_squared, std::span<Mask> out) noexcept {
     PURVIEW_BEST(crossed_any)
     (at, blocks.data(), blocks.size(), a, b, radius_squared, out.data());
 }
-void add_lanes_within_own(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
+void add_lanes_within_own(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 center,
                           const float* radii, float otherwise_m, float margin_m,
                           std::span<Mask> out) noexcept {
     PURVIEW_BEST(within_own_any)
-    (at, blocks.data(), blocks.size(), centre, radii, otherwise_m, margin_m, out.data());
+    (at, blocks.data(), blocks.size(), center, radii, otherwise_m, margin_m, out.data());
 }
 void add_lanes_in_box(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 low, Vec3 high,
                       std::span<Mask> out) noexcept {
     PURVIEW_BEST(box_any)(at, blocks.data(), blocks.size(), low, high, out.data());
 }
-void add_lanes_around(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
-                      Vec3 half_sides, std::span<Mask> out) noexcept {
-    PURVIEW_BEST(around_any)(at, blocks.data(), blocks.size(), centre, half_sides, out.data());
+void add_lanes_around(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 center,
+                      Vec3 half_size, std::span<Mask> out) noexcept {
+    PURVIEW_BEST(around_any)(at, blocks.data(), blocks.size(), center, half_size, out.data());
 }
 void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, const LaneCone& cone,
                        std::span<Mask> out) noexcept {
@@ -613,14 +613,14 @@ std::size_t gather_lanes(const std::uint32_t* values, const PickedLanes& picked,
     return picked.size == 0 ? 0 : PURVIEW_BEST(gather_any)(values, picked, out);
 }
 std::size_t gather_nearness(LaneCoordinates at, std::span<const BlockIndex> blocks,
-                            std::span<const Mask> masks, std::span<const Vec3> places,
-                            float reach_m, float least, float* out) noexcept {
-    return PURVIEW_BEST(nearness_any)(at, blocks, masks.data(), places, reach_m, least, out);
+                            std::span<const Mask> masks, std::span<const Vec3> positions,
+                            float reach, float least, float* out) noexcept {
+    return PURVIEW_BEST(nearness_any)(at, blocks, masks.data(), positions, reach, least, out);
 }
 std::size_t gather_nearness(LaneCoordinates at, std::span<const LaneWindow> windows,
-                            const PickedLanes& picked, std::uint32_t first, float reach_m,
+                            const PickedLanes& picked, std::uint32_t first, float reach,
                             float least, LaneEnd* ends, float* out) noexcept {
-    return PURVIEW_BEST(picked_any)(at, windows, picked, first, reach_m, least, ends, out);
+    return PURVIEW_BEST(picked_any)(at, windows, picked, first, reach, least, ends, out);
 }
 
 std::string_view instruction_set() noexcept {

@@ -23,7 +23,7 @@ struct LaneCoordinates {
 };
 
 /// Adds to out[i] the lanes of blocks[i] within sqrt(radius_squared) of the centre.
-void add_lanes_within(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
+void add_lanes_within(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 center,
                       float radius_squared, std::span<Mask> out) noexcept;
 
 /// Adds to out[i] the lanes of blocks[i] that are within sqrt(radius_squared) of exactly one of a
@@ -33,7 +33,7 @@ void add_lanes_crossed(LaneCoordinates at, std::span<const BlockIndex> blocks, V
 
 /// Adds the lanes within their own radius of the centre: radii[16 * block + lane] where that is
 /// above 0, else `otherwise_m`, and `margin_m` more.
-void add_lanes_within_own(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
+void add_lanes_within_own(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 center,
                           const float* radii, float otherwise_m, float margin_m,
                           std::span<Mask> out) noexcept;
 
@@ -41,9 +41,9 @@ void add_lanes_within_own(LaneCoordinates at, std::span<const BlockIndex> blocks
 void add_lanes_in_box(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 low, Vec3 high,
                       std::span<Mask> out) noexcept;
 
-/// Adds the lanes with |place - centre| <= half_sides on every axis.
-void add_lanes_around(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 centre,
-                      Vec3 half_sides, std::span<Mask> out) noexcept;
+/// Adds the lanes with |place - centre| <= half_size on every axis.
+void add_lanes_around(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 center,
+                      Vec3 half_size, std::span<Mask> out) noexcept;
 
 /// A cone from its tip on; whoever is at most margin_m away from it counts.
 struct LaneCone {
@@ -51,7 +51,7 @@ struct LaneCone {
     Vec3 direction;  ///< of length 1, on the axes that count
     float cosine = 0;
     float sine = 0;
-    float radius_m = 0;
+    float radius = 0;
     float margin_m = 0;
 };
 void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, const LaneCone& cone,
@@ -91,15 +91,15 @@ std::size_t list_slots(std::span<const BlockIndex> blocks, std::span<const Mask>
 /// that are not 0. `yes` can be read lanes_per_block further.
 void pick_yes(std::span<const Mask> masks, const std::uint8_t* yes, Mask* out) noexcept;
 /// How near each of the lanes masks[i] of blocks[i] is to the nearest of the places (at least one):
-/// 1 there, 0 at reach_m; but never less than `least`. One after another, for each block from lane
+/// 1 there, 0 at reach; but never less than `least`. One after another, for each block from lane
 /// 0 on; returns how many. `out` has room for lanes_per_block more.
 std::size_t gather_nearness(LaneCoordinates at, std::span<const BlockIndex> blocks,
-                            std::span<const Mask> masks, std::span<const Vec3> places,
-                            float reach_m, float least, float* out) noexcept;
+                            std::span<const Mask> masks, std::span<const Vec3> positions,
+                            float reach, float least, float* out) noexcept;
 /// The same of picked lanes, from block `first` on, each to where its window is seen from. The ends
 /// know the blocks, and are told the lanes.
 std::size_t gather_nearness(LaneCoordinates at, std::span<const LaneWindow> windows,
-                            const PickedLanes& picked, std::uint32_t first, float reach_m,
+                            const PickedLanes& picked, std::uint32_t first, float reach,
                             float least, LaneEnd* ends, float* out) noexcept;
 
 /// Bits by halves: an instruction for it is not there on every machine.

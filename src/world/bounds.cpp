@@ -27,11 +27,11 @@ std::span<const GroupBounds::Change> WorldData::take_bounds_changes() {
 void WorldData::measure(std::uint32_t index) {
     const EntityId root = entities_[index].root;
     const std::uint32_t top = index_of(root);
-    if (!pool_.is_live(index) || top == index || !has_bounds(top) || !is_placed(index) ||
-        !is_placed(top))
+    if (!pool_.is_live(index) || top == index || !has_bounds(top) || !has_position(index) ||
+        !has_position(top))
         return bounds_.remove(index);
     ++bounds_measured_;
-    const Vec3 a = place_at(index), b = place_at(top);
+    const Vec3 a = position_at(index), b = position_at(top);
     const double dx = double{a.x} - b.x;
     const double dy = double{a.y} - b.y, dz = double{a.z} - b.z;
     // Rounded up: it is within.
@@ -49,9 +49,9 @@ void WorldData::settle_bounds() {
         // Whoever is a unit again was told nothing yet.
         if (op.type == WorldOp::Type::root && op.root == op.entity) bounds_.tell(op.entity);
     }
-    const ComponentId place = schema().place();
-    if (place == ComponentId::none) return;
-    const Bitset& moved = columns_[index_of(place)].dirty;
+    const ComponentId position = schema().position();
+    if (position == ComponentId::none) return;
+    const Bitset& moved = columns_[index_of(position)].dirty;
     if (shifted_.size() < entities_.size()) shifted_.resize(entities_.size() * 2);
     // Parents first, as they settled.
     for (const auto& wave : waves_) {

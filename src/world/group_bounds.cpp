@@ -92,7 +92,7 @@ void GroupBounds::tell(EntityId root) {
     list(*found);
 }
 
-float GroupBounds::radius_m(EntityId root) const noexcept {
+float GroupBounds::radius(EntityId root) const noexcept {
     const std::uint32_t* found = sphere_at_.find(index_of(root));
     if (found == nullptr || spheres_[*found].root != root) return 0;
     return std::max(spheres_[*found].largest[1], 0.0F);

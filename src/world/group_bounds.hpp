@@ -20,7 +20,7 @@ class GroupBounds {
   public:
     struct Change {
         EntityId root;
-        float radius_m;
+        float radius;
     };
 
     /// The entity is a member of this group, so far from its root; of no other from now on.
@@ -30,7 +30,7 @@ class GroupBounds {
     /// Tell it again, whether it changed or not.
     void tell(EntityId root);
     /// Largest distance of a member; 0: it has none.
-    float radius_m(EntityId root) const noexcept;
+    float radius(EntityId root) const noexcept;
 
     /// Appends those that are not as they were told last.
     void take_changes(std::vector<Change>& out);

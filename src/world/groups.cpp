@@ -54,7 +54,7 @@ void WorldData::note_relation(std::uint32_t index) {
 void WorldData::end_relations() {
     relation_events_.clear();
     for (const Relation& was : relations_) {
-        RelationEvent event{was.entity, was.root, EntityId::none, was.parent, EntityId::none};
+        GroupEvent event{was.entity, was.root, EntityId::none, was.parent, EntityId::none};
         if (is_alive(was.entity)) {
             Entity& now = entities_[index_of(was.entity)];
             now.relation = no_relation;
@@ -72,7 +72,7 @@ void WorldData::end_relations() {
 /// What holds now counts, not how it came about. Whoever is in a group was told to be in it after
 /// its parent was, so that the last word on each has parents first. Whoever has the parent that it
 /// had is told of only where that one is: then its root is another, or it moves along.
-void WorldData::track_places_in_groups(std::span<const WorldOp> fresh) {
+void WorldData::track_positions_in_groups(std::span<const WorldOp> fresh) {
     const auto leaves = static_cast<std::ptrdiff_t>(net_ops_.size());
     joins_.clear();
     for (std::size_t i = fresh.size(); i-- > 0;) {
@@ -81,10 +81,10 @@ void WorldData::track_places_in_groups(std::span<const WorldOp> fresh) {
         Entity& its = entities_[index_of(entity)];
         if (std::exchange(its.is_edited, true)) continue;
         const EntityId parent = group_parent_at(index_of(entity));
-        its.is_told = its.tracked_parent != parent;
+        its.is_replicated = its.tracked_parent != parent;
         if (parent != EntityId::none) {
             joins_.push_back({WorldOp::Type::root, entity, its.root, parent});
-        } else if (its.is_told) {
+        } else if (its.is_replicated) {
             net_ops_.push_back({WorldOp::Type::root, entity, entity, EntityId::none,
                                 ObserverId::none, !is_alive(its.tracked_parent)});
         }
@@ -95,8 +95,8 @@ void WorldData::track_places_in_groups(std::span<const WorldOp> fresh) {
         const WorldOp& op = joins_.back();
         Entity& its = entities_[index_of(op.entity)];
         const Entity& parent = entities_[index_of(op.parent)];
-        its.is_told = its.is_told || (parent.is_edited && parent.is_told);
-        if (its.is_told) net_ops_.push_back(op);
+        its.is_replicated = its.is_replicated || (parent.is_edited && parent.is_replicated);
+        if (its.is_replicated) net_ops_.push_back(op);
     }
     for (const WorldOp& op : fresh) {
         if (op.type == WorldOp::Type::root) entities_[index_of(op.entity)].is_edited = false;
@@ -165,7 +165,7 @@ Status WorldData::attach(EntityId child, EntityId parent, OwnerPolicy policy) {
     if (links || !was_root)
         regroup(index, root,
                 links ? static_cast<std::uint16_t>(entities_[index_of(parent)].depth + 1) : 0);
-    keep_place(index);
+    keep_position(index);
     return Status::ok;
 }
 
@@ -177,7 +177,7 @@ Status WorldData::detach(EntityId child) {
     bring_along(index);
     unlink(child);
     if (entities_[index].root != child) regroup(index, child, 0);
-    keep_place(index);
+    keep_position(index);
     return Status::ok;
 }
 
@@ -215,8 +215,8 @@ Status WorldData::set_group_enabled(EntityId entity, bool enabled) {
     const EntityId root = links ? entities_[index_of(its.parent)].root : entity;
     regroup(index, root,
             links ? static_cast<std::uint16_t>(entities_[index_of(its.parent)].depth + 1) : 0);
-    keep_place(index);
-    for (const EntityId child : children_[index]) keep_place(index_of(child));
+    keep_position(index);
+    for (const EntityId child : children_[index]) keep_position(index_of(child));
     return Status::ok;
 }
 

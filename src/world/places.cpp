@@ -23,20 +23,21 @@ Vec3 difference(Vec3 a, Vec3 b) noexcept {
 
 }  // namespace
 
-void WorldData::settle_places(WordRange among) {
-    const ComponentId place = schema().place();
-    if (place == ComponentId::none) return;
+void WorldData::settle_positions(WordRange among) {
+    const ComponentId position = schema().position();
+    if (position == ComponentId::none) return;
     // Also of who has gone: his values rest until the tick ends, and what he was is tracked.
-    among.for_each(columns_[index_of(place)].dirty,
-                   [&](std::size_t i) { settle_place(static_cast<std::uint32_t>(i)); });
+    among.for_each(columns_[index_of(position)].dirty,
+                   [&](std::size_t i) { settle_position(static_cast<std::uint32_t>(i)); });
 }
 
-void WorldData::settle_place(std::uint32_t index) {
-    if (const Vec3 now = place_at(index); is_finite(now)) {
-        settled_places_[index] = now;
+void WorldData::settle_position(std::uint32_t index) {
+    if (const Vec3 now = position_at(index); is_finite(now)) {
+        settled_positions_[index] = now;
     } else {
-        std::memcpy(component_at(index, schema().place()), &settled_places_[index], sizeof(Vec3));
-        ++bad_places_;
+        std::memcpy(component_at(index, schema().position()), &settled_positions_[index],
+                    sizeof(Vec3));
+        ++bad_positions_;
     }
 }
 
@@ -57,20 +58,20 @@ Rotation WorldData::orientation_at(std::uint32_t index) const noexcept {
 /// Where a place within its parent is in the world.
 Vec3 WorldData::from_parent(std::uint32_t index, Vec3 local) const noexcept {
     const std::uint32_t above = index_of(entities_[index].parent);
-    return sum(place_at(above), frames_.empty() ? local : rotated(frames_[above], local));
+    return sum(position_at(above), frames_.empty() ? local : rotated(frames_[above], local));
 }
 
 Vec3 WorldData::as_seen_from_parent(std::uint32_t index) const noexcept {
     const std::uint32_t above = index_of(entities_[index].parent);
-    const Vec3 off = difference(place_at(index), place_at(above));
+    const Vec3 off = difference(position_at(index), position_at(above));
     return frames_.empty() ? off : rotated(inverse(frames_[above]), off);
 }
 
 /// Before its parent changes: it stands where its parent has taken it by now.
 void WorldData::bring_along(std::uint32_t index) {
-    if (!has_relative_places_) return;
+    if (!has_relative_positions_) return;
     const bool is_below = is_relative(index);
-    const bool was_moved = columns_[index_of(schema().place())].dirty.test(index);
+    const bool was_moved = columns_[index_of(schema().position())].dirty.test(index);
     const bool goes_along = is_below && (!was_moved || entities_[index].keeps_local);
     if (is_below && (goes_along || !frames_.empty())) {
         ++work_.steps_up;
@@ -79,19 +80,21 @@ void WorldData::bring_along(std::uint32_t index) {
     if (!frames_.empty()) frames_[index] = orientation_at(index);
     if (!goes_along) return;
     const Vec3 there = from_parent(index, locals_[index]);
-    if (is_finite(there)) std::memcpy(component_at(index, schema().place()), &there, sizeof there);
+    if (is_finite(there))
+        std::memcpy(component_at(index, schema().position()), &there, sizeof there);
 }
 
 /// After that: it stays where it is, and goes where its parent goes from now on. It is told
 /// otherwise, wherever it is.
-void WorldData::keep_place(std::uint32_t index) {
-    if (!has_relative_places_ || !kind_def_at(index).relative_place || !is_placed(index)) return;
-    mark_dirty(index, schema().place());
+void WorldData::keep_position(std::uint32_t index) {
+    if (!has_relative_positions_ || !kind_def_at(index).relative_position || !has_position(index))
+        return;
+    mark_dirty(index, schema().position());
     if (is_relative(index)) bring_along(index_of(entities_[index].parent));
-    settle_place(index);
+    settle_position(index);
     keep_orientation(index);
     if (!is_relative(index)) return;
-    settle_place(index_of(entities_[index].parent));
+    settle_position(index_of(entities_[index].parent));
     locals_[index] = as_seen_from_parent(index);
     entities_[index].keeps_local = true;
 }
@@ -110,25 +113,25 @@ void WorldData::keep_orientation(std::uint32_t index) {
     frames_[index] = orientation_at(index);
 }
 
-Status WorldData::set_local_place(EntityId entity, Vec3 place) {
+Status WorldData::set_local_position(EntityId entity, Vec3 position) {
     if (!is_alive(entity)) return Status::stale_id;
-    if (!is_finite(place)) return Status::bad_position;
+    if (!is_finite(position)) return Status::bad_position;
     const std::uint32_t index = index_of(entity);
     if (!is_relative(index)) return Status::bad_argument;
     const std::uint32_t above = index_of(entities_[index].parent);
     if (!frames_.empty()) frames_[above] = orientation_at(above);
-    const Vec3 there = from_parent(index, place);
+    const Vec3 there = from_parent(index, position);
     if (!is_finite(there)) return Status::bad_position;
-    locals_[index] = place;
-    std::memcpy(component_at(index, schema().place()), &there, sizeof there);
-    mark_dirty(index, schema().place());
+    locals_[index] = position;
+    std::memcpy(component_at(index, schema().position()), &there, sizeof there);
+    mark_dirty(index, schema().position());
     entities_[index].keeps_local = true;
     return Status::ok;
 }
 
 /// It, or how it is turned.
 bool WorldData::is_written(std::uint32_t index) const noexcept {
-    if (columns_[index_of(schema().place())].dirty.test(index)) return true;
+    if (columns_[index_of(schema().position())].dirty.test(index)) return true;
     const ComponentId turn = kind_def_at(index).orientation.component;
     return turn != ComponentId::none && columns_[index_of(turn)].dirty.test(index);
 }
@@ -137,24 +140,25 @@ bool WorldData::is_written(std::uint32_t index) const noexcept {
 /// its own local place.
 bool WorldData::is_taken_along(std::uint32_t index) const noexcept {
     if (!is_relative(index)) return false;
-    if (columns_[index_of(schema().place())].dirty.test(index))
+    if (columns_[index_of(schema().position())].dirty.test(index))
         return entities_[index].keeps_local;  // or else it was moved by itself
     const std::uint32_t above = index_of(entities_[index].parent);
     return is_written(above) || is_taken_along(above);
 }
 
-Vec3 WorldData::place_now(std::uint32_t index) const noexcept {
-    if (!has_relative_places_ || !is_taken_along(index)) return place_at(index);
+Vec3 WorldData::position_now(std::uint32_t index) const noexcept {
+    if (!has_relative_positions_ || !is_taken_along(index)) return position_at(index);
     const std::uint32_t above = index_of(entities_[index].parent);
     const Vec3 local = locals_[index];
-    return sum(place_now(above), frames_.empty() ? local : rotated(orientation_now(above), local));
+    return sum(position_now(above),
+               frames_.empty() ? local : rotated(orientation_now(above), local));
 }
 
-Vec3 WorldData::local_place_now(std::uint32_t index) const noexcept {
-    const bool was_moved = columns_[index_of(schema().place())].dirty.test(index);
+Vec3 WorldData::local_position_now(std::uint32_t index) const noexcept {
+    const bool was_moved = columns_[index_of(schema().position())].dirty.test(index);
     if (!was_moved || entities_[index].keeps_local) return locals_[index];
     const std::uint32_t above = index_of(entities_[index].parent);
-    const Vec3 off = difference(place_at(index), place_now(above));
+    const Vec3 off = difference(position_at(index), position_now(above));
     return frames_.empty() ? off : rotated(inverse(orientation_now(above)), off);
 }
 
@@ -167,9 +171,10 @@ Rotation WorldData::orientation_now(std::uint32_t index) const noexcept {
 /// Whoever was moved by itself has another local place; whoever was not goes with its parent, and
 /// is not written by that: to its observers nothing has changed. Parents first; and those below
 /// whoever turns.
-void WorldData::settle_relative_places(WordRange among) {
-    const ComponentId place = schema().place();
-    if ((!has_relative_places_ && bounded_kinds_.empty()) || place == ComponentId::none) return;
+void WorldData::settle_relative_positions(WordRange among) {
+    const ComponentId position = schema().position();
+    if ((!has_relative_positions_ && bounded_kinds_.empty()) || position == ComponentId::none)
+        return;
     for (auto& wave : waves_) wave.clear();
     carried_.clear();
     const auto put = [&](std::uint32_t index) {
@@ -177,7 +182,7 @@ void WorldData::settle_relative_places(WordRange among) {
         if (waves_.size() <= depth) waves_.resize(depth + 1);
         waves_[depth].push_back(index);
     };
-    Bitset& dirty = columns_[index_of(place)].dirty;
+    Bitset& dirty = columns_[index_of(position)].dirty;
     among.for_each(dirty, [&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
         if (pool_.is_live(index) && (entities_[index].members > 1 || entities_[index].depth > 0))
@@ -201,8 +206,8 @@ void WorldData::settle_relative_places(WordRange among) {
                 if (goes_along) {
                     const Vec3 there = from_parent(index, locals_[index]);
                     if (is_finite(there)) {
-                        std::memcpy(component_at(index, place), &there, sizeof there);
-                        settled_places_[index] = there;
+                        std::memcpy(component_at(index, position), &there, sizeof there);
+                        settled_positions_[index] = there;
                         if (keeps_carried_ && !dirty.test(index)) carried_.push_back(index);
                     }
                 } else {

@@ -22,8 +22,8 @@ Result<World> World::create(const WorldDef& def) {
 const Schema& World::schema() const noexcept {
     return data_->schema();
 }
-Result<EntityId> World::spawn(KindId kind, Vec3 place) {
-    return data_->spawn(kind, place);
+Result<EntityId> World::spawn(KindId kind, Vec3 position) {
+    return data_->spawn(kind, position);
 }
 Result<EntityId> World::spawn_group(std::span<const GroupPart> parts, Vec3 position,
                                     std::vector<EntityId>* members) {
@@ -51,12 +51,12 @@ KindId World::kind_of(EntityId entity) const noexcept {
     return is_alive(entity) ? data_->kind_at(index_of(entity)) : KindId{};
 }
 
-Status World::move(EntityId entity, Vec3 place) {
-    return data_->move(entity, place);
+Status World::move(EntityId entity, Vec3 position) {
+    return data_->move(entity, position);
 }
 
-Vec3 World::place_of(EntityId entity) const noexcept {
-    return is_alive(entity) ? data_->place_now(index_of(entity)) : Vec3{};
+Vec3 World::position_of(EntityId entity) const noexcept {
+    return is_alive(entity) ? data_->position_now(index_of(entity)) : Vec3{};
 }
 
 const void* World::read(EntityId entity, ComponentId component) const noexcept {
@@ -94,20 +94,20 @@ EntityId World::group_parent_of(EntityId entity) const noexcept {
     return is_alive(entity) ? data_->group_parent_at(index_of(entity)) : EntityId::none;
 }
 
-std::span<const RelationEvent> World::relation_events() const noexcept {
-    return data_->relation_events();
+std::span<const GroupEvent> World::group_events() const noexcept {
+    return data_->group_events();
 }
 
-Vec3 World::local_place_of(EntityId entity) const noexcept {
-    return is_alive(entity) ? data_->local_place_at(index_of(entity)) : Vec3{};
+Vec3 World::local_position_of(EntityId entity) const noexcept {
+    return is_alive(entity) ? data_->local_position_at(index_of(entity)) : Vec3{};
 }
 
 Rotation World::orientation_of(EntityId entity) const noexcept {
     return is_alive(entity) ? data_->orientation_now(index_of(entity)) : Rotation{};
 }
 
-Status World::set_local_place(EntityId entity, Vec3 place) {
-    return data_->set_local_place(entity, place);
+Status World::set_local_position(EntityId entity, Vec3 position) {
+    return data_->set_local_position(entity, position);
 }
 
 EntityId World::root_of(EntityId entity) const noexcept {

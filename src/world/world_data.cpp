@@ -46,26 +46,27 @@ WorldData::WorldData(const WorldDef& def) : def_(def), pool_(def.entities_max) {
     for (const auto& key : schema().keys()) attribute_components_ |= 1U << index_of(key.component);
     for (const auto& value : schema().values())
         attribute_components_ |= 1U << index_of(value.component);
-    has_relative_places_ = schema().place() != ComponentId::none &&
-                           std::any_of(schema().kinds().begin(), schema().kinds().end(),
-                                       [](const KindDef& kind) { return kind.relative_place; });
+    has_relative_positions_ =
+        schema().position() != ComponentId::none &&
+        std::any_of(schema().kinds().begin(), schema().kinds().end(),
+                    [](const KindDef& kind) { return kind.relative_position; });
     for (const KindDef& kind : schema().kinds()) {
-        if (has_relative_places_ && kind.orientation.component != ComponentId::none)
+        if (has_relative_positions_ && kind.orientation.component != ComponentId::none)
             orientation_components_ |= 1U << index_of(kind.orientation.component);
     }
 }
 
-Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
+Result<EntityId> WorldData::spawn(KindId kind, Vec3 position) {
     if (index_of(kind) >= schema().kinds().size()) return Status::bad_argument;
-    if (!is_finite(place)) return Status::bad_position;
+    if (!is_finite(position)) return Status::bad_position;
     const std::uint32_t index = pool_.acquire();
     if (index == IdPool::no_index) return Status::capacity;
     if (index == entities_.size()) {
         entities_.emplace_back();
         children_.emplace_back();
         flags_.push_back(0);
-        settled_places_.emplace_back();
-        if (has_relative_places_) locals_.emplace_back();
+        settled_positions_.emplace_back();
+        if (has_relative_positions_) locals_.emplace_back();
         if (orientation_components_ != 0) frames_.emplace_back();
         for (std::size_t d = 0; d < schema().keys().size(); ++d) keys_[d].push_back(Key::none);
         for (std::size_t v = 0; v < schema().values().size(); ++v) values_[v].push_back(0);
@@ -91,8 +92,9 @@ Result<EntityId> WorldData::spawn(KindId kind, Vec3 place) {
         column.dirty.set(index);
     }
     fresh_.add(index / bits_per_word);
-    settled_places_[index] = place;
-    if (is_placed(index)) std::memcpy(component_at(index, schema().place()), &place, sizeof place);
+    settled_positions_[index] = position;
+    if (has_position(index))
+        std::memcpy(component_at(index, schema().position()), &position, sizeof position);
     ops_.push_back({WorldOp::Type::spawn, entity, entity});
     return entity;
 }
@@ -149,19 +151,19 @@ Status WorldData::despawn_group(EntityId entity) {
     return Status::ok;
 }
 
-Vec3 WorldData::place_at(std::uint32_t index) const noexcept {
-    if (!is_placed(index)) return {};
-    Vec3 place;
-    std::memcpy(&place, component_at(index, schema().place()), sizeof place);
-    return place;
+Vec3 WorldData::position_at(std::uint32_t index) const noexcept {
+    if (!has_position(index)) return {};
+    Vec3 position;
+    std::memcpy(&position, component_at(index, schema().position()), sizeof position);
+    return position;
 }
 
-Status WorldData::move(EntityId entity, Vec3 place) {
+Status WorldData::move(EntityId entity, Vec3 position) {
     if (!is_alive(entity)) return Status::stale_id;
-    if (!is_finite(place)) return Status::bad_position;
-    if (!is_placed(index_of(entity))) return Status::bad_argument;
-    std::memcpy(component_at(index_of(entity), schema().place()), &place, sizeof place);
-    mark_dirty(index_of(entity), schema().place());
+    if (!is_finite(position)) return Status::bad_position;
+    if (!has_position(index_of(entity))) return Status::bad_argument;
+    std::memcpy(component_at(index_of(entity), schema().position()), &position, sizeof position);
+    mark_dirty(index_of(entity), schema().position());
     return Status::ok;
 }
 
@@ -178,8 +180,7 @@ void WorldData::settle_attributes(std::uint32_t index, bool report) {
         if (now == ((flags_[index] & bit) != 0)) continue;
         flags_[index] ^= bit;
         if (report) {
-            attribute_changes_.push_back({entity, FlagId{static_cast<std::uint8_t>(f)},
-                                          KeyDomain::none,
+            attribute_changes_.push_back({entity, FlagId{static_cast<std::uint8_t>(f)}, KeyId::none,
                                           Key{now ? std::uint16_t{1} : std::uint16_t{0}}});
         }
     }
@@ -193,7 +194,7 @@ void WorldData::settle_attributes(std::uint32_t index, bool report) {
         keys_[d][index] = now;
         if (report) {
             attribute_changes_.push_back(
-                {entity, FlagId::none, KeyDomain{static_cast<std::uint8_t>(d)}, now});
+                {entity, FlagId::none, KeyId{static_cast<std::uint8_t>(d)}, now});
         }
     }
     for (std::size_t v = 0; v < schema().values().size(); ++v) {
@@ -204,7 +205,7 @@ void WorldData::settle_attributes(std::uint32_t index, bool report) {
         if (now == values_[v][index] || !std::isfinite(now)) continue;
         values_[v][index] = now;
         if (report) {
-            attribute_changes_.push_back({entity, FlagId::none, KeyDomain::none, Key::none,
+            attribute_changes_.push_back({entity, FlagId::none, KeyId::none, Key::none,
                                           ValueId{static_cast<std::uint8_t>(v)}, now});
         }
     }
@@ -214,8 +215,8 @@ void WorldData::settle(bool fresh) {
     const std::size_t words = columns_.empty() ? 0 : columns_[0].dirty.words().size();
     const WordRange among = fresh ? fresh_ : WordRange{0, words};
     fresh_ = {};
-    settle_places(among);
-    settle_relative_places(among);
+    settle_positions(among);
+    settle_relative_positions(among);
     settle_bounds();
     if (attribute_components_ == 0) return;
     for (std::size_t w = among.begin; w < std::min(among.end, words); ++w) {
@@ -239,7 +240,7 @@ std::span<const WorldOp> WorldData::track_ops() {
         entities_[index_of(op.entity)].tracked = true;
         if (op.type == WorldOp::Type::spawn) net_ops_.push_back(op);
     }
-    track_places_in_groups(fresh);
+    track_positions_in_groups(fresh);
     for (const WorldOp& op : fresh) {
         if (op.type == WorldOp::Type::despawn)
             entities_[index_of(op.entity)].tracked_parent = EntityId::none;

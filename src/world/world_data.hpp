@@ -41,7 +41,7 @@ struct WorldOp {
 struct AttributeChange {
     EntityId entity;
     FlagId flag = FlagId::none;
-    KeyDomain domain = KeyDomain::none;
+    KeyId domain = KeyId::none;
     Key key = Key::none;  ///< key: the new one; flag: 1 or 0
     ValueId value = ValueId::none;
     float number = 0;  ///< value: the new one
@@ -86,7 +86,7 @@ class WorldData {
                                     : EntityId::none;
     }
 
-    Result<EntityId> spawn(KindId kind, Vec3 place);
+    Result<EntityId> spawn(KindId kind, Vec3 position);
     Status despawn(EntityId entity);
     /// Parts in this order, into `out`; empty where it is refused.
     Status spawn_group(std::span<const GroupPart> parts, Vec3 position, std::vector<EntityId>& out);
@@ -108,18 +108,18 @@ class WorldData {
     void mark_dirty(std::uint32_t index, ComponentId component) noexcept {
         columns_[index_of(component)].dirty.set(index);
         fresh_.add(index / bits_per_word);
-        if (has_relative_places_ && component == schema().place())
+        if (has_relative_positions_ && component == schema().position())
             entities_[index].keeps_local = false;
     }
-    Vec3 place_at(std::uint32_t index) const noexcept;
+    Vec3 position_at(std::uint32_t index) const noexcept;
     /// Whom a parent took along since the last settle, without being moved by itself; kept on
     /// demand.
     std::span<const std::uint32_t> carried() const noexcept { return carried_; }
     void keep_carried(bool keep) noexcept { keeps_carried_ = keep; }
-    bool is_placed(std::uint32_t index) const noexcept {
-        return schema().place() != ComponentId::none && has(index, schema().place());
+    bool has_position(std::uint32_t index) const noexcept {
+        return schema().position() != ComponentId::none && has(index, schema().position());
     }
-    Status move(EntityId entity, Vec3 place);
+    Status move(EntityId entity, Vec3 position);
 
     // -- groups.cpp
     Status attach(EntityId child, EntityId parent, OwnerPolicy policy);
@@ -159,7 +159,7 @@ class WorldData {
             if (is_linked(index_of(child))) for_each_in_group(index_of(child), visit);
         }
     }
-    std::span<const RelationEvent> relation_events() const noexcept { return relation_events_; }
+    std::span<const GroupEvent> group_events() const noexcept { return relation_events_; }
     /// What changes of relation have cost so far; a tick without any adds nothing (O14).
     struct RelationWork {
         std::uint64_t visited = 0;   ///< members looked at
@@ -176,7 +176,7 @@ class WorldData {
         return entities_[index].spawn_number;
     }
     std::uint16_t flags_at(std::uint32_t index) const noexcept { return flags_[index]; }
-    Key key_at(std::uint32_t index, KeyDomain domain) const noexcept {
+    Key key_at(std::uint32_t index, KeyId domain) const noexcept {
         return keys_[index_of(domain)][index];
     }
     float value_at(std::uint32_t index, ValueId value) const noexcept {
@@ -186,18 +186,19 @@ class WorldData {
     // -- places.cpp: relative places
     /// Its place is told as seen from its parent.
     bool is_relative(std::uint32_t index) const noexcept {
-        return kind_def_at(index).relative_place && is_linked(index) && is_placed(index) &&
-               is_placed(index_of(entities_[index].parent));
+        return kind_def_at(index).relative_position && is_linked(index) && has_position(index) &&
+               has_position(index_of(entities_[index].parent));
     }
-    /// Where the tick will find it, as edits are until now: place_at is brought along at its end.
-    Vec3 place_now(std::uint32_t index) const noexcept;
+    /// Where the tick will find it, as edits are until now: position_at is brought along at its
+    /// end.
+    Vec3 position_now(std::uint32_t index) const noexcept;
     Rotation orientation_now(std::uint32_t index) const noexcept;
-    Vec3 local_place_at(std::uint32_t index) const noexcept {
-        return is_relative(index) ? locals_[index] : place_at(index);
+    Vec3 local_position_at(std::uint32_t index) const noexcept {
+        return is_relative(index) ? locals_[index] : position_at(index);
     }
     /// As edits are until now; of a relative one.
-    Vec3 local_place_now(std::uint32_t index) const noexcept;
-    Status set_local_place(EntityId entity, Vec3 place);
+    Vec3 local_position_now(std::uint32_t index) const noexcept;
+    Status set_local_position(EntityId entity, Vec3 position);
     bool has_orientation(std::uint32_t index) const noexcept {
         return kind_def_at(index).orientation.component != ComponentId::none;
     }
@@ -207,9 +208,7 @@ class WorldData {
     // -- bounds.cpp: bounds of groups, of those whose root is of such a kind
     /// by_kind[kind]: a root of the kind has bounds.
     void keep_bounds(std::vector<bool> by_kind);
-    float bounds_at(std::uint32_t index) const noexcept {
-        return bounds_.radius_m(at_index(index));
-    }
+    float bounds_at(std::uint32_t index) const noexcept { return bounds_.radius(at_index(index)); }
     /// Roots whose bounds changed since the last call, as of the last settle.
     std::span<const GroupBounds::Change> take_bounds_changes();
     std::uint64_t bounds_measured() const noexcept { return bounds_measured_; }
@@ -236,7 +235,7 @@ class WorldData {
     }
     /// Those since the last call.
     std::span<const AttributeChange> track_attribute_changes() noexcept;
-    std::uint64_t bad_places() const noexcept { return bad_places_; }
+    std::uint64_t bad_positions() const noexcept { return bad_positions_; }
     /// Ends the tick: the log is emptied and released indices may be used again.
     void clear_changes();
 
@@ -256,8 +255,8 @@ class WorldData {
         bool enabled = true;        ///< takes part in groups
         bool inherits = false;      ///< is its parent's owner's while it is in a group
         bool keeps_local = false;   ///< this tick its place follows from its local one
-        bool is_edited = false;     ///< scratch of track_places_in_groups, as the next
-        bool is_told = false;
+        bool is_edited = false;     ///< scratch of track_positions_in_groups, as the next
+        bool is_replicated = false;
     };
     static constexpr std::uint32_t no_relation = ~std::uint32_t{0};
     /// Of bitsets by entity index.
@@ -286,20 +285,20 @@ class WorldData {
     void unlink(EntityId child);
     void note_relation(std::uint32_t index);
     void end_relations();
-    void track_places_in_groups(std::span<const WorldOp> fresh);
+    void track_positions_in_groups(std::span<const WorldOp> fresh);
     void settle_owner(std::uint32_t index);
     void pass_owner_down(std::uint32_t index);
     void bring_along(std::uint32_t index);
-    void keep_place(std::uint32_t index);
+    void keep_position(std::uint32_t index);
     Vec3 from_parent(std::uint32_t index, Vec3 local) const noexcept;
     Vec3 as_seen_from_parent(std::uint32_t index) const noexcept;
     void keep_orientation(std::uint32_t index);
-    void settle_relative_places(WordRange among);
+    void settle_relative_positions(WordRange among);
     bool is_written(std::uint32_t index) const noexcept;
     bool is_taken_along(std::uint32_t index) const noexcept;
     Rotation own_orientation(std::uint32_t index) const noexcept;
-    void settle_places(WordRange among);
-    void settle_place(std::uint32_t index);
+    void settle_positions(WordRange among);
+    void settle_position(std::uint32_t index);
     bool has_bounds(std::uint32_t root) const noexcept {
         return bounded_kinds_[index_of(entities_[root].kind)];
     }
@@ -319,8 +318,8 @@ class WorldData {
     std::vector<std::uint16_t> flags_;
     std::array<std::vector<Key>, Schema::keys_max> keys_;
     std::array<std::vector<float>, Schema::values_max> values_;
-    std::vector<Vec3> settled_places_;
-    bool has_relative_places_ = false;
+    std::vector<Vec3> settled_positions_;
+    bool has_relative_positions_ = false;
     std::vector<Vec3> locals_;  ///< by entity index; empty where no kind has relative places
     std::uint32_t orientation_components_ = 0;  ///< a bit each; 0 without relative places
     /// By entity index: how what is relative to it is turned, as of the last settle. Empty where no
@@ -344,13 +343,13 @@ class WorldData {
         EntityId parent;
     };
     std::vector<Relation> relations_;
-    std::vector<RelationEvent> relation_events_;
+    std::vector<GroupEvent> relation_events_;
     RelationWork work_;
     std::vector<AttributeChange> attribute_changes_;
     std::size_t tracked_changes_ = 0;  ///< of these
     std::size_t tracked_ops_ = 0;
     std::uint64_t next_spawn_number_ = 1;
-    std::uint64_t bad_places_ = 0;
+    std::uint64_t bad_positions_ = 0;
 };
 
 }  // namespace purview

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "admin/operator_channel.hpp"
+#include "core/internal_access.hpp"
 #include "small_game.hpp"
 #include "support/stage.hpp"
 
@@ -111,11 +112,17 @@ TEST_CASE("operator: wrong rules are refused with node, step and column (N39)") 
                                     {"node", 0},
                                     {"key", "refresh"},
                                     {"column", 7}}));
-        nodes = one_node({"add within 5"});
+        nodes = one_node({});
         nodes[0]["type"] = "everything";
+        CHECK(wrong(nodes) == json({{"text", "'everything' is not grid, dispatcher or custom"},
+                                    {"node", 0},
+                                    {"key", "type"},
+                                    {"column", 1}}));
+        // Each of them remembers, which only the engine minds.
+        nodes = one_node(std::vector<std::string>(31, "add within 5 leave 6"));
         const json reply = wrong(nodes);
         CHECK(reply["node"] == 0);
-        CHECK(reply["step"] == 0);
+        CHECK(reply["step"] == 30);
         CHECK(wrong(json())["text"] == "needs 'nodes', a list");
         CHECK(wrong(json::array({3})) == json({{"text", "a node is a table"}, {"node", 0}}));
         CHECK(wrong(json::array({json::object()}))["text"] == "a node needs 'name'");
@@ -245,7 +252,7 @@ TEST_CASE("operator: what stands at a place is told, the nearest first, at most 
     Desk desk;
     const ObserverId observer = desk.observer();
     const EntityId player = desk.world.game.players.begin()->second;
-    const Vec3 at = desk.world.server->world().place_of(player);
+    const Vec3 at = desk.world.server->world().position_of(player);
     const json found = desk.ask({{"op", "at"}, {"x", at.x}, {"y", at.y}, {"radius_m", 1000}});
     CHECK(found["op"] == "at");
     REQUIRE(found["entities"].size() == 16);
@@ -276,7 +283,7 @@ TEST_CASE("operator: whom a node is about is told by its name (N31)") {
     Desk desk;
     const auto& nodes = desk.world.server->rules().nodes;
     std::vector<EntityId> about;
-    desk.world.server->interest().entities_of(NodeId{0}, about);
+    desk.world.server->visibility().entities_of(NodeId{0}, about);
     REQUIRE(about.size() > 16);
     const json told = desk.ask({{"op", "members"}, {"node", nodes[0].name}});
     CHECK(told["op"] == "members");
@@ -350,18 +357,18 @@ TEST_CASE("operator: everybody who watches an observer hears what it held") {
     CHECK(reports_of(2) > 10);
     desk.channel->closed(2);
     run();
-    CHECK(desk.world.server->data().sessions.find(desk.observer())->held_reports.empty());
+    CHECK(internal(*desk.world.server).sessions.find(desk.observer())->held_reports.empty());
 }
 
 TEST_CASE("operator: a map of a world whose y is up shows x and z, of what has a place") {
     Schema schema;
-    const auto place = add_place(schema, -1024, 1024);
-    const KindId thing = schema.kind("thing", {place.id});
+    const auto position = add_position(schema, -1024, 1024);
+    const KindId thing = schema.kind("thing", {position.id});
     const Component<Body> mood = schema.component<Body>("mood").integer("hp", &Body::hp, 0, 1000);
     const KindId idea = schema.kind("idea", {mood.id});
     ServerDef def;
     def.rules.axes = Axes::xz;
-    def.rules.bounds_max = {1024, 0, 1024};
+    def.rules.max = {1024, 0, 1024};
     Stage stage(schema, 1, def);
     stage.spawn(thing, {10, 5, 200});
     for (int i = 0; i < 3; ++i) stage.spawn(idea);

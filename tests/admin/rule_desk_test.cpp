@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "admin/operator_channel.hpp"
+#include "core/internal_access.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -37,8 +38,8 @@ struct Asked {
     }
     std::uint64_t relevant() {
         std::uint64_t all = 0;
-        for (const auto& session : world.server->data().sessions)
-            all += world.server->interest().relevant_count(session->observer);
+        for (const auto& session : internal(*world.server).sessions)
+            all += relevant_count(internal(world.server->visibility()), session->observer);
         return all;
     }
 

@@ -11,9 +11,9 @@ namespace purview::app {
 
 namespace {
 
-class OpenGround final : public SightTest {
+class OpenGround final : public RayTest {
   public:
-    void test(ObserverId, std::span<const SightQuery>,
+    void test(ObserverId, std::span<const Ray>,
               std::span<std::uint8_t> visible) const noexcept override {
         std::fill(visible.begin(), visible.end(), std::uint8_t{1});
     }
@@ -27,7 +27,7 @@ struct SeldomWorld {
         def.truth_every_ticks = 15;
         return def;
     }
-    void use(const InterestRules& used) { REQUIRE(world.server->set_rules(used) == Status::ok); }
+    void use(const Rules& used) { REQUIRE(world.server->set_rules(used) == Status::ok); }
     ProofCounters counters() const { return world.proof->counters(); }
     /// Relevant sets were checked, more of them than that, and all of them were right.
     void check_followed(std::uint64_t more_than) const {
@@ -37,7 +37,7 @@ struct SeldomWorld {
     }
 
     test::CellWorld world;
-    InterestRules rules;
+    Rules rules;
 };
 
 }  // namespace
@@ -65,7 +65,7 @@ TEST_CASE("proof: minimum stays are followed, from the start and from a later ti
         CAPTURE(before);
         SeldomWorld seldom;
         seldom.world.step(before);
-        seldom.rules.min_stay_ticks = 40;
+        seldom.rules.minimum_relevance_ticks = 40;
         seldom.use(seldom.rules);
         seldom.world.step(150);
         seldom.check_followed(500);
@@ -75,9 +75,9 @@ TEST_CASE("proof: minimum stays are followed, from the start and from a later ti
 TEST_CASE(
     "proof: of dormant nodes it knows where everybody began, and that moves are not heard of") {
     SeldomWorld seldom;
-    seldom.rules.nodes[0].refresh.type = RefreshType::dormant;
+    seldom.rules.nodes[0].dormant = true;
     seldom.use(seldom.rules);
-    (void)seldom.world.server->interest();  // hears of all
+    (void)seldom.world.server->visibility();  // hears of all
     seldom.world.proof->check_tick();
     seldom.world.step(150);
     seldom.check_followed(30);
@@ -86,21 +86,21 @@ TEST_CASE(
 TEST_CASE(
     "proof: relevant sets that the oracle cannot know are not checked any more, with reason") {
     SeldomWorld seldom;
-    const InterestRules followed = seldom.rules;
-    NodeDesc& node = seldom.rules.nodes[0];
+    const Rules followed = seldom.rules;
+    NodeDef& node = seldom.rules.nodes[0];
     std::string why;
     SUBCASE("a node that waits") {
-        node.refresh = {RefreshType::every, 10};
+        node.every_ticks = 10;
         why = "node 'cells' is asked in some ticks only";
     }
     SUBCASE("lines of sight that may be more than their budget") {
-        node.steps.push_back(require(in_sight(std::make_shared<OpenGround>(), {4})));
+        node.require(in_sight(std::make_shared<OpenGround>(), 4));
         why = "node 'cells' tests 4 lines of sight a tick, and 124 entities are there";
     }
     seldom.world.step(60);
     const std::uint64_t checked = seldom.counters().truth_checked;
     CHECK(checked > 0);
-    for (const InterestRules& rules : {seldom.rules, followed}) {  // and not again, either
+    for (const Rules& rules : {seldom.rules, followed}) {  // and not again, either
         seldom.use(rules);
         seldom.world.step(60);
         CHECK(seldom.world.proof->unchecked() == why);
@@ -113,15 +113,15 @@ TEST_CASE(
 
 TEST_CASE("proof: what the oracle can know is checked: nodes that are off, and sight of all") {
     SeldomWorld seldom;
-    NodeDesc& node = seldom.rules.nodes[0];
+    NodeDef& node = seldom.rules.nodes[0];
     SUBCASE("a node that waits, and is off") {
         seldom.rules.nodes.push_back(node);
         seldom.rules.nodes.back().name = "off";
         seldom.rules.nodes.back().enabled = false;
-        seldom.rules.nodes.back().refresh = {RefreshType::every, 10};
+        seldom.rules.nodes.back().every_ticks = 10;
     }
     SUBCASE("lines of sight with budget for everybody") {
-        node.steps.push_back(require(in_sight(std::make_shared<OpenGround>(), {200})));
+        node.require(in_sight(std::make_shared<OpenGround>(), 200));
     }
     seldom.use(seldom.rules);
     seldom.world.step(100);

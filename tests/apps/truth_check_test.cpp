@@ -19,11 +19,11 @@ EntityId id(std::uint32_t index) {
     return make_entity_id(index, 1);
 }
 
-InterestRules within_ten_metres() {
-    InterestRules rules;
-    NodeDesc node;
+Rules within_ten_meters() {
+    Rules rules;
+    NodeDef node;
     node.name = "near";
-    node.steps = {add(within(10))};
+    node.add(within(10));
     rules.nodes = {node};
     return rules;
 }
@@ -43,7 +43,7 @@ TruthRecord walk(Tick tick) {
     for (std::uint32_t i = 0; i < entities; ++i) {
         check::TruthEntity& entity = record.entities[i];
         entity.id = entity.root = id(i);
-        entity.place = {static_cast<float>(i), 0, 0};
+        entity.position = {static_cast<float>(i), 0, 0};
         if (i + 10 >= tick && i <= tick + 10) claim.relevant.push_back(id(i));
     }
     claim.ghosts = claim.relevant;
@@ -63,7 +63,7 @@ void spoil(TruthRecord& record) {
 }
 
 TruthCheck::Told told_of(bool apart, bool spoiled) {
-    TruthCheck check(within_ten_metres(), 1, {});
+    TruthCheck check(within_ten_meters(), 1, {});
     if (apart) check.check_apart({});
     for (Tick tick = 1; tick <= ticks; ++tick) {
         TruthRecord record = walk(tick);
@@ -102,11 +102,11 @@ TEST_CASE("truth check: what a server says is compared, at once and on a thread 
 }
 
 TEST_CASE("truth check: rules count from the tick that changes them") {
-    TruthCheck check(within_ten_metres(), 1, {});
+    TruthCheck check(within_ten_meters(), 1, {});
     check.check_apart({});
     for (Tick tick = 1; tick <= ticks; ++tick) {
         TruthRecord record = walk(tick);
-        if (tick == 20) record.rules = InterestRules{};  // everybody knows everything
+        if (tick == 20) record.rules = Rules{};  // everybody knows everything
         if (tick >= 20) {
             record.claims[0].relevant.clear();
             for (std::uint32_t i = 0; i < entities; ++i) record.claims[0].relevant.push_back(id(i));

@@ -13,8 +13,8 @@ namespace purview::test {
 TEST_CASE("capi: texts, rotations, references, audiences and copies that are kept") {
     const SmallSchema schema;
     ServerDef def;
-    def.kinds.resize(schema.schema.kinds().size());
-    def.kinds[index_of(schema.animal)].mode = EntityMode::explicit_only;
+    def.rules.kinds.resize(schema.schema.kinds().size());
+    def.rules.kinds[index_of(schema.animal)].mode = EntityMode::explicit_only;
     Stage stage(schema.schema, 0, def);
     pv_client* client = pv_client_create(1, 2, 1, 0);
     Address address;
@@ -48,7 +48,7 @@ TEST_CASE("capi: texts, rotations, references, audiences and copies that are kep
     mind.target = deer;
     mind.head = {0, 0, 1, 0};
     for (const EntityId entity : {wolf, deer})
-        CHECK(stage.interest().allow(me, entity, true) == Status::ok);
+        CHECK(stage.visibility().allow(me, entity, true) == Status::ok);
     step(4);
     CHECK(pv_client_is_view_complete(client) == 1);
     REQUIRE(pv_client_take_events(client) == 2);
@@ -85,7 +85,7 @@ TEST_CASE("capi: texts, rotations, references, audiences and copies that are kep
     CHECK(pv_client_is_told(nullptr, 0, 0) == 0);
     CHECK(pv_client_kept_as(client, 0) == 0);
     // It leaves and its copy stays, for thirty ticks.
-    CHECK(stage.interest().allow(me, wolf, false) == Status::ok);
+    CHECK(stage.visibility().allow(me, wolf, false) == Status::ok);
     step(4);
     CHECK(pv_client_kept_as(client, 0) == 1);
     CHECK(pv_client_ghost_count(client) == 1);

@@ -4,6 +4,7 @@
 // Groups and cells through the C interface.
 #include <cstring>
 
+#include "core/internal_access.hpp"
 #include "purview.h"
 #include "support/shared_world.hpp"
 #include "support/stage.hpp"
@@ -45,7 +46,7 @@ class CellStage {
     }
     std::uint32_t ghost(EntityId entity) {
         const LocalId lane =
-            stage.server->data().sessions.find(stage.observers[0])->ghosts.find(entity);
+            internal(*stage.server).sessions.find(stage.observers[0])->ghosts.find(entity);
         REQUIRE(lane != no_local_id);
         return lane;
     }
@@ -63,7 +64,7 @@ class CellStage {
   private:
     static ServerDef def_of(const CellSchema& schema) {
         ServerDef def;
-        def.rules = schema.rules(NodeMode::read_many);
+        def.rules = schema.rules(Payload::read_many);
         return def;
     }
     Address address_;
@@ -78,7 +79,7 @@ TEST_CASE("capi: roots, and what is attached, moved and broken off on a client (
     const EntityId me = its.stage.spawn(its.is.walker, {175, 140, 0});
     const EntityId cart = its.stage.spawn(its.is.walker, {176, 141, 0});
     const EntityId crate = its.stage.spawn(its.is.crate, {176, 141, 0});
-    REQUIRE(its.stage.interest().set_main_entity(its.stage.observers[0], me) == Status::ok);
+    REQUIRE(its.stage.visibility().set_viewpoint(its.stage.observers[0], me) == Status::ok);
     its.step(6);
     REQUIRE(pv_client_take_events(its.client) == 3);
     CHECK(pv_client_relation_count(its.client) == 0);
@@ -130,7 +131,7 @@ TEST_CASE("capi: roots, and what is attached, moved and broken off on a client (
 TEST_CASE("capi: where a ghost is, whose, and what fields are") {
     CellStage its;
     const EntityId me = its.stage.spawn(its.is.fox, {175, 140, 0});
-    REQUIRE(its.stage.interest().set_main_entity(its.stage.observers[0], me) == Status::ok);
+    REQUIRE(its.stage.visibility().set_viewpoint(its.stage.observers[0], me) == Status::ok);
     its.step(6);
     const std::uint32_t ghost = its.ghost(me);
     const double tick = pv_client_newest_tick(its.client);
@@ -164,12 +165,12 @@ TEST_CASE("capi: how a ghost is turned (O4)") {
 TEST_CASE("capi: the cell of a ghost is the server's, and none where there is none") {
     CellStage its;
     const EntityId me = its.stage.spawn(its.is.walker, {175, 140, 0});
-    REQUIRE(its.stage.interest().set_main_entity(its.stage.observers[0], me) == Status::ok);
+    REQUIRE(its.stage.visibility().set_viewpoint(its.stage.observers[0], me) == Status::ok);
     its.step(6);
     const std::uint32_t ghost = its.ghost(me);
     REQUIRE(pv_client_cell_grid_count(its.client) == 1);
-    const InterestRules rules = its.is.rules(NodeMode::read_many);
-    const CellGrid grid = cell_grid_of(rules, rules.nodes[0].steps[0].kernel.cells);
+    const Rules rules = its.is.rules(Payload::read_many);
+    const CellGrid grid = cell_grid_of(rules, rules.nodes[0].steps[0]);
     CHECK(pv_client_cell_of(its.client, ghost, 0) == grid.cell_of({175, 140, 0}));
     CHECK(pv_client_cell_of(its.client, ghost, 0) == 24);  // column 3 and row 3, seven in a row
     REQUIRE(its.stage.world().move(me, {125, 170, 0}) == Status::ok);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "client/client_data.hpp"
+#include "core/internal_access.hpp"
 #include "purview.h"
 #include "purview/c_client.hpp"
 #include "small_game.hpp"
@@ -30,7 +31,7 @@ class OneClientGame final : public Game {
                           request.credential.size());
         player = *server.world().spawn(schema_->player, {20, 20, 0});
         (void)server.world().set_owner(player, observer);
-        return server.interest().set_main_entity(observer, player) == Status::ok;
+        return server.visibility().set_viewpoint(observer, player) == Status::ok;
     }
     void left(Server&, ObserverId) override {}
     void command(Server&, ObserverId, std::span<const std::byte>) override {}
@@ -65,7 +66,7 @@ struct Line {
 
 struct LineSchema {
     LineSchema() {
-        (void)schema.kind("thing", {add_place(schema, 0, 100).id});
+        (void)schema.kind("thing", {add_position(schema, 0, 100).id});
         say = line({RpcDirection::to_server, RpcTarget::nobody}, "say");
         said = line({RpcDirection::to_observers, RpcTarget::nobody}, "said");
         REQUIRE(schema.status() == Status::ok);
@@ -236,8 +237,8 @@ TEST_CASE("capi: who takes nothing is told how much was dropped") {
     CHECK(stats->events_dropped == 0);
     CHECK(stats->calls_unsent == 0);
     // Of 65,536 more, which are not told one by one here.
-    client_of(client)->data().stats.events_dropped = 32'768;
-    client_of(client)->data().stats.calls_unsent = 7;
+    internal(*client_of(client)).stats.events_dropped = 32'768;
+    internal(*client_of(client)).stats.calls_unsent = 7;
     stats = pv_client_stats(client);
     CHECK(stats->events_dropped == 32'768);
     CHECK(stats->calls_unsent == 7);
@@ -285,7 +286,7 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     def.secret = test_secret;
     Server server = std::move(Server::create(def, game)).value();
     pv_client* client = pv_client_create(1, 2, 1, 0);
-    const ClientData* const before = &client_of(client)->data();  // a Prediction may hold it
+    const ClientData* const before = &internal(*client_of(client));  // a Prediction may hold it
     constexpr std::string_view name = "Ada, who has a name of more than 32 bytes";
     std::memcpy(pv_client_input(client), name.data(), name.size());
     pv_client_set_name(client, static_cast<std::uint32_t>(name.size()));
@@ -295,7 +296,7 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     pv_client_set_credential(nullptr, 1);
     pv_client_set_name(client, 4'000);  // no such room: ignored
     pv_client_set_name(nullptr, 1);
-    CHECK(&client_of(client)->data() == before);
+    CHECK(&internal(*client_of(client)) == before);
     OnePlayer player(server, client);
     const auto step = [&] { player.step(); };
     for (int i = 0; i < 30; ++i) step();

@@ -12,11 +12,12 @@ using namespace purview::test;
 namespace {
 
 /// From now on, how far the first player's client has drawn it from there at most.
-std::function<double()> farthest_from(DriveWorld& world, EntityId entity, Vec3 place) {
+std::function<double()> farthest_from(DriveWorld& world, EntityId entity, Vec3 position) {
     const auto farthest = std::make_shared<double>(0);
-    world.after_client = [&world, entity, place, farthest](auto& player, Micros at) {
-        const Vec3 drawn = player.prediction->place_of(world.ghost(0, entity), at);
-        *farthest = std::max<double>(*farthest, std::hypot(drawn.x - place.x, drawn.y - place.y));
+    world.after_client = [&world, entity, position, farthest](auto& player, Micros at) {
+        const Vec3 drawn = player.prediction->position_of(world.ghost(0, entity), at);
+        *farthest =
+            std::max<double>(*farthest, std::hypot(drawn.x - position.x, drawn.y - position.y));
     };
     return [farthest] { return *farthest; };
 }
@@ -29,7 +30,7 @@ TEST_CASE("prediction: a passenger is drawn on the predicted vehicle and turns w
     const EntityId rider = world.spawn(world.schema.rider, {97, 101, 0});
     REQUIRE(world.world().attach(rider, car.vehicle, OwnerPolicy::keep) == Status::ok);
     world.run(60);
-    world.player().control = [&](auto& player, CommandTick tick) {
+    world.player().control = [&](auto& player, InputNumber tick) {
         drive(world, player, car, tick);
     };
     Prediction& prediction = *world.player().prediction;
@@ -37,14 +38,15 @@ TEST_CASE("prediction: a passenger is drawn on the predicted vehicle and turns w
     world.after_client = [&](auto&, Micros at) {
         const GhostId vehicle = world.ghost(0, car.vehicle), its = world.ghost(0, rider);
         if (vehicle == no_ghost || its == no_ghost) return;
-        const Vec3 place = prediction.place_of(vehicle, at), on_it = prediction.place_of(its, at);
+        const Vec3 position = prediction.position_of(vehicle, at),
+                   on_it = prediction.position_of(its, at);
         const Rotation turn = prediction.orientation_of(vehicle, at);
         const double yaw = 2 * std::atan2(turn.z, turn.w);
-        const double x = place.x - 3 * std::cos(yaw) - std::sin(yaw);
-        const double y = place.y - 3 * std::sin(yaw) + std::cos(yaw);
+        const double x = position.x - 3 * std::cos(yaw) - std::sin(yaw);
+        const double y = position.y - 3 * std::sin(yaw) + std::cos(yaw);
         worst = std::max(worst, std::hypot(on_it.x - x, on_it.y - y));
-        furthest = std::max(furthest, std::hypot(place.x - 100.0, place.y - 100.0));
-        const Vec3 heard = world.player().client.place_of(its, prediction.view_tick(at));
+        furthest = std::max(furthest, std::hypot(position.x - 100.0, position.y - 100.0));
+        const Vec3 heard = world.player().client.position_of(its, prediction.view_tick(at));
         ahead = std::max(ahead, std::hypot(heard.x - x, heard.y - y));
     };
     world.run(1500);
@@ -80,15 +82,15 @@ TEST_CASE(
             REQUIRE(world.world().attach(who[i], car.vehicle, OwnerPolicy::keep) == Status::ok);
         }
         world.run(120);
-        const auto local = [&](std::size_t i) { return world.world().local_place_of(who[i]); };
+        const auto local = [&](std::size_t i) { return world.world().local_position_of(who[i]); };
         const std::array<Vec3, 3> before{local(0), local(1), local(2)};
         const std::uint64_t corrected[] = {world.player(0).prediction->stats().corrections,
                                            world.player(1).prediction->stats().corrections};
-        world.player(0).control = [&](auto& player, CommandTick tick) {
+        world.player(0).control = [&](auto& player, InputNumber tick) {
             drive(world, player, car, tick);
         };
         bool walks = true;
-        world.player(1).control = [&](auto& player, CommandTick) {
+        world.player(1).control = [&](auto& player, InputNumber) {
             const GhostId ghost = world.ghost(1, who[1]);
             if (ghost != no_ghost)
                 (void)player.prediction->set_part(
@@ -100,15 +102,15 @@ TEST_CASE(
             if (&player != &world.player(1)) return;
             const GhostId ghost = world.ghost(1, who[2]), vehicle = world.ghost(1, car.vehicle);
             if (ghost == no_ghost || vehicle == no_ghost) return;
-            const Vec3 a = player.prediction->place_of(ghost, at);
-            const Vec3 b = player.prediction->place_of(vehicle, at);
+            const Vec3 a = player.prediction->position_of(ghost, at);
+            const Vec3 b = player.prediction->position_of(vehicle, at);
             apart = std::max(apart, std::abs(std::hypot(a.x - b.x, a.y - b.y) -
                                              std::hypot(before[2].x, before[2].y)) +
                                         0.0);
         };
         world.run(900);
-        CHECK(std::hypot(world.world().place_of(car.vehicle).x - 100.0,
-                         world.world().place_of(car.vehicle).y - 100.0) > 50);
+        CHECK(std::hypot(world.world().position_of(car.vehicle).x - 100.0,
+                         world.world().position_of(car.vehicle).y - 100.0) > 50);
         CHECK(local(0) == before[0]);
         CHECK(local(2) == before[2]);
         CHECK(std::hypot(local(1).x - before[1].x, local(1).y - before[1].y) > 5);
@@ -118,22 +120,22 @@ TEST_CASE(
         CHECK(world.player(1).prediction->stats().corrections == corrected[1]);
         // At rest what he predicts is what the server has, as seen from the car.
         walks = false;
-        world.player(0).control = [&](auto& player, CommandTick) {
+        world.player(0).control = [&](auto& player, InputNumber) {
             (void)player.prediction->set_part(world.ghost(0, car.vehicle), s.drive, Drive{});
         };
         world.run(600);
         const GhostId ghost = world.ghost(1, who[1]);
         const Prediction& his = *world.player(1).prediction;
-        const auto* place =
-            static_cast<const Spot*>(his.read(ghost, s.place.id, his.newest_command()));
-        REQUIRE(place != nullptr);
-        CHECK(place->at == local(1));
+        const auto* position =
+            static_cast<const Spot*>(his.read(ghost, s.position.id, his.newest_command()));
+        REQUIRE(position != nullptr);
+        CHECK(position->at == local(1));
         // He gets off and on again: there he stands, and is not drawn elsewhere for a moment.
-        Vec3 last = his.place_of(ghost, world.now);
+        Vec3 last = his.position_of(ghost, world.now);
         double farthest = 0;
         world.after_client = [&](auto& player, Micros at) {
             if (&player != &world.player(1)) return;
-            const Vec3 drawn = player.prediction->place_of(ghost, at);
+            const Vec3 drawn = player.prediction->position_of(ghost, at);
             farthest = std::max<double>(farthest, std::hypot(drawn.x - last.x, drawn.y - last.y));
             last = drawn;
         };
@@ -143,10 +145,11 @@ TEST_CASE(
                                       : world.world().detach(who[1]);
             REQUIRE(status == Status::ok);
             world.run(120);
-            const Vec3 is = is_on ? local(1) : world.world().place_of(who[1]);
-            place = static_cast<const Spot*>(his.read(ghost, s.place.id, his.newest_command()));
-            REQUIRE(place != nullptr);
-            CHECK(place->at == is);
+            const Vec3 is = is_on ? local(1) : world.world().position_of(who[1]);
+            position =
+                static_cast<const Spot*>(his.read(ghost, s.position.id, his.newest_command()));
+            REQUIRE(position != nullptr);
+            CHECK(position->at == is);
         }
         CHECK(farthest < 0.05);
     }
@@ -165,7 +168,7 @@ TEST_CASE("prediction: whose carrier is despawned stands where he stood") {
         double farthest = 0;
         world.after_client = [&](auto&, Micros at) {
             player.client.clear_events();
-            const Vec3 drawn = player.prediction->place_of(world.ghost(0, rider), at);
+            const Vec3 drawn = player.prediction->position_of(world.ghost(0, rider), at);
             farthest = std::max<double>(farthest, std::hypot(drawn.x - 503, drawn.y - 501));
         };
         player.is_silent = is_silent;  // no tick is due
@@ -240,7 +243,7 @@ TEST_CASE("prediction: whose carrier is turned is turned as he was when he board
         const std::uint64_t corrected = player.prediction->stats().corrections;
         double farthest = 0, turned = 0;
         world.after_client = [&](auto&, Micros at) {
-            const Vec3 drawn = player.prediction->place_of(ghost, at);
+            const Vec3 drawn = player.prediction->position_of(ghost, at);
             farthest = std::max<double>(farthest, std::hypot(drawn.x - 503, drawn.y - 501));
             const Rotation turn = player.prediction->orientation_of(ghost, at);
             turned = std::max(turned, angle_between(turn, before));

@@ -8,6 +8,7 @@
 #include "client/client_data.hpp"
 #include "client/correction_codec.hpp"
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "protocol/rpc_args.hpp"
 #include "replication/snapshot_writer.hpp"
 #include "support/drive_world.hpp"
@@ -21,7 +22,7 @@ namespace {
 using Message = std::vector<std::byte>;
 
 /// Of one to three groups, some of them unknown.
-Message random_correction(const DriveSchema& s, const PredictedLayout& layout, CommandTick tick,
+Message random_correction(const DriveSchema& s, const PredictedLayout& layout, InputNumber tick,
                           SplitMix& random) {
     Message bytes(4'096);
     BitWriter out(bytes);
@@ -43,7 +44,7 @@ Message random_correction(const DriveSchema& s, const PredictedLayout& layout, C
             const bool owned = random.chance(0.7F);
             out.boolean(owned);
             if (!owned) continue;
-            if (s.schema.kinds()[index_of(kind)].relative_place)
+            if (s.schema.kinds()[index_of(kind)].relative_position)
                 out.varint(random.chance(0.5F) ? 0 : 1 + random.below(1U << random.below(20)));
             for (const PredictedPart& part : layout.parts(kind)) {
                 alignas(16) std::array<std::byte, Schema::component_bytes_max> data{};
@@ -68,7 +69,7 @@ std::size_t bits_of_members(const PredictedLayout& layout, const DriveSchema& s,
     for (const CorrectedMember& member : correction.members) {
         bits += BitWriter::varint_bits(member.ghost) + kind_bits(s.schema) + 2;
         if (!member.has_values) continue;
-        if (s.schema.kinds()[index_of(member.kind)].relative_place)
+        if (s.schema.kinds()[index_of(member.kind)].relative_position)
             bits += BitWriter::varint_bits(member.frame == no_local_id ? 0 : member.frame + 1);
         for (const PredictedPart& part : layout.parts(member.kind)) bits += words_bits(*part.def);
     }
@@ -85,10 +86,10 @@ Message damage(Message message, SplitMix& random) {
 
 /// All that its player would see of a client's prediction.
 std::vector<Vec3> shown(DriveWorld& world) {
-    std::vector<Vec3> places;
+    std::vector<Vec3> positions;
     for (GhostId ghost = 0; ghost < world.player().client.ghost_end(); ++ghost)
-        places.push_back(world.player().prediction->place_of(ghost, world.now));
-    return places;
+        positions.push_back(world.player().prediction->position_of(ghost, world.now));
+    return positions;
 }
 
 }  // namespace
@@ -101,7 +102,7 @@ TEST_CASE(
     SplitMix random(20'31);
     Correction read;
     std::map<bool, int> taken;
-    const auto look = [&](const Message& message, CommandTick newest) {
+    const auto look = [&](const Message& message, InputNumber newest) {
         const bool is_one = read_correction(s.schema, layout, newest, message, read);
         ++taken[is_one];
         if (!is_one) {
@@ -119,8 +120,8 @@ TEST_CASE(
         return true;
     };
     for (int round = 0; round < 3'000; ++round) {
-        const CommandTick newest = 1 + random.below(1U << (1 + random.below(30)));
-        const CommandTick tick = newest - std::min(newest - 1, random.below(90));
+        const InputNumber newest = 1 + random.below(1U << (1 + random.below(30)));
+        const InputNumber tick = newest - std::min(newest - 1, random.below(90));
         const Message sound = random_correction(s, layout, tick, random);
         REQUIRE(look(sound, newest));
         CHECK(read.tick == tick);
@@ -158,17 +159,17 @@ TEST_CASE("prediction: a schema with the hash of the program's own is not taken 
     desc.target = RpcTarget::nobody;
     const Rpc<Vec3> call = other.rpc<Vec3>("call", desc).real("x", &Vec3::x);
     REQUIRE(other.status() == Status::ok);
-    client.data().schema_hash = other.hash();
+    internal(client).schema_hash = other.hash();
     auto made = Prediction::create(client, {.schema = &other});
     REQUIRE(made);
     CHECK(made->ticks_due(world.now) == 0);
     CHECK(made->run_tick() == Status::not_ready);
     CHECK(client.call(other, call, no_ghost, Vec3{}) == Status::bad_argument);
-    CHECK_FALSE(client.data().is_own(other, other.hash()));
-    client.data().schema_hash = world.schema.schema.hash();
-    CHECK(client.data().is_own(world.schema.schema, world.schema.schema.hash()));
+    CHECK_FALSE(internal(client).is_own(other, other.hash()));
+    internal(client).schema_hash = world.schema.schema.hash();
+    CHECK(internal(client).is_own(world.schema.schema, world.schema.schema.hash()));
     DriveSchema again;
-    CHECK(client.data().is_own(again.schema, again.schema.hash()));
+    CHECK(internal(client).is_own(again.schema, again.schema.hash()));
 }
 
 TEST_CASE("correction: one that is none is counted, and changes nothing that its player sees") {
@@ -176,13 +177,13 @@ TEST_CASE("correction: one that is none is counted, and changes nothing that its
     const ObserverId owner = world.player().observer;
     const EntityId car = world.spawn(world.schema.vehicle, {}, owner);
     (void)world.spawn_under(car, world.schema.turret, owner);
-    world.player().control = [&](auto& player, CommandTick) {
+    world.player().control = [&](auto& player, InputNumber) {
         const GhostId ghost = world.ghost(0, car);
         if (ghost != no_ghost)
             (void)player.prediction->set_part(ghost, world.schema.drive, Drive{0.8F, 0.2F, false});
     };
     world.run(60);
-    ClientInputs& inputs = world.player().client.data().inputs;
+    ClientInputs& inputs = internal(world.player().client).inputs;
     Prediction& prediction = *world.player().prediction;
     const PredictedLayout layout(world.schema.schema);
     SplitMix random(7);

@@ -55,7 +55,8 @@ std::map<GhostId, Seen> look(const Client& client) {
              client.schema()->kinds()[index_of(client.kind_of(ghost))].components) {
             const ComponentDef& def = client.schema()->components()[index_of(component)];
             if (def.fields.empty()) continue;
-            std::vector<std::string> its{client.is_told(ghost, component) ? "told" : "not told"};
+            std::vector<std::string> its{client.is_replicated(ghost, component) ? "told"
+                                                                                : "not told"};
             for (std::size_t f = 0; f < def.fields.size(); ++f)
                 its.push_back(as_text(client, ghost, component, f));
             seen.components[index_of(component)] = std::move(its);
@@ -69,7 +70,7 @@ std::map<GhostId, Seen> look(const Client& client) {
 std::map<GhostId, ClientChange> changes_between(const std::map<GhostId, Seen>& before,
                                                 const std::map<GhostId, Seen>& after,
                                                 const Client& client) {
-    std::map<GhostId, CopyChange> came;
+    std::map<GhostId, Change> came;
     for (const ClientEvent& event : client.events())
         if (event.is_enter()) came[event.ghost] = event.copy;
     std::map<GhostId, ClientChange> all;
@@ -81,9 +82,8 @@ std::map<GhostId, ClientChange> changes_between(const std::map<GhostId, Seen>& b
         ClientChange change{ghost};
         change.owner_changed = is_new || now.owned != then->second.owned;
         for (const auto& [component, its] : now.components) {
-            const bool differs = is_new
-                                     ? enter->second == CopyChange::resumed || its.front() == "told"
-                                     : its != then->second.components.at(component);
+            const bool differs = is_new ? enter->second == Change::resumed || its.front() == "told"
+                                        : its != then->second.components.at(component);
             if (differs) change.components |= 1U << component;
         }
         if (change.components != 0 || change.owner_changed) all.emplace(ghost, change);
@@ -122,7 +122,7 @@ Counts run(float clears) {
         std::map<GhostId, Seen> now = look(c.client);
         auto expected = changes_between(known[c.nonce], now, c.client);
         for (const ClientEvent& event : c.client.events())
-            counts.resumed += event.copy == CopyChange::resumed ? 1 : 0;
+            counts.resumed += event.copy == Change::resumed ? 1 : 0;
         for (const ClientChange& change : c.client.changes()) {
             ++counts.changes;
             counts.owners += change.owner_changed ? 1 : 0;
@@ -166,25 +166,25 @@ TEST_CASE("client: what a copy lost while it was away has changed when it comes 
     const Component<Bag> bag = schema.component<Bag>("bag").integer("gold", &Bag::gold, 0, 100);
     schema.audience(bag.id, {AudienceType::owner});
     const KindId kind = schema.kind("porter", {bag.id});
-    schema.edit_kind(kind).leave = LeavePolicy::freeze;
+    schema.edit_kind(kind).leave = Retention::freeze;
     ServerDef def;
-    def.kinds.resize(1);
-    def.kinds[0].mode = EntityMode::explicit_only;
+    def.rules.kinds.resize(1);
+    def.rules.kinds[0].mode = EntityMode::explicit_only;
     Stage stage(schema, 1, def);
     const EntityId porter = stage.spawn(kind);
     stage.world().edit(porter, bag)->gold = 77;
     CHECK(stage.world().set_owner(porter, stage.observers[0]) == Status::ok);
-    CHECK(stage.interest().allow(stage.observers[0], porter, true) == Status::ok);
+    CHECK(stage.visibility().allow(stage.observers[0], porter, true) == Status::ok);
     stage.step(6);
     Client& client = stage.client();
     REQUIRE(client.value_of(0, bag.id, 0) == 77);
     client.clear_events();
-    CHECK(stage.interest().allow(stage.observers[0], porter, false) == Status::ok);
+    CHECK(stage.visibility().allow(stage.observers[0], porter, false) == Status::ok);
     CHECK(stage.world().set_owner(porter, ObserverId::none) == Status::ok);
     stage.step(6);
     REQUIRE_FALSE(client.is_held(0));
     CHECK(client.changes().empty());
-    CHECK(stage.interest().allow(stage.observers[0], porter, true) == Status::ok);
+    CHECK(stage.visibility().allow(stage.observers[0], porter, true) == Status::ok);
     stage.step(6);
     REQUIRE(client.is_held(0));
     CHECK(client.value_of(0, bag.id, 0) == 0);

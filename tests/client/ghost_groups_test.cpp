@@ -25,19 +25,19 @@ struct Part {
 
 struct PartSchema {
     PartSchema() {
-        place = add_place(schema, 0, 2000);
+        position = add_position(schema, 0, 2000);
         part = schema.component<Part>("part")
                    .integer("group", &Part::group, 0, 0xffffffff)
                    .integer("size", &Part::size, 0, 0xffff)
                    .integer("depth", &Part::depth, 0, 255);
         piece = schema.kind("piece", {part.id});
-        ship = schema.kind("ship", {place.id});
-        sailor = schema.kind("sailor", {place.id});
-        schema.edit_kind(sailor).relative_place = true;
+        ship = schema.kind("ship", {position.id});
+        sailor = schema.kind("sailor", {position.id});
+        schema.edit_kind(sailor).relative_position = true;
         REQUIRE(schema.status() == Status::ok);
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Part> part;
     KindId piece{}, ship{}, sailor{};
 };
@@ -155,17 +155,17 @@ class Convoy final : public Game {
             return static_cast<std::uint32_t>(client_->value_of(ghost, is_.part.id, field));
         };
         for (const ClientEvent& event : client_->events()) {
-            if (event.copy == CopyChange::removed) {
+            if (event.copy == Change::left) {
                 for (const auto& [ghost, of] : shown_)
                     parents_first += of.parent == event.ghost && ghost != event.ghost ? 1 : 0;
                 shown_.erase(event.ghost);
-            } else if (event.copy == CopyChange::made) {
+            } else if (event.copy == Change::entered) {
                 const GhostId parent = client_->parent_of(event.ghost);
                 children_first += parent != no_ghost && shown_.count(parent) == 0 ? 1 : 0;
                 shown_[event.ghost] = {number(event.ghost, 0), parent};
             }
         }
-        relations += client_->relation_events().size();
+        relations += client_->group_events().size();
         client_->clear_events();
         std::map<std::uint32_t, std::uint32_t> count;
         for (const auto& [ghost, of] : shown_) {
@@ -243,14 +243,14 @@ TEST_CASE("replication: roots and parents of ghosts are told once for each chang
     REQUIRE(ga != no_ghost);
     CHECK(stage.client().root_of(gc) == gb);
     CHECK(stage.client().root_of(ga) == ga);
-    REQUIRE(stage.client().relation_events().size() == 1);
+    REQUIRE(stage.client().group_events().size() == 1);
     stage.client().clear_events();
     CHECK(stage.world().attach(b, a) == Status::ok);
     stage.step(4);
     CHECK(stage.client().root_of(gc) == ga);
     CHECK(stage.client().root_of(gb) == ga);
     CHECK(stage.client().parent_of(gb) == ga);
-    const auto events = stage.client().relation_events();
+    const auto events = stage.client().group_events();
     REQUIRE(events.size() == 2);
     for (const ClientRelation& event : events) {
         CHECK(event.old_root == gb);
@@ -261,14 +261,14 @@ TEST_CASE("replication: roots and parents of ghosts are told once for each chang
     stage.step(4);
     CHECK(stage.client().parent_of(gb) == no_ghost);  // it is in no group
     CHECK(stage.client().root_of(gc) == gc);
-    CHECK(stage.client().relation_events().size() == 2);
+    CHECK(stage.client().group_events().size() == 2);
     CHECK(stage.world().set_group_enabled(b, true) == Status::ok);
     stage.step(4);
     stage.client().clear_events();
     CHECK(stage.world().despawn(a) == Status::ok);
     stage.step(4);
     CHECK(stage.client().root_of(gc) == gb);
-    CHECK(stage.client().relation_events().size() == 2);
+    CHECK(stage.client().group_events().size() == 2);
     CHECK(stage.client().digest() != 0);
 }
 
@@ -296,11 +296,11 @@ TEST_CASE("replication: who leaves a moving parent, or is left by it, is where i
             stage.step();
             CHECK(client.is_held(on_ship) == !goes);
             for (const double back : {0.0, 0.5, 1.0}) {
-                const Vec3 at = client.place_of(on_ship, client.newest_tick() - back);
+                const Vec3 at = client.position_of(on_ship, client.newest_tick() - back);
                 CHECK(at.x == doctest::Approx(203).epsilon(0.001));
                 CHECK(at.y == doctest::Approx(501).epsilon(0.001));
             }
-            CHECK(client.place_of(its, client.newest_tick()).x == doctest::Approx(200));
+            CHECK(client.position_of(its, client.newest_tick()).x == doctest::Approx(200));
         }
     }
 }
@@ -372,21 +372,21 @@ TEST_CASE(
     "goes on with it (O3 F19)") {
     PartSchema is;
     for (const KindId kind : {is.ship, is.piece}) {
-        is.schema.edit_kind(kind).leave = LeavePolicy::stale;
-        is.schema.edit_kind(kind).linger_ticks = 60;
+        is.schema.edit_kind(kind).leave = Retention::stale;
+        is.schema.edit_kind(kind).retention_ticks = 60;
     }
     ServerDef def;
     def.budget_bytes_per_tick = 300;
     def.group_members_max = 255;
-    def.kinds.resize(is.schema.kinds().size());
-    def.kinds[index_of(is.ship)].mode = EntityMode::explicit_only;
+    def.rules.kinds.resize(is.schema.kinds().size());
+    def.rules.kinds[index_of(is.ship)].mode = EntityMode::explicit_only;
     Stage stage(is.schema, 1, def);
     const EntityId root = stage.spawn(is.ship);
     constexpr std::uint32_t members = 200;
     for (std::uint32_t i = 1; i < members; ++i)
         REQUIRE(stage.world().attach(stage.spawn(is.piece), root) == Status::ok);
     const auto show = [&](bool shown, std::uint32_t ticks) {
-        CHECK(stage.interest().allow(stage.observers[0], root, shown) == Status::ok);
+        CHECK(stage.visibility().allow(stage.observers[0], root, shown) == Status::ok);
         stage.step(ticks);
         return stage.changes();
     };
@@ -395,7 +395,7 @@ TEST_CASE(
         const std::uint64_t begun = stage.bytes_to[0];
         CHECK(show(false, away_ticks).empty());
         for (GhostId ghost = 0; ghost < stage.client().ghost_end(); ++ghost)
-            CHECK(stage.client().kept_as(ghost) == LeavePolicy::despawn);
+            CHECK(stage.client().retention(ghost) == Retention::despawn);
         CHECK(stage.bytes_to[0] > begun);
     }
     std::string all = "made";
@@ -417,14 +417,14 @@ TEST_CASE("replication: a relative place goes with its parent and never jumps (O
     std::map<Tick, Vec3> path;  // of the man, in the world
     const auto run = [&](int ticks, float speed, bool walks) {
         for (int t = 0; t < ticks; ++t) {
-            const Vec3 at = world.place_of(ship);
+            const Vec3 at = world.position_of(ship);
             CHECK(world.move(ship, {at.x + speed, at.y + speed / 2, 0}) == Status::ok);
             if (walks) {
-                const Vec3 local = world.local_place_of(man);
-                CHECK(world.set_local_place(man, {local.x + 0.1F, local.y, 0}) == Status::ok);
+                const Vec3 local = world.local_position_of(man);
+                CHECK(world.set_local_position(man, {local.x + 0.1F, local.y, 0}) == Status::ok);
             }
             stage.step();
-            path[stage.server->current_tick()] = world.place_of(man);
+            path[stage.server->current_tick()] = world.position_of(man);
             const GhostId ghost = stage.ghost(0, man);
             if (ghost == no_ghost) continue;
             // Wherever the client looks within what it knows: between ticks, too.
@@ -432,7 +432,7 @@ TEST_CASE("replication: a relative place goes with its parent and never jumps (O
             if (path.count(newest) == 0 || path.count(newest - 1) == 0) continue;
             for (const double part : {0.0, 0.5, 1.0}) {
                 const Vec3 a = path[newest - 1], b = path[newest];
-                const Vec3 is_at = stage.client().place_of(ghost, newest - 1 + part);
+                const Vec3 is_at = stage.client().position_of(ghost, newest - 1 + part);
                 const double x = a.x + (b.x - a.x) * part, y = a.y + (b.y - a.y) * part;
                 CHECK(std::abs(is_at.x - x) < 0.05);
                 CHECK(std::abs(is_at.y - y) < 0.05);
@@ -458,7 +458,7 @@ TEST_CASE("replication: a relative place goes with its parent and never jumps (O
     stage.step(5);
     stage.bytes_to[0] = 0;
     for (int t = 0; t < 20; ++t) {
-        const Vec3 at = world.place_of(ship);
+        const Vec3 at = world.position_of(ship);
         CHECK(world.move(ship, {at.x + 2, at.y + 1, 0}) == Status::ok);
         stage.step();
     }
@@ -475,7 +475,7 @@ TEST_CASE(
     CHECK(stage.world().attach(c, b) == Status::ok);
     stage.step(4);
     REQUIRE(stage.ghost(0, c) != no_ghost);
-    CHECK(stage.interest().force_hide(b, true) == Status::ok);
+    CHECK(stage.visibility().set_hidden(b, true) == Status::ok);
     stage.step(4);
     CHECK(stage.ghost(0, a) != no_ghost);
     CHECK(stage.ghost(0, b) == no_ghost);
@@ -492,7 +492,7 @@ TEST_CASE(
         CHECK(stage.client().value_of(ghost, is.part.id, 0) == 9);
     }
     CHECK(stage.ghost(0, c) != no_ghost);
-    CHECK(stage.interest().force_hide(a, true) == Status::ok);
+    CHECK(stage.visibility().set_hidden(a, true) == Status::ok);
     stage.step(4);
     CHECK(stage.client().ghost_count() == 0);
 }

@@ -32,7 +32,7 @@ TEST_CASE("control: between two commands a component is what its fields say, and
     };
     Schema schema;
     const Component<Gun> gun =
-        schema.component<Gun>("gun").quantised("heat", &Gun::heat, {0, 10, 0.5});
+        schema.component<Gun>("gun").quantized("heat", &Gun::heat, {0, 10, 0.5});
     (void)schema.kind("gun", {gun.id});
     schema.predict(gun.id);
     const PredictedLayout layout(schema);
@@ -61,14 +61,14 @@ struct Driver {
         world.run(20);
         ghost = world.ghost(0, vehicle);
         REQUIRE(ghost != no_ghost);
-        world.player().control = [this](DriveWorld::Player& player, CommandTick) {
+        world.player().control = [this](DriveWorld::Player& player, InputNumber) {
             (void)player.prediction->set_part(ghost, world.schema.drive, Drive{1, 0, false});
         };
     }
-    float metres() {
-        const float before = world.world().place_of(vehicle).x;
+    float meters() {
+        const float before = world.world().position_of(vehicle).x;
         world.run(120);
-        return world.world().place_of(vehicle).x - before;
+        return world.world().position_of(vehicle).x - before;
     }
     DriveWorld& world;
     EntityId vehicle{};
@@ -78,18 +78,18 @@ struct Driver {
 }  // namespace
 
 TEST_CASE("control: a player who owns much that takes no input drives all the same (O17)") {
-    const auto metres = [](KindId DriveSchema::*kind, int count) {
+    const auto meters = [](KindId DriveSchema::*kind, int count) {
         DriveWorld world(1);
         for (int i = 0; i < count; ++i)
             world.spawn(world.schema.*kind, {}, world.player().observer);
         world.run(20);
         Driver driver(world);
-        return driver.metres();
+        return driver.meters();
     };
-    const float alone = metres(&DriveSchema::shell, 0);
+    const float alone = meters(&DriveSchema::shell, 0);
     CHECK(alone > 10);
-    CHECK(metres(&DriveSchema::shell, 20) == alone);    // nothing of it is predicted
-    CHECK(metres(&DriveSchema::jetpack, 20) == alone);  // predicted, but takes no input
+    CHECK(meters(&DriveSchema::shell, 20) == alone);    // nothing of it is predicted
+    CHECK(meters(&DriveSchema::jetpack, 20) == alone);  // predicted, but takes no input
 }
 
 TEST_CASE("control: a part for which a command has no room is refused when it is set") {
@@ -99,7 +99,7 @@ TEST_CASE("control: a part for which a command has no room is refused when it is
     world.run(20);
     Driver driver(world);
     Status last = Status::ok;
-    world.player().control = [&](DriveWorld::Player& player, CommandTick) {
+    world.player().control = [&](DriveWorld::Player& player, InputNumber) {
         last = player.prediction->set_part(driver.ghost, world.schema.drive, Drive{1, 0, false});
     };
     world.run(20);
@@ -111,7 +111,7 @@ TEST_CASE("control: a command that was too large is gone, and the next one is gi
         float a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
     };
     Schema schema;
-    const auto place = add_place(schema, 0, 1024);
+    const auto position = add_position(schema, 0, 1024);
     const Input<Wishes> wishes = schema.input<Wishes>("wishes")
                                      .real("a", &Wishes::a)
                                      .real("b", &Wishes::b)
@@ -121,12 +121,12 @@ TEST_CASE("control: a command that was too large is gone, and the next one is gi
                                      .real("f", &Wishes::f)
                                      .real("g", &Wishes::g)
                                      .real("h", &Wishes::h);
-    const KindId kind = schema.kind("kind", {place.id});
+    const KindId kind = schema.kind("kind", {position.id});
     schema.take_input(kind, wishes.id);
-    schema.predict(place.id);
+    schema.predict(position.id);
     Stage stage(schema, 1);
     struct Still final : GroupStep {
-        void step(GroupState&, const GroupCommand&) override {}
+        void step(GroupState&, const GroupInput&) override {}
     } still;
     PredictionDef def;
     def.schema = &schema;
@@ -165,8 +165,8 @@ TEST_CASE("control: commands of many parts do not starve the server on a long li
     std::vector<EntityId> cars, turrets;
     for (int i = 0; i < 20; ++i) {
         if (i % 10 == 0) {
-            const Vec3 place{10.0F + static_cast<float>(i), 10, 0};
-            cars.push_back(world.spawn(s.vehicle, place, world.player().observer));
+            const Vec3 position{10.0F + static_cast<float>(i), 10, 0};
+            cars.push_back(world.spawn(s.vehicle, position, world.player().observer));
         }
         turrets.push_back(world.spawn_under(cars.back(), s.turret, world.player().observer));
     }
@@ -176,7 +176,7 @@ TEST_CASE("control: commands of many parts do not starve the server on a long li
         CHECK(world.player().prediction->set_part(world.ghost(0, member), input, value) ==
               Status::ok);
     };
-    world.player().control = [&](DriveWorld::Player& player, CommandTick) {
+    world.player().control = [&](DriveWorld::Player& player, InputNumber) {
         for (const EntityId car : cars)
             set(car, s.drive, Drive{random.between(-1, 1), random.between(-1, 1), false});
         for (const EntityId turret : turrets)
@@ -197,7 +197,7 @@ TEST_CASE("control: commands of many parts do not starve the server on a long li
 TEST_CASE("control: a prediction that is made anew goes on where the last one was") {
     DriveWorld world(1);
     Driver driver(world);
-    const float before = driver.metres();
+    const float before = driver.meters();
     CHECK(before > 10);
     PredictionDef def;
     def.schema = &world.schema.schema;
@@ -208,11 +208,11 @@ TEST_CASE("control: a prediction that is made anew goes on where the last one wa
     *world.player().prediction = std::move(made).value();
     world.player().statuses.clear();
     const std::uint64_t repeated = world.server->input_counters().repeated;
-    CHECK(driver.metres() > before / 2);
+    CHECK(driver.meters() > before / 2);
     CHECK(counted(world.player().statuses)[Status::ok] > 100);
     world.run(60);
-    const float ahead = world.player().prediction->place_of(driver.ghost, world.now).x -
-                        world.world().place_of(driver.vehicle).x;
+    const float ahead = world.player().prediction->position_of(driver.ghost, world.now).x -
+                        world.world().position_of(driver.vehicle).x;
     CHECK(std::abs(ahead) < 3);
     CHECK(world.server->input_counters().repeated - repeated < 2'000);
 }

@@ -20,7 +20,7 @@ double farthest_from_truth(DriveWorld& world, EntityId entity, std::map<Tick, fl
         const double tick = player.prediction->view_tick(at);
         const auto before = static_cast<Tick>(tick);
         const double is = was[before] + (was[before + 1] - was[before]) * (tick - before);
-        farthest = std::max(farthest, std::abs(player.prediction->place_of(ghost, at).x - is));
+        farthest = std::max(farthest, std::abs(player.prediction->position_of(ghost, at).x - is));
     };
     world.run(120);
     world.after_client = nullptr;
@@ -32,7 +32,7 @@ double farthest_from_truth(DriveWorld& world, EntityId entity, std::map<Tick, fl
 TEST_CASE("prediction: what is shown keeps its distance to the server when that stood still") {
     DriveWorld world(1);
     const Car car = make_car(world, 0);
-    world.player().control = [&](auto& player, CommandTick tick) {
+    world.player().control = [&](auto& player, InputNumber tick) {
         drive(world, player, car, tick);
     };
     Prediction& prediction = *world.player().prediction;
@@ -58,7 +58,7 @@ TEST_CASE(
         const EntityId car = world.spawn(world.schema.vehicle);
         std::map<Tick, float> was;
         world.on_simulate = [&](Server& its, Tick tick) {
-            const float x = its.world().place_of(car).x + 20.0F / 60;
+            const float x = its.world().position_of(car).x + 20.0F / 60;
             REQUIRE(its.world().move(car, {x, 0, 0}) == Status::ok);
             was[tick] = x;
         };
@@ -79,7 +79,7 @@ TEST_CASE(
         const EntityId car = world.spawn(world.schema.vehicle);
         std::map<Tick, float> was;
         world.on_simulate = [&](Server& its, Tick tick) {
-            float x = its.world().place_of(car).x;
+            float x = its.world().position_of(car).x;
             if (tick % 30 < 10) REQUIRE(its.world().move(car, {x += 1, 0, 0}) == Status::ok);
             if (is_told_of && tick % 3 == 2)
                 its.world().edit(car, world.schema.motion)->speed = static_cast<float>(tick);
@@ -104,12 +104,12 @@ TEST_CASE(
             ServerDef def;
             def.rules.nodes.resize(1);
             def.rules.nodes[0].name = "all";
-            if (!has_messages) def.rules.nodes[0].settings.every_ticks = 4;
+            if (!has_messages) def.rules.nodes[0].replication.every_ticks = 4;
             DriveWorld world(1, {}, 60, prediction, def);
             const EntityId car = world.spawn(world.schema.vehicle);
             const std::vector<std::byte> message(4'000);
             world.on_simulate = [&](Server& its, Tick) {
-                const float x = its.world().place_of(car).x + 0.2F;
+                const float x = its.world().position_of(car).x + 0.2F;
                 REQUIRE(its.world().move(car, {x, 0, 0}) == Status::ok);
                 if (has_messages) (void)its.send_message(world.player().observer, message);
             };
@@ -118,9 +118,9 @@ TEST_CASE(
             world.run(2);
             const GhostId ghost = world.ghost(0, car);
             const float told =
-                world.player().client.place_of(ghost, world.player().client.newest_tick()).x;
+                world.player().client.position_of(ghost, world.player().client.newest_tick()).x;
             world.run(30);
-            const float drawn = world.player().prediction->place_of(ghost, world.now).x;
+            const float drawn = world.player().prediction->position_of(ghost, world.now).x;
             CHECK(drawn - told ==
                   doctest::Approx(0.2F * prediction.extrapolate_ticks_max).epsilon(0.02));
         }
@@ -132,7 +132,7 @@ TEST_CASE("prediction: what is ours stands in an outage in which no more command
     const EntityId vehicle = world.spawn(world.schema.vehicle, {}, world.player().observer);
     world.run(60);
     const GhostId ghost = world.ghost(0, vehicle);
-    world.player().control = [&](auto& player, CommandTick) {
+    world.player().control = [&](auto& player, InputNumber) {
         (void)player.prediction->set_part(ghost, world.schema.drive, Drive{0.8F, 0, false});
     };
     world.run(120);
@@ -142,7 +142,7 @@ TEST_CASE("prediction: what is ours stands in an outage in which no more command
     for (int tick = 0; tick < 150; ++tick) {
         world.tick();
         for (const Micros later : {0, 4'000, 8'000, 12'000}) {
-            const float drawn = world.player().prediction->place_of(ghost, world.now + later).x;
+            const float drawn = world.player().prediction->position_of(ghost, world.now + later).x;
             back = std::max(back, last - drawn);
             last = drawn;
         }
@@ -154,8 +154,8 @@ TEST_CASE("prediction: what is ours stands in an outage in which no more command
 
 TEST_CASE("prediction: without inputs there is nothing to run, and what is shown has its clock") {
     Schema schema;
-    const Component<Place> place = add_place(schema, 0, 100);
-    const KindId kind = schema.kind("one", {place.id});
+    const Component<Position> position = add_position(schema, 0, 100);
+    const KindId kind = schema.kind("one", {position.id});
     test::Stage stage(schema, 1);
     Prediction prediction =
         Prediction::create(stage.client(), {.schema = &schema, .step = nullptr}).value();
@@ -170,18 +170,18 @@ TEST_CASE("prediction: without inputs there is nothing to run, and what is shown
     CHECK(behind > 1);
     CHECK(behind < 4);
     const GhostId ghost = stage.ghost(0, one);
-    const Vec3 newest = stage.client().place_of(ghost, stage.client().newest_tick());
-    const Vec3 shown = prediction.place_of(ghost, stage.now);
+    const Vec3 newest = stage.client().position_of(ghost, stage.client().newest_tick());
+    const Vec3 shown = prediction.position_of(ghost, stage.now);
     CHECK(newest.x - shown.x == doctest::Approx(behind).epsilon(0.05));
     // Between two ticks it goes on.
-    CHECK(prediction.place_of(ghost, stage.now + 25'000).x - shown.x ==
+    CHECK(prediction.position_of(ghost, stage.now + 25'000).x - shown.x ==
           doctest::Approx(0.5).epsilon(0.05));
 }
 
 TEST_CASE("prediction: a client goes as slowly as a server that cannot keep its rate") {
     DriveWorld world(1, {.loss = 0.02F, .delay_us = 30'000, .jitter_us = 15'000});
     const Car car = make_car(world, 0);
-    world.player().control = [&](auto& player, CommandTick tick) {
+    world.player().control = [&](auto& player, InputNumber tick) {
         drive(world, player, car, tick);
     };
     Prediction& prediction = *world.player().prediction;

@@ -13,18 +13,18 @@ namespace {
 
 struct JumpSchema {
     JumpSchema() {
-        place = add_place(schema, 0, 1'000);
-        ball = schema.kind("ball", {place.id});
-        wizard = schema.kind("wizard", {place.id});
-        schema.edit_kind(wizard).teleport_m = 5;
+        position = add_position(schema, 0, 1'000);
+        ball = schema.kind("ball", {position.id});
+        wizard = schema.kind("wizard", {position.id});
+        schema.edit_kind(wizard).teleport_distance = 5;
         REQUIRE(schema.status() == Status::ok);
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     KindId ball{}, wizard{};
 };
 
-float metres_between(Vec3 a, Vec3 b) {
+float meters_between(Vec3 a, Vec3 b) {
     return std::hypot(a.x - b.x, a.y - b.y, a.z - b.z);
 }
 
@@ -51,14 +51,14 @@ TEST_CASE("client: who moves farther than his kind walks in a tick is nowhere in
             REQUIRE(stage.world().move(entity, now) == Status::ok);
             REQUIRE(stage.world().move(clock, {static_cast<float>(tick + 1), 0, 0}) == Status::ok);
             stage.step();
-            const bool is_jump = kind == is.wizard && metres_between(before, now) > 5;
+            const bool is_jump = kind == is.wizard && meters_between(before, now) > 5;
             const Tick newest = stage.client().newest_tick();
             for (const double part : {0.25, 0.75, 1.0}) {
                 const auto t = static_cast<float>(is_jump && part < 1 ? 0 : part);
                 const Vec3 expected{before.x + (now.x - before.x) * t,
                                     before.y + (now.y - before.y) * t, 0};
-                const Vec3 drawn = stage.client().place_of(ghost, newest - 1 + part);
-                REQUIRE(metres_between(drawn, expected) < 0.1F);
+                const Vec3 drawn = stage.client().position_of(ghost, newest - 1 + part);
+                REQUIRE(meters_between(drawn, expected) < 0.1F);
             }
             ways += what != 0 && what < 3 ? 1 : 0;
             jumps += is_jump ? 1 : 0;
@@ -94,8 +94,8 @@ TEST_CASE(
             for (const double part : {0.0, 0.25, 0.75, 1.0}) {
                 const auto t = static_cast<float>(part);
                 const Vec3 expected{before.x + (now.x - before.x) * t, before.y, 0};
-                const Vec3 drawn = stage.client().place_of(ghost, newest - 1 + part);
-                REQUIRE(metres_between(drawn, expected) < 0.1F);
+                const Vec3 drawn = stage.client().position_of(ghost, newest - 1 + part);
+                REQUIRE(meters_between(drawn, expected) < 0.1F);
             }
             before = now;
         }
@@ -140,7 +140,8 @@ TEST_CASE("prediction: nobody goes on as he jumped when nothing arrives") {
         const GhostId ghost = stage.ghost(0, entity);
         float farthest = 0;
         for (int i = 0; i < 100; ++i)
-            farthest = std::max(farthest, prediction.place_of(ghost, stage.now + i * 10'000).x - x);
+            farthest =
+                std::max(farthest, prediction.position_of(ghost, stage.now + i * 10'000).x - x);
         CHECK(farthest < (jumps ? 0.1F : 6.1F));
         CHECK(farthest > (jumps ? -0.1F : 5.9F));  // three ticks on
     }
@@ -167,7 +168,7 @@ TEST_CASE("prediction: who is told every fourth tick goes on as fast as he went"
     }
     float farthest = 0;  // of what is drawn while nothing arrives
     for (int i = 0; i < 100; ++i) {
-        const Vec3 drawn = prediction.place_of(stage.ghost(0, entity), stage.now + i * 10'000);
+        const Vec3 drawn = prediction.position_of(stage.ghost(0, entity), stage.now + i * 10'000);
         farthest = std::max(farthest, drawn.x - x);
     }
     CHECK(farthest == doctest::Approx(3).epsilon(0.05));  // three ticks on

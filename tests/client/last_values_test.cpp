@@ -15,21 +15,21 @@ struct Rocket {
 
 struct RocketSchema {
     RocketSchema() {
-        place = schema.component<Vec3>("place")
-                    .quantised("x", &Vec3::x, {-128, 128, 0.25})
-                    .quantised("y", &Vec3::y, {-128, 128, 0.25})
-                    .quantised("z", &Vec3::z, {-128, 128, 0.25});
+        position = schema.component<Vec3>("place")
+                       .quantized("x", &Vec3::x, {-128, 128, 0.25})
+                       .quantized("y", &Vec3::y, {-128, 128, 0.25})
+                       .quantized("z", &Vec3::z, {-128, 128, 0.25});
         rocket = schema.component<Rocket>("rocket")
                      .integer("fuel", &Rocket::fuel, 0, 1000)
                      .reference("at", &Rocket::at);
-        schema.set_place(place.id);
-        kind = schema.kind("rocket", {place.id, rocket.id});
+        schema.set_position(position.id);
+        kind = schema.kind("rocket", {position.id, rocket.id});
         REQUIRE(schema.status() == Status::ok);
-        def.kinds.resize(1);
-        def.kinds[0].mode = EntityMode::explicit_only;
+        def.rules.kinds.resize(1);
+        def.rules.kinds[0].mode = EntityMode::explicit_only;
     }
     Schema schema;
-    Component<Vec3> place;
+    Component<Vec3> position;
     Component<Rocket> rocket;
     KindId kind{};
     ServerDef def;
@@ -63,7 +63,7 @@ TEST_CASE("client: who has left is read as it was last, until that is read") {
         CHECK_FALSE(client.is_held(ghost));
         CHECK(client.ghost_count() == 1);
         const auto fuel = [&] { return client.value_of(ghost, is.rocket.id, 0); };
-        CHECK(client.place_of(ghost, client.newest_tick()) == Vec3{3, 4, 0});
+        CHECK(client.position_of(ghost, client.newest_tick()) == Vec3{3, 4, 0});
         CHECK(client.kind_of(ghost) == is.kind);
         CHECK(fuel() == 70);
         CHECK(client.reference_of(ghost, is.rocket.id, 1) == stage.ghost(0, other));
@@ -74,7 +74,7 @@ TEST_CASE("client: who has left is read as it was last, until that is read") {
         CHECK(fuel() == 70);
         client.clear_events();
         CHECK(fuel() == 0);
-        CHECK(client.place_of(ghost, client.newest_tick()) == Vec3{});
+        CHECK(client.position_of(ghost, client.newest_tick()) == Vec3{});
         CHECK(client.updated_of(ghost) == 0);
     }
 }

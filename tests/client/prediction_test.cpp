@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
+#include "core/internal_access.hpp"
 #include "core/rotation.hpp"
 #include "idle_game.hpp"
 #include "purview/limits.hpp"
@@ -21,13 +22,13 @@ TEST_CASE(
     const std::uint64_t invisible = prediction.stats().invisible;
     world.world().edit(vehicle, world.schema.motion)->heading = 0.4F;
     Rotation last = prediction.orientation_of(ghost, world.now);
-    Vec3 seat = prediction.place_of(upon, world.now);
+    Vec3 seat = prediction.position_of(upon, world.now);
     double turned = 0, thrown = 0;
     for (int tick = 0; tick < 90; ++tick) {
         world.tick();
         for (const Micros later : {0, 4'000, 8'000, 12'000}) {
             const Rotation turn = prediction.orientation_of(ghost, world.now + later);
-            const Vec3 at = prediction.place_of(upon, world.now + later);
+            const Vec3 at = prediction.position_of(upon, world.now + later);
             turned = std::max(turned, angle_between(last, turn));
             thrown = std::max(thrown, std::hypot<double>(at.x - seat.x, at.y - seat.y));
             last = turn;
@@ -45,7 +46,7 @@ TEST_CASE("prediction: on a perfect line the server does exactly what the client
     DriveWorld world(1);
     const Car car = make_car(world, 0);
     world.run(10);
-    world.player().control = [&](auto& player, CommandTick tick) {
+    world.player().control = [&](auto& player, InputNumber tick) {
         drive(world, player, car, tick);
     };
     world.run(600);
@@ -54,7 +55,7 @@ TEST_CASE("prediction: on a perfect line the server does exactly what the client
                            << " consumed " << stats.consumed << " waiting " << stats.waiting);
     CHECK(stats.corrections == 0);
     CHECK(stats.consumed > 550);
-    CHECK(world.world().place_of(car.vehicle).x > 50);
+    CHECK(world.world().position_of(car.vehicle).x > 50);
 }
 
 TEST_CASE(
@@ -63,7 +64,7 @@ TEST_CASE(
     DriveWorld world(2, bad_network);
     const Car car = make_car(world, 0);
     world.run(60);
-    world.player().control = [&](auto& player, CommandTick tick) {
+    world.player().control = [&](auto& player, InputNumber tick) {
         drive(world, player, car, tick);
     };
     world.run(3'600);
@@ -77,7 +78,7 @@ TEST_CASE(
     CHECK(stats.largest_error_m < 0.02F);
     CHECK(counters.skipped == 0);
     CHECK(stats.consumed > 3'500);
-    CHECK(world.world().place_of(car.vehicle).x != 0);
+    CHECK(world.world().position_of(car.vehicle).x != 0);
 }
 
 TEST_CASE(
@@ -89,7 +90,7 @@ TEST_CASE(
         DriveWorld world(1, Faults{.delay_us = 75'000}, 60, def);
         const Car car = make_car(world, 0);
         world.run(60);
-        world.player().control = [&](auto& player, CommandTick) {
+        world.player().control = [&](auto& player, InputNumber) {
             const GhostId vehicle = world.ghost(0, car.vehicle);
             (void)player.prediction->set_part(vehicle, world.schema.drive, Drive{1, 0.2F, true});
         };
@@ -102,16 +103,16 @@ TEST_CASE(
         float fuel = prediction.get(jetpack, world.schema.tank)->fuel;
         float largest_drop = 0;
         float largest_jump = 0;
-        Vec3 last_shown = prediction.place_of(vehicle, world.now);
+        Vec3 last_shown = prediction.position_of(vehicle, world.now);
         for (int i = 0; i < 120; ++i) {
-            const CommandTick was = prediction.newest_command();
+            const InputNumber was = prediction.newest_command();
             world.tick();
             const float now = prediction.get(jetpack, world.schema.tank)->fuel;
             const float per_tick = 10.0F / 60;
             const auto ticks = static_cast<float>(prediction.newest_command() - was);
             largest_drop = std::max(largest_drop, fuel - now - per_tick * ticks);
             fuel = now;
-            const Vec3 shown = prediction.place_of(vehicle, world.now);
+            const Vec3 shown = prediction.position_of(vehicle, world.now);
             largest_jump =
                 std::max(largest_jump, std::hypot(shown.x - last_shown.x, shown.y - last_shown.y));
             last_shown = shown;
@@ -145,24 +146,24 @@ TEST_CASE(
         float fuel;
     };
     std::vector<State> of_server(10'000);
-    world.on_input = [&](Server&, ObserverId, GroupState& group, const GroupCommand& command) {
+    world.on_input = [&](Server&, ObserverId, GroupState& group, const GroupInput& command) {
         // What the last command came to is there when the next one is given.
-        of_server[command.tick() - 1] = {group.get(0, world.schema.place)->at, 0};
+        of_server[command.tick() - 1] = {group.get(0, world.schema.position)->at, 0};
         for (std::size_t m = 0; m < group.size(); ++m) {
             if (const Tank* tank = group.get(m, world.schema.tank))
                 of_server[command.tick() - 1].fuel = tank->fuel;
         }
     };
-    world.player().control = [&](auto& player, CommandTick tick) {
+    world.player().control = [&](auto& player, InputNumber tick) {
         drive(world, player, car, tick);
     };
     world.run(300);
     Prediction& prediction = *world.player().prediction;
-    const CommandTick consumed = prediction.stats().consumed;
+    const InputNumber consumed = prediction.stats().consumed;
     REQUIRE(consumed > 100);
-    for (CommandTick tick = consumed - 40; tick < consumed; ++tick) {
+    for (InputNumber tick = consumed - 40; tick < consumed; ++tick) {
         const Spot* spot =
-            prediction.state_at(world.ghost(0, car.vehicle), world.schema.place, tick);
+            prediction.state_at(world.ghost(0, car.vehicle), world.schema.position, tick);
         REQUIRE(spot != nullptr);
         CHECK(spot->at == of_server[tick].at);
         CHECK(prediction.state_at(world.ghost(0, car.jetpack), world.schema.tank, tick)->fuel ==
@@ -184,23 +185,24 @@ TEST_CASE(
         const Car car = make_car(world, 0);
         Client& owner = world.player(0).client;
         Client& other = world.player(1).client;
-        const auto is_told = [&](EntityId entity, ComponentId component) {
+        const auto is_replicated = [&](EntityId entity, ComponentId component) {
             const GhostId ghost = world.ghost(0, entity);
-            return ghost != no_ghost && owner.is_told(ghost, component);
+            return ghost != no_ghost && owner.is_replicated(ghost, component);
         };
-        const auto knows_place = [&](std::size_t who, EntityId entity) {
+        const auto knows_position = [&](std::size_t who, EntityId entity) {
             const GhostId ghost = world.ghost(who, entity);
             if (ghost == no_ghost) return false;
             const Client& client = world.player(who).client;
-            const Vec3 at = world.world().place_of(entity);
-            return client.value_of(ghost, world.schema.place.id, 0) == at.x &&
-                   client.value_of(ghost, world.schema.place.id, 1) == at.y;
+            const Vec3 at = world.world().position_of(entity);
+            return client.value_of(ghost, world.schema.position.id, 0) == at.x &&
+                   client.value_of(ghost, world.schema.position.id, 1) == at.y;
         };
         world.player().is_silent = true;
         world.run(60);
-        CHECK(is_told(car.vehicle, world.schema.place.id));  // he has not given commands yet
+        CHECK(
+            is_replicated(car.vehicle, world.schema.position.id));  // he has not given commands yet
         world.player().is_silent = false;
-        world.player().control = [&](auto& player, CommandTick tick) {
+        world.player().control = [&](auto& player, InputNumber tick) {
             drive(world, player, car, tick);
         };
         world.run(60);
@@ -212,10 +214,10 @@ TEST_CASE(
         const auto before = bytes_sent();
         for (int i = 0; i < 600; ++i) {
             world.run(1);
-            CHECK(is_told(car.vehicle, world.schema.place.id) != by_corrections);
-            CHECK(is_told(car.jetpack, world.schema.tank.id) != by_corrections);
+            CHECK(is_replicated(car.vehicle, world.schema.position.id) != by_corrections);
+            CHECK(is_replicated(car.jetpack, world.schema.tank.id) != by_corrections);
             const GhostId ghost = world.ghost(1, car.vehicle);
-            CHECK(other.is_told(ghost, world.schema.place.id));
+            CHECK(other.is_replicated(ghost, world.schema.position.id));
         }
         CHECK(world.player().prediction->stats().corrections == 0);
         const auto bytes = bytes_sent() - before;  // of ten seconds
@@ -228,9 +230,9 @@ TEST_CASE(
         // Who says nothing any more is told all of it, though nothing moves.
         world.player().is_silent = true;
         world.run(60);
-        CHECK(is_told(car.vehicle, world.schema.place.id));
-        for (const EntityId entity : {car.vehicle, car.turret}) CHECK(knows_place(0, entity));
-        CHECK(knows_place(1, car.vehicle));
+        CHECK(is_replicated(car.vehicle, world.schema.position.id));
+        for (const EntityId entity : {car.vehicle, car.turret}) CHECK(knows_position(0, entity));
+        CHECK(knows_position(1, car.vehicle));
         CHECK(owner.value_of(world.ghost(0, car.jetpack), world.schema.tank.id, 0) ==
               doctest::Approx(world.world().get(car.jetpack, world.schema.tank)->fuel));
         return bytes;
@@ -243,59 +245,61 @@ TEST_CASE(
 TEST_CASE("prediction: who is not of a commanded group any more is told again at once (O29)") {
     DriveWorld world(1, {}, 60, {}, {}, nullptr, true);
     const Car car = make_car(world, 0);
-    world.player().control = [&](auto& player, CommandTick tick) {
+    world.player().control = [&](auto& player, InputNumber tick) {
         drive(world, player, car, tick);
     };
-    const auto is_told = [&](EntityId entity) {
-        return world.player().client.is_told(world.ghost(0, entity), world.schema.place.id);
+    const auto is_replicated = [&](EntityId entity) {
+        return world.player().client.is_replicated(world.ghost(0, entity),
+                                                   world.schema.position.id);
     };
     world.run(100);
-    CHECK_FALSE(is_told(car.vehicle));
-    CHECK_FALSE(is_told(car.turret));
+    CHECK_FALSE(is_replicated(car.vehicle));
+    CHECK_FALSE(is_replicated(car.turret));
     // Off the vehicle: a group of its own, which he has not come to know as one.
     CHECK(world.world().detach(car.turret) == Status::ok);
     CHECK(world.world().move(car.turret, {7, 8, 0}) == Status::ok);
     world.run(3);
-    CHECK(is_told(car.turret));
+    CHECK(is_replicated(car.turret));
     world.run(60);
-    CHECK_FALSE(is_told(car.turret));
-    CHECK_FALSE(is_told(car.vehicle));
+    CHECK_FALSE(is_replicated(car.turret));
+    CHECK_FALSE(is_replicated(car.vehicle));
     // Hidden and shown again: he goes on with his copy, and hears where it is.
     const auto deny = [&](bool value) {
-        CHECK(world.server->interest().deny(world.player().observer, car.vehicle, value) ==
+        CHECK(world.server->visibility().deny(world.player().observer, car.vehicle, value) ==
               Status::ok);
     };
     world.player().is_silent = true;  // no command says that it is another group meanwhile
     world.run(6);
-    CHECK_FALSE(is_told(car.vehicle));
+    CHECK_FALSE(is_replicated(car.vehicle));
     deny(true);
     world.run(4);
     CHECK(world.ghost(0, car.vehicle) == no_ghost);
     deny(false);
     world.run(2);
-    CHECK(is_told(car.vehicle));
-    CHECK(world.player().client.value_of(world.ghost(0, car.vehicle), world.schema.place.id, 0) ==
-          doctest::Approx(world.world().place_of(car.vehicle).x));
+    CHECK(is_replicated(car.vehicle));
+    CHECK(
+        world.player().client.value_of(world.ghost(0, car.vehicle), world.schema.position.id, 0) ==
+        doctest::Approx(world.world().position_of(car.vehicle).x));
     world.player().is_silent = false;
     world.run(300);
-    CHECK_FALSE(is_told(car.vehicle));
+    CHECK_FALSE(is_replicated(car.vehicle));
     // Not his any more: he sees it where it is, not where he got on.
     CHECK(world.world().set_owner(car.vehicle, ObserverId::none) == Status::ok);
     for (int i = 0; i < 30; ++i) {
         world.run(1);
-        const Vec3 there = world.world().place_of(car.vehicle);
+        const Vec3 there = world.world().position_of(car.vehicle);
         const Vec3 shown =
-            world.player().prediction->place_of(world.ghost(0, car.vehicle), world.now);
+            world.player().prediction->position_of(world.ghost(0, car.vehicle), world.now);
         CHECK(std::hypot(there.x - shown.x, there.y - shown.y) < 3);
     }
-    CHECK(is_told(car.vehicle));
-    CHECK_FALSE(is_told(car.turret));
+    CHECK(is_replicated(car.vehicle));
+    CHECK_FALSE(is_replicated(car.turret));
 }
 
 TEST_CASE("prediction: who falls silent before he has taken a correction is told again (O29)") {
     DriveWorld world(1, {}, 60, {}, {}, nullptr, true);
     const Car car = make_car(world, 0);
-    world.player().control = [&](auto& player, CommandTick tick) {
+    world.player().control = [&](auto& player, InputNumber tick) {
         drive(world, player, car, tick);
     };
     world.run(100);
@@ -305,31 +309,31 @@ TEST_CASE("prediction: who falls silent before he has taken a correction is told
     world.player().is_silent = true;
     world.run(60);
     const GhostId ghost = world.ghost(0, car.vehicle);
-    CHECK(world.player().client.is_told(ghost, world.schema.place.id));
-    CHECK(world.player().client.value_of(ghost, world.schema.place.id, 0) ==
-          world.world().place_of(car.vehicle).x);
+    CHECK(world.player().client.is_replicated(ghost, world.schema.position.id));
+    CHECK(world.player().client.value_of(ghost, world.schema.position.id, 0) ==
+          world.world().position_of(car.vehicle).x);
 }
 
 TEST_CASE("prediction: who comes back with a wrong prediction and goes again is told again (O29)") {
     DriveWorld world(1, {}, 60, {}, {}, nullptr, true);
     const Car car = make_car(world, 0);
-    world.player().control = [&](auto& player, CommandTick tick) {
+    world.player().control = [&](auto& player, InputNumber tick) {
         drive(world, player, car, tick);
     };
     world.run(100);
     const GhostId ghost = world.ghost(0, car.vehicle);
-    const auto is_told = [&] {
-        return world.player().client.is_told(ghost, world.schema.place.id);
+    const auto is_replicated = [&] {
+        return world.player().client.is_replicated(ghost, world.schema.position.id);
     };
-    CHECK_FALSE(is_told());
+    CHECK_FALSE(is_replicated());
     world.player().is_silent = true;
     world.run(200);
-    CHECK(is_told());
+    CHECK(is_replicated());
     world.on_simulate = [&](Server& server, Tick tick) {
-        Vec3 at = server.world().place_of(car.vehicle);
+        Vec3 at = server.world().position_of(car.vehicle);
         at.y += 1;
         CHECK(server.world().move(car.vehicle, at) == Status::ok);
-        CHECK(server.interest().set_main_entity(world.player().observer,
+        CHECK(server.visibility().set_viewpoint(world.player().observer,
                                                 tick % 2 == 0 ? car.vehicle : EntityId::none) ==
               Status::ok);
     };
@@ -340,7 +344,7 @@ TEST_CASE("prediction: who comes back with a wrong prediction and goes again is 
     world.player().is_silent = true;
     world.on_simulate = nullptr;
     world.run(200);
-    CHECK(is_told());
+    CHECK(is_replicated());
     CHECK(world.player().prediction->stats().corrections > 5);
 }
 
@@ -363,17 +367,17 @@ TEST_CASE("prediction: a group that makes room for others is told again (O29)") 
         }
         world.run(60);
     };
-    const auto is_told = [&] {
-        return world.player().client.is_told(world.ghost(0, last), world.schema.place.id);
+    const auto is_replicated = [&] {
+        return world.player().client.is_replicated(world.ghost(0, last), world.schema.position.id);
     };
     replace(limits::input_groups - 1);
-    CHECK_FALSE(is_told());
+    CHECK_FALSE(is_replicated());
     // One more, with a smaller number: a client commands the first eight.
     replace(1);
-    CHECK(is_told());
+    CHECK(is_replicated());
     CHECK(world.world().move(last, {7, 0, 0}) == Status::ok);
     world.run(10);
-    CHECK(world.player().client.value_of(world.ghost(0, last), world.schema.place.id, 0) == 7);
+    CHECK(world.player().client.value_of(world.ghost(0, last), world.schema.position.id, 0) == 7);
 }
 
 namespace {
@@ -383,7 +387,7 @@ struct Crowded {
     explicit Crowded(bool by_corrections = false)
         : world(1, {}, 60, {}, small_budget(), nullptr, by_corrections), car(make_car(world, 0)) {
         // Without the jet: a member with an engine burns fuel of the others, also unseen.
-        world.player().control = [&](auto& player, CommandTick) {
+        world.player().control = [&](auto& player, InputNumber) {
             const GhostId vehicle = world.ghost(0, car.vehicle);
             if (vehicle != no_ghost)
                 (void)player.prediction->set_part(vehicle, world.schema.drive, Drive{0.8F, 0.1F});
@@ -392,7 +396,7 @@ struct Crowded {
             others.push_back(world.spawn(world.schema.vehicle, {static_cast<float>(i), 5, 0}));
         world.on_simulate = [&](Server& server, Tick tick) {
             for (const EntityId other : others) {
-                const Vec3 at = server.world().place_of(other);
+                const Vec3 at = server.world().position_of(other);
                 (void)server.world().move(other, {at.x, tick % 2 == 0 ? 5.0F : 6.0F, 0});
             }
         };
@@ -410,7 +414,7 @@ struct Crowded {
         const std::uint64_t before = corrections();
         const auto is_sent = [&] {
             const GhostTable& ghosts =
-                world.server->data().sessions.find(world.player().observer)->ghosts;
+                internal(*world.server).sessions.find(world.player().observer)->ghosts;
             const LocalId lane = ghosts.find(late);
             return lane != no_local_id && ghosts.was_sent(lane);
         };
@@ -461,7 +465,7 @@ TEST_CASE("prediction: a correction that comes too late is not taken for another
         world.tick();
         if (world.ghost(0, after) == no_ghost) continue;
         CHECK(world.ghost(0, after) == id);
-        CHECK(world.player().prediction->place_of(id, world.now).x == doctest::Approx(300));
+        CHECK(world.player().prediction->position_of(id, world.now).x == doctest::Approx(300));
     }
     CHECK(world.player().prediction->stats().too_late > too_late);
 }
@@ -481,27 +485,28 @@ TEST_CASE("prediction: a step finds every member of its groups, and its parent")
         const auto at = random.below(static_cast<std::uint32_t>(
             std::min<std::size_t>(group.size(), 40)));  // no deeper than groups may be
         const EntityId parent = group[at / 8];
-        const Vec3 place{static_cast<float>(i), 0, 0};
-        group.push_back(world.spawn_under(parent, s.walker, ObserverId::none, place));
+        const Vec3 position{static_cast<float>(i), 0, 0};
+        group.push_back(world.spawn_under(parent, s.walker, ObserverId::none, position));
     }
     world.run(120);
     Prediction& prediction = *player.prediction;
-    const CommandTick newest = prediction.newest_command();
+    const InputNumber newest = prediction.newest_command();
     for (const auto& group : groups) {
         const GroupState state = prediction.state_at(world.ghost(0, group[0]), newest);
         REQUIRE(state.size() == group.size());
         CHECK(state.parent(0) == state.size());
         for (std::size_t m = 0; m < state.size(); ++m) {
-            CHECK(prediction.state_at(state.ghost(m), s.place, newest) == state.get(m, s.place));
+            CHECK(prediction.state_at(state.ghost(m), s.position, newest) ==
+                  state.get(m, s.position));
             if (m == 0) continue;
             REQUIRE(state.parent(m) < m);
             CHECK(state.ghost(state.parent(m)) == player.client.parent_of(state.ghost(m)));
         }
         for (const EntityId member : group) {
-            const Spot* const place = prediction.get(world.ghost(0, member), s.place);
-            REQUIRE(place != nullptr);
-            const Vec3 is = world.world().local_place_of(member);
-            CHECK(place->at.x == doctest::Approx(is.x).epsilon(0.001));
+            const Spot* const position = prediction.get(world.ghost(0, member), s.position);
+            REQUIRE(position != nullptr);
+            const Vec3 is = world.world().local_position_of(member);
+            CHECK(position->at.x == doctest::Approx(is.x).epsilon(0.001));
         }
     }
 }
@@ -514,7 +519,7 @@ TEST_CASE("prediction: a ghost has nothing of the one who had its id before") {
     const EntityId before = world.spawn(s.vehicle, {-500, 0, 0}, player.observer);
     world.run(60);
     const GhostId id = world.ghost(0, before);
-    const CommandTick then = prediction.newest_command();
+    const InputNumber then = prediction.newest_command();
     CHECK(prediction.state_at(id, then).size() == 1);
     player.step->bias = 3;  // predicted wrongly: it glides to where the server has it
     world.run(20);
@@ -529,14 +534,14 @@ TEST_CASE("prediction: a ghost has nothing of the one who had its id before") {
     world.run(20);
     REQUIRE(world.ghost(0, after) == id);
     CHECK(prediction.error_of(id) == Vec3{});
-    CHECK(prediction.get(id, s.place) == nullptr);
+    CHECK(prediction.get(id, s.position) == nullptr);
     CHECK(prediction.state_at(id, then).size() == 0);
     CHECK(prediction.set_part(id, s.drive, Drive{}) == Status::ok);
     player.is_silent = false;
     world.run(1);
-    CHECK(prediction.place_of(id, world.now).x == doctest::Approx(300));
-    REQUIRE(prediction.get(id, s.place) != nullptr);
-    CHECK(prediction.get(id, s.place)->at.x == doctest::Approx(300));
+    CHECK(prediction.position_of(id, world.now).x == doctest::Approx(300));
+    REQUIRE(prediction.get(id, s.position) != nullptr);
+    CHECK(prediction.get(id, s.position)->at.x == doctest::Approx(300));
 }
 
 TEST_CASE("prediction: a member that waits for its enter makes no correction before it was sent") {
@@ -554,10 +559,10 @@ TEST_CASE("prediction: a member whose copy was kept makes no correction before t
         world.spawn_under(crowded.car.vehicle, world.schema.vehicle, who, {-4, 0, 0});
     crowded.wait_for(trailer);
     CHECK(world.world().detach(trailer) == Status::ok);
-    CHECK(world.server->interest().deny(who, trailer, true) == Status::ok);
+    CHECK(world.server->visibility().deny(who, trailer, true) == Status::ok);
     world.run(100);
-    REQUIRE(world.server->data().sessions.find(who)->ghosts.is_lingering(trailer));
-    CHECK(world.server->interest().deny(who, trailer, false) == Status::ok);
+    REQUIRE(internal(*world.server).sessions.find(who)->ghosts.is_retained(trailer));
+    CHECK(world.server->visibility().deny(who, trailer, false) == Status::ok);
     CHECK(world.world().attach(trailer, crowded.car.vehicle) == Status::ok);
     crowded.wait_for(trailer);
 }
@@ -583,15 +588,15 @@ TEST_CASE("prediction: what is unpredicted must be predicted, and may be a place
     CHECK(read->hash() == right.schema.hash());
     CHECK(read->components()[0].audience.keeps_values);
     Schema unsound;
-    ComponentDef place;
-    place.name = "place";
-    place.size_bytes = sizeof(Spot);
-    place.audience = {AudienceType::unpredicted, KeyDomain::none, nullptr, true};
-    unsound.set_place(unsound.add_component(place));
+    ComponentDef position;
+    position.name = "place";
+    position.size_bytes = sizeof(Spot);
+    position.audience = {AudienceType::unpredicted, KeyId::none, nullptr, true};
+    unsound.set_position(unsound.add_component(position));
     CHECK(unsound.status() == Status::ok);
     CHECK_FALSE(read_back(unsound));
     // Nobody is told as seen from what may not be told.
-    right.schema.edit_kind(right.rider).relative_place = true;
+    right.schema.edit_kind(right.rider).relative_position = true;
     CHECK_FALSE(read_back(right.schema));
     IdleGame idle;
     ServerDef def;
@@ -599,7 +604,7 @@ TEST_CASE("prediction: what is unpredicted must be predicted, and may be a place
     def.mac = &test_mac;
     def.secret = test_secret;
     CHECK(Server::create(def, idle).error() == Status::bad_configuration);
-    right.schema.edit_kind(right.rider).relative_place = false;
+    right.schema.edit_kind(right.rider).relative_position = false;
     CHECK(Server::create(def, idle));
     right.schema.audience(right.motion.id, {AudienceType::owner});
     CHECK(right.schema.status() == Status::bad_configuration);  // it turns vehicles

@@ -12,28 +12,28 @@ namespace {
 
 struct CrewSchema {
     CrewSchema() {
-        place = add_place(schema, 0, 2000);
-        ship = schema.kind("ship", {place.id});
-        sailor = schema.kind("sailor", {place.id});
-        schema.edit_kind(sailor).relative_place = true;
+        position = add_position(schema, 0, 2000);
+        ship = schema.kind("ship", {position.id});
+        sailor = schema.kind("sailor", {position.id});
+        schema.edit_kind(sailor).relative_position = true;
         REQUIRE(schema.status() == Status::ok);
     }
     ServerDef def(bool promotes) const {
         ServerDef def;
-        def.rules.bounds_max = {2000, 2000, 0};
-        def.rules.nodes = {lines::node("near", {add(within(100))})};
-        def.kinds.resize(2);
-        def.kinds[index_of(sailor)].split = true;
-        def.kinds[index_of(sailor)].promote_ancestors = promotes;
+        def.rules.max = {2000, 2000, 0};
+        def.rules.nodes = {lines::node("near", {within(100)})};
+        def.rules.kinds.resize(2);
+        def.rules.kinds[index_of(sailor)].culled_independently = true;
+        def.rules.kinds[index_of(sailor)].keeps_ancestors = promotes;
         return def;
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     KindId ship{}, sailor{};
 };
 
-void look_from(Stage& stage, Vec3 place) {
-    REQUIRE(stage.interest().set_area(stage.observers[0], 0, place) == Status::ok);
+void look_from(Stage& stage, Vec3 position) {
+    REQUIRE(stage.visibility().set_area(stage.observers[0], 0, Area::at(position)) == Status::ok);
 }
 
 }  // namespace
@@ -102,7 +102,8 @@ TEST_CASE(
             ++shown;
             if (stage.client().parent_of(ghost) == no_ghost) ++orphans;
         }
-        for (const RelevanceEvent& event : stage.interest().events_of(stage.observers[0]))
+        for (const InterestEvent& event :
+             internal(*stage.server).manager.events(stage.observers[0]))
             promoted += event.reason == Reason::promoted ? 1 : 0;
         stage.client().clear_events();
     }
@@ -116,7 +117,7 @@ TEST_CASE(
     for (const auto* list : {&ships, &sailors}) {
         for (const EntityId who : *list) {
             CHECK((stage.ghost(0, who) != no_ghost) ==
-                  stage.interest().is_relevant(stage.observers[0], who));
+                  stage.visibility().is_relevant(stage.observers[0], who));
         }
     }
 }

@@ -7,15 +7,15 @@
 #include <purview/server.hpp>
 
 int main() {
-    purview::InterestDef def;
-    auto manager = purview::InterestManager::create(def);
-    if (!manager) return 1;
-    const auto observer = manager->add_observer();
-    if (!observer) return 2;
-    constexpr purview::EntityId entity = purview::make_entity_id(0, 1);
-    if (manager->spawn(entity, {}) != purview::Status::ok) return 4;
+    purview::Rules rules;
+    rules.node("near").add(purview::within(60).leave_at(66));
+    purview::InterestManager manager(rules);
+    const auto entity = manager.spawn({.position = {10, 10}});
+    const auto observer = manager.add_observer({.viewpoint = entity});
+    manager.tick();
+    if (!manager.is_relevant(observer, entity)) return 1;
     const float nowhere = std::numeric_limits<float>::quiet_NaN();
-    if (manager->move(entity, {nowhere, 0, 0}) != purview::Status::bad_position) return 5;
+    if (manager.move(entity, {nowhere, 0, 0}) != purview::Status::bad_position) return 5;
     purview::ClientDef client_def;
     if (purview::Client::create(client_def)) return 6;  // without a nonce
     client_def.nonce = 7;

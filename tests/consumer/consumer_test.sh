@@ -16,6 +16,21 @@ for way in find_package add_subdirectory; do
     cmake --build "$dir/$way" --target consumer >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
     "$dir/$way/consumer" || { echo "FAILED: $way"; exit 1; }
 done
+# A server and a client in 40 lines each, with the installed purview::net: the client's own entity walks.
+if [ -f "$dir/prefix/include/purview/net/server_loop.hpp" ] && [ -n "$(find "$dir/prefix" -name 'libpurview_net.a')" ]; then
+    cmake --build "$dir/find_package" --target hello_server hello_client >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+    "$dir/find_package/hello_server" 4 >"$dir/server.out" 2>&1 &
+    server=$!
+    timeout 3 stdbuf -oL "$dir/find_package/hello_client" >"$dir/client.out" 2>&1 || true
+    wait $server || true
+    if grep -q 'in use' "$dir/server.out"; then
+        echo "port 7777 is in use here: hello_server was built, and not run"
+    elif ! grep -q 'ghost 0 entered' "$dir/client.out" || [ "$(grep -c 'ghost 0 is at 5' "$dir/client.out")" -lt 10 ]; then
+        echo "FAILED: the hello client sees nothing"
+        cat "$dir/server.out" "$dir/client.out"
+        exit 1
+    fi
+fi
 # A game may have modules of the names of ours, and what it installs is its own.
 cmake -S "$here/add_subdirectory" -B "$dir/apps" -G Ninja -DPURVIEW_BUILD_APPS=ON \
     -DPURVIEW_SOURCE="$here/../.." >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }

@@ -9,33 +9,30 @@
 #include <memory>
 #include <set>
 
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "purview/interest.hpp"
 #include "purview/kernel.hpp"
 #include "support/print_set.hpp"
+#include "support/steps.hpp"
 
 namespace purview::test::behaviour {
 
 namespace {
 
-StepDesc within(StepOp op, float enter, float leave) {
-    return {op, purview::within(enter, leave)};
+using lines::flag, lines::same, lines::step;
+
+Kernel within(Combine combine, float enter, float leave) {
+    return step(combine, purview::within(enter).leave_at(leave));
 }
 
-StepDesc flag(StepOp op, std::uint8_t number) {
-    return {op, flagged(FlagId{number})};
-}
-
-StepDesc same(StepOp op, std::uint8_t domain) {
-    return {op, purview::same(KeyDomain{domain})};
-}
-
-InterestManager make(std::vector<StepDesc> steps, bool with_node = true) {
-    InterestDef def;
-    def.rules.bounds_max = {100, 100, 0};
-    def.flag_count = 1;
-    def.key_count = 1;
-    if (with_node) def.rules.nodes.push_back({"node", NodeType::grid, std::move(steps)});
-    return std::move(InterestManager::create(def)).value();
+InterestManager make(std::vector<Kernel> steps, bool with_node = true) {
+    Rules def;
+    def.max = {100, 100, 0};
+    def.flag_names.resize(1);
+    def.key_names.resize(1);
+    if (with_node) def.nodes.push_back({.name = "node", .steps = std::move(steps)});
+    return InterestManager(def);
 }
 
 EntityId id(std::uint32_t index) {
@@ -45,16 +42,17 @@ EntityId id(std::uint32_t index) {
 EntityId spawn(InterestManager& manager, std::uint32_t index, float x, std::uint16_t flags = 0,
                Key key = Key::none) {
     EntityDef def;
-    def.place = {x, 50, 0};
-    def.flags = flags;
+    def.id = id(index);
+    def.position = {x, 50, 0};
+    def.flags = FlagSet(flags);
     def.keys = std::span(&key, 1);
-    CHECK(manager.spawn(id(index), def) == Status::ok);
+    CHECK(manager.spawn(def) == id(index));
     return id(index);
 }
 
 ObserverId watch(InterestManager& manager, EntityId main) {
-    const ObserverId observer = *manager.add_observer();
-    CHECK(manager.set_main_entity(observer, main) == Status::ok);
+    const ObserverId observer = manager.add_observer({.is_ready = false});
+    CHECK(manager.set_viewpoint(observer, main) == Status::ok);
     CHECK(manager.set_ready(observer, true) == Status::ok);
     return observer;
 }
@@ -77,7 +75,7 @@ TEST_CASE(
     "before it is ready") {
     InterestManager manager = make({}, false);
     for (std::uint32_t i = 0; i < 50; ++i) spawn(manager, i, static_cast<float>(i) * 1000);
-    const ObserverId observer = *manager.add_observer();
+    const ObserverId observer = manager.add_observer({.is_ready = false});
     manager.tick();
     CHECK(seen(manager, observer).empty());
     CHECK(manager.set_ready(observer, true) == Status::ok);
@@ -92,23 +90,23 @@ TEST_CASE(
 }
 
 TEST_CASE("interest: M32 becoming ready twice changes nothing") {
-    InterestManager manager = make({within(StepOp::add, 10, 10)});
+    InterestManager manager = make({within(Combine::add, 10, 10)});
     spawn(manager, 0, 50);
     spawn(manager, 1, 55);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
     CHECK(manager.events().size() == 2);
-    const auto scanned = manager.counters().windows_scanned;
+    const auto scanned = internal(manager).counters.windows_scanned;
     for (int i = 0; i < 100; ++i) CHECK(manager.set_ready(observer, true) == Status::ok);
     manager.tick();
     CHECK(manager.events().empty());
-    CHECK(manager.counters().windows_scanned == scanned);  // it rests
+    CHECK(internal(manager).counters.windows_scanned == scanned);  // it rests
 }
 
 TEST_CASE(
     "interest: M7 an observer that is not ready observes nothing, and what it saw leaves when "
     "readiness is lost") {
-    InterestManager manager = make({within(StepOp::add, 10, 10)});
+    InterestManager manager = make({within(Combine::add, 10, 10)});
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
@@ -122,7 +120,7 @@ TEST_CASE(
 
 TEST_CASE("interest: M4 an observer that joins sees exactly what one sees that was there before") {
     InterestManager manager =
-        make({within(StepOp::add, 20, 25), same(StepOp::add, 0), flag(StepOp::subtract, 0)});
+        make({within(Combine::add, 20, 25), same(Combine::add, 0), flag(Combine::subtract, 0)});
     for (std::uint32_t i = 0; i < 90; ++i) {
         spawn(manager, i, static_cast<float>(i), i % 7 == 0 ? 1 : 0,
               Key{static_cast<std::uint16_t>(i % 3)});
@@ -137,7 +135,7 @@ TEST_CASE("interest: M4 an observer that joins sees exactly what one sees that w
 }
 
 TEST_CASE("interest: the distance includes its border, and leaving needs more than entering") {
-    InterestManager manager = make({within(StepOp::add, 10, 12.5F)});
+    InterestManager manager = make({within(Combine::add, 10, 12.5F)});
     spawn(manager, 0, 50);
     spawn(manager, 1, 60);  // exactly at the radius
     spawn(manager, 2, 60.01F);
@@ -157,7 +155,7 @@ TEST_CASE("interest: the distance includes its border, and leaving needs more th
 }
 
 TEST_CASE("interest: the order of steps counts (N15)") {
-    const auto sees_cloaked_mate = [&](std::vector<StepDesc> steps) {
+    const auto sees_cloaked_mate = [&](std::vector<Kernel> steps) {
         InterestManager manager = make(std::move(steps));
         spawn(manager, 0, 50, 0, Key{1});
         spawn(manager, 1, 55, 1, Key{1});  // near, cloaked, same team
@@ -166,16 +164,16 @@ TEST_CASE("interest: the order of steps counts (N15)") {
         return seen(manager, observer).count(1) == 1;
     };
     CHECK_FALSE(sees_cloaked_mate(
-        {within(StepOp::add, 10, 10), same(StepOp::add, 0), flag(StepOp::subtract, 0)}));
+        {within(Combine::add, 10, 10), same(Combine::add, 0), flag(Combine::subtract, 0)}));
     CHECK(sees_cloaked_mate(
-        {within(StepOp::add, 10, 10), flag(StepOp::subtract, 0), same(StepOp::add, 0)}));
-    CHECK(sees_cloaked_mate({flag(StepOp::subtract, 0), within(StepOp::add, 10, 10)}));
-    CHECK(sees_cloaked_mate({within(StepOp::add, 10, 10), same(StepOp::require, 0)}));
-    CHECK_FALSE(sees_cloaked_mate({flag(StepOp::subtract, 0)}));
+        {within(Combine::add, 10, 10), flag(Combine::subtract, 0), same(Combine::add, 0)}));
+    CHECK(sees_cloaked_mate({flag(Combine::subtract, 0), within(Combine::add, 10, 10)}));
+    CHECK(sees_cloaked_mate({within(Combine::add, 10, 10), same(Combine::require, 0)}));
+    CHECK_FALSE(sees_cloaked_mate({flag(Combine::subtract, 0)}));
 }
 
 TEST_CASE("interest: team 0 is nobody's team") {
-    InterestManager manager = make({same(StepOp::add, 0)});
+    InterestManager manager = make({same(Combine::add, 0)});
     spawn(manager, 0, 10, 0, Key{0});
     spawn(manager, 1, 20, 0, Key{0});
     spawn(manager, 2, 30, 0, Key{2});
@@ -186,20 +184,20 @@ TEST_CASE("interest: team 0 is nobody's team") {
     CHECK(seen(manager, none).empty());
     CHECK(seen(manager, two) == Set{2, 3});
     // The observer changes team with its main entity.
-    CHECK(manager.set_key(id(0), KeyDomain{0}, Key{2}) == Status::ok);
+    CHECK(manager.set_key(id(0), KeyId{0}, Key{2}) == Status::ok);
     manager.tick();
     CHECK(seen(manager, none) == Set{0, 2, 3});
     CHECK(seen(manager, two) == Set{0, 2, 3});
 }
 
 TEST_CASE("interest: fixed stages, the first that answers decides (M8 M9 O1)") {
-    InterestManager manager = make({within(StepOp::add, 10, 10)});
+    InterestManager manager = make({within(Combine::add, 10, 10)});
     for (std::uint32_t i = 0; i < 4; ++i) spawn(manager, i, 50 + static_cast<float>(i));
     spawn(manager, 4, 99);
     const ObserverId observer = watch(manager, id(0));
-    CHECK(manager.force_hide(id(1), true) == Status::ok);
+    CHECK(manager.set_hidden(id(1), true) == Status::ok);
     CHECK(manager.set_owner(id(1), observer) == Status::ok);  // owner before force hidden
-    CHECK(manager.force_hide(id(2), true) == Status::ok);
+    CHECK(manager.set_hidden(id(2), true) == Status::ok);
     CHECK(manager.show_to_all(id(2), true) == Status::ok);  // force hidden before shown to all
     CHECK(manager.allow(observer, id(4), true) == Status::ok);
     CHECK(manager.set_owner(id(3), observer) == Status::ok);
@@ -207,13 +205,13 @@ TEST_CASE("interest: fixed stages, the first that answers decides (M8 M9 O1)") {
     manager.tick();
     CHECK(seen(manager, observer) == Set{0, 1, 4});
     CHECK(manager.deny(observer, id(3), false) == Status::ok);
-    CHECK(manager.force_hide(id(2), false) == Status::ok);
+    CHECK(manager.set_hidden(id(2), false) == Status::ok);
     manager.tick();
     CHECK(seen(manager, observer) == Set{0, 1, 2, 3, 4});
 }
 
 TEST_CASE("interest: an entity that moves past many cells in one tick is exact (P21)") {
-    InterestManager manager = make({within(StepOp::add, 10, 10)});
+    InterestManager manager = make({within(Combine::add, 10, 10)});
     spawn(manager, 0, 50);
     spawn(manager, 1, 0);
     const ObserverId observer = watch(manager, id(0));
@@ -230,41 +228,41 @@ TEST_CASE("interest: an entity that moves past many cells in one tick is exact (
 }
 
 TEST_CASE("interest: bad input is named, and changes nothing") {
-    InterestManager manager = make({within(StepOp::add, 10, 10)});
+    InterestManager manager = make({within(Combine::add, 10, 10)});
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager, id(0));
     const float nan = std::numeric_limits<float>::quiet_NaN();
     const float inf = std::numeric_limits<float>::infinity();
-    CHECK(manager.spawn(id(0), {}) == Status::duplicate);
-    CHECK(manager.spawn(make_entity_id(0, 2), {}) == Status::duplicate);
-    CHECK(manager.spawn(EntityId::none, {}) == Status::bad_argument);
-    CHECK(manager.spawn(id(9), EntityDef{{nan, 0, 0}, true, 0, {}}) == Status::bad_position);
+    CHECK(internal(manager).spawn(id(0), {}) == Status::duplicate);
+    CHECK(internal(manager).spawn(make_entity_id(0, 2), {}) == Status::duplicate);
+    CHECK(internal(manager).spawn(EntityId::none, {}) == Status::bad_argument);
+    CHECK(internal(manager).spawn(id(9), {.position = {nan, 0, 0}}) == Status::bad_position);
     CHECK(manager.move(id(0), {inf, 0, 0}) == Status::bad_position);
     CHECK(manager.move(id(7), {1, 1, 0}) == Status::stale_id);
     CHECK(manager.despawn(id(7)) == Status::stale_id);
     CHECK(manager.set_flag(id(0), FlagId{5}, true) == Status::bad_argument);
-    CHECK(manager.set_key(id(0), KeyDomain{3}, Key{1}) == Status::bad_argument);
-    CHECK(manager.set_area(observer, 1, {nan, 0, 0}) == Status::bad_position);
+    CHECK(manager.set_key(id(0), KeyId{3}, Key{1}) == Status::bad_argument);
+    CHECK(manager.set_area(observer, 1, Area::at({nan, 0, 0})) == Status::bad_position);
     CHECK(manager.remove_area(observer, 1) == Status::not_found);
     CHECK(manager.set_ready(make_observer_id(3, 1), true) == Status::stale_id);
-    CHECK(manager.counters().bad_positions == 1);
-    CHECK(manager.counters().stale_ids == 1);
+    CHECK(internal(manager).counters.bad_positions == 1);
+    CHECK(internal(manager).counters.stale_ids == 1);
     for (std::uint32_t i = 0; i < 16; ++i)
-        CHECK(manager.set_area(observer, i, {1, 1, 0}) == Status::ok);
-    CHECK(manager.set_area(observer, 99, {1, 1, 0}) == Status::capacity);
+        CHECK(manager.set_area(observer, i, Area::at({1, 1, 0})) == Status::ok);
+    CHECK(manager.set_area(observer, 99, Area::at({1, 1, 0})) == Status::capacity);
     manager.tick();
     CHECK(seen(manager, observer) == Set{0});
-    InterestDef def;
-    def.rules.nodes.push_back({"n", NodeType::grid, {within(StepOp::add, -1, 3)}});
-    CHECK(InterestManager::create(def).error() == Status::bad_configuration);
+    Rules def;
+    def.nodes.push_back({.name = "n", .steps = {within(Combine::add, -1, 3)}});
+    CHECK(problem_of(def) != "");
 }
 
 TEST_CASE("interest: a group is shown and hidden as one, parents first, children first out") {
-    InterestManager manager = make({within(StepOp::add, 10, 10)});
+    InterestManager manager = make({within(Combine::add, 10, 10)});
     spawn(manager, 0, 50);
     for (std::uint32_t i = 1; i <= 3; ++i) spawn(manager, i, 80);
-    CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
-    CHECK(manager.join_unit(id(3), id(1)) == Status::ok);
+    CHECK(manager.attach(id(2), id(1)) == Status::ok);
+    CHECK(manager.attach(id(3), id(1)) == Status::ok);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
     CHECK(seen(manager, observer) == Set{0});
@@ -278,7 +276,7 @@ TEST_CASE("interest: a group is shown and hidden as one, parents first, children
     REQUIRE(manager.events().size() == 3);
     CHECK(index_of(manager.events()[2].entity) == 1);
     // One breaks off where the observer stands.
-    CHECK(manager.leave_unit(id(2), EntityDef{{51, 50, 0}, true, 0, {}}) == Status::ok);
+    CHECK(manager.detach(id(2), {.position = {51, 50, 0}}) == Status::ok);
     manager.tick();
     CHECK(seen(manager, observer) == Set{0, 2});
 }
@@ -304,11 +302,9 @@ TEST_CASE(
         DependsOn depends = DependsOn::pair;
         mutable unsigned wrong = 0, asked = 0;
     };
-    const auto asked_as = [](StepOp op, std::vector<StepDesc> before) {
+    const auto asked_as = [](Combine combine, std::vector<Kernel> before) {
         const auto taking = std::make_shared<Taking>();
-        StepDesc own{op, {KernelType::custom}};
-        own.kernel.custom = taking;
-        before.push_back(own);
+        before.push_back(step(combine, Kernel(taking)));
         InterestManager manager = make(before);
         for (std::uint32_t i = 0; i < 20; ++i) spawn(manager, i, static_cast<float>(i) * 5);
         const ObserverId observer = watch(manager, id(0));
@@ -323,24 +319,24 @@ TEST_CASE(
         CHECK(taking->wrong == 0);
         return asked;
     };
-    CHECK(asked_as(StepOp::add, {}) == 19);
+    CHECK(asked_as(Combine::add, {}) == 19);
     // Within 41 of id(0) at (0, 50), 30 m below them: 0, 5, ... 25.
-    CHECK(asked_as(StepOp::require, {within(StepOp::add, 41, 41)}) == 6);
-    CHECK(asked_as(StepOp::subtract, {within(StepOp::add, 41, 41)}) == 6);
-    CHECK(asked_as(StepOp::add, {within(StepOp::add, 41, 41)}) == 13);
+    CHECK(asked_as(Combine::require, {within(Combine::add, 41, 41)}) == 6);
+    CHECK(asked_as(Combine::subtract, {within(Combine::add, 41, 41)}) == 6);
+    CHECK(asked_as(Combine::add, {within(Combine::add, 41, 41)}) == 13);
 
     // While enters and leaves wait, hides do not: whoever depends on the entity alone is asked.
     const auto taking = std::make_shared<Taking>();
     taking->depends = DependsOn::entity;
-    InterestDef def;
-    def.rules.bounds_max = {100, 100, 0};
-    StepDesc own{StepOp::subtract, {KernelType::custom}};
-    own.kernel.custom = taking;
-    def.rules.nodes.push_back({"node", NodeType::grid, {within(StepOp::add, 41, 41), own}});
-    def.rules.nodes[0].refresh = {RefreshType::every, 4, 0, true};
-    InterestManager manager = std::move(InterestManager::create(def)).value();
+    Rules def;
+    def.max = {100, 100, 0};
+    def.nodes.push_back({.name = "node",
+                         .steps = {within(Combine::add, 41, 41), step(Combine::subtract, taking)},
+                         .every_ticks = 4,
+                         .lazy_leave = true});
+    InterestManager manager(def);
     for (std::uint32_t i = 0; i < 20; ++i) spawn(manager, i, static_cast<float>(i) * 5);
-    (void)watch(manager, id(0));
+    watch(manager, id(0));
     for (int tick = 0; tick < 8; ++tick) {
         taking->asked = 0;
         CHECK(manager.move(id(0), {static_cast<float>(tick), 50, 0}) == Status::ok);
@@ -350,7 +346,7 @@ TEST_CASE(
 }
 
 TEST_CASE("interest: reasons say what happened") {
-    InterestManager manager = make({within(StepOp::add, 10, 10), flag(StepOp::subtract, 0)});
+    InterestManager manager = make({within(Combine::add, 10, 10), flag(Combine::subtract, 0)});
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();

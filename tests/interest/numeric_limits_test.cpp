@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
@@ -17,17 +19,16 @@ constexpr float float_most = std::numeric_limits<float>::max();
 
 bool names_move(const Explanation& why) {
     return std::any_of(why.single.begin(), why.single.end(),
-                       [](const Change& change) { return change.type == ChangeType::move; });
+                       [](const WhatIf& change) { return change.type == WhatIfType::move; });
 }
 
 }  // namespace
 
 TEST_CASE("interest: a space or cells whose extent is no float are refused in words") {
-    InterestDef def = def_of({});
-    def.rules.bounds_min = {-float_most, -float_most, -float_most};
-    def.rules.bounds_max = {float_most, float_most, float_most};
+    Rules def = def_of({});
+    def.min = {-float_most, -float_most, -float_most};
+    def.max = {float_most, float_most, float_most};
     CHECK(problem_of(def).find("too far") != std::string::npos);
-    CHECK_FALSE(InterestManager::create(def));
     struct Cells {
         float side_m;
         std::uint16_t rings;
@@ -37,9 +38,9 @@ TEST_CASE("interest: a space or cells whose extent is no float are refused in wo
          {Cells{1e13F, 65'535, true}, Cells{1e15F, 65'535, false}, Cells{1e17F, 5, true},
           Cells{4e18F, 5, false}, Cells{1e19F, 1, false}}) {
         CAPTURE(one.side_m);
-        InterestDef wide = def_of({node("cells", {cells(one.side_m, one.side_m, one.rings)})});
+        Rules wide = def_of({node("cells", {cells(one.side_m, one.side_m, one.rings)})});
         CHECK(problem_of(wide).empty() == one.is_sound);
-        CHECK(InterestManager::create(wide).has_value() == one.is_sound);
+        if (one.is_sound) CHECK(InterestManager(wide).problem().empty());
     }
 }
 
@@ -64,8 +65,8 @@ TEST_CASE("interest: who stays for ever stays") {
     for (const std::uint32_t ticks : {300U, std::numeric_limits<std::uint32_t>::max() - 3,
                                       std::numeric_limits<std::uint32_t>::max()}) {
         CAPTURE(ticks);
-        InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
-        def.rules.min_stay_ticks = ticks;
+        Rules def = def_of({node("near", {within(Combine::add, 10)})});
+        def.minimum_relevance_ticks = ticks;
         InterestManager manager = make(def);
         spawn(manager, 0, 50);
         spawn(manager, 1, 55);
@@ -78,38 +79,35 @@ TEST_CASE("interest: who stays for ever stays") {
 }
 
 TEST_CASE("interest: strengths into too little room are those that fit") {
-    InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+    InterestManager manager = make({node("near", {within(Combine::add, 10)})});
     for (std::uint32_t i = 0; i < 3; ++i) spawn(manager, i, 50);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
     const std::array<EntityId, 3> who{id(0), id(1), id(2)};
-    std::array<float, 3> strength{-1, -1, -1};
+    std::array<float, 3> score{-1, -1, -1};
 #ifdef NDEBUG  // elsewhere it is asserted
-    std::array<NodeSettings, 1> settings;
-    manager.strength(observer, who, std::span(strength).first(2), settings);
-    CHECK(strength[0] > 0);
-    CHECK(strength[1] > 0);
-    CHECK(strength[2] == -1);
+    std::array<Replication, 1> settings;
+    internal(manager).score(observer, who, std::span(score).first(2), settings);
+    CHECK(score[0] > 0);
+    CHECK(score[1] > 0);
+    CHECK(score[2] == -1);
 #endif
-    manager.strength(observer, who, strength, {});
-    CHECK(strength[2] > 0);
+    manager.scores(observer, who, score);
+    CHECK(score[2] > 0);
 }
 
-TEST_CASE("interest: an observer that is held is not removed") {
+TEST_CASE("interest: the id of an observer that was removed is not used again") {
     InterestManager manager = make({node("all", {})});
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager);
-    CHECK(manager.hold_observer(observer, true) == Status::ok);
-    CHECK(manager.remove_observer(observer) == Status::refused);
     CHECK(ticked(manager, observer) == Set{0});
-    CHECK(manager.hold_observer(observer, false) == Status::ok);
     CHECK(manager.remove_observer(observer) == Status::ok);
-    CHECK(manager.hold_observer(observer, true) == Status::stale_id);
+    CHECK(manager.remove_observer(observer) == Status::stale_id);
     CHECK(watch(manager) != observer);
 }
 
 TEST_CASE("interest: a move is named as a change unless what is looked from goes along") {
-    InterestManager manager = make({node("near", {within(StepOp::add, 10)})});
+    InterestManager manager = make({node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 10);
     spawn(manager, 1, 60);
     spawn(manager, 2, 90);
@@ -120,14 +118,14 @@ TEST_CASE("interest: a move is named as a change unless what is looked from goes
     Area eyes;
     CHECK(manager.set_area(other, 1, eyes.following(id(1))) == Status::ok);
     spawn(manager, 3, 90);
-    CHECK(manager.set_place_override(id(3), id(1)) == Status::ok);
+    CHECK(manager.set_position_source(id(3), id(1)) == Status::ok);
     manager.tick();
     CHECK(names_move(manager.explain(me, id(1))));
     // Where he looks from there himself, or from who stands there, it is out of the question.
-    CHECK(manager.set_main_entity(me, id(3)) == Status::ok);
+    CHECK(manager.set_viewpoint(me, id(3)) == Status::ok);
     manager.tick();
     CHECK_FALSE(names_move(manager.explain(me, id(1))));
-    CHECK(manager.set_main_entity(me, id(0)) == Status::ok);
+    CHECK(manager.set_viewpoint(me, id(0)) == Status::ok);
     CHECK(manager.set_area(me, 1, Area().following(id(1))) == Status::ok);
     manager.tick();
     CHECK_FALSE(names_move(manager.explain(me, id(1))));
@@ -135,8 +133,8 @@ TEST_CASE("interest: a move is named as a change unless what is looked from goes
 }
 
 TEST_CASE("interest: a move to an area that ends with the next tick is not named as a change") {
-    NodeDesc near = node("near", {within(StepOp::add, 10)});
-    near.steps[0].kernel.from = LookFrom::areas;
+    NodeDef near = node("near", {within(Combine::add, 10)});
+    near.steps[0].view_from = Viewpoints::points;
     InterestManager manager = make({near});
     spawn(manager, 1, 60);
     spawn(manager, 2, 20);

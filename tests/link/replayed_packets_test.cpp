@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "core/internal_access.hpp"
 #include "link/packet_link.hpp"
 #include "server/server_data.hpp"
 #include "support/stage.hpp"
@@ -20,12 +21,12 @@ constexpr std::uint32_t turn = 65'536, kept_from = 200, kept_count = 100;
 
 struct OneKind {
     OneKind() {
-        place = add_place(schema, 0, 1024);
-        walker = schema.kind("walker", {place.id});
-        def.rules.bounds_max = {1024, 1024, 0};
+        position = add_position(schema, 0, 1024);
+        walker = schema.kind("walker", {position.id});
+        def.rules.max = {1024, 1024, 0};
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     KindId walker{};
     ServerDef def;
 };
@@ -37,7 +38,7 @@ struct Recorded {
         show(stage, 0, walker);
         while (session().link.newest_accepted() < turn + kept_from + kept_count / 2) step();
     }
-    Session& session() { return *stage.server->data().sessions.front(); }
+    Session& session() { return *internal(*stage.server).sessions.front(); }
     void step() {
         now += 50'000;
         ++ticks;  // so that the server has something to say in every tick
@@ -66,7 +67,7 @@ struct Recorded {
     Stage stage{is.schema, 1, is.def};
     EntityId walker{};
     std::uint64_t ticks = 0;
-    Address from = stage.server->data().sessions.front()->address;
+    Address from = internal(*stage.server).sessions.front()->address;
     Micros now = stage.now;
     Kept to_server, to_client;
 };

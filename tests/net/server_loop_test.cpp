@@ -1,162 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// The loop of a ready server, with a client on loopback.
-#include "net/server_loop.hpp"
+#include "purview/net/server_loop.hpp"
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
-#include "net/lateness.hpp"
-#include "net/system.hpp"
 #include "purview/client.hpp"
-#include "small_game.hpp"
+#include "purview/net/random.hpp"
+#include "purview/net/udp_client.hpp"
+#include "purview/server.hpp"
 
-namespace purview::test {
+namespace purview {
 
 namespace {
 
-class CountingGame final : public Game {
-  public:
-    bool joined(Server&, ObserverId, const JoinRequest&) override { return ++came > 0; }
-    void left(Server&, ObserverId) override { ++went; }
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick) override { std::this_thread::sleep_for(takes); }
-    int came = 0, went = 0;
-    std::chrono::milliseconds takes{0};
+struct Body {
+    Vec3 at;
 };
 
-/// On loopback, on ports that are free.
-struct Carriers {
-    Carriers() {
-        REQUIRE(udp.bind("127.0.0.1", 0).empty());
-        REQUIRE(web.open().empty());
+struct Walk final : Game {
+    Walk() {
+        body = schema.component<Body>("body").quantized({"x", "y"}, &Body::at, {0, 1000, 0.5});
+        schema.set_position(body.id);
+        walker = schema.kind("walker", {body.id});
     }
-    net::UdpSocket udp;
-    net::WebServer web{net::WebDef{}};
-};
-
-struct ReadyServer {
-    Server make() {
+    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+        own = *server.world().spawn(walker, {500, 500, 0});
+        return server.visibility().set_viewpoint(observer, own) == Status::ok;
+    }
+    void left(Server&, ObserverId) override { has_left = true; }
+    void simulate(Server& server, Tick) override {
+        if (own != EntityId::none) (void)server.world().move(own, {510, 500, 0});
+    }
+    ServerDef def() const {
         ServerDef def;
-        def.schema = &schema.schema;
-        def.rules = small_rules(schema);
-        def.mac = net::mac;
+        def.schema = &schema;
+        def.tick_hz = 100;
         def.secret = net::random_secret();
-        def.tick_hz = tick_hz;
-        return std::move(Server::create(def, game)).value();
+        def.mac = net::mac;
+        return def;
     }
-    static constexpr std::uint32_t tick_hz = 20;
-    const SmallSchema schema;
-    CountingGame game;
-    Server server = make();
-    record::Border border{server};
-    Carriers carriers;
-    net::ServerLoop loop{border, carriers.udp, carriers.web, tick_hz};
+    Schema schema;
+    Component<Body> body;
+    KindId walker{};
+    EntityId own = EntityId::none;
+    bool has_left = false;
 };
 
 }  // namespace
 
-TEST_CASE("loop: at its end the game is told who leaves, behind what is still asked of them") {
-    ReadyServer ready;
-    ClientDef client_def;
-    client_def.nonce = net::random_number();
-    Client client(client_def);
-    net::UdpSocket line;
-    REQUIRE(line.connect("127.0.0.1", ready.carriers.udp.port()).empty());
-    bool stop = false;
-    ClientState state_at_end = ClientState::connecting;
-    ready.loop.set_ending([&] {
-        state_at_end = client.state();
-        CHECK(ready.server.stats().sessions == 1);
-        CHECK(ready.game.went == 0);
-    });
-    ready.loop.run(&stop, 20, [&] {
-        const Micros now = net::now();
-        line.receive(64, [&](std::span<const std::byte> bytes, const Address&) {
-            client.receive(bytes, now);
-        });
-        client.tick(now);
-        std::span<const std::byte> out;
-        while (client.next_datagram(out)) line.send(out, {});
-        line.flush();
-        stop = client.state() == ClientState::joined;
-    });
-    CHECK(state_at_end == ClientState::joined);
-    CHECK(ready.game.came == 1);
-    CHECK(ready.game.went == 1);
-    CHECK(ready.server.stats().sessions == 0);
-}
-
-TEST_CASE("loop: a game that is too slow is counted, and how late it is") {
-    ReadyServer ready;
-    ready.game.takes = std::chrono::milliseconds(120);
-    const bool stop = false;
-    ready.loop.run(&stop, 1.5, {});
-    const net::LoopStats& stats = ready.loop.stats();
-    CHECK(stats.period_us == 50'000);
-    CHECK(stats.ticks > 3);
-    CHECK(stats.overruns == stats.ticks);
-    CHECK(stats.skipped >= 5);
-    CHECK(stats.late_us > 0);
-}
-
-TEST_CASE("loop: who is late is told so, and the more seldom the longer that lasts") {
-    constexpr Micros second = 1'000'000;
-    net::LoopStats stats;
-    stats.period_us = 50'000;
-    net::Lateness lateness;
-    Micros now = 100 * second;
-    const auto after = [&](Micros seconds, std::uint64_t overruns, std::uint64_t skipped) {
-        now += seconds * second;
-        stats.ticks += 100;
-        stats.overruns += overruns;
-        stats.skipped += skipped;
-        return lateness.look(stats, now);
+TEST_CASE("net: a client joins a server loop over UDP and reads what moves, until the loop stops") {
+    Walk game;
+    Server server = std::move(Server::create(game.def(), game)).value();
+    std::atomic<bool> is_seen = false;
+    int ticks = 0;
+    std::optional<net::ServerLoop> loop;
+    net::ServerLoopDef def;
+    def.web = true;
+    def.after_tick = [&] {
+        ++ticks;
+        if (is_seen) loop->stop();
     };
-    CHECK_FALSE(after(0, 0, 0));
-    CHECK_FALSE(after(4, 50, 0));  // too early to say
-    CHECK(after(2, 0, 0));
-    CHECK_FALSE(after(9, 50, 0));
-    CHECK(after(2, 50, 0));
-    CHECK_FALSE(after(19, 50, 0));
-    CHECK(after(2, 50, 0));
-    CHECK_FALSE(after(41, 0, 0));  // it keeps up
-    stats.ticks -= 99;
-    CHECK_FALSE(after(6, 1, 0));  // one now and then is made up for
-    stats.behind_us = 3'410'000;
-    const auto late = after(6, 0, 68);
-    REQUIRE(late);
-    CHECK(late->ticks == 100);
-    CHECK(late->overruns == 0);
-    CHECK(late->skipped == 68);
-    CHECK(late->behind_us == 3'410'000);
-}
-
-TEST_CASE("loop: a stall counts once, and what is told of the clock never falls") {
-    ReadyServer ready;
-    bool stop = false;
-    const net::LoopStats& stats = ready.loop.stats();
-    const Micros start = net::now();
-    Micros before = 0;
-    std::uint64_t fell = 0, twice = 0;
-    ready.loop.run(&stop, 20, [&] {
-        fell += stats.behind_us < before ? 1 : 0;
-        before = stats.behind_us;
-        // The world stands where so many ticks have brought it; five late ones are made up for.
-        const Micros clock = net::now() - start + 6 * stats.period_us;
-        twice += stats.ticks * stats.period_us + stats.behind_us > clock ? 1 : 0;
-        if (stats.ticks == 3) std::this_thread::sleep_for(std::chrono::milliseconds(1'200));
-        if (stats.ticks == 6) ready.game.takes = std::chrono::milliseconds(1'200);
-        if (stats.ticks == 7) ready.game.takes = std::chrono::milliseconds(0);
-        stop = stats.ticks >= 12;
+    loop.emplace(server, def);
+    REQUIRE(loop->problem() == "");
+    CHECK(loop->udp_port() != 0);
+    CHECK(loop->web_port() != 0);
+    std::optional<Body> body;
+    ClientState last = ClientState::connecting;
+    std::thread player([&] {
+        ClientDef client_def;
+        client_def.schema = &game.schema;
+        client_def.nonce = net::random_number();
+        Client client(client_def);
+        net::UdpClient connection(client, "127.0.0.1", loop->udp_port());
+        const auto begin = std::chrono::steady_clock::now();
+        while (client.state() <= ClientState::joined &&
+               std::chrono::steady_clock::now() < begin + std::chrono::seconds(60)) {
+            connection.update();
+            for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
+                body = client.get(ghost, game.body);
+                if (body && body->at.x == 510) is_seen = true;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        last = client.state();
     });
-    CHECK(stats.skipped >= 30);
-    CHECK(stats.behind_us >= 1'500'000);
-    CHECK(fell == 0);
-    CHECK(twice == 0);
+    loop->run(60);
+    player.join();
+    CHECK(is_seen);
+    CHECK(ticks > 0);
+    CHECK(last == ClientState::closed);  // the loop said so when it ended
+    CHECK(game.has_left);
 }
 
-}  // namespace purview::test
+TEST_CASE("net: a loop whose port is taken says so, and does not run") {
+    Walk game;
+    Server server = std::move(Server::create(game.def(), game)).value();
+    net::ServerLoop first(server, {});
+    REQUIRE(first.problem() == "");
+    Walk other_game;
+    Server other = std::move(Server::create(other_game.def(), other_game)).value();
+    net::ServerLoop second(other, {.udp_port = first.udp_port()});
+    CHECK(second.problem() != "");
+    second.run();  // returns
+    CHECK(other.current_tick() == 0);
+}
+
+}  // namespace purview

@@ -5,6 +5,7 @@
 // words. (These tests are built with PURVIEW_BREAKABLE; the released program has no such switch.)
 #include <doctest/doctest.h>
 
+#include "core/internal_access.hpp"
 #include "server/server_data.hpp"
 #include "small_game.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 std::string first_word_of_trouble(Spoil spoil, std::uint64_t& truth, std::uint64_t& wire) {
     SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
-    world.server->data().set_spoil(spoil);
+    internal(*world.server).set_spoil(spoil);
     for (int i = 0; i < 6; ++i) world.add_client();
     world.run(300);
     truth = world.proof->counters().truth_mismatches;
@@ -32,7 +33,7 @@ std::string trouble_of_packets(Spoil spoil) {
     CHECK(world.permits.trouble().empty());
     CHECK(world.permits.named().bodies > 1'000);
     CHECK(world.permits.named().partial > 1'000);
-    world.server->data().set_spoil(spoil);
+    internal(*world.server).set_spoil(spoil);
     world.run(150);
     return world.permits.trouble();
 }
@@ -146,8 +147,8 @@ TEST_CASE("check: a key that the game did not give does not make who is told by 
     for (const auto& [index, player] : world.game.players) {
         const ObserverId observer = world.server->world().owner_of(player);
         for (std::uint16_t team = 1; team < 10; ++team)
-            CHECK(world.server->interest().add_observer_key(observer, world.schema.team,
-                                                            Key{team}) == Status::ok);
+            CHECK(world.server->visibility().add_key(observer, world.schema.team, Key{team}) ==
+                  Status::ok);
     }
     world.run(60);
     std::string text;

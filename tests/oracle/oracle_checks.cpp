@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "random_world.hpp"
 
 namespace purview::test {
@@ -14,15 +16,15 @@ namespace {
 
 constexpr std::size_t entities_asked_backwards = 6;
 
-bool generous(const NodeSettings& told, const NodeSettings& should) {
-    return told.every_ticks == should.every_ticks && told.urgency == should.urgency &&
+bool generous(const Replication& told, const Replication& should) {
+    return told.every_ticks == should.every_ticks && told.priority == should.priority &&
            told.leave == should.leave;
 }
 
 /// The most generous of both (N43).
-void take(NodeSettings& best, const NodeSettings& other) {
+void take(Replication& best, const Replication& other) {
     best.every_ticks = std::min(best.every_ticks, other.every_ticks);
-    best.urgency = std::max(best.urgency, other.urgency);
+    best.priority = std::max(best.priority, other.priority);
     best.leave = std::max(best.leave, other.leave);
 }
 
@@ -41,24 +43,24 @@ struct RandomWorld::ToldOfObserver {
     std::vector<EntityId> visited;
     std::size_t count = 0;
     std::vector<std::uint8_t> is_relevant;  ///< [alive entities]
-    std::vector<float> strengths;           ///< [alive entities]
+    std::vector<float> scores;              ///< [alive entities]
     std::vector<EntityId> changed;
-    std::vector<float> changed_strengths;  ///< [changed]
-    std::vector<float> asked_strengths;    ///< [changed] the same, one by one
+    std::vector<float> changed_scores;  ///< [changed]
+    std::vector<float> asked_scores;    ///< [changed] the same, one by one
 };
 
 struct RandomWorld::Told {
     std::vector<EntityId> alive;
-    std::vector<RelevanceEvent> events;
+    std::vector<InterestEvent> events;
     std::vector<ToldOfObserver> observers;
     std::vector<std::uint32_t> counts;  ///< [alive entities]
     std::vector<ObserverEdge> edges;
     std::vector<std::pair<EntityId, std::vector<ObserverId>>> inverse;
     Vec3 box_min;
     Vec3 box_max;
-    KindId box_kind = EntityDef::no_kind;
+    KindId box_kind = KindId::none;
     std::vector<EntityId> box;
-    std::vector<Vec3> places;  ///< [alive entities]
+    std::vector<Vec3> positions;  ///< [alive entities]
 };
 
 const check::Verdict& RandomWorld::verdict(ObserverId observer, EntityId entity) {
@@ -74,13 +76,13 @@ void RandomWorld::ask(Told& told) {
     for (const auto& entity : entities_) {
         if (entity.id != EntityId::none) told.alive.push_back(entity.id);
     }
-    const std::span<const RelevanceEvent> events = manager_.events();
+    const std::span<const InterestEvent> events = manager_.events();
     told.events.assign(events.begin(), events.end());
     for (const auto& observer : observers_) {
         ToldOfObserver& one = told.observers.emplace_back();
         one.id = observer.id;
         if (random_.chance(0.5F)) {
-            manager_.query_for(observer.id, one.relevant);
+            manager_.relevant(observer.id, one.relevant);
             ++operations["query_for"];
         } else {
             manager_.relevant(observer.id, one.relevant);
@@ -91,31 +93,34 @@ void RandomWorld::ask(Told& told) {
                                        [&](EntityId entity) { one.visited.push_back(entity); });
             ++operations["for_each_relevant"];
         }
-        one.count = manager_.relevant_count(observer.id);
+        one.count = relevant_count(internal(manager_), observer.id);
         ++operations["relevant_count"];
         for (const EntityId entity : told.alive)
             one.is_relevant.push_back(manager_.is_relevant(observer.id, entity) ? 1 : 0);
         operations["is_relevant"] += told.alive.size();
-        if (has(Feature::strength) && random_.chance(0.2F)) {
-            one.strengths.resize(told.alive.size(), -1);
-            manager_.strength(observer.id, told.alive, one.strengths);
+        if (has(Feature::score) && random_.chance(0.2F)) {
+            one.scores.resize(told.alive.size(), -1);
+            manager_.scores(observer.id, told.alive, one.scores);
             ++operations["strength"];
         }
     }
     for (std::size_t o = 0; def_.measures_changed && o < observers_.size(); ++o) {
         ToldOfObserver& one = told.observers[o];
-        const Strengths changed = manager_.changed_strengths(one.id);
+        const Scores changed = manager_.changed_scores(one.id);
         for (const std::uint32_t index : changed.entities)
             one.changed.push_back(index < entities_.size() ? entities_[index].id : EntityId::none);
-        one.changed_strengths.assign(changed.strength.begin(), changed.strength.end());
-        one.asked_strengths.resize(one.changed.size());
-        manager_.strength(one.id, one.changed, one.asked_strengths);
+        one.changed_scores.assign(changed.score.begin(), changed.score.end());
+        one.asked_scores.resize(one.changed.size());
+        manager_.scores(one.id, one.changed, one.asked_scores);
         ++operations["changed_strengths"];
     }
     if (has(Feature::counts)) {
         for (const EntityId entity : told.alive)
             told.counts.push_back(manager_.observer_count(entity));
-        told.edges.assign(manager_.edges().begin(), manager_.edges().end());
+        for (const EntityId entity : manager_.newly_observed())
+            told.edges.push_back({entity, true});
+        for (const EntityId entity : manager_.no_longer_observed())
+            told.edges.push_back({entity, false});
         operations["observer_count"] += told.alive.size();
         ++operations["edges"];
     }
@@ -129,17 +134,19 @@ void RandomWorld::ask(Told& told) {
         }
     }
     if (has(Feature::boxes)) {
-        told.box_min = random_place();
+        told.box_min = random_position();
         if (const auto* entity = random_entity(); entity != nullptr && random_.chance(0.5F))
-            told.box_min = oracle_.unit_view(entity->id).place;  // a border that somebody stands on
+            told.box_min =
+                oracle_.unit_view(entity->id).position;  // a border that somebody stands on
         told.box_max = {told.box_min.x + length(0, 60), told.box_min.y + length(0, 60),
                         told.box_min.z + length(0, 60)};
         if (!def_.kinds.empty() && random_.chance(0.3F)) told.box_kind = KindId{0};
         manager_.entities_in(told.box_min, told.box_max, told.box, told.box_kind);
         ++operations["entities_in"];
     }
-    if (has(Feature::places)) {
-        for (const EntityId entity : told.alive) told.places.push_back(manager_.place_of(entity));
+    if (has(Feature::positions)) {
+        for (const EntityId entity : told.alive)
+            told.positions.push_back(manager_.position(entity));
         operations["place_of"] += told.alive.size();
     }
 }
@@ -168,17 +175,17 @@ bool RandomWorld::spoil_observer(ToldOfObserver& told) {
             if (told.is_relevant.empty()) return false;
             told.is_relevant.front() ^= 1U;
             return true;
-        case Spoil::strength:
-            for (float& strength : told.strengths) {
-                if (!(strength > 0.2F)) continue;
-                strength -= 0.001F;
+        case Spoil::score:
+            for (float& score : told.scores) {
+                if (!(score > 0.2F)) continue;
+                score -= 0.001F;
                 return true;
             }
             return false;
         case Spoil::changed:
             for (std::size_t i = 0; i < told.changed.size(); ++i) {
                 if (!has_moved(told.changed[i])) continue;
-                for (auto* list : {&told.changed_strengths, &told.asked_strengths})
+                for (auto* list : {&told.changed_scores, &told.asked_scores})
                     list->erase(list->begin() + static_cast<std::ptrdiff_t>(i));
                 told.changed.erase(told.changed.begin() + static_cast<std::ptrdiff_t>(i));
                 return true;
@@ -191,14 +198,15 @@ bool RandomWorld::spoil_observer(ToldOfObserver& told) {
             const check::ObserverView* view = oracle_.observer_view(told.id);
             if (view == nullptr || rules_.nodes.empty() || rules_.nodes[0].steps.empty())
                 return false;
-            const KernelDesc& kernel = rules_.nodes[0].steps[0].kernel;
+            const Kernel& kernel = rules_.nodes[0].steps[0];
             for (const EntityId entity : told.relevant) {
                 if (verdict(told.id, entity).stage != check::TruthStage::node) continue;
-                const auto& places = view->from(kernel.from);
-                const bool is_in = std::any_of(places.begin(), places.end(), [&](Vec3 place) {
-                    return check::squared(oracle_.unit_view(entity).place, place) <=
-                           kernel.enter_m * kernel.enter_m;
-                });
+                const auto& positions = view->from(kernel.view_from);
+                const bool is_in =
+                    std::any_of(positions.begin(), positions.end(), [&](Vec3 position) {
+                        return check::squared(oracle_.unit_view(entity).position, position) <=
+                               kernel.enter * kernel.enter;
+                    });
                 if (is_in == is_margin) continue;
                 std::erase(told.relevant, entity);
                 return true;
@@ -259,9 +267,9 @@ void RandomWorld::spoil(Told& told) {
             if (!told.box.empty()) told.box.pop_back();
             spoiled_ = true;
             break;
-        case Spoil::place:
-            if (told.places.empty()) break;
-            told.places.front().x += 0.5F;
+        case Spoil::position:
+            if (told.positions.empty()) break;
+            told.positions.front().x += 0.5F;
             spoiled_ = true;
             break;
         default:
@@ -279,7 +287,7 @@ void RandomWorld::check_events(const Told& told, std::vector<Difference>& wrong)
         if (Difference found = replay_.matches(id, {})) wrong.push_back(std::move(found));
     }
     if (!has(Feature::reasons)) return;
-    for (const RelevanceEvent& event : told.events) {
+    for (const InterestEvent& event : told.events) {
         EventFacts facts;
         facts.entity_is_gone = alive(event.entity) == nullptr;
         facts.entity_is_new = born_.count(event.entity) != 0;
@@ -313,11 +321,11 @@ void RandomWorld::check_sets(const Told& told, std::vector<Difference>& wrong) {
             found.check = "is_relevant";
             wrong.push_back(std::move(found));
         }
-        if (!one.strengths.empty()) {
+        if (!one.scores.empty()) {
             // Nobody looks for whom other steps have shown, and sight lends no strength then.
             const bool is_exact = !has_kernel(rules_, KernelType::line_of_sight);
-            if (Difference found = compare_strengths(one.id, oracle_.judge(one.id), told.alive,
-                                                     one.strengths, is_exact))
+            if (Difference found =
+                    compare_scores(one.id, oracle_.judge(one.id), told.alive, one.scores, is_exact))
                 wrong.push_back(std::move(found));
         }
         if (!did_something_) continue;
@@ -333,8 +341,9 @@ void RandomWorld::check_sets(const Told& told, std::vector<Difference>& wrong) {
 bool RandomWorld::has_moved(EntityId entity) const {
     const check::EntityView& now = oracle_.unit_view(entity);
     const auto before = stood_.find(now.id);
-    if (!now.placed || before == stood_.end()) return now.placed == (before == stood_.end());
-    return before->second != now.place;
+    if (!now.has_position || before == stood_.end())
+        return now.has_position == (before == stood_.end());
+    return before->second != now.position;
 }
 
 void RandomWorld::check_changed(const Told& told, std::vector<Difference>& wrong) {
@@ -360,7 +369,7 @@ void RandomWorld::check_changed(const Told& told, std::vector<Difference>& wrong
                 break;
             }
             if (!listed.insert(entity).second) complain("twice", entity);
-            if (one.changed_strengths[i] != one.asked_strengths[i])
+            if (one.changed_scores[i] != one.asked_scores[i])
                 complain("another strength when asked:", entity);
             if (!verdict(one.id, entity).relevant) complain("not relevant:", entity);
             if (!has_moved(entity) && !was_touched(entity)) complain("nothing was done to", entity);
@@ -372,7 +381,7 @@ void RandomWorld::check_changed(const Told& told, std::vector<Difference>& wrong
     stood_.clear();
     for (const EntityId entity : told.alive) {
         const check::EntityView& view = oracle_.unit_view(entity);
-        if (view.placed) stood_[view.id] = view.place;
+        if (view.has_position) stood_[view.id] = view.position;
     }
 }
 
@@ -430,26 +439,27 @@ void RandomWorld::check_promises(const Told& told, std::vector<Difference>& wron
             promise_.forget(one.id);
             continue;
         }
-        std::vector<bool> is_told(entities_.size(), false);
-        for (const EntityId entity : one.relevant) is_told[index_of(entity)] = true;
+        std::vector<bool> is_replicated(entities_.size(), false);
+        for (const EntityId entity : one.relevant) is_replicated[index_of(entity)] = true;
         for (const auto& unit : entities_) {
             if (unit.id == EntityId::none || unit.root != unit.id) continue;
             const Promise::Pair pair{*observer, oracle_.unit_view(unit.id),
-                                     is_hidden(observers_[o], unit), is_told[index_of(unit.id)]};
+                                     is_hidden(observers_[o], unit),
+                                     is_replicated[index_of(unit.id)]};
             if (Difference found = promise_.check(pair, members[index_of(unit.id)]))
                 wrong.push_back(std::move(found));
         }
     }
 }
 
-void RandomWorld::check_places(const Told& told, std::vector<Difference>& wrong) {
+void RandomWorld::check_positions(const Told& told, std::vector<Difference>& wrong) {
     const check::Frame& frame = oracle_.frame();
-    for (std::size_t i = 0; i < told.places.size(); ++i) {
+    for (std::size_t i = 0; i < told.positions.size(); ++i) {
         const check::EntityView& unit = oracle_.unit_view(told.alive[i]);
-        if (unit.placed && frame.flat(told.places[i]) != unit.place)
+        if (unit.has_position && frame.flat(told.positions[i]) != unit.position)
             wrong.push_back({"places",
                              "place_of " + purview::test::name_of(unit.id) + " says " +
-                                 text_of(told.places[i]) + ", not " + text_of(unit.place),
+                                 text_of(told.positions[i]) + ", not " + text_of(unit.position),
                              ObserverId::none, unit.id});
     }
     if (!has(Feature::boxes)) return;
@@ -459,10 +469,10 @@ void RandomWorld::check_places(const Told& told, std::vector<Difference>& wrong)
     for (const auto& entity : entities_) {
         if (entity.id == EntityId::none || entity.root != entity.id) continue;
         const check::EntityView& unit = oracle_.unit_view(entity.id);
-        const Vec3 at = unit.place;
-        if (!unit.placed || at.x < min.x || at.y < min.y || at.z < min.z) continue;
+        const Vec3 at = unit.position;
+        if (!unit.has_position || at.x < min.x || at.y < min.y || at.z < min.z) continue;
         if (at.x > max.x || at.y > max.y || at.z > max.z) continue;
-        if (told.box_kind != EntityDef::no_kind && entity.kind != told.box_kind) continue;
+        if (told.box_kind != KindId::none && entity.kind != told.box_kind) continue;
         expected.push_back(entity.id);
     }
     std::sort(expected.begin(), expected.end());
@@ -477,38 +487,38 @@ void RandomWorld::check_places(const Told& told, std::vector<Difference>& wrong)
 /// Of rules whose only places are circles of the rule's radius; what is in a margin may be told.
 void RandomWorld::check_covering(std::vector<Difference>& wrong) {
     if (!has(Feature::covering)) return;
-    const Vec3 raw = random_place();
-    const Vec3 place = oracle_.frame().flat(raw);
+    const Vec3 raw = random_position();
+    const Vec3 position = oracle_.frame().flat(raw);
     std::vector<ObserverId> told;
     manager_.observers_covering(raw, told);
     ++operations["observers_covering"];
     if (def_.spoil == Spoil::covering) told.clear();
     for (const auto& observer : observers_) {
         const check::ObserverView* view = oracle_.observer_view(observer.id);
-        const bool is_told = std::find(told.begin(), told.end(), observer.id) != told.end();
+        const bool is_replicated = std::find(told.begin(), told.end(), observer.id) != told.end();
         bool must = false;
         bool may = false;
-        for (const NodeDesc& node : rules_.nodes) {
-            if (!node.enabled || view == nullptr || node.combine == StepOp::subtract) continue;
+        for (const NodeDef& node : rules_.nodes) {
+            if (!node.enabled || view == nullptr || node.combine == Combine::subtract) continue;
             bool is_within = false;  // by a circle of the rule
             bool may_be_within = false;
             bool has_circle = false;
-            bool has_else = node.type == NodeType::dispatcher || node.type == NodeType::custom;
-            for (const StepDesc& step : node.steps) {
-                if (step.op != StepOp::add) continue;
-                const KernelDesc& kernel = step.kernel;
-                if (kernel.type != KernelType::distance || kernel.range != RangeOf::rule) {
+            bool has_else = node.dispatcher != nullptr || node.custom != nullptr;
+            for (const Kernel& step : node.steps) {
+                if (step.combine != Combine::add) continue;
+                const Kernel& kernel = step;
+                if (kernel.type != KernelType::distance || kernel.range != RangeFrom::kernel) {
                     has_else = true;
                     continue;
                 }
                 has_circle = true;
-                for (const Vec3 from : view->from(kernel.from)) {
-                    const float d = check::squared(place, from);
-                    is_within = is_within || d <= kernel.enter_m * kernel.enter_m;
-                    may_be_within = may_be_within || d <= kernel.leave_m * kernel.leave_m;
+                for (const Vec3 from : view->from(kernel.view_from)) {
+                    const float d = check::squared(position, from);
+                    is_within = is_within || d <= kernel.enter * kernel.enter;
+                    may_be_within = may_be_within || d <= kernel.leave * kernel.leave;
                 }
             }
-            if (node.combine == StepOp::add) {
+            if (node.combine == Combine::add) {
                 must = must || is_within;
                 may = may || may_be_within || has_else;
             } else if (has_circle || has_else) {
@@ -516,10 +526,10 @@ void RandomWorld::check_covering(std::vector<Difference>& wrong) {
                 may = may && (may_be_within || has_else);
             }
         }
-        if (is_told ? !(may || must) : must)
+        if (is_replicated ? !(may || must) : must)
             wrong.push_back({"covering",
                              std::string("observers_covering ") +
-                                 (is_told ? "names one too many" : "leaves one out"),
+                                 (is_replicated ? "names one too many" : "leaves one out"),
                              observer.id, EntityId::none});
     }
 }
@@ -533,20 +543,20 @@ void RandomWorld::check_settings(std::vector<Difference>& wrong) {
             if (const auto* entity = random_entity(); entity != nullptr)
                 asked.push_back(entity->id);
         }
-        std::vector<float> strength(asked.size());
-        std::vector<NodeSettings> told(asked.size());
-        manager_.strength(observer->id, asked, strength, told);
+        std::vector<float> score(asked.size());
+        std::vector<Replication> told(asked.size());
+        internal(manager_).score(observer->id, asked, score, told);
         for (std::size_t i = 0; i < asked.size(); ++i) {
             ++operations["settings of many"];
-            if (!generous(told[i], manager_.settings(observer->id, asked[i]))) {
+            if (!generous(told[i], internal(manager_).settings(observer->id, asked[i]))) {
                 wrong.push_back(
                     {"settings", "settings of many are not those of one", observer->id, asked[i]});
             }
         }
     }
     if (level_ != InterestLevel::full) return;
-    for (const NodeDesc& node : rules_.nodes) {
-        if (node.combine != StepOp::add) return;
+    for (const NodeDef& node : rules_.nodes) {
+        if (node.combine != Combine::add) return;
     }
     for (int i = 0; i < 6; ++i) {
         const auto* observer = random_observer();
@@ -554,18 +564,18 @@ void RandomWorld::check_settings(std::vector<Difference>& wrong) {
         if (observer == nullptr || entity == nullptr) continue;
         const check::Verdict& now = verdict(observer->id, entity->id);
         if (now.stage == check::TruthStage::stay) continue;
-        NodeSettings should;
+        Replication should;
         bool any = false;
         for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
             if (now.stage != check::TruthStage::node || ((now.nodes >> n) & 1U) == 0) continue;
             if (any) {
-                take(should, rules_.nodes[n].settings);
+                take(should, rules_.nodes[n].replication);
             } else {
-                should = rules_.nodes[n].settings;
+                should = rules_.nodes[n].replication;
             }
             any = true;
         }
-        NodeSettings told = manager_.settings(observer->id, entity->id);
+        Replication told = internal(manager_).settings(observer->id, entity->id);
         if (def_.spoil == Spoil::settings) ++told.every_ticks;
         ++operations["settings"];
         if (!generous(told, should))
@@ -667,7 +677,7 @@ std::string RandomWorld::compare() {
     check_counts(told, wrong);
     check_inverse(told, wrong);
     check_promises(told, wrong);
-    check_places(told, wrong);
+    check_positions(told, wrong);
     check_covering(wrong);
     check_settings(wrong);
     check_trial(told, wrong);
@@ -680,7 +690,7 @@ std::string RandomWorld::compare() {
 // -- what an explanation suggests
 // -------------------------------------------------------------------
 
-void RandomWorld::apply(const Change& change, check::TruthObserver& observer,
+void RandomWorld::apply(const WhatIf& change, check::TruthObserver& observer,
                         check::TruthEntity& entity) {
     const auto edit_list = [&](std::vector<EntityId>& list) {
         if (change.value) {
@@ -691,43 +701,42 @@ void RandomWorld::apply(const Change& change, check::TruthObserver& observer,
     };
     if (def_.spoil == Spoil::suggestion) return;
     switch (change.type) {
-        case ChangeType::ready:
+        case WhatIfType::ready:
             observer.ready = change.value;
             observer.times_ready += change.value ? 1 : 0;
             return expect(manager_.set_ready(observer.id, change.value), "set_ready");
-        case ChangeType::deny:
+        case WhatIfType::deny:
             edit_list(observer.denied);
             return expect(manager_.deny(observer.id, entity.id, change.value), "deny");
-        case ChangeType::allow:
+        case WhatIfType::allow:
             edit_list(observer.allowed);
             return expect(manager_.allow(observer.id, entity.id, change.value), "allow");
-        case ChangeType::owner:
+        case WhatIfType::owner:
             entity.owner = change.value ? observer.id : ObserverId::none;
             return expect(manager_.set_owner(entity.id, entity.owner), "set_owner");
-        case ChangeType::force_hide:
+        case WhatIfType::force_hide:
             entity.force_hidden = change.value;
-            return expect(manager_.force_hide(entity.id, change.value), "force_hide");
-        case ChangeType::show_to_all:
+            return expect(manager_.set_hidden(entity.id, change.value), "force_hide");
+        case WhatIfType::show_to_all:
             entity.shown_to_all = change.value;
             return expect(manager_.show_to_all(entity.id, change.value), "show_to_all");
-        case ChangeType::sees_everything:
+        case WhatIfType::sees_everything:
             observer.sees_everything = change.value;
-            return expect(manager_.set_sees_everything(observer.id, change.value),
-                          "set_sees_everything");
-        case ChangeType::flag:
+            return expect(manager_.set_unculled(observer.id, change.value), "set_sees_everything");
+        case WhatIfType::flag:
             entity.flags ^= static_cast<std::uint16_t>(1U << index_of(change.flag));
             return expect(manager_.set_flag(entity.id, change.flag, change.value), "set_flag");
-        case ChangeType::key:
+        case WhatIfType::key:
             entity.keys[index_of(change.domain)] = change.key;
             return expect(manager_.set_key(entity.id, change.domain, change.key), "set_key");
-        case ChangeType::move:
-            entity.place = change.place;
+        case WhatIfType::move:
+            entity.position = change.position;
             hear_of(entity);
-            return expect(manager_.move(entity.id, change.place), "move");
-        case ChangeType::explicit_only:
+            return expect(manager_.move(entity.id, change.position), "move");
+        case WhatIfType::explicit_only:
             entity.mode = change.value ? EntityMode::explicit_only : EntityMode::nodes;
             return expect(manager_.set_mode(entity.id, entity.mode), "set_mode");
-        case ChangeType::number:
+        case WhatIfType::number:
             entity.values[index_of(change.number)] = change.to;
             return expect(manager_.set_value(entity.id, change.number, change.to), "set_value");
     }
@@ -760,12 +769,12 @@ std::string RandomWorld::check_explain(std::uint32_t pairs) {
         const bool is_mixed = is_split || !splits_below(unit->id).empty();
         turned_mixed += is_mixed ? 1 : 0;
         turned_mixed_by_pair += is_mixed && why.single.empty() ? 1 : 0;
-        const auto carry_out = [&](const Change& change) {
+        const auto carry_out = [&](const WhatIf& change) {
             trace += " " + change.what + ";";
             apply(change, *observer, *unit);
         };
         if (why.single.empty()) {
-            for (const Change& change : why.pair) carry_out(change);
+            for (const WhatIf& change : why.pair) carry_out(change);
             ++turned_by_pair;
         } else {
             const auto at = random_.below(static_cast<std::uint32_t>(why.single.size()));

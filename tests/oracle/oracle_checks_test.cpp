@@ -18,12 +18,12 @@ EntityId id(std::uint32_t index) {
 const ObserverId somebody = make_observer_id(0, 1);
 const ObserverId another = make_observer_id(1, 1);
 
-check::Verdict verdict(EntityId entity, check::TruthStage stage, bool relevant, float strength) {
+check::Verdict verdict(EntityId entity, check::TruthStage stage, bool relevant, float score) {
     check::Verdict verdict;
     verdict.entity = entity;
     verdict.stage = stage;
     verdict.relevant = relevant;
-    verdict.strength = strength;
+    verdict.score = score;
     return verdict;
 }
 
@@ -37,13 +37,12 @@ RandomWorldDef plain_world(Features features) {
     def.space.twins.side_m = 120;
     def.space.twins.roster = std::make_shared<Roster>();
     def.measures_changed = features.has(Feature::changed);
-    def.rules.bounds_max = {120, 120, 0};
-    StepDesc near;
-    near.kernel.enter_m = 30;
-    near.kernel.leave_m = 45;
-    NodeDesc node;
+    def.rules.max = {120, 120, 0};
+    Kernel near;
+    near.enter = 30;
+    near.leave = 45;
+    NodeDef node;
     node.name = "near";
-    node.type = NodeType::grid;
     node.steps = {near};
     def.rules.nodes = {node};
     def.entities = 120;
@@ -102,11 +101,11 @@ TEST_CASE("interest: whatever is spoiled in a world is found by the check that i
         {Spoil::lie_reason, "reasons", Feature::reasons},
         {Spoil::count, "counts", Feature::counts},
         {Spoil::lose_edge, "counts", Feature::counts},
-        {Spoil::strength, "strength", Feature::strength},
+        {Spoil::score, "strength", Feature::score},
         {Spoil::changed, "changed", Feature::changed},
         {Spoil::inverse, "inverse", Feature::inverse},
         {Spoil::box, "boxes", Feature::boxes},
-        {Spoil::place, "places", Feature::places},
+        {Spoil::position, "places", Feature::positions},
         {Spoil::covering, "covering", Feature::covering},
         {Spoil::settings, "settings", Feature::settings},
         {Spoil::trial, "trial", Feature::trials},
@@ -130,10 +129,10 @@ TEST_CASE("interest: the comparison of sets names what is missing, extra or twic
 }
 
 TEST_CASE("interest: the replay of events finds a lost, a doubled, a turned and a stray one") {
-    const RelevanceEvent enter{somebody, id(1), Reason::entered, true};
-    const RelevanceEvent leave{somebody, id(1), Reason::left, false};
-    const RelevanceEvent other{another, id(1), Reason::entered, true};
-    const auto take = [](std::vector<RelevanceEvent> events) {
+    const InterestEvent enter{somebody, id(1), Reason::entered, true, 0, 0};
+    const InterestEvent leave{somebody, id(1), Reason::left, false, 0, 0};
+    const InterestEvent other{another, id(1), Reason::entered, true, 0, 0};
+    const auto take = [](std::vector<InterestEvent> events) {
         EventReplay replay;
         return replay.take(events).text;
     };
@@ -141,7 +140,7 @@ TEST_CASE("interest: the replay of events finds a lost, a doubled, a turned and 
     CHECK(take({enter, enter}).find("two of one pair") != std::string::npos);
     CHECK(take({enter, leave}).find("two of one pair") != std::string::npos);
     CHECK(take({leave}).find("left without entering") != std::string::npos);
-    RelevanceEvent second = enter;
+    InterestEvent second = enter;
     second.entity = id(2);
     CHECK(take({enter, other, second}).find("not grouped") != std::string::npos);
     EventReplay replay;
@@ -155,7 +154,7 @@ TEST_CASE("interest: the replay of events finds a lost, a doubled, a turned and 
 TEST_CASE("interest: a reason that is not true is found") {
     using check::TruthStage;
     const auto wrong = [](bool is_enter, Reason reason, const EventFacts& facts) {
-        return !compare_reason({somebody, id(1), reason, is_enter}, facts).text.empty();
+        return !compare_reason({somebody, id(1), reason, is_enter, 0, 0}, facts).text.empty();
     };
     EventFacts facts;
     facts.now = verdict(id(1), TruthStage::node, true, 1);
@@ -214,7 +213,7 @@ TEST_CASE("interest: a strength out of bounds or beside the right one is found")
     const std::vector<EntityId> entities{id(1), id(2), id(3)};
     const auto wrong = [&](float one, float two, float three) {
         const std::vector<float> told{one, two, three};
-        return !compare_strengths(somebody, verdicts, entities, told).text.empty();
+        return !compare_scores(somebody, verdicts, entities, told).text.empty();
     };
     CHECK_FALSE(wrong(0.75F, 0, 0.3F));
     CHECK_FALSE(wrong(0.75005F, 0, 1));
@@ -232,17 +231,17 @@ TEST_CASE("interest: a wrong answer to who sees an entity is found") {
 }
 
 TEST_CASE("interest: a broken promise of range or margin is found, and a hidden one is none") {
-    InterestRules rules = plain_world({}).rules;
+    Rules rules = plain_world({}).rules;
     check::ObserverView observer;
     observer.id = somebody;
-    observer.places[0] = {{50, 50, 0}};
+    observer.positions[0] = {{50, 50, 0}};
     check::EntityView unit;
     unit.id = id(1);
-    unit.is_unit = unit.placed = true;
+    unit.is_unit = unit.has_position = true;
     Promise promise;
     promise.set_rules(rules);
     const auto check_at = [&](float x, bool told, bool is_hidden = false) {
-        unit.place = {x, 50, 0};
+        unit.position = {x, 50, 0};
         return promise.check({observer, unit, is_hidden, told}, {true}).check;
     };
     CHECK(check_at(90, false).empty());  // in the margin, and never was inside
@@ -258,10 +257,10 @@ TEST_CASE("interest: a broken promise of range or margin is found, and a hidden 
     observer.times_ready = 1;  // it was not ready in between: forgotten
     CHECK(check_at(90, false).empty());
     // A step that takes away, or a node, makes no promise.
-    StepDesc hides;
-    hides.op = StepOp::subtract;
-    hides.kernel.type = KernelType::flag;
-    hides.kernel.flag = FlagId{0};
+    Kernel hides;
+    hides.combine = Combine::subtract;
+    hides.type = KernelType::flag;
+    hides.flag = FlagId{0};
     rules.nodes[0].steps.push_back(hides);
     promise.set_rules(rules);
     CHECK(promise.is_empty());

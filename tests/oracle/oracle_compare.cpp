@@ -9,7 +9,7 @@ namespace purview::test {
 
 namespace {
 
-constexpr float strength_tolerance = 1e-4F;
+constexpr float score_tolerance = 1e-4F;
 
 std::uint32_t number(ObserverId observer) {
     return static_cast<std::uint32_t>(observer);
@@ -49,11 +49,11 @@ Difference compare_sets(ObserverId observer, const std::vector<EntityId>& expect
 // -- events
 // -----------------------------------------------------------------------------------------
 
-Difference EventReplay::take(std::span<const RelevanceEvent> events) {
+Difference EventReplay::take(std::span<const InterestEvent> events) {
     std::set<std::pair<std::uint32_t, EntityId>> pairs;
     std::set<std::uint32_t> groups;
     std::uint32_t group = 0;
-    for (const RelevanceEvent& event : events) {
+    for (const InterestEvent& event : events) {
         const auto complain = [&](const std::string& what) {
             return Difference{"events",
                               what + ", " + name_of(event.entity) + " reason " +
@@ -123,7 +123,7 @@ std::vector<Reason> reasons_to_leave(const EventFacts& facts) {
 
 }  // namespace
 
-Difference compare_reason(const RelevanceEvent& event, const EventFacts& facts) {
+Difference compare_reason(const InterestEvent& event, const EventFacts& facts) {
     const std::vector<Reason> right =
         event.enter ? reasons_to_enter(facts) : reasons_to_leave(facts);
     if (std::find(right.begin(), right.end(), event.reason) != right.end()) return nothing();
@@ -163,19 +163,19 @@ Difference compare_counts(std::span<const EntityCount> counts,
     return nothing();
 }
 
-Difference compare_strengths(ObserverId observer, const std::vector<check::Verdict>& verdicts,
-                             std::span<const EntityId> entities, std::span<const float> told,
-                             bool is_exact) {
+Difference compare_scores(ObserverId observer, const std::vector<check::Verdict>& verdicts,
+                          std::span<const EntityId> entities, std::span<const float> told,
+                          bool is_exact) {
     for (std::size_t i = 0; i < entities.size(); ++i) {
         const std::uint32_t index = index_of(entities[i]);
         const check::Verdict verdict = index < verdicts.size() ? verdicts[index] : check::Verdict{};
         const bool is_in_bounds = verdict.relevant ? told[i] > 0 && told[i] <= 1 : told[i] == 0;
         const bool any = !is_exact || verdict.stage == check::TruthStage::stay;
-        const bool is_near = std::fabs(told[i] - verdict.strength) <= strength_tolerance;
+        const bool is_near = std::fabs(told[i] - verdict.score) <= score_tolerance;
         if (is_in_bounds && (any || is_near)) continue;
         return {"strength",
                 "of " + name_of(entities[i]) + " is " + std::to_string(told[i]) + ", not " +
-                    std::to_string(verdict.strength),
+                    std::to_string(verdict.score),
                 observer, entities[i]};
     }
     return nothing();
@@ -196,26 +196,25 @@ Difference compare_inverse(EntityId entity, std::vector<ObserverId> expected,
 // -- promises
 // ---------------------------------------------------------------------------------------
 
-void Promise::set_rules(const InterestRules& rules) {
+void Promise::set_rules(const Rules& rules) {
     plain_.clear();
     for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
-        const NodeDesc& node = rules.nodes[n];
+        const NodeDef& node = rules.nodes[n];
         if (!node.enabled) continue;
-        if (node.combine != StepOp::add) {
+        if (node.combine != Combine::add) {
             plain_.clear();
             continue;
         }
         std::vector<Plain> of_node;
-        for (const StepDesc& step : node.steps) {
-            if (step.op != StepOp::add) {
+        for (const Kernel& step : node.steps) {
+            if (step.combine != Combine::add) {
                 of_node.clear();
-            } else if (step.kernel.type == KernelType::distance &&
-                       step.kernel.range == RangeOf::rule) {
-                of_node.push_back({n, step.kernel, {}});
+            } else if (step.type == KernelType::distance && step.range == RangeFrom::kernel) {
+                of_node.push_back({n, step, {}});
             }
         }
         // A dispatcher shows nothing outside of its bucket.
-        if (node.type == NodeType::custom || node.type == NodeType::dispatcher) of_node.clear();
+        if (node.custom != nullptr || node.dispatcher != nullptr) of_node.clear();
         plain_.insert(plain_.end(), of_node.begin(), of_node.end());
     }
 }
@@ -244,13 +243,13 @@ Difference Promise::check(const Pair& pair, const std::vector<bool>& is_member) 
         }
     }
     for (Plain& plain : plain_) {
-        const float enter = plain.kernel.enter_m * plain.kernel.enter_m;
-        const float leave = plain.kernel.leave_m * plain.kernel.leave_m;
+        const float enter = plain.kernel.enter * plain.kernel.enter;
+        const float leave = plain.kernel.leave * plain.kernel.leave;
         bool is_in = false;
         bool is_near = false;
-        if (pair.unit.placed) {
-            for (const Vec3 place : pair.observer.from(plain.kernel.from)) {
-                const float distance = check::squared(pair.unit.place, place);
+        if (pair.unit.has_position) {
+            for (const Vec3 position : pair.observer.from(plain.kernel.view_from)) {
+                const float distance = check::squared(pair.unit.position, position);
                 is_in = is_in || distance <= enter;
                 is_near = is_near || distance <= leave;
             }

@@ -38,7 +38,7 @@ class EventReplay {
   public:
     /// At most one of a pair, grouped by observer, no enter of what is in and no leave of what is
     /// out.
-    Difference take(std::span<const RelevanceEvent> events);
+    Difference take(std::span<const InterestEvent> events);
     Difference matches(ObserverId observer, const std::vector<EntityId>& expected) const;
 
   private:
@@ -54,7 +54,7 @@ struct EventFacts {
     check::Verdict now;  ///< of the pair, if both are there
 };
 /// "reasons"
-Difference compare_reason(const RelevanceEvent& event, const EventFacts& facts);
+Difference compare_reason(const InterestEvent& event, const EventFacts& facts);
 
 struct EntityCount {
     EntityId entity;
@@ -62,13 +62,18 @@ struct EntityCount {
     std::uint32_t now;
     std::uint32_t told;
 };
+/// It gained its first observer, or lost its last one.
+struct ObserverEdge {
+    EntityId entity;
+    bool first;
+};
 /// "counts": edges of entities that are gone are not looked at.
 Difference compare_counts(std::span<const EntityCount> counts, std::span<const ObserverEdge> edges);
 
 /// "strength": told[n] for entities[n]. Not exact: within bounds only.
-Difference compare_strengths(ObserverId observer, const std::vector<check::Verdict>& verdicts,
-                             std::span<const EntityId> entities, std::span<const float> told,
-                             bool is_exact = true);
+Difference compare_scores(ObserverId observer, const std::vector<check::Verdict>& verdicts,
+                          std::span<const EntityId> entities, std::span<const float> told,
+                          bool is_exact = true);
 
 /// "inverse": who sees the entity.
 Difference compare_inverse(EntityId entity, std::vector<ObserverId> expected,
@@ -86,7 +91,7 @@ class Promise {
         bool told;       ///< relevant
     };
     /// As of now on; whoever was inside of a radius that stays is not forgotten only by name.
-    void set_rules(const InterestRules& rules);
+    void set_rules(const Rules& rules);
     bool is_empty() const { return plain_.empty(); }
     /// Of each pair in each tick. `is_member` by number of node.
     Difference check(const Pair& pair, const std::vector<bool>& is_member);
@@ -96,7 +101,7 @@ class Promise {
   private:
     struct Plain {
         std::size_t node;
-        KernelDesc kernel;
+        Kernel kernel;
         std::set<std::pair<std::uint32_t, EntityId>> inside;
     };
     struct Known {

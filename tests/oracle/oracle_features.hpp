@@ -13,50 +13,50 @@
 namespace purview::test {
 
 enum class Feature : std::uint8_t {
-    groups,         ///< join_unit, leave_unit
-    own_kernels,    ///< custom kernels, recheck, rescan
-    binding,        ///< members of nodes, kinds' and own
-    kinds,          ///< kinds with modes, ranges, owner_sees
-    combine,        ///< nodes that count in order, nodes switched off
-    dispatchers,    ///< nodes of nodes
-    custom_nodes,   ///< nodes of our own, set_node_pair, rescan_node
-    shapes,         ///< areas with a shape, and their kernel
-    areas,          ///< areas that follow or end, set_areas, single_area
-    look_from,      ///< LookFrom other than the default
-    ranges,         ///< ranges of entities and observers
-    axes,           ///< xz and xyz
-    values,         ///< numbers of entities, and their kernel
-    owner_kernel,   ///< KernelType::owner
-    neighbourhood,  ///< cells
+    groups,        ///< join_unit, leave_unit
+    own_kernels,   ///< custom kernels, recheck, rescan
+    binding,       ///< members of nodes, kinds' and own
+    kinds,         ///< kinds with modes, ranges, owner_sees
+    combine,       ///< nodes that count in order, nodes switched off
+    dispatchers,   ///< nodes of nodes
+    custom_nodes,  ///< nodes of our own, set_node_pair, rescan_node
+    shapes,        ///< areas with a shape, and their kernel
+    areas,         ///< areas that follow or end, set_areas, single_area
+    look_from,     ///< Viewpoints other than the default
+    ranges,        ///< ranges of entities and observers
+    axes,          ///< xz and xyz
+    values,        ///< numbers of entities, and their kernel
+    owner_kernel,  ///< KernelType::owner
+    neighborhood,  ///< cells
     hexagons,
     sight,              ///< line of sight, lookahead, velocities
     more_keys,          ///< overlapping groups
     modes,              ///< global, explicit only
     level,              ///< set_level
-    min_stay,           ///< min_stay_ticks
-    overrides,          ///< set_place_override
+    min_stay,           ///< minimum_relevance_ticks
+    overrides,          ///< set_position_source
     dormant,            ///< Refresh::dormant, update
     new_rules,          ///< set_rules
     trials,             ///< try_rules
     counts,             ///< observer_count, edges
-    strength,           ///< strength
-    changed,            ///< measure_changed, changed_strengths
+    score,              ///< strength
+    changed,            ///< measure_scores, changed_scores
     inverse,            ///< observers_of
     visits,             ///< for_each_relevant
     settings,           ///< settings of nodes
     boxes,              ///< entities_in
     covering,           ///< observers_covering
-    columns,            ///< move(PlaceColumns)
-    places,             ///< place_of
+    columns,            ///< move(PositionColumns)
+    positions,          ///< position_of
     executors,          ///< set_executor
-    needs_entity,       ///< ready_requires_entity
+    needs_entity,       ///< ready_requires_viewpoint
     no_place_to_stand,  ///< overrides of and to what has no place
     moved_steps,        ///< set_rules with steps at other positions of their node
     custom_trials,      ///< try_rules with nodes of our own
     chains,             ///< overrides of overrides
     other_kind,         ///< leave_unit with another kind than it had
     fewer_nodes,        ///< set_rules with fewer nodes
-    single_area,        ///< InterestDef::single_area
+    single_area,        ///< Rules::single_area
     statuses,           ///< of bad calls with numbers
     nested,             ///< join_unit of what has members
     reasons,            ///< of events

@@ -12,6 +12,9 @@
 
 #include "random_world.hpp"
 
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
+
 namespace purview::test {
 
 namespace {
@@ -68,9 +71,9 @@ const std::vector<RandomWorld::Operation>& RandomWorld::all_operations() {
         {"remove_key", 8, &W::remove_key, Feature::more_keys},
         {"set_value", 8, &W::set_value, Feature::values},
         {"set_range", 6, &W::set_range, Feature::ranges},
-        {"set_bounds", 12, &W::set_bounds, Feature::bounds},
+        {"set_bounds", 12, &W::set_group_radius, Feature::bounds},
         {"set_mode", 4, &W::set_mode, Feature::modes},
-        {"set_place_override", 6, &W::set_place_override, Feature::overrides},
+        {"set_place_override", 6, &W::set_position_source, Feature::overrides},
         {"set_velocity", 5, &W::set_velocity, Feature::sight},
         {"add_node", 6, &W::add_node, Feature::binding},
         {"remove_node", 6, &W::remove_node, Feature::binding},
@@ -84,7 +87,7 @@ const std::vector<RandomWorld::Operation>& RandomWorld::all_operations() {
         {"add_observer", 5, &W::add_observer},
         {"remove_observer", 4, &W::remove_observer},
         {"set_ready", 6, &W::set_ready},
-        {"set_main_entity", 6, &W::set_main_entity},
+        {"set_main_entity", 6, &W::set_viewpoint},
         {"set_area", 8, &W::set_area},
         {"remove_area", 5, &W::remove_area},
         {"set_areas", 4, &W::set_areas, Feature::areas},
@@ -93,7 +96,7 @@ const std::vector<RandomWorld::Operation>& RandomWorld::all_operations() {
         {"set_observer_range", 5, &W::set_observer_range, Feature::ranges},
         {"set_lookahead", 4, &W::set_lookahead, Feature::sight},
         {"set_observer_key", 5, &W::set_observer_key},
-        {"set_sees_everything", 4, &W::set_sees_everything},
+        {"set_sees_everything", 4, &W::set_unculled},
         {"rescan", 4, &W::rescan, Feature::own_kernels},
         {"rescan_node", 12, &W::rescan_node, Feature::custom_nodes},
         {"allow or deny", 9, &W::allow_or_deny},
@@ -121,12 +124,12 @@ void RandomWorld::begin_counting() {
     for (const Query& one : std::initializer_list<Query>{{"move (columns)", Feature::columns},
                                                          {"try_rules", Feature::trials},
                                                          {"for_each_relevant", Feature::visits},
-                                                         {"strength", Feature::strength},
+                                                         {"strength", Feature::score},
                                                          {"observer_count", Feature::counts},
                                                          {"edges", Feature::counts},
                                                          {"observers_of", Feature::inverse},
                                                          {"entities_in", Feature::boxes},
-                                                         {"place_of", Feature::places},
+                                                         {"place_of", Feature::positions},
                                                          {"observers_covering", Feature::covering},
                                                          {"settings", Feature::settings}}) {
         if (has(one.needs)) operations[one.name] = 0;
@@ -157,8 +160,8 @@ Key RandomWorld::random_key(bool or_none) {
     return Key{static_cast<std::uint16_t>(or_none ? random_.below(5) : 1 + random_.below(4))};
 }
 
-KeyDomain RandomWorld::random_domain() {
-    return KeyDomain{static_cast<std::uint8_t>(random_.below(def_.space.twins.keys))};
+KeyId RandomWorld::random_domain() {
+    return KeyId{static_cast<std::uint8_t>(random_.below(def_.space.twins.keys))};
 }
 
 NodeId RandomWorld::node_at(std::size_t number) {
@@ -172,9 +175,9 @@ NodeId RandomWorld::random_node() {
 /// What it is when it appears, and when it leaves a group: some of it as it was, some new.
 EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves) {
     EntityDef def;
-    def.place = entity.place;
-    def.placed = entity.placed;
-    def.flags = entity.flags;
+    def.position = entity.position;
+    def.has_position = entity.has_position;
+    def.flags = FlagSet(entity.flags);
     def.keys = std::span(entity.keys).first(def_.space.twins.keys);
     if (has(Feature::values)) def.values = std::span(entity.values).first(def_.space.values);
     if (!def_.kinds.empty() && random_.chance(0.7F)) {
@@ -184,7 +187,7 @@ EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& o
     if (leaves && !has(Feature::other_kind)) def.kind = entity.kind;
     if (has(Feature::modes) && random_.chance(0.1F))
         def.mode = random_.chance(0.3F) ? EntityMode::global : EntityMode::explicit_only;
-    if (range_max() > 0 && random_.chance(0.4F)) def.range_m = length(2, range_max() - 1);
+    if (range_max() > 0 && random_.chance(0.4F)) def.range = length(2, range_max() - 1);
     if (has(Feature::binding) && node_count() > 0 && random_.chance(0.4F)) {
         for (std::uint32_t i = random_.below(3); i > 0; --i) own.push_back(random_node());
         def.nodes = own;
@@ -194,14 +197,14 @@ EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& o
     const EntityMode mode_before = entity.mode;
     entity.kind = def.kind;
     entity.mode = def.mode;
-    entity.range_m = def.range_m;
-    entity.bounds_m = 0;
-    if (!(def.range_m > 0) && has_kind) entity.range_m = def_.kinds[index_of(def.kind)].range_m;
+    entity.range = def.range;
+    entity.group_radius_m = 0;
+    if (!(def.range > 0) && has_kind) entity.range = def_.kinds[index_of(def.kind)].range;
     // Whoever leaves a group keeps the mode that it has.
     if (def.mode == EntityMode::nodes && leaves) entity.mode = mode_before;
     if (def.mode == EntityMode::nodes && has_kind && !leaves)
         entity.mode = def_.kinds[index_of(def.kind)].mode;
-    entity.heard_place = entity.place;
+    entity.heard_position = entity.position;
     check::bind_new(entity, def_.kinds, def.nodes, def.replaces_kind_nodes);
     return def;
 }
@@ -224,8 +227,8 @@ void RandomWorld::spawn() {
     auto& entity = entities_[index];
     entity = {};
     entity.id = entity.root = make_entity_id(index, ++generations_[index]);
-    entity.place = random_place();
-    entity.placed = random_.chance(0.95F);
+    entity.position = random_position();
+    entity.has_position = random_.chance(0.95F);
     entity.flags = static_cast<std::uint16_t>(random_.below(1U << def_.space.twins.flags) &
                                               random_.below(1U << def_.space.twins.flags));
     for (std::uint32_t d = 0; d < def_.space.twins.keys; ++d) entity.keys[d] = random_key(true);
@@ -235,15 +238,18 @@ void RandomWorld::spawn() {
     }
     std::vector<NodeId> own;
     const EntityDef def = def_of(entity, own, false);
-    expect(manager_.spawn(entity.id, def), "spawn");
+    EntityDef with_id = def;
+    with_id.id = entity.id;
+    expect(manager_.spawn(with_id) == entity.id ? Status::ok : Status::bad_argument, "spawn");
     born_.insert(entity.id);
     count("spawn", entity.id);
     if (def_.keeps_log) {
-        note("at " + text_of(entity.place) + (entity.placed ? "" : ", not placed") + ", flags " +
-             std::to_string(entity.flags) + ", keys " + std::to_string(index_of(entity.keys[0])) +
-             " " + std::to_string(index_of(entity.keys[1])) + ", values " +
+        note("at " + text_of(entity.position) + (entity.has_position ? "" : ", not placed") +
+             ", flags " + std::to_string(entity.flags) + ", keys " +
+             std::to_string(index_of(entity.keys[0])) + " " +
+             std::to_string(index_of(entity.keys[1])) + ", values " +
              std::to_string(entity.values[0]) + " " + std::to_string(entity.values[1]) +
-             ", range " + std::to_string(entity.range_m) +
+             ", range " + std::to_string(entity.range) +
              (counts_by_bounds(entity) ? ", by bounds" : "") + ", mode " +
              std::to_string(static_cast<int>(entity.mode)) + ", kind " +
              std::to_string(index_of(entity.kind)));
@@ -264,7 +270,7 @@ void RandomWorld::ask_again(EntityId entity) {
 }
 
 void RandomWorld::ask_again(ObserverId observer) {
-    if (has(Feature::custom_nodes)) expect(manager_.rescan(observer), "rescan");
+    if (has(Feature::custom_nodes)) expect(manager_.recheck(observer), "rescan");
 }
 
 void RandomWorld::despawn() {
@@ -319,7 +325,7 @@ void RandomWorld::join_unit() {
         return;
     }
     if (stood_at != EntityId::none)
-        expect(manager_.set_place_override(member->id, EntityId::none), "set_place_override");
+        expect(manager_.set_position_source(member->id, EntityId::none), "set_place_override");
     rehang_children(*member);
     for (const auto& [who, old] : old_roots) entities_[index_of(who)].root = root->id;
     if (old_roots.front().second == member->id) ++member->joins;
@@ -338,7 +344,7 @@ void RandomWorld::join_unit() {
         if (who != member->id && moved.parent == EntityId::none) moved.parent = member->id;
     }
     member->parent = parent;
-    expect(manager_.join_unit(member->id, top_of(root->id), parent), "join_unit");
+    expect(manager_.attach(member->id, parent), "join_unit");
     count("join_unit", member->id);
     note("to " + name_of(root->id) + " below " + name_of(parent));
     ask_again(root->id);
@@ -347,8 +353,8 @@ void RandomWorld::join_unit() {
 /// It stays a unit, with all that is true of it.
 void RandomWorld::join_split(check::TruthEntity& member, EntityId parent) {
     const bool is_circle = is_below(parent, member.id);
-    expect(manager_.join_unit(member.id, top_of(parent), parent),
-           is_circle ? Status::bad_argument : Status::ok, "join_unit");
+    expect(manager_.attach(member.id, parent), is_circle ? Status::bad_argument : Status::ok,
+           "join_unit");
     if (is_circle) return;
     member.parent = parent;
     count("join_unit", member.id);
@@ -367,7 +373,7 @@ void RandomWorld::detach(check::TruthEntity& entity) {
     const EntityId root = entity.root;
     if (root == entity.id) {  // a split member keeps what it is, and all below it
         entity.parent = EntityId::none;
-        expect(manager_.leave_unit(entity.id, {}), "leave_unit");
+        expect(manager_.detach(entity.id, {}), "leave_unit");
         return count("leave_unit", entity.id);
     }
     rehang_children(entity);
@@ -375,7 +381,7 @@ void RandomWorld::detach(check::TruthEntity& entity) {
     entity.parent = EntityId::none;
     std::vector<NodeId> own;
     const EntityDef def = def_of(entity, own, true);
-    expect(manager_.leave_unit(entity.id, def), "leave_unit");
+    expect(manager_.detach(entity.id, def), "leave_unit");
     if (has(Feature::sight)) expect(manager_.set_velocity(entity.id, entity.velocity), "velocity");
     count("leave_unit", entity.id);
     if (def_.keeps_log) note("kind " + std::to_string(index_of(entity.kind)));
@@ -404,7 +410,7 @@ void RandomWorld::set_flag() {
 void RandomWorld::set_key() {
     auto* entity = random_entity();
     if (entity == nullptr) return;
-    const KeyDomain domain = random_domain();
+    const KeyId domain = random_domain();
     entity->keys[index_of(domain)] = random_key(true);
     expect(manager_.set_key(entity->id, domain, entity->keys[index_of(domain)]), "set_key");
     count("set_key", entity->id);
@@ -459,27 +465,28 @@ void RandomWorld::set_value() {
 void RandomWorld::set_range() {
     auto* unit = random_unit();
     if (unit == nullptr || !(range_max() > 0)) return;
-    unit->range_m = random_.chance(0.25F) ? 0 : length(2, range_max() - 1);
-    expect(manager_.set_range(unit->id, unit->range_m), "set_range");
+    unit->range = random_.chance(0.25F) ? 0 : length(2, range_max() - 1);
+    expect(manager_.set_range(unit->id, unit->range), "set_range");
     count("set_range", unit->id);
-    note("to " + std::to_string(unit->range_m));
+    note("to " + std::to_string(unit->range));
 }
 
-void RandomWorld::set_bounds() {
+void RandomWorld::set_group_radius() {
     auto* unit = random_unit();
     for (int tries = 0; tries < 8 && unit != nullptr && !counts_by_bounds(*unit); ++tries)
         unit = random_unit();
     if (unit == nullptr || !counts_by_bounds(*unit)) return;
-    const float most = def_.rules.group_bounds_max_m;
+    const float most = def_.rules.group_radius_max;
     const float wanted = random_.chance(0.2F) ? 0 : length(0, most * 1.2F);
-    unit->bounds_m = std::min(wanted, most);
-    expect(manager_.set_bounds(unit->id, wanted), "set_bounds");
+    unit->group_radius_m = std::min(wanted, most);
+    expect(manager_.set_group_radius(unit->id, wanted), "set_bounds");
     count("set_bounds", unit->id);
     note("to " + std::to_string(wanted));
 }
 
 bool RandomWorld::counts_by_bounds(const check::TruthEntity& unit) const {
-    return index_of(unit.kind) < def_.kinds.size() && def_.kinds[index_of(unit.kind)].by_bounds;
+    return index_of(unit.kind) < def_.kinds.size() &&
+           def_.kinds[index_of(unit.kind)].uses_group_radius;
 }
 
 void RandomWorld::set_mode() {
@@ -528,13 +535,13 @@ bool RandomWorld::is_circular() const {
         if (entity.id == EntityId::none) return false;
         const check::TruthEntity* other = alive(entity.stands_at);
         if (!has(Feature::no_place_to_stand) && other != nullptr &&
-            !(entity.placed && entities_[index_of(other->root)].placed))
+            !(entity.has_position && entities_[index_of(other->root)].has_position))
             return true;
         return overrides_behind(entity) > overrides_in_a_row();
     });
 }
 
-void RandomWorld::set_place_override() {
+void RandomWorld::set_position_source() {
     auto* unit = random_unit();
     auto* other = random_entity();
     if (unit == nullptr || other == nullptr) return;
@@ -550,11 +557,11 @@ void RandomWorld::set_place_override() {
         unit->stands_at = before;
         return;
     }
-    expect(manager_.set_place_override(unit->id, unit->stands_at), should, "set_place_override");
+    expect(manager_.set_position_source(unit->id, unit->stands_at), should, "set_place_override");
     note("stands at " + name_of(unit->stands_at));
     if (should != Status::ok) unit->stands_at = before;
     if (unit->stands_at == EntityId::none && before != EntityId::none)
-        unit->heard_place = unit->place;
+        unit->heard_position = unit->position;
     count("set_place_override", unit->id);
 }
 
@@ -572,7 +579,7 @@ void RandomWorld::add_node() {
     if (unit == nullptr || node_count() == 0) return;
     const NodeId node = random_node();
     check::bind(*unit, node);
-    expect(manager_.add_node(unit->id, node), "add_node");
+    expect(manager_.bind(unit->id, node), "add_node");
     count("add_node", unit->id);
     note_nodes(*unit);
     hear_of(*unit);
@@ -587,7 +594,7 @@ void RandomWorld::remove_node() {
     if (index_of(node) >= node_count()) return;
     Status should = Status::not_found;
     if (check::unbind(*unit, node)) should = unit->orphaned ? Status::orphaned : Status::ok;
-    expect(manager_.remove_node(unit->id, node), should, "remove_node");
+    expect(manager_.unbind(unit->id, node), should, "remove_node");
     count("remove_node", unit->id);
     note_nodes(*unit);
     hear_of(*unit);
@@ -600,7 +607,7 @@ void RandomWorld::set_nodes() {
     std::vector<NodeId> nodes;
     for (std::uint32_t i = random_.below(4); i > 0; --i) nodes.push_back(random_node());
     check::bind_exactly(*unit, nodes);
-    const Status got = manager_.set_nodes(unit->id, nodes);
+    const Status got = manager_.rebind(unit->id, nodes);
     if (!nodes.empty() || got != Status::orphaned) expect(got, "set_nodes");
     count("set_nodes", unit->id);
     note_nodes(*unit);
@@ -613,7 +620,7 @@ void RandomWorld::add_default_node() {
     if (unit == nullptr) return;
     if (!unit->orphaned && random_.chance(0.5F)) return;
     check::bind_default(*unit);
-    expect(manager_.add_default_node(unit->id), "add_default_node");
+    expect(manager_.bind_default(unit->id), "add_default_node");
     count("add_default_node", unit->id);
     note_nodes(*unit);
     hear_of(*unit);
@@ -624,7 +631,7 @@ void RandomWorld::force_hide() {
     auto* unit = random_entity();
     if (unit == nullptr) return;
     unit->force_hidden = random_.chance(0.4F);
-    expect(manager_.force_hide(unit->id, unit->force_hidden), "force_hide");
+    expect(manager_.set_hidden(unit->id, unit->force_hidden), "force_hide");
     count("force_hide", unit->id);
     note(unit->force_hidden ? "yes" : "no");
 }
@@ -656,7 +663,7 @@ void RandomWorld::update() {
     auto* entity = random_entity();
     if (entity == nullptr) return;
     check::TruthEntity& unit = entities_[index_of(entity->root)];  // a member's group is meant
-    unit.heard_place = unit.place;
+    unit.heard_position = unit.position;
     expect(manager_.update(entity->id), "update");
     count("update", entity->id);
 }
@@ -664,11 +671,11 @@ void RandomWorld::update() {
 void RandomWorld::teleport() {
     auto* entity = random_entity();
     if (entity == nullptr) return;
-    entity->place = random_place();
+    entity->position = random_position();
     hear_of(*entity);
-    expect(manager_.move(entity->id, entity->place), "move");
+    expect(manager_.move(entity->id, entity->position), "move");
     count("teleport", entity->id);
-    note("to " + text_of(entity->place));
+    note("to " + text_of(entity->position));
 }
 
 // -- observers
@@ -676,16 +683,16 @@ void RandomWorld::teleport() {
 
 void RandomWorld::add_observer() {
     if (observers_.size() >= observers_at_most) return;
-    auto made = manager_.add_observer();
-    expect(made.error(), "add_observer");
-    if (!made) return;
+    const ObserverId made = manager_.add_observer({.is_ready = false});
+    expect(made != ObserverId::none ? Status::ok : Status::capacity, "add_observer");
+    if (made == ObserverId::none) return;
     check::TruthObserver observer;
-    observer.id = *made;
+    observer.id = made;
     observer.ready = random_.chance(0.85F);
     expect(manager_.set_ready(observer.id, observer.ready), "set_ready");
     if (auto* entity = random_entity(); entity != nullptr && random_.chance(0.8F)) {
         observer.main = entity->id;
-        expect(manager_.set_main_entity(observer.id, entity->id), "set_main_entity");
+        expect(manager_.set_viewpoint(observer.id, entity->id), "set_main_entity");
         if (random_.chance(0.7F)) {
             entity->owner = observer.id;
             expect(manager_.set_owner(entity->id, observer.id), "set_owner");
@@ -722,7 +729,7 @@ void RandomWorld::set_ready() {
     ask_again(observer->id);
 }
 
-void RandomWorld::set_main_entity() {
+void RandomWorld::set_viewpoint() {
     auto* observer = random_observer();
     auto* entity = random_entity();
     if (observer == nullptr || entity == nullptr) return;
@@ -730,18 +737,18 @@ void RandomWorld::set_main_entity() {
     observer->main = random_.chance(0.2F) ? EntityId::none : entity->id;
     // It was not ready without one, if only for a moment within this tick.
     if (def_.needs_entity && had_none && observer->main != EntityId::none) ++observer->times_ready;
-    expect(manager_.set_main_entity(observer->id, observer->main), "set_main_entity");
+    expect(manager_.set_viewpoint(observer->id, observer->main), "set_main_entity");
     count("set_main_entity", observer->main, observer->id);
     ask_again(observer->id);
 }
 
 Area RandomWorld::random_area() {
-    Area area = Area::at(random_place());
+    Area area = Area::at(random_position());
     if (has(Feature::shapes) && random_.chance(0.7F)) {
-        const Vec3 centre = area.centre;
+        const Vec3 center = area.center;
         switch (random_.below(3)) {
             case 0:
-                area = Area::sphere(centre, length(4, 50));
+                area = Area::sphere(center, length(4, 50));
                 break;
             case 1: {
                 Vec3 half{length(4, 40), length(4, 40), length(4, 40)};
@@ -749,21 +756,21 @@ Area RandomWorld::random_area() {
                 const float sign = random_.chance(0.3F) ? -1.0F : 1.0F;
                 if (rules_.axes == Axes::xy) half.z *= sign;
                 if (rules_.axes == Axes::xz) half.y *= sign;
-                area = Area::box(centre, half);
+                area = Area::box(center, half);
                 break;
             }
             default: {
                 Vec3 towards{random_.between(-3, 3), random_.between(-3, 3),
                              random_.between(-3, 3)};
                 towards.x += towards.x < 0 ? -0.1F : 0.1F;  // never without length
-                area = Area::cone(centre, towards, random_.between(10, 170), length(8, 80));
+                area = Area::cone(center, towards, random_.between(10, 170), length(8, 80));
                 break;
             }
         }
     }
     if (!has(Feature::areas)) return area;
     if (auto* entity = random_entity(); entity != nullptr && random_.chance(0.3F)) {
-        area.centre = {length(-12, 12), length(-12, 12), length(-12, 12)};
+        area.center = {length(-12, 12), length(-12, 12), length(-12, 12)};
         area = area.following(entity->id);
     }
     if (random_.chance(0.25F)) area = area.lasting(1 + random_.below(8));
@@ -820,7 +827,7 @@ void RandomWorld::add_observer_key() {
     if (observer == nullptr) return;
     const check::TruthKey more{random_domain(), random_key(false)};
     observer->more_keys.push_back(more);
-    expect(manager_.add_observer_key(observer->id, more.domain, more.key), "add_observer_key");
+    expect(manager_.add_key(observer->id, more.domain, more.key), "add_observer_key");
     count("add_observer_key", EntityId::none, observer->id);
 }
 
@@ -829,16 +836,15 @@ void RandomWorld::remove_observer_key() {
     if (observer == nullptr || observer->more_keys.empty()) return;
     const check::TruthKey more = observer->more_keys.front();
     observer->more_keys.erase(observer->more_keys.begin());
-    expect(manager_.remove_observer_key(observer->id, more.domain, more.key),
-           "remove_observer_key");
+    expect(manager_.remove_key(observer->id, more.domain, more.key), "remove_observer_key");
     count("remove_observer_key", EntityId::none, observer->id);
 }
 
 void RandomWorld::set_observer_range() {
     auto* observer = random_observer();
-    if (observer == nullptr || !(def_.rules.observer_range_max_m > 0)) return;
-    observer->range_m = random_.chance(0.25F) ? 0 : length(2, def_.rules.observer_range_max_m - 1);
-    expect(manager_.set_observer_range(observer->id, observer->range_m), "set_observer_range");
+    if (observer == nullptr || !(def_.rules.observer_range_max > 0)) return;
+    observer->range = random_.chance(0.25F) ? 0 : length(2, def_.rules.observer_range_max - 1);
+    expect(manager_.set_range(observer->id, observer->range), "set_observer_range");
     count("set_observer_range", EntityId::none, observer->id);
 }
 
@@ -853,19 +859,18 @@ void RandomWorld::set_lookahead() {
 void RandomWorld::set_observer_key() {
     auto* observer = random_observer();
     if (observer == nullptr) return;
-    const KeyDomain domain = random_domain();
+    const KeyId domain = random_domain();
     observer->own_keys[index_of(domain)] = random_key(true);
-    expect(manager_.set_observer_key(observer->id, domain, observer->own_keys[index_of(domain)]),
+    expect(manager_.set_key(observer->id, domain, observer->own_keys[index_of(domain)]),
            "set_observer_key");
     count("set_observer_key", EntityId::none, observer->id);
 }
 
-void RandomWorld::set_sees_everything() {
+void RandomWorld::set_unculled() {
     auto* observer = random_observer();
     if (observer == nullptr) return;
     observer->sees_everything = random_.chance(0.15F);
-    expect(manager_.set_sees_everything(observer->id, observer->sees_everything),
-           "set_sees_everything");
+    expect(manager_.set_unculled(observer->id, observer->sees_everything), "set_sees_everything");
     count("set_sees_everything", EntityId::none, observer->id);
     note(observer->sees_everything ? "yes" : "no");
 }
@@ -877,7 +882,7 @@ void RandomWorld::rescan() {
     const std::uint32_t index = index_of(observer->id);
     if (marks.size() <= index) marks.resize(index + 1, 0);
     marks[index] ^= 1U;
-    expect(manager_.rescan(observer->id), "rescan");
+    expect(manager_.recheck(observer->id), "rescan");
     count("rescan", EntityId::none, observer->id);
 }
 
@@ -934,7 +939,7 @@ void RandomWorld::set_level() {
 }
 
 bool RandomWorld::is_table(std::size_t node) const {
-    return rules_.nodes[node].type == NodeType::custom && rules_.nodes[node].enabled &&
+    return rules_.nodes[node].custom != nullptr && rules_.nodes[node].enabled &&
            static_cast<const TwinnedNode&>(*rules_.nodes[node].custom).is_table();
 }
 
@@ -962,7 +967,7 @@ void RandomWorld::set_node_pair() {
 void RandomWorld::rescan_node() {
     std::vector<NodeId> nodes;
     for (std::size_t n = 0; n < node_count(); ++n) {
-        if (rules_.nodes[n].type == NodeType::custom && rules_.nodes[n].enabled)
+        if (rules_.nodes[n].custom != nullptr && rules_.nodes[n].enabled)
             nodes.push_back(node_at(n));
     }
     if (nodes.empty()) return;
@@ -973,7 +978,7 @@ void RandomWorld::rescan_node() {
         const std::pair key{index_of(observer->id), index_of(unit->id)};
         if (roster_->pairs.erase(key) == 0) roster_->pairs.insert(key);
     }
-    for (const NodeId node : nodes) expect(manager_.rescan_node(node), "rescan_node");
+    for (const NodeId node : nodes) expect(manager_.recheck(node), "rescan_node");
     count("rescan_node");
 }
 
@@ -1011,8 +1016,8 @@ void RandomWorld::bad_call() {
     const bool extra = random_.chance(0.5F);
     switch (random_.below(14)) {
         case 0:
-            must(manager_.spawn(EntityId::none, {}), Status::bad_argument, "spawn none");
-            must(manager_.spawn(e, {}), Status::duplicate, "spawn twice");
+            must(internal(manager_).spawn(EntityId::none, {}), Status::bad_argument, "spawn none");
+            must(internal(manager_).spawn(e, {}), Status::duplicate, "spawn twice");
             break;
         case 1:
             must(manager_.despawn(gone), Status::stale_id, "despawn stale");
@@ -1024,19 +1029,19 @@ void RandomWorld::bad_call() {
             break;
         case 3:
             must(manager_.set_flag(e, FlagId{15}, true), Status::bad_argument, "set_flag");
-            must(manager_.set_key(e, KeyDomain{7}, Key{1}), Status::bad_argument, "set_key");
+            must(manager_.set_key(e, KeyId{7}, Key{1}), Status::bad_argument, "set_key");
             break;
         case 4:
             must(manager_.set_ready(nobody, true), Status::stale_id, "set_ready stale");
             must(manager_.remove_observer(nobody), Status::stale_id, "remove_observer stale");
             break;
         case 5:
-            must(manager_.set_area(o, 3, Vec3{0, nan, 0}), Status::bad_position,
+            must(manager_.set_area(o, 3, Area::at(Vec3{0, nan, 0})), Status::bad_position,
                  "set_area nowhere");
             must(manager_.remove_area(o, 77), Status::not_found, "remove_area");
             break;
         case 6:
-            must(manager_.set_main_entity(o, gone), Status::stale_id, "set_main_entity stale");
+            must(manager_.set_viewpoint(o, gone), Status::stale_id, "set_main_entity stale");
             must(manager_.allow(o, gone, true), Status::stale_id, "allow stale");
             must(manager_.deny(nobody, e, true), Status::stale_id, "deny stale");
             break;
@@ -1056,8 +1061,8 @@ void RandomWorld::bad_call() {
             break;
         case 9:
             if (!has(Feature::binding) || node_count() == 0) return;
-            must(manager_.add_node(e, NodeId{1000}), Status::bad_argument, "add_node");
-            must(manager_.add_node(gone, NodeId{0}), Status::stale_id, "add_node stale");
+            must(manager_.bind(e, NodeId{1000}), Status::bad_argument, "add_node");
+            must(manager_.bind(gone, NodeId{0}), Status::stale_id, "add_node stale");
             break;
         case 10:
             if (has(Feature::values) && has(Feature::statuses))
@@ -1065,30 +1070,27 @@ void RandomWorld::bad_call() {
             if (has(Feature::ranges)) {
                 must(manager_.set_range(e, -1), Status::bad_argument, "set_range");
                 must(manager_.set_range(e, 1e9F), Status::bad_argument, "set_range too far");
-                must(manager_.set_observer_range(o, -1), Status::bad_argument,
-                     "set_observer_range");
+                must(manager_.set_range(o, -1), Status::bad_argument, "set_observer_range");
             }
             break;
         case 11:
             if (!has(Feature::overrides)) return;
-            must(manager_.set_place_override(e, e), Status::would_cycle, "to stand at oneself");
+            must(manager_.set_position_source(e, e), Status::would_cycle, "to stand at oneself");
             for (const EntityId member : members_of(e))
-                must(manager_.set_place_override(member, EntityId::none), Status::refused,
+                must(manager_.set_position_source(member, EntityId::none), Status::refused,
                      "a member's place override");
             break;
         case 12:
             if (has(Feature::more_keys) && extra)
-                must(manager_.remove_key(e, KeyDomain{0}, Key{99}), Status::not_found,
-                     "remove_key");
+                must(manager_.remove_key(e, KeyId{0}, Key{99}), Status::not_found, "remove_key");
             if (has(Feature::custom_nodes))
                 must(manager_.set_node_pair(NodeId{1000}, o, e, true), Status::bad_argument,
                      "set_node_pair");
             break;
         default: {
             if (!has(Feature::new_rules)) return;
-            InterestRules unsound = rules_;
-            unsound.nodes.push_back({"unsound", NodeType::grid, {{StepOp::add, {}}}});
-            unsound.nodes.back().steps[0].kernel.enter_m = -1;
+            Rules unsound = rules_;
+            unsound.node("unsound").add(within(-1));
             must(manager_.set_rules(unsound), Status::bad_configuration, "set_rules");
             break;
         }

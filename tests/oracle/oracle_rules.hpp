@@ -19,24 +19,24 @@ struct RuleSpace {
     Features features;
     TwinSpace twins;
     std::uint32_t values = 2;
-    float height_m = 60;  ///< of the third axis, where it counts
-    /// Largest range of an entity or observer; above the last of range_classes_m for none.
+    float height = 60;  ///< of the third axis, where it counts
+    /// Largest range of an entity or observer; above the last of range_classes for none.
     float range_max_m = 60;
 };
 
 /// One to four nodes of up to five steps; now and then none at all.
-InterestRules random_rules(SplitMix& random, const RuleSpace& space);
+Rules random_rules(SplitMix& random, const RuleSpace& space);
 
 /// A change of one or two things, as a program makes it while it runs: a radius, a step, a node,
 /// their order.
-InterestRules changed_rules(SplitMix& random, const RuleSpace& space, const InterestRules& rules);
+Rules changed_rules(SplitMix& random, const RuleSpace& space, const Rules& rules);
 
 /// All of it, in a few lines.
-std::string text_of(const InterestRules& rules);
+std::string text_of(const Rules& rules);
 /// The tree without its numbers: what counts as the same rule.
-std::string shape_of(const InterestRules& rules);
+std::string shape_of(const Rules& rules);
 /// Steps that stand on one another in the deepest node.
-unsigned depth_of(const InterestRules& rules);
-bool has_kernel(const InterestRules& rules, KernelType type);
+unsigned depth_of(const Rules& rules);
+bool has_kernel(const Rules& rules, KernelType type);
 
 }  // namespace purview::test

@@ -76,8 +76,8 @@ class Reducer {
         ticks_ = done;
         return true;
     }
-    template <class Change>
-    bool try_it(Change&& change) {
+    template <class WhatIf>
+    bool try_it(WhatIf&& change) {
         RandomWorldDef def = def_;
         change(def);
         return keeps(def);
@@ -100,8 +100,8 @@ class Reducer {
             def_.measures_changed && try_it([](RandomWorldDef& d) { d.measures_changed = false; });
         any |= def_.window_update != WindowUpdate::pull &&
                try_it([](RandomWorldDef& d) { d.window_update = WindowUpdate::pull; });
-        any |= def_.rules.min_stay_ticks > 0 &&
-               try_it([](RandomWorldDef& d) { d.rules.min_stay_ticks = 0; });
+        any |= def_.rules.minimum_relevance_ticks > 0 &&
+               try_it([](RandomWorldDef& d) { d.rules.minimum_relevance_ticks = 0; });
         any |= def_.left_out.count("move") == 0 &&
                try_it([](RandomWorldDef& d) { d.left_out.insert("move"); });
         return any;
@@ -132,7 +132,7 @@ class Reducer {
     }
     static void erase_node(RandomWorldDef& def, std::ptrdiff_t at) {
         def.rules.nodes.erase(def.rules.nodes.begin() + at);
-        for (KindInterest& kind : def.kinds) {
+        for (KindRules& kind : def.kinds) {
             std::erase_if(kind.nodes,
                           [&](NodeId node) { return index_of(node) >= def.rules.nodes.size(); });
         }
@@ -151,7 +151,7 @@ class Reducer {
                         auto& steps = d.rules.nodes[n].steps;
                         steps.erase(steps.begin() + step);
                         if (!steps.empty() && !d.space.features.has(Feature::no_adds))
-                            steps.front().op = StepOp::add;
+                            steps.front().combine = Combine::add;
                     })) {
                     any = true;
                 } else {

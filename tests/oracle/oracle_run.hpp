@@ -43,7 +43,7 @@ struct RunResult {
     std::uint64_t turned_by_pair = 0;
     std::uint64_t turned_mixed = 0;  ///< in groups with split members
     std::uint64_t turned_mixed_by_pair = 0;
-    std::map<ChangeType, std::uint64_t> turned_by;
+    std::map<WhatIfType, std::uint64_t> turned_by;
 
     double relevant_percent() const {
         return 100.0 * static_cast<double>(relevant) / static_cast<double>(compared);

@@ -29,9 +29,10 @@ float steps_between(Axes axes, Vec3 a, Vec3 b) {
     return x + y + z;
 }
 
-float fewest_steps(Axes axes, std::span<const Vec3> places, Vec3 to) {
+float fewest_steps(Axes axes, std::span<const Vec3> positions, Vec3 to) {
     float fewest = std::numeric_limits<float>::infinity();
-    for (const Vec3 place : places) fewest = std::min(fewest, steps_between(axes, to, place));
+    for (const Vec3 position : positions)
+        fewest = std::min(fewest, steps_between(axes, to, position));
     return fewest;
 }
 
@@ -45,35 +46,35 @@ std::shared_ptr<const InterestKernel> twinned(std::string name,
 // -----------------------------------------------------------------------------------
 
 std::shared_ptr<const InterestKernel> steps_kernel(Axes axes, float reach) {
-    auto kernel = make_pair_kernel({.name = "steps", .reach_m = reach},
+    auto kernel = make_pair_kernel({.name = "steps", .reach = reach},
                                    [axes, reach](Vec3 entity, Vec3 observer) noexcept {
                                        return steps_between(axes, entity, observer) <= reach;
                                    });
     return twinned("steps", kernel, [axes, reach](const auto& observer, const auto& entity, bool) {
-        const auto& places = observer.from(LookFrom::main_and_areas);
-        if (places.empty() || !entity.placed) return CustomAnswer::unknown;
-        return yes_if(fewest_steps(axes, places, entity.place) <= reach);
+        const auto& positions = observer.from(Viewpoints::entity_and_points);
+        if (positions.empty() || !entity.has_position) return CustomAnswer::unknown;
+        return yes_if(fewest_steps(axes, positions, entity.position) <= reach);
     });
 }
 
 /// Once within `enter` steps, up to `leave`.
 std::shared_ptr<const InterestKernel> sticky_kernel(Axes axes, float enter, float leave) {
-    auto kernel = make_pair_kernel({.name = "sticky", .reach_m = leave, .remembers = true},
+    auto kernel = make_pair_kernel({.name = "sticky", .reach = leave, .remembers = true},
                                    [axes, enter, leave](const Pair& p) noexcept {
-                                       return fewest_steps(axes, p.places(), p.place()) <=
+                                       return fewest_steps(axes, p.positions(), p.position()) <=
                                               (p.was() ? leave : enter);
                                    });
     return twinned(
         "sticky", kernel, [axes, enter, leave](const auto& observer, const auto& entity, bool was) {
-            const auto& places = observer.from(LookFrom::main_and_areas);
-            if (places.empty() || !entity.placed) return CustomAnswer::unknown;
-            return yes_if(fewest_steps(axes, places, entity.place) <= (was ? leave : enter));
+            const auto& positions = observer.from(Viewpoints::entity_and_points);
+            if (positions.empty() || !entity.has_position) return CustomAnswer::unknown;
+            return yes_if(fewest_steps(axes, positions, entity.position) <= (was ? leave : enter));
         });
 }
 
 std::shared_ptr<const InterestKernel> every_so_many_kernel(std::uint32_t every) {
     auto kernel = make_pair_kernel(
-        {.name = "every so many", .reads_places = false},
+        {.name = "every so many", .reads_positions = false},
         [every](const Pair& p) noexcept { return index_of(p.entity()) % every == 0; });
     return twinned("every", kernel, [every](const auto&, const auto& entity, bool) {
         return yes_if(index_of(entity.id) % every == 0);
@@ -83,7 +84,7 @@ std::shared_ptr<const InterestKernel> every_so_many_kernel(std::uint32_t every) 
 /// A table of the program's own: whoever changes it calls recheck or rescan.
 std::shared_ptr<const InterestKernel> marks_kernel(std::shared_ptr<const Roster> roster) {
     auto kernel = make_pair_kernel(
-        {.name = "marks", .reads_places = false},
+        {.name = "marks", .reads_positions = false},
         [roster](const Pair& p) noexcept { return roster->is_marked(p.observer(), p.entity()); });
     return twinned("marks", kernel, [roster](const auto& observer, const auto& entity, bool) {
         return yes_if(roster->is_marked(observer.id, entity.id));
@@ -96,7 +97,7 @@ std::shared_ptr<const InterestKernel> marks_kernel(std::shared_ptr<const Roster>
 /// Cannot say anything of whoever has the flag; else: is the key the observer's?
 class DazzledKernel final : public InterestKernel {
   public:
-    DazzledKernel(FlagId flag, KeyDomain domain) : flag_(flag), domain_(domain) {}
+    DazzledKernel(FlagId flag, KeyId domain) : flag_(flag), domain_(domain) {}
     void test(const Question& q, std::span<Mask> out,
               std::span<Mask> unknown) const noexcept override {
         const std::span<const Mask> dazzled = q.slots.flags(flag_);
@@ -110,14 +111,14 @@ class DazzledKernel final : public InterestKernel {
         }
     }
     std::string describe(const Question&, unsigned) const override { return "dazzled"; }
-    bool reads_places() const noexcept override { return false; }
+    bool reads_positions() const noexcept override { return false; }
 
   private:
     FlagId flag_;
-    KeyDomain domain_;
+    KeyId domain_;
 };
 
-std::shared_ptr<const InterestKernel> dazzled_kernel(FlagId flag, KeyDomain domain) {
+std::shared_ptr<const InterestKernel> dazzled_kernel(FlagId flag, KeyId domain) {
     return twinned(
         "dazzled", std::make_shared<DazzledKernel>(flag, domain),
         [flag, domain](const auto& observer, const auto& entity, bool) {
@@ -129,7 +130,7 @@ std::shared_ptr<const InterestKernel> dazzled_kernel(FlagId flag, KeyDomain doma
 /// Of the entity alone: it has the flag, or its key is even.
 class EvenKernel final : public InterestKernel {
   public:
-    EvenKernel(FlagId flag, KeyDomain domain) : flag_(flag), domain_(domain) {}
+    EvenKernel(FlagId flag, KeyId domain) : flag_(flag), domain_(domain) {}
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             for (unsigned lane = 0; lane < lanes_per_block; ++lane) {
@@ -143,14 +144,14 @@ class EvenKernel final : public InterestKernel {
     std::string describe(const Question&, unsigned) const override { return "even"; }
     bool answers_unknown() const noexcept override { return false; }
     DependsOn depends_on() const noexcept override { return DependsOn::entity; }
-    bool reads_places() const noexcept override { return false; }
+    bool reads_positions() const noexcept override { return false; }
 
   private:
     FlagId flag_;
-    KeyDomain domain_;
+    KeyId domain_;
 };
 
-std::shared_ptr<const InterestKernel> even_kernel(FlagId flag, KeyDomain domain) {
+std::shared_ptr<const InterestKernel> even_kernel(FlagId flag, KeyId domain) {
     return twinned("even", std::make_shared<EvenKernel>(flag, domain),
                    [flag, domain](const auto&, const auto& entity, bool) {
                        return yes_if(((entity.facts->flags >> index_of(flag)) & 1U) != 0 ||
@@ -175,16 +176,16 @@ class SquaresDispatcher final : public NamedDispatcher {
           overlap_(overlap),
           rings_(rings) {}
     void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
-        if (entity.placed) append(entity.place, overlap_, out);
+        if (entity.has_position) append(entity.position, overlap_, out);
     }
     void cover(const DispatchedObserver& observer, std::vector<CellId>& out) const override {
-        for (const Vec3 place : observer.places) append(place, rings_, out);
+        for (const Vec3 position : observer.positions) append(position, rings_, out);
     }
 
   private:
-    void append(Vec3 place, std::int32_t rings, std::vector<CellId>& out) const {
-        const float second = axes_ == Axes::xz ? place.z : place.y;
-        const auto column = static_cast<std::int32_t>(std::floor(place.x / side_));
+    void append(Vec3 position, std::int32_t rings, std::vector<CellId>& out) const {
+        const float second = axes_ == Axes::xz ? position.z : position.y;
+        const auto column = static_cast<std::int32_t>(std::floor(position.x / side_));
         const auto row = static_cast<std::int32_t>(std::floor(second / side_));
         for (std::int32_t c = column - rings; c <= column + rings; ++c) {
             for (std::int32_t r = row - rings; r <= row + rings; ++r) out.push_back(cell_at(c, r));
@@ -207,14 +208,13 @@ class OddEvenDispatcher final : public NamedDispatcher {
         out.push_back(index_of(observer.observer) % 2);
         out.push_back(index_of(observer.observer) % 2);
     }
-    bool reads_places() const noexcept override { return false; }
+    bool reads_positions() const noexcept override { return false; }
 };
 
 /// Rooms by key; who has the flag is in the hall (cell 0), which all look into.
 class RoomsDispatcher final : public NamedDispatcher {
   public:
-    RoomsDispatcher(FlagId hall, KeyDomain room)
-        : NamedDispatcher("rooms"), hall_(hall), room_(room) {}
+    RoomsDispatcher(FlagId hall, KeyId room) : NamedDispatcher("rooms"), hall_(hall), room_(room) {}
     void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
         if (((entity.flags >> index_of(hall_)) & 1U) != 0) out.push_back(0);
         if (const Key key = entity.keys[index_of(room_)]; key != Key::none)
@@ -225,20 +225,20 @@ class RoomsDispatcher final : public NamedDispatcher {
         if (const Key key = observer.keys[index_of(room_)]; key != Key::none)
             out.push_back(index_of(key));
     }
-    bool reads_places() const noexcept override { return false; }
+    bool reads_positions() const noexcept override { return false; }
 
   private:
     FlagId hall_;
-    KeyDomain room_;
+    KeyId room_;
 };
 
 // -- sight
 // ------------------------------------------------------------------------------------------
 
-class CellsSight final : public SightTest {
+class CellsSight final : public RayTest {
   public:
     CellsSight(Axes axes, float side, std::uint64_t seed) : axes_(axes), side_(side), seed_(seed) {}
-    void test(ObserverId, std::span<const SightQuery> queries,
+    void test(ObserverId, std::span<const Ray> queries,
               std::span<std::uint8_t> visible) const noexcept override {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             const std::uint64_t both =
@@ -248,9 +248,9 @@ class CellsSight final : public SightTest {
     }
 
   private:
-    std::uint64_t cell_of(Vec3 place) const noexcept {
-        const float second = axes_ == Axes::xz ? place.z : place.y;
-        return cell_at(static_cast<std::int32_t>(std::floor(place.x / side_)),
+    std::uint64_t cell_of(Vec3 position) const noexcept {
+        const float second = axes_ == Axes::xz ? position.z : position.y;
+        return cell_at(static_cast<std::int32_t>(std::floor(position.x / side_)),
                        static_cast<std::int32_t>(std::floor(second / side_)));
     }
     Axes axes_;
@@ -262,8 +262,8 @@ FlagId random_flag(SplitMix& random, const TwinSpace& space) {
     return FlagId{static_cast<std::uint8_t>(random.below(space.flags))};
 }
 
-KeyDomain random_domain(SplitMix& random, const TwinSpace& space) {
-    return KeyDomain{static_cast<std::uint8_t>(random.below(space.keys))};
+KeyId random_domain(SplitMix& random, const TwinSpace& space) {
+    return KeyId{static_cast<std::uint8_t>(random.below(space.keys))};
 }
 
 }  // namespace
@@ -275,8 +275,7 @@ bool Roster::is_marked(ObserverId observer, EntityId entity) const {
     return at(entity_marks, index_of(entity)) != at(observer_marks, index_of(observer));
 }
 
-void TwinnedNode::query_for(const InterestManager&, ObserverId observer,
-                            std::vector<EntityId>& out) {
+void TwinnedNode::query_for(const Visibility&, ObserverId observer, std::vector<EntityId>& out) {
     for (const EntityId unit : roster_->units) {
         if (!twin_(observer, unit)) continue;
         out.push_back(unit);
@@ -284,8 +283,7 @@ void TwinnedNode::query_for(const InterestManager&, ObserverId observer,
     }
 }
 
-void TwinnedNode::observers_for(const InterestManager&, EntityId entity,
-                                std::vector<ObserverId>& out) {
+void TwinnedNode::observers_for(const Visibility&, EntityId entity, std::vector<ObserverId>& out) {
     for (const ObserverId observer : roster_->observers) {
         if (twin_(observer, entity)) out.push_back(observer);
     }
@@ -310,7 +308,7 @@ std::shared_ptr<const InterestKernel> random_kernel_of_our_own(SplitMix& random,
     }
 }
 
-std::shared_ptr<InterestNode> random_node_of_our_own(SplitMix& random, const TwinSpace& space) {
+std::shared_ptr<CustomNode> random_node_of_our_own(SplitMix& random, const TwinSpace& space) {
     const bool entity_centric = random.chance(0.5F);
     const std::shared_ptr<Roster> roster = space.roster;
     if (random.chance(0.6F)) {
@@ -345,17 +343,17 @@ std::shared_ptr<NamedDispatcher> random_dispatcher(SplitMix& random, const TwinS
     }
 }
 
-std::shared_ptr<const SightTest> random_sight(SplitMix& random, const TwinSpace& space) {
+std::shared_ptr<const RayTest> random_sight(SplitMix& random, const TwinSpace& space) {
     const float side = length(random, space, 8, 30);
     return std::make_shared<CellsSight>(space.axes, side, random.next());
 }
 
-check::CustomAnswer ask_kernel_twin(const KernelDesc& kernel, const check::ObserverView& observer,
+check::CustomAnswer ask_kernel_twin(const Kernel& kernel, const check::ObserverView& observer,
                                     const check::EntityView& entity, bool was) {
     return static_cast<const TwinnedKernel&>(*kernel.custom).twin()(observer, entity, was);
 }
 
-bool ask_node_twin(const NodeDesc& node, const check::ObserverView& observer,
+bool ask_node_twin(const NodeDef& node, const check::ObserverView& observer,
                    const check::EntityView& entity) {
     return static_cast<const TwinnedNode&>(*node.custom).twin()(observer.id, entity.id);
 }

@@ -55,15 +55,15 @@ class TwinnedKernel final : public InterestKernel {
     bool remembers() const noexcept override { return kernel_->remembers(); }
     unsigned planes() const noexcept override { return kernel_->planes(); }
     bool is_restless() const noexcept override { return kernel_->is_restless(); }
-    LookFrom looks_from() const noexcept override { return kernel_->looks_from(); }
-    float reach_m() const noexcept override { return kernel_->reach_m(); }
+    Viewpoints looks_from() const noexcept override { return kernel_->looks_from(); }
+    float reach() const noexcept override { return kernel_->reach(); }
     float inside_m() const noexcept override { return kernel_->inside_m(); }
-    bool reads_places() const noexcept override { return kernel_->reads_places(); }
+    bool reads_positions() const noexcept override { return kernel_->reads_positions(); }
     std::vector<float> edges_m() const override { return kernel_->edges_m(); }
     bool test_entity(const Slots& slots, Slot slot) const noexcept override {
         return kernel_->test_entity(slots, slot);
     }
-    KeyDomain domain() const noexcept override { return kernel_->domain(); }
+    KeyId domain() const noexcept override { return kernel_->domain(); }
 
   private:
     std::string name_;
@@ -72,7 +72,7 @@ class TwinnedKernel final : public InterestKernel {
 };
 
 /// A node of our own with a twin.
-class TwinnedNode : public InterestNode {
+class TwinnedNode : public CustomNode {
   public:
     /// Everything that it reads is in the roster, or a place of now.
     using Twin = std::function<bool(ObserverId, EntityId)>;
@@ -87,10 +87,8 @@ class TwinnedNode : public InterestNode {
     const Twin& twin() const { return twin_; }
     /// Its answers stand in Roster::pairs.
     virtual bool is_table() const { return false; }
-    void query_for(const InterestManager&, ObserverId observer,
-                   std::vector<EntityId>& out) override;
-    void observers_for(const InterestManager&, EntityId entity,
-                       std::vector<ObserverId>& out) override;
+    void query_for(const Visibility&, ObserverId observer, std::vector<EntityId>& out) override;
+    void observers_for(const Visibility&, EntityId entity, std::vector<ObserverId>& out) override;
     bool is_entity_centric() const noexcept override { return entity_centric_; }
 
   private:
@@ -107,7 +105,7 @@ class TableNode final : public TwinnedNode {
 };
 
 /// A dispatcher with a name.
-class NamedDispatcher : public InterestDispatcher {
+class NamedDispatcher : public Dispatcher {
   public:
     explicit NamedDispatcher(std::string name) : name_(std::move(name)) {}
     const std::string& name() const { return name_; }
@@ -135,15 +133,15 @@ struct TwinSpace {
 
 std::shared_ptr<const InterestKernel> random_kernel_of_our_own(SplitMix& random,
                                                                const TwinSpace& space);
-std::shared_ptr<InterestNode> random_node_of_our_own(SplitMix& random, const TwinSpace& space);
+std::shared_ptr<CustomNode> random_node_of_our_own(SplitMix& random, const TwinSpace& space);
 std::shared_ptr<NamedDispatcher> random_dispatcher(SplitMix& random, const TwinSpace& space);
 /// Walls: whole cells that are not seen from some others.
-std::shared_ptr<const SightTest> random_sight(SplitMix& random, const TwinSpace& space);
+std::shared_ptr<const RayTest> random_sight(SplitMix& random, const TwinSpace& space);
 
 /// The twins of all of them.
-check::CustomAnswer ask_kernel_twin(const KernelDesc& kernel, const check::ObserverView& observer,
+check::CustomAnswer ask_kernel_twin(const Kernel& kernel, const check::ObserverView& observer,
                                     const check::EntityView& entity, bool was);
-bool ask_node_twin(const NodeDesc& node, const check::ObserverView& observer,
+bool ask_node_twin(const NodeDef& node, const check::ObserverView& observer,
                    const check::EntityView& entity);
 
 }  // namespace purview::test

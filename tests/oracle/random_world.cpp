@@ -4,6 +4,8 @@
 // How a random world is made, and its tick. Operations: oracle_operations.cpp; what is compared:
 // oracle_checks.cpp.
 #include "random_world.hpp"
+#include "core/internal_access.hpp"
+#include "interest/make_manager.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,61 +19,56 @@ namespace {
 
 constexpr std::uint32_t kinds_max = 5;
 
-InterestManager make_manager(const RandomWorldDef& def) {
-    InterestDef interest;
-    interest.rules = def.rules;
-    interest.flag_count = def.space.twins.flags;
-    interest.key_count = def.space.twins.keys;
-    interest.value_count = def.space.values;
-    interest.kinds = def.kinds;
-    interest.observers_max = 64;
-    interest.single_area = def.single_area;
-    interest.ready_requires_entity = def.needs_entity;
-    interest.count_observers = def.space.features.has(Feature::counts);
-    interest.window_update = def.window_update;
-    interest.measure_changed = def.measures_changed;
-    interest.log = LogSink::none();
-    auto made = InterestManager::create(interest);
-    if (!made) {
-        std::printf("no manager: %s\n%s\n", std::string(to_string(made.error())).c_str(),
-                    text_of(def.rules).c_str());
+InterestManager manager_of(const RandomWorldDef& def) {
+    Rules rules = def.rules;
+    rules.flag_names.resize(def.space.twins.flags);
+    rules.key_names.resize(def.space.twins.keys);
+    rules.value_names.resize(def.space.values);
+    rules.kinds = def.kinds;
+    rules.observers_max = 64;
+    rules.single_area = def.single_area;
+    rules.ready_requires_viewpoint = def.needs_entity;
+    rules.count_observers = def.space.features.has(Feature::counts);
+    rules.measure_scores = def.measures_changed;
+    if (const std::string wrong = problem_of(rules); !wrong.empty()) {
+        std::printf("no manager: %s\n%s\n", wrong.c_str(), text_of(def.rules).c_str());
         (void)std::fflush(stdout);
         std::abort();
     }
-    return std::move(made).value();
+    return purview::make_manager(rules, def.window_update, LogSink::none());
 }
 
 /// The rules that the oracle goes by: the engine's, or spoiled ones.
-InterestRules oracle_rules(const RandomWorldDef& def) {
-    InterestRules rules = def.rules;
+Rules oracle_rules(const RandomWorldDef& def) {
+    Rules rules = def.rules;
     if (def.spoil != Spoil::other_rules) return rules;
-    for (NodeDesc& node : rules.nodes) {
-        for (StepDesc& step : node.steps) {
-            step.kernel.enter_m += 1;
-            step.kernel.leave_m += 1;
+    for (NodeDef& node : rules.nodes) {
+        for (Kernel& step : node.steps) {
+            step.enter += 1;
+            step.leave += 1;
         }
     }
     return rules;
 }
 
-KindInterest random_kind(SplitMix& random, const RuleSpace& space, const InterestRules& rules) {
-    KindInterest kind;
+KindRules random_kind(SplitMix& random, const RuleSpace& space, const Rules& rules) {
+    KindRules kind;
     const auto has = [&](Feature feature) { return space.features.has(feature); };
     const auto nodes = static_cast<std::uint32_t>(rules.nodes.size());
     if (has(Feature::binding) && nodes > 0) {
         for (std::uint32_t i = random.below(3); i > 0; --i)
             kind.nodes.push_back(NodeId{static_cast<std::uint16_t>(random.below(nodes))});
-        kind.never_default = random.chance(0.3F);
+        kind.needs_node = random.chance(0.3F);
     }
     if (has(Feature::modes) && random.chance(0.12F))
         kind.mode = random.chance(0.3F) ? EntityMode::global : EntityMode::explicit_only;
     kind.owner_sees = random.chance(0.7F);
-    if (!rules.range_classes_m.empty() && random.chance(0.5F))
-        kind.range_m = random.between(3, rules.range_classes_m.back());
-    if (rules.group_bounds_max_m > 0) kind.by_bounds = random.chance(0.5F);
+    if (!rules.range_classes.empty() && random.chance(0.5F))
+        kind.range = random.between(3, rules.range_classes.back());
+    if (rules.group_radius_max > 0) kind.uses_group_radius = random.chance(0.5F);
     if (has(Feature::splits)) {
-        kind.split = random.chance(0.5F);
-        kind.promote_ancestors = random.chance(0.7F);
+        kind.culled_independently = random.chance(0.5F);
+        kind.keeps_ancestors = random.chance(0.7F);
     }
     return kind;
 }
@@ -112,14 +109,15 @@ RandomWorldDef random_def(std::uint64_t seed, Features features) {
 RandomWorld::RandomWorld(const RandomWorldDef& def)
     : def_(def),
       random_(def.seed),
-      manager_(make_manager(def)),
+      manager_(manager_of(def)),
       oracle_(oracle_rules(def), 1,
               check::TruthDef{def.kinds, def.needs_entity, InterestLevel::full}),
       rules_(def.rules),
       roster_(def.space.twins.roster) {
     *roster_ = {};
     begin_counting();
-    manager_.set_lane_shuffle(def.shuffle_cells, def.seed);
+    internal(manager_).shuffle.cells = def.shuffle_cells;
+    internal(manager_).shuffle.random = SplitMix(def.seed);
     oracle_.set_custom_twin(ask_kernel_twin);
     oracle_.set_node_twin(ask_node_twin);
     promise_.set_rules(rules_);
@@ -150,16 +148,16 @@ float RandomWorld::length(float low, float high) {
     return def_.space.twins.lattice ? std::floor(any) + 1 : any;
 }
 
-Vec3 RandomWorld::random_place() {
+Vec3 RandomWorld::random_position() {
     // Beyond the bounds too, and often exactly on cell borders. What does not count is anything.
     const TwinSpace& twins = def_.space.twins;
     const float side = twins.side_m;
-    Vec3 place{random_.between(-30, side + 30), random_.between(-30, side + 30),
-               random_.between(-30, side + 30)};
-    if (twins.axes == Axes::xyz) place.z = random_.between(-10, def_.space.height_m + 10);
+    Vec3 position{random_.between(-30, side + 30), random_.between(-30, side + 30),
+                  random_.between(-30, side + 30)};
+    if (twins.axes == Axes::xyz) position.z = random_.between(-10, def_.space.height + 10);
     if (twins.lattice || random_.chance(0.3F))
-        place = {std::floor(place.x), std::floor(place.y), std::floor(place.z)};
-    return place;
+        position = {std::floor(position.x), std::floor(position.y), std::floor(position.z)};
+    return position;
 }
 
 Vec3 RandomWorld::random_step() {
@@ -206,7 +204,8 @@ bool RandomWorld::has_members(EntityId root) const {
 }
 
 bool RandomWorld::is_split(const check::TruthEntity& entity) const {
-    return index_of(entity.kind) < def_.kinds.size() && def_.kinds[index_of(entity.kind)].split;
+    return index_of(entity.kind) < def_.kinds.size() &&
+           def_.kinds[index_of(entity.kind)].culled_independently;
 }
 
 /// Right below it.
@@ -233,7 +232,7 @@ bool RandomWorld::is_below(EntityId entity, EntityId top) const {
 }
 
 float RandomWorld::range_max() const {
-    return def_.rules.range_classes_m.empty() ? 0 : def_.rules.range_classes_m.back();
+    return def_.rules.range_classes.empty() ? 0 : def_.rules.range_classes.back();
 }
 
 std::size_t RandomWorld::node_count() const {
@@ -249,24 +248,24 @@ void RandomWorld::note(const std::string& text) {
 }
 
 void RandomWorld::hear_of(check::TruthEntity& entity) {
-    if (!oracle_.is_dormant(entity)) entity.heard_place = entity.place;
+    if (!oracle_.is_dormant(entity)) entity.heard_position = entity.position;
 }
 
-std::string RandomWorld::text_of(Vec3 place) {
+std::string RandomWorld::text_of(Vec3 position) {
     std::array<char, 96> text{};
-    (void)std::snprintf(text.data(), text.size(), "%.9g %.9g %.9g", static_cast<double>(place.x),
-                        static_cast<double>(place.y), static_cast<double>(place.z));
+    (void)std::snprintf(text.data(), text.size(), "%.9g %.9g %.9g", static_cast<double>(position.x),
+                        static_cast<double>(position.y), static_cast<double>(position.z));
     return text.data();
 }
 
 std::string RandomWorld::text_of(const Area& area) {
     static constexpr std::array<const char*, 4> shapes{"place", "sphere", "box", "cone"};
     std::string text = shapes[static_cast<std::size_t>(area.shape)];
-    text += " at " + text_of(area.centre) + " radius " + std::to_string(area.radius_m);
-    if (area.shape == AreaShape::box) text += " half sides " + text_of(area.half_sides);
+    text += " at " + text_of(area.center) + " radius " + std::to_string(area.radius);
+    if (area.shape == AreaShape::box) text += " half sides " + text_of(area.half_size);
     if (area.shape == AreaShape::cone)
-        text +=
-            " towards " + text_of(area.direction) + " angle " + std::to_string(area.half_angle_deg);
+        text += " towards " + text_of(area.direction) + " angle " +
+                std::to_string(area.half_angle_degrees);
     if (area.follow != EntityId::none) text += " following " + name_of(area.follow);
     if (area.ticks > 0) text += " for " + std::to_string(area.ticks);
     return text;
@@ -288,8 +287,10 @@ void RandomWorld::expect(Status got, Status should, const char* what) {
                std::string(to_string(should));
 }
 
-void RandomWorld::take_rules(const InterestRules& rules) {
-    expect(manager_.set_rules(rules), "set_rules");
+void RandomWorld::take_rules(const Rules& rules) {
+    Rules with_level = rules;
+    with_level.level = level_;
+    expect(manager_.set_rules(with_level), "set_rules");
     oracle_.set_rules(rules);
     promise_.set_rules(rules);
     rules_ = rules;
@@ -298,8 +299,8 @@ void RandomWorld::take_rules(const InterestRules& rules) {
         if (entity.id != EntityId::none && entity.root == entity.id) hear_of(entity);
     }
     for (std::size_t n = 0; n < node_count(); ++n) {
-        if (rules_.nodes[n].type == NodeType::custom && rules_.nodes[n].enabled)
-            expect(manager_.rescan_node(node_at(n)), "rescan_node");
+        if (rules_.nodes[n].custom != nullptr && rules_.nodes[n].enabled)
+            expect(manager_.recheck(node_at(n)), "rescan_node");
     }
 }
 
@@ -321,8 +322,10 @@ bool RandomWorld::begin_trial() {
     in_trial_ = false;
     reseed(3'000'000);
     if (!has(Feature::trials) || tick_ < 3 || !random_.chance(0.09F)) return false;
-    const InterestRules rules = changed_rules(random_, def_.space, rules_);
-    trial_ = manager_.try_rules(rules);
+    const Rules rules = changed_rules(random_, def_.space, rules_);
+    Rules with_level = rules;
+    with_level.level = level_;
+    trial_ = manager_.try_rules(with_level);
     ++operations["try_rules"];
     if (!trial_.problem.empty()) {
         trouble_ = "try_rules says " + trial_.problem;
@@ -335,7 +338,7 @@ bool RandomWorld::begin_trial() {
         });
     const bool has_own_nodes =
         std::any_of(rules.nodes.begin(), rules.nodes.end(),
-                    [](const NodeDesc& node) { return node.type == NodeType::custom; });
+                    [](const NodeDef& node) { return node.custom != nullptr; });
     if (has_own_nodes && !has(Feature::custom_trials)) return false;
     if (has_timed_areas || !has(Feature::new_rules) || random_.chance(0.2F)) return false;
     told_before_.clear();
@@ -365,21 +368,22 @@ void RandomWorld::move_some() {
         check::TruthEntity& entity = entities_[i];
         if (entity.id == EntityId::none || !goes || def_.left_out_movers.count(i) != 0) continue;
         if (def_.left_out.count("move") != 0) continue;
-        entity.place = {entity.place.x + step.x, entity.place.y + step.y, entity.place.z + step.z};
+        entity.position = {entity.position.x + step.x, entity.position.y + step.y,
+                           entity.position.z + step.z};
         hear_of(entity);
-        moves.push_back({entity.id, entity.place});
+        moves.push_back({entity.id, entity.position});
         touched_.insert(entity.id);
         if (def_.keeps_log)
-            log += "  move " + name_of(entity.id) + " to " + text_of(entity.place) + "\n";
+            log += "  move " + name_of(entity.id) + " to " + text_of(entity.position) + "\n";
     }
     if (moves.empty()) return;
     did_something_ = true;
     static constexpr const char* names[] = {"move", "move (list)", "move (columns)"};
     operations[names[how]] += how == 0 ? moves.size() : 1;
     if (how == 0) {
-        for (const Move& move : moves) expect(manager_.move(move.entity, move.place), "move");
+        for (const Move& move : moves) expect(manager_.move(move.entity, move.position), "move");
     } else if (how == 1) {
-        manager_.move(moves);
+        internal(manager_).move(moves);
     } else {
         // All of them in columns of a wider record; whoever did not move may be marked, too.
         struct Record {
@@ -397,9 +401,9 @@ void RandomWorld::move_some() {
                 touched_.insert(entity.id);
             }
             who.push_back(entity.id);
-            records.push_back({0, entity.place.x, entity.place.y, entity.place.z});
+            records.push_back({0, entity.position.x, entity.position.y, entity.position.z});
         }
-        PlaceColumns columns;
+        PositionColumns columns;
         columns.entities = who;
         columns.x = &records[0].x;
         columns.y = &records[0].y;
@@ -440,7 +444,7 @@ void RandomWorld::decide() {
         hear_of(entity);  // whoever is awake is seen where he stands
         // Nor does anybody doze through the end of him in whose place he stood.
         if (let_go_.count(entity.id) != 0 && entity.stands_at == EntityId::none)
-            entity.heard_place = entity.place;
+            entity.heard_position = entity.position;
     }
     let_go_.clear();
     roster_->observers.clear();

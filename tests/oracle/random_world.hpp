@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "interest/events/relevance_event.hpp"
 #include "oracle/truth.hpp"
 #include "oracle_compare.hpp"
 #include "oracle_features.hpp"
@@ -35,7 +36,7 @@ enum class Spoil : std::uint8_t {
     lie_reason,  ///< another reason
     count,       ///< one observer too many
     lose_edge,
-    strength,
+    score,
     changed,  ///< one of those that changed is missing
     inverse,
     explain,     ///< the explanation says the opposite
@@ -43,7 +44,7 @@ enum class Spoil : std::uint8_t {
     range,       ///< whoever is within the radius is not shown
     flicker,     ///< whoever is in the margin is not shown
     box,
-    place,
+    position,
     covering,
     settings,
     trial,  ///< it leaves out a pair
@@ -53,8 +54,8 @@ enum class Spoil : std::uint8_t {
 struct RandomWorldDef {
     std::uint64_t seed = 1;
     RuleSpace space;
-    InterestRules rules;
-    std::vector<KindInterest> kinds;
+    Rules rules;
+    std::vector<KindRules> kinds;
     std::uint32_t entities = 120;
     std::uint32_t observers = 6;
     std::uint32_t edits_max = 12;  ///< in a tick
@@ -93,7 +94,7 @@ class RandomWorld {
     std::uint64_t turned_by_pair = 0;
     std::uint64_t turned_mixed = 0;  ///< in groups with split members
     std::uint64_t turned_mixed_by_pair = 0;
-    std::map<ChangeType, std::uint64_t> turned_by;
+    std::map<WhatIfType, std::uint64_t> turned_by;
     std::uint64_t pairs_compared = 0;  ///< in ticks in which something was done
     std::uint64_t pairs_relevant = 0;  ///< of them
     std::uint64_t events_seen = 0;
@@ -125,11 +126,11 @@ class RandomWorld {
     const check::TruthEntity* alive(EntityId entity) const;
     float length(float low, float high);
     float range_max() const;
-    Vec3 random_place();
+    Vec3 random_position();
     Vec3 random_step();
     Area random_area();
     Key random_key(bool or_none);
-    KeyDomain random_domain();
+    KeyId random_domain();
     static NodeId node_at(std::size_t number);
     NodeId random_node();
     std::size_t node_count() const;
@@ -146,10 +147,10 @@ class RandomWorld {
     void remove_key();
     void set_value();
     void set_range();
-    void set_bounds();
+    void set_group_radius();
     bool counts_by_bounds(const check::TruthEntity& unit) const;
     void set_mode();
-    void set_place_override();
+    void set_position_source();
     void set_velocity();
     void add_node();
     void remove_node();
@@ -163,7 +164,7 @@ class RandomWorld {
     void add_observer();
     void remove_observer();
     void set_ready();
-    void set_main_entity();
+    void set_viewpoint();
     void set_area();
     void remove_area();
     void set_areas();
@@ -172,7 +173,7 @@ class RandomWorld {
     void set_observer_range();
     void set_lookahead();
     void set_observer_key();
-    void set_sees_everything();
+    void set_unculled();
     void rescan();
     void rescan_node();
     void allow_or_deny();
@@ -195,7 +196,7 @@ class RandomWorld {
     void ask_again(ObserverId observer);
     void put_area(check::TruthObserver& observer, std::uint32_t key, const Area& area);
     bool is_table(std::size_t node) const;
-    void take_rules(const InterestRules& rules);
+    void take_rules(const Rules& rules);
 
     // -- a tick
     void reseed(std::uint64_t salt);
@@ -207,7 +208,7 @@ class RandomWorld {
     /// The tick of both copies.
     void decide();
     std::string compare();
-    void apply(const Change& change, check::TruthObserver& observer, check::TruthEntity& entity);
+    void apply(const WhatIf& change, check::TruthObserver& observer, check::TruthEntity& entity);
 
     // -- what is told, and what should be
     void expect(Status got, Status should, const char* what);
@@ -220,7 +221,7 @@ class RandomWorld {
     void hear_of(check::TruthEntity& entity);
     void note(const std::string& text);
     void note_nodes(const check::TruthEntity& entity);
-    static std::string text_of(Vec3 place);
+    static std::string text_of(Vec3 position);
     static std::string text_of(const Area& area);
     void ask(Told& told);
     void spoil(Told& told);
@@ -234,7 +235,7 @@ class RandomWorld {
     void check_counts(const Told& told, std::vector<Difference>& wrong);
     void check_inverse(const Told& told, std::vector<Difference>& wrong);
     void check_promises(const Told& told, std::vector<Difference>& wrong);
-    void check_places(const Told& told, std::vector<Difference>& wrong);
+    void check_positions(const Told& told, std::vector<Difference>& wrong);
     void check_covering(std::vector<Difference>& wrong);
     void check_settings(std::vector<Difference>& wrong);
     void check_trial(const Told& told, std::vector<Difference>& wrong);
@@ -246,7 +247,7 @@ class RandomWorld {
     SplitMix random_;
     InterestManager manager_;
     check::TruthOracle oracle_;
-    InterestRules rules_;  ///< in force
+    Rules rules_;  ///< in force
     InterestLevel level_ = InterestLevel::full;
     std::shared_ptr<Roster> roster_;
     Promise promise_;

@@ -30,50 +30,55 @@ EntityId id(std::uint32_t index) {
     return make_entity_id(index, 1);
 }
 
-StepDesc step(StepOp op, KernelType type) {
-    StepDesc step;
-    step.op = op;
-    step.kernel.type = type;
+Kernel step(Combine op, KernelType type) {
+    Kernel step;
+    step.combine = op;
+    step.type = type;
     return step;
 }
 
-StepDesc within(float enter, float leave, StepOp op = StepOp::add) {
-    return {op, purview::within(enter, leave)};
+Kernel step(Combine op, Kernel kernel) {
+    kernel.combine = op;
+    return kernel;
 }
 
-StepDesc has_flag(std::uint8_t number, StepOp op = StepOp::add) {
-    return {op, flagged(FlagId{number})};
+Kernel within(float enter, float leave, Combine op = Combine::add) {
+    return step(op, purview::within(enter).leave_at(leave));
 }
 
-StepDesc has_value(float min, float max, StepOp op = StepOp::add) {
-    StepDesc desc = step(op, KernelType::value);
-    desc.kernel.value = ValueId{0};
-    desc.kernel.value_min = min;
-    desc.kernel.value_max = max;
+Kernel has_flag(std::uint8_t number, Combine op = Combine::add) {
+    return step(op, Kernel(FlagId{number}));
+}
+
+Kernel has_value(float min, float max, Combine op = Combine::add) {
+    Kernel desc = step(op, KernelType::value);
+    desc.value = ValueId{0};
+    desc.min = min;
+    desc.max = max;
     return desc;
 }
 
-StepDesc same_group(StepOp op = StepOp::add) {
-    StepDesc desc = step(op, KernelType::same_group);
-    desc.kernel.domain = KeyDomain{0};
+Kernel same_key(Combine op = Combine::add) {
+    Kernel desc = step(op, KernelType::same_key);
+    desc.key = KeyId{0};
     return desc;
 }
 
-StepDesc in_area(float margin) {
-    StepDesc desc = step(StepOp::add, KernelType::area);
-    desc.kernel.leave_m = margin;
+Kernel in_area(float margin) {
+    Kernel desc = step(Combine::add, KernelType::area);
+    desc.leave = margin;
     return desc;
 }
 
-NodeDesc node(std::vector<StepDesc> steps, std::string name = "node") {
-    NodeDesc desc;
+NodeDef node(std::vector<Kernel> steps, std::string name = "node") {
+    NodeDef desc;
     desc.name = std::move(name);
     desc.steps = std::move(steps);
     return desc;
 }
 
-InterestRules rules_of(std::vector<NodeDesc> nodes, Axes axes = Axes::xy) {
-    InterestRules rules;
+Rules rules_of(std::vector<NodeDef> nodes, Axes axes = Axes::xy) {
+    Rules rules;
     rules.axes = axes;
     rules.nodes = std::move(nodes);
     return rules;
@@ -81,21 +86,21 @@ InterestRules rules_of(std::vector<NodeDesc> nodes, Axes axes = Axes::xy) {
 
 /// Records that a test writes into, one observer that is ready and stands nowhere.
 struct Scene {
-    explicit Scene(InterestRules rules, TruthDef def = {}, std::uint32_t ticks_between_max = 1)
+    explicit Scene(Rules rules, TruthDef def = {}, std::uint32_t ticks_between_max = 1)
         : oracle(std::move(rules), ticks_between_max, std::move(def)) {
         observers.resize(1);
         observers[0].id = me;
         observers[0].ready = true;
     }
-    TruthEntity& add(Vec3 place) {
+    TruthEntity& add(Vec3 position) {
         TruthEntity entity;
         entity.id = entity.root = id(static_cast<std::uint32_t>(entities.size()));
-        entity.place = place;
+        entity.position = position;
         entities.push_back(entity);
         return entities.back();
     }
     TruthObserver& observer() { return observers[0]; }
-    void look_from(Vec3 place) { observer().areas = {TruthArea(place)}; }
+    void look_from(Vec3 position) { observer().areas = {TruthArea(position)}; }
     void record() { oracle.record(++tick, entities, observers); }
     Set seen(ObserverId who = me) {
         Set indices;
@@ -117,9 +122,9 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("oracle: distance counts the coordinates of its axes, border included") {
-    const auto sees = [](Axes axes, Vec3 place) {
+    const auto sees = [](Axes axes, Vec3 position) {
         Scene scene(rules_of({node({within(5, 5)})}, axes));
-        scene.add(place);
+        scene.add(position);
         scene.look_from({10, 10, 10});
         return !scene.see().empty();
     };
@@ -137,7 +142,7 @@ TEST_CASE("oracle: once within the enter radius it stays up to the leave radius"
         scene.add({0, 0, 0});
         scene.look_from({0, 0, 0});
         const auto at = [&](float x) {
-            scene.entities[0].place.x = x;
+            scene.entities[0].position.x = x;
             scene.record();
             return scene.tick % asked_every != 0 || !scene.seen().empty();
         };
@@ -146,10 +151,10 @@ TEST_CASE("oracle: once within the enter radius it stays up to the leave radius"
         CHECK(at(9));
         CHECK(at(11));
         CHECK(at(11.5F));
-        scene.entities[0].place.x = 13;
+        scene.entities[0].position.x = 13;
         for (int i = 0; i < 3; ++i) scene.record();
         CHECK(scene.seen().empty());
-        scene.entities[0].place.x = 11;
+        scene.entities[0].position.x = 11;
         for (int i = 0; i < 3; ++i) scene.record();
         CHECK(scene.seen().empty());
     }
@@ -160,13 +165,13 @@ TEST_CASE("oracle: what an area said while nobody asked is found by looking back
     scene.add({0, 0, 0});
     scene.observer().areas = {TruthArea(Area::sphere({0, 0, 0}, 10), 0, 0)};
     scene.record();
-    scene.entities[0].place.x = 14;
+    scene.entities[0].position.x = 14;
     scene.record();
     scene.record();
     CHECK(scene.see() == Set{0});
-    scene.entities[0].place.x = 16;
+    scene.entities[0].position.x = 16;
     scene.record();
-    scene.entities[0].place.x = 14;
+    scene.entities[0].position.x = 14;
     CHECK(scene.see().empty());
 }
 
@@ -176,46 +181,46 @@ TEST_CASE("oracle: a kernel forgets when its observer was not ready, or its enti
     scene.add({100, 0, 0});
     scene.look_from({0, 0, 0});
     CHECK(scene.see() == Set{0});
-    scene.entities[0].place.x = 15;
+    scene.entities[0].position.x = 15;
     CHECK(scene.see() == Set{0});
     scene.observer().times_ready = 1;
     CHECK(scene.see().empty());
-    scene.entities[0].place.x = 5;
+    scene.entities[0].position.x = 5;
     CHECK(scene.see() == Set{0});
     scene.entities[0].root = id(1);
     ++scene.entities[0].joins;
     CHECK(scene.see().empty());
     scene.entities[0].root = id(0);
-    scene.entities[0].place.x = 15;
+    scene.entities[0].position.x = 15;
     CHECK(scene.see().empty());
 }
 
 TEST_CASE("oracle: a range of its own takes the place of the rule's, and the margin stays") {
-    StepDesc by_entity = within(10, 12);
-    by_entity.kernel.range = RangeOf::entity;
-    StepDesc by_observer = within(10, 12);
-    by_observer.kernel.range = RangeOf::observer;
+    Kernel by_entity = within(10, 12);
+    by_entity.range = RangeFrom::entity;
+    Kernel by_observer = within(10, 12);
+    by_observer.range = RangeFrom::observer;
     Scene scene(rules_of({node({by_entity})}));
-    scene.add({20, 0, 0}).range_m = 20;
+    scene.add({20, 0, 0}).range = 20;
     scene.add({20, 0, 0});
     scene.look_from({0, 0, 0});
     CHECK(scene.see() == Set{0});
-    scene.entities[0].place.x = 22;
+    scene.entities[0].position.x = 22;
     CHECK(scene.see() == Set{0});
-    scene.entities[0].place.x = 22.01F;
+    scene.entities[0].position.x = 22.01F;
     CHECK(scene.see().empty());
     Scene far(rules_of({node({by_observer})}));
     far.add({20, 0, 0});
     far.look_from({0, 0, 0});
     CHECK(far.see().empty());
-    far.observer().range_m = 20;
+    far.observer().range = 20;
     CHECK(far.see() == Set{0});
 }
 
 TEST_CASE("oracle: places of an observer, by where the kernel looks from") {
-    const auto seen_from = [](LookFrom from) {
-        StepDesc near = within(1, 1);
-        near.kernel.from = from;
+    const auto seen_from = [](Viewpoints from) {
+        Kernel near = within(1, 1);
+        near.view_from = from;
         Scene scene(rules_of({node({near})}));
         for (const float x : {0.0F, 10.0F, 20.0F, 30.0F, 40.0F}) scene.add({x, 0, 0});
         scene.observer().main = id(0);
@@ -230,51 +235,51 @@ TEST_CASE("oracle: places of an observer, by where the kernel looks from") {
         }
         return set;
     };
-    CHECK(seen_from(LookFrom::main_and_areas) == Set{0, 4});
-    CHECK(seen_from(LookFrom::main) == Set{0});
-    CHECK(seen_from(LookFrom::areas) == Set{4});
-    CHECK(seen_from(LookFrom::owned) == Set{0});
-    StepDesc near = within(1, 1);
-    near.kernel.from = LookFrom::owned;
+    CHECK(seen_from(Viewpoints::entity_and_points) == Set{0, 4});
+    CHECK(seen_from(Viewpoints::entity) == Set{0});
+    CHECK(seen_from(Viewpoints::points) == Set{4});
+    CHECK(seen_from(Viewpoints::owned) == Set{0});
+    Kernel near = within(1, 1);
+    near.view_from = Viewpoints::owned;
     Scene scene(rules_of({node({near})}));
     scene.add({0, 0, 0}).owner = me;
     scene.add({0.5F, 0, 0});
     CHECK(scene.see() == Set{0, 1});
-    scene.entities[0].placed = false;
+    scene.entities[0].has_position = false;
     CHECK(scene.see() == Set{0});
 }
 
 TEST_CASE("oracle: unknown adds nothing, fails require, and takes away when it subtracts") {
-    const auto sees = [](std::vector<StepDesc> steps, bool placed) {
+    const auto sees = [](std::vector<Kernel> steps, bool has_position) {
         Scene scene(rules_of({node(std::move(steps))}));
-        scene.add({100, 0, 0}).placed = placed;
+        scene.add({100, 0, 0}).has_position = has_position;
         scene.entities[0].flags = 1;
         scene.look_from({0, 0, 0});
         return !scene.see().empty();
     };
-    CHECK(sees({has_flag(0), within(5, 5, StepOp::subtract)}, true));
-    CHECK_FALSE(sees({has_flag(0), within(5, 5, StepOp::subtract)}, false));
-    CHECK_FALSE(sees({has_flag(0), within(500, 500, StepOp::require)}, false));
+    CHECK(sees({has_flag(0), within(5, 5, Combine::subtract)}, true));
+    CHECK_FALSE(sees({has_flag(0), within(5, 5, Combine::subtract)}, false));
+    CHECK_FALSE(sees({has_flag(0), within(500, 500, Combine::require)}, false));
     CHECK_FALSE(sees({within(500, 500)}, false));
     CHECK(sees({has_flag(0), within(5, 5)}, false));
-    CHECK_FALSE(sees({has_flag(0), step(StepOp::subtract, KernelType::area)}, true));  // no area
+    CHECK_FALSE(sees({has_flag(0), step(Combine::subtract, KernelType::area)}, true));  // no area
 }
 
 TEST_CASE("oracle: steps count in order, nodes too, and one that is off says nothing") {
-    const auto sees = [](std::vector<NodeDesc> nodes) {
+    const auto sees = [](std::vector<NodeDef> nodes) {
         Scene scene(rules_of(std::move(nodes)));
         scene.add({0, 0, 0}).flags = 0b01;
         return !scene.see().empty();
     };
     CHECK(sees({node({has_flag(0)})}));
-    CHECK_FALSE(sees({node({has_flag(0), has_flag(0, StepOp::subtract)})}));
-    CHECK(sees({node({has_flag(0, StepOp::subtract), has_flag(0)})}));
-    CHECK_FALSE(sees({node({has_flag(0), has_flag(1, StepOp::require)})}));
+    CHECK_FALSE(sees({node({has_flag(0), has_flag(0, Combine::subtract)})}));
+    CHECK(sees({node({has_flag(0, Combine::subtract), has_flag(0)})}));
+    CHECK_FALSE(sees({node({has_flag(0), has_flag(1, Combine::require)})}));
     CHECK(sees({node({has_flag(1)}), node({})}));
-    NodeDesc takes = node({has_flag(0)});
-    takes.combine = StepOp::subtract;
-    NodeDesc needs = node({has_flag(1)});
-    needs.combine = StepOp::require;
+    NodeDef takes = node({has_flag(0)});
+    takes.combine = Combine::subtract;
+    NodeDef needs = node({has_flag(1)});
+    needs.combine = Combine::require;
     CHECK_FALSE(sees({node({}), takes}));
     CHECK(sees({takes, node({})}));
     CHECK_FALSE(sees({node({}), needs}));
@@ -283,24 +288,24 @@ TEST_CASE("oracle: steps count in order, nodes too, and one that is off says not
 }
 
 TEST_CASE("oracle: a subtract takes from its own node only (N17)") {
-    Scene scene(rules_of({node({has_flag(0)}), node({has_flag(0, StepOp::subtract)})}));
+    Scene scene(rules_of({node({has_flag(0)}), node({has_flag(0, Combine::subtract)})}));
     scene.add({0, 0, 0}).flags = 1;
     CHECK(scene.see() == Set{0});
 }
 
 TEST_CASE("oracle: members, orphans and the default node") {
-    NodeDesc bound = node({}, "bound");
-    bound.members = NodeMembers::bound;
-    NodeDesc unbound = node({}, "unbound");
-    unbound.members = NodeMembers::unbound;
-    KindInterest plain;
-    KindInterest of_first;
+    NodeDef bound = node({}, "bound");
+    bound.members = Members::bound;
+    NodeDef unbound = node({}, "unbound");
+    unbound.members = Members::unbound;
+    KindRules plain;
+    KindRules of_first;
     of_first.nodes = {NodeId{0}};
-    KindInterest never;
-    never.never_default = true;
-    const std::vector<KindInterest> kinds{plain, of_first, never};
+    KindRules never;
+    never.needs_node = true;
+    const std::vector<KindRules> kinds{plain, of_first, never};
     TruthEntity entity;
-    const auto kind_seen_by = [&](std::uint16_t kind, const std::vector<NodeDesc>& nodes) {
+    const auto kind_seen_by = [&](std::uint16_t kind, const std::vector<NodeDef>& nodes) {
         entity = {};
         entity.kind = KindId{kind};
         check::bind_new(entity, kinds, {}, false);
@@ -333,7 +338,7 @@ TEST_CASE("oracle: members, orphans and the default node") {
 }
 
 TEST_CASE("oracle: the first stage that answers decides") {
-    KindInterest shy;
+    KindRules shy;
     shy.owner_sees = false;
     Scene scene(rules_of({node({has_flag(0)})}), TruthDef{{shy}, false, InterestLevel::full});
     TruthEntity& entity = scene.add({});
@@ -346,7 +351,7 @@ TEST_CASE("oracle: the first stage that answers decides") {
     decided(TruthStage::no_node, false);
     entity.flags = 1;
     decided(TruthStage::node, true);
-    scene.oracle.set_level(InterestLevel::scheduling);
+    scene.oracle.set_level(InterestLevel::replication);
     decided(TruthStage::sees_everything, true);
     entity.mode = EntityMode::explicit_only;
     decided(TruthStage::explicit_only, false);
@@ -364,7 +369,7 @@ TEST_CASE("oracle: the first stage that answers decides") {
     decided(TruthStage::owned, true);
     entity.kind = KindId{0};
     decided(TruthStage::force_hidden, false);
-    entity.kind = EntityDef::no_kind;
+    entity.kind = KindId::none;
     scene.observer().denied = {id(0)};
     decided(TruthStage::denied, false);
     scene.observer().ready = false;
@@ -382,17 +387,17 @@ TEST_CASE("oracle: readiness may need an entity that lives") {
 }
 
 TEST_CASE("oracle: groups meet by column keys and added ones, and none meets nobody") {
-    Scene scene(rules_of({node({same_group()})}));
+    Scene scene(rules_of({node({same_key()})}));
     scene.add({}).keys[0] = Key{3};
-    scene.add({}).more_keys = {{KeyDomain{0}, Key{4}}, {KeyDomain{1}, Key{9}}};
+    scene.add({}).more_keys = {{KeyId{0}, Key{4}}, {KeyId{1}, Key{9}}};
     scene.add({});
     CHECK(scene.see().empty());
     scene.observer().own_keys[0] = Key{3};
     CHECK(scene.see() == Set{0});
-    scene.observer().more_keys = {{KeyDomain{0}, Key{4}}};
+    scene.observer().more_keys = {{KeyId{0}, Key{4}}};
     CHECK(scene.see() == Set{0, 1});
     // The main entity's key is in force, not the own one; its added keys count, too.
-    scene.add({}).more_keys = {{KeyDomain{0}, Key{3}}};
+    scene.add({}).more_keys = {{KeyId{0}, Key{3}}};
     scene.observer().main = id(3);
     scene.observer().own_keys[0] = Key{4};
     scene.observer().more_keys.clear();
@@ -408,9 +413,9 @@ TEST_CASE("oracle: values lie between bounds, borders included") {
 }
 
 TEST_CASE("oracle: owned by me is a kernel, whatever owner_sees says") {
-    KindInterest shy;
+    KindRules shy;
     shy.owner_sees = false;
-    Scene scene(rules_of({node({step(StepOp::add, KernelType::owner)})}),
+    Scene scene(rules_of({node({step(Combine::add, KernelType::owner)})}),
                 TruthDef{{shy}, false, InterestLevel::full});
     scene.add({}).kind = KindId{0};
     scene.add({});
@@ -425,8 +430,8 @@ TEST_CASE("oracle: shapes include their border and grow by the margin for who wa
         scene.add({});
         scene.observer().areas = {TruthArea(area, 0, 0)};
         bool seen = false;
-        for (const Vec3 place : path) {
-            scene.entities[0].place = place;
+        for (const Vec3 position : path) {
+            scene.entities[0].position = position;
             seen = !scene.see().empty();
         }
         return seen;
@@ -465,26 +470,26 @@ TEST_CASE("oracle: an area follows its entity, ends with it, and lasts as long a
     scene.observer().areas = {
         TruthArea(Area::sphere({10, 0, 0}, 1).following(id(0)).lasting(2), 0, 1)};
     CHECK(scene.see() == Set{1});
-    scene.entities[0].place.x = 70;
-    scene.entities[1].place.x = 80;
+    scene.entities[0].position.x = 70;
+    scene.entities[1].position.x = 80;
     CHECK(scene.see() == Set{1});
     CHECK(scene.see().empty());  // the third tick
     scene.observer().areas = {TruthArea(Area::sphere({10, 0, 0}, 1).following(id(0)), 0, 1)};
     CHECK(scene.see() == Set{1});
-    scene.entities[0].placed = false;
+    scene.entities[0].has_position = false;
     CHECK(scene.see().empty());
-    scene.entities[0].placed = true;
+    scene.entities[0].has_position = true;
     scene.entities[0].id = make_entity_id(0, 2);
     scene.entities[0].root = scene.entities[0].id;
     CHECK(scene.see().empty());
 }
 
 TEST_CASE("oracle: cells begin at the bounds, floor also below zero, and rings are whole cells") {
-    StepDesc cells = step(StepOp::add, KernelType::neighbourhood);
-    cells.kernel.cells = {10, 20, 0, 1};
+    Kernel cells = step(Combine::add, KernelType::cells);
+    cells.cell_size = {10, 20, 0};
     const auto sees = [&](Vec3 from, Vec3 to, Axes axes = Axes::xy) {
-        InterestRules rules = rules_of({node({cells})}, axes);
-        rules.bounds_min = {5, 5, 5};
+        Rules rules = rules_of({node({cells})}, axes);
+        rules.min = {5, 5, 5};
         Scene scene(rules);
         scene.add(to);
         scene.look_from(from);
@@ -499,7 +504,7 @@ TEST_CASE("oracle: cells begin at the bounds, floor also below zero, and rings a
     CHECK(sees({5, 0, 5}, {5, 99, 44.9F}, Axes::xz));
     CHECK_FALSE(sees({5, 0, 5}, {5, 0, 45}, Axes::xz));
     CHECK(sees({5, 5, 5}, {5, 5, 99}, Axes::xyz));
-    cells.kernel.cells.depth_m = 30;
+    cells.cell_size.z = 30;
     CHECK_FALSE(sees({5, 5, 5}, {5, 5, 99}, Axes::xyz));
     CHECK(sees({5, 5, 5}, {5, 5, 64}, Axes::xyz));
     CHECK(sees({5, 5, 5}, {5, 5, 99}, Axes::xy));
@@ -508,9 +513,9 @@ TEST_CASE("oracle: cells begin at the bounds, floor also below zero, and rings a
 TEST_CASE("oracle: a hexagon has six neighbours, eighteen within two rings") {
     const float side = 10;
     for (const unsigned rings : {0U, 1U, 2U}) {
-        StepDesc cells = step(StepOp::add, KernelType::hexagons);
-        cells.kernel.cells.width_m = side;
-        cells.kernel.cells.rings = static_cast<std::uint16_t>(rings);
+        Kernel cells = step(Combine::add, KernelType::hexagons);
+        cells.cell_size.x = side;
+        cells.rings = static_cast<std::uint16_t>(rings);
         Scene scene(rules_of({node({cells})}));
         // The centres of many cells, by the definition of pointed-along-y axial coordinates.
         for (int q = -4; q <= 4; ++q) {
@@ -528,9 +533,9 @@ TEST_CASE("oracle: a hexagon has six neighbours, eighteen within two rings") {
 namespace {
 
 /// Nothing is seen across x = 50.
-class Wall final : public SightTest {
+class Wall final : public RayTest {
   public:
-    void test(ObserverId, std::span<const SightQuery> queries,
+    void test(ObserverId, std::span<const Ray> queries,
               std::span<std::uint8_t> visible) const noexcept override {
         for (std::size_t i = 0; i < queries.size(); ++i)
             visible[i] = (queries[i].from.x < 50) == (queries[i].to.x < 50) ? 1 : 0;
@@ -540,9 +545,9 @@ class Wall final : public SightTest {
 }  // namespace
 
 TEST_CASE("oracle: line of sight, within its radius, and ahead where both will be") {
-    StepDesc sight = step(StepOp::add, KernelType::line_of_sight);
-    sight.kernel.sight = std::make_shared<Wall>();
-    sight.kernel.enter_m = 30;
+    Kernel sight = step(Combine::add, KernelType::line_of_sight);
+    sight.rays = std::make_shared<Wall>();
+    sight.enter = 30;
     Scene scene(rules_of({node({sight})}));
     scene.add({40, 0, 0});
     scene.add({45, 0, 0});
@@ -550,7 +555,7 @@ TEST_CASE("oracle: line of sight, within its radius, and ahead where both will b
     scene.add({5, 0, 0});
     scene.observer().main = id(0);
     CHECK(scene.see() == Set{0, 1});
-    sight.kernel.sight_def.predict = true;
+    sight.predicts_sight = true;
     scene.oracle.set_rules(rules_of({node({sight})}));
     scene.entities[2].velocity = {-10, 0, 0};
     scene.observer().lookahead_s = 0.4F;
@@ -573,10 +578,10 @@ TEST_CASE("oracle: an override moves it for nodes, along the chain, and ends wit
     scene.entities[0].stands_at = id(1);
     scene.entities[1].stands_at = id(2);
     CHECK(scene.see() == Set{0, 1, 2});
-    scene.entities[2].placed = false;
+    scene.entities[2].has_position = false;
     CHECK(scene.see().empty());
     scene.entities[2].id = EntityId::none;
-    scene.entities[1].place.x = 3;
+    scene.entities[1].position.x = 3;
     CHECK(scene.see() == Set{0, 1});
     scene.entities[1].root = id(0);  // its target's group is itself: its own place
     scene.entities[0].stands_at = EntityId::none;
@@ -584,36 +589,36 @@ TEST_CASE("oracle: an override moves it for nodes, along the chain, and ends wit
 }
 
 TEST_CASE("oracle: a member of dormant nodes only stands where it was last updated") {
-    NodeDesc dormant = node({within(5, 5)}, "dormant");
-    dormant.refresh.type = RefreshType::dormant;
-    dormant.members = NodeMembers::bound;
-    NodeDesc exact = node({within(1, 1)}, "exact");
-    exact.members = NodeMembers::bound;
+    NodeDef dormant = node({within(5, 5)}, "dormant");
+    dormant.dormant = true;
+    dormant.members = Members::bound;
+    NodeDef exact = node({within(1, 1)}, "exact");
+    exact.members = Members::bound;
     Scene scene(rules_of({dormant, exact}));
     scene.add({0, 0, 0}).nodes = {NodeId{0}};
     scene.add({0, 0, 0}).nodes = {NodeId{0}, NodeId{1}};
     scene.look_from({0, 0, 0});
     CHECK(scene.see() == Set{0, 1});
-    for (TruthEntity& entity : scene.entities) entity.place.x = 50;
+    for (TruthEntity& entity : scene.entities) entity.position.x = 50;
     CHECK(scene.see() == Set{0});
-    const auto update = [&] { scene.entities[0].heard_place = scene.entities[0].place; };
+    const auto update = [&] { scene.entities[0].heard_position = scene.entities[0].position; };
     update();
     CHECK(scene.see().empty());
-    scene.entities[0].place.x = 0;
+    scene.entities[0].position.x = 0;
     CHECK(scene.see().empty());
     update();
-    scene.entities[0].place.x = 70;
+    scene.entities[0].position.x = 70;
     CHECK(scene.see() == Set{0});
 }
 
 TEST_CASE("oracle: who came by nodes stays so many ticks, and a hide ends it for good") {
-    InterestRules rules = rules_of({node({within(5, 5), has_flag(0, StepOp::subtract)})});
-    rules.min_stay_ticks = 3;
+    Rules rules = rules_of({node({within(5, 5), has_flag(0, Combine::subtract)})});
+    rules.minimum_relevance_ticks = 3;
     Scene scene(rules);
     TruthEntity& entity = scene.add({0, 0, 0});
     scene.look_from({0, 0, 0});
     const auto sees_at = [&](float x) {
-        entity.place.x = x;
+        entity.position.x = x;
         return !scene.see().empty();
     };
     CHECK(sees_at(0));
@@ -642,15 +647,15 @@ TEST_CASE("oracle: who came by nodes stays so many ticks, and a hide ends it for
 }
 
 TEST_CASE("oracle: a node that subtracts hides by what its steps about the entity alone come to") {
-    NodeDesc cloak = node({has_flag(0), has_flag(1, StepOp::subtract)}, "cloak");
-    cloak.combine = StepOp::subtract;
-    InterestRules rules = rules_of({node({within(5, 5)}), cloak});
-    rules.min_stay_ticks = 9;
+    NodeDef cloak = node({has_flag(0), has_flag(1, Combine::subtract)}, "cloak");
+    cloak.combine = Combine::subtract;
+    Rules rules = rules_of({node({within(5, 5)}), cloak});
+    rules.minimum_relevance_ticks = 9;
     Scene scene(rules);
     TruthEntity& entity = scene.add({0, 0, 0});
     scene.look_from({0, 0, 0});
     CHECK(scene.see() == Set{0});
-    entity.place.x = 50;
+    entity.position.x = 50;
     for (const unsigned flags : {0U, 2U, 3U}) {
         entity.flags = static_cast<std::uint16_t>(flags);
         CHECK(scene.see() == Set{0});
@@ -662,12 +667,12 @@ TEST_CASE("oracle: a node that subtracts hides by what its steps about the entit
 }
 
 TEST_CASE("oracle: with other rules a kernel keeps what it remembers where it is the same") {
-    const auto sees_after = [](std::vector<NodeDesc> nodes) {
+    const auto sees_after = [](std::vector<NodeDef> nodes) {
         Scene scene(rules_of({node({within(10, 20), has_flag(0)}, "a")}));
         scene.add({5, 0, 0});
         scene.look_from({0, 0, 0});
         CHECK(scene.see() == Set{0});
-        scene.entities[0].place.x = 15;
+        scene.entities[0].position.x = 15;
         CHECK(scene.see() == Set{0});
         scene.oracle.set_rules(rules_of(std::move(nodes)));
         return !scene.see().empty();
@@ -682,13 +687,12 @@ TEST_CASE("oracle: with other rules a kernel keeps what it remembers where it is
 TEST_CASE("oracle: a dispatcher shows who shares a cell, and its steps go on from there") {
     SplitMix random(3);
     TwinSpace space;
-    std::shared_ptr<const InterestDispatcher> odd_even;
+    std::shared_ptr<const Dispatcher> odd_even;
     while (odd_even == nullptr) {
         auto made = random_dispatcher(random, space);
         if (made->name() == "odd and even") odd_even = made;
     }
-    NodeDesc desc = node({});
-    desc.type = NodeType::dispatcher;
+    NodeDef desc = node({});
     desc.dispatcher = odd_even;
     Scene scene(rules_of({desc}));
     for (int i = 0; i < 4; ++i) scene.add({});
@@ -698,7 +702,7 @@ TEST_CASE("oracle: a dispatcher shows who shares a cell, and its steps go on fro
     scene.observers[1].id = other;
     scene.record();
     CHECK(scene.seen(other) == Set{1, 3});
-    desc.steps = {has_flag(0, StepOp::subtract)};
+    desc.steps = {has_flag(0, Combine::subtract)};
     scene.oracle.set_rules(rules_of({desc}));
     CHECK(scene.see() == Set{0});
     // Nothing outside of the bucket: 1 and 3 are near as well.
@@ -712,7 +716,7 @@ TEST_CASE("oracle: a dispatcher shows who shares a cell, and its steps go on fro
 }
 
 TEST_CASE("oracle: an inner node of a dispatcher has steps of its own") {
-    struct Halves final : InterestDispatcher {
+    struct Halves final : Dispatcher {
         void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
             out.push_back(index_of(entity.entity) % 2);
         }
@@ -723,40 +727,39 @@ TEST_CASE("oracle: an inner node of a dispatcher has steps of its own") {
             return cell == 0 ? 0 : no_steps;
         }
     };
-    NodeDesc desc = node({});
-    desc.type = NodeType::dispatcher;
+    NodeDef desc = node({});
     desc.dispatcher = std::make_shared<Halves>();
     desc.inner = {{has_flag(0)}};
     Scene scene(rules_of({desc}));
     for (int i = 0; i < 4; ++i) scene.add({});
     scene.entities[2].flags = 1;
     CHECK(scene.see() == Set{1, 2, 3});
-    desc.inner = {{has_flag(0, StepOp::subtract)}};
+    desc.inner = {{has_flag(0, Combine::subtract)}};
     scene.oracle.set_rules(rules_of({desc}));
     CHECK(scene.see() == Set{0, 1, 3});
 }
 
 TEST_CASE("oracle: strength is 1 at the centre, a half at the leave radius, and combines") {
-    const auto strength = [](std::vector<NodeDesc> nodes, float x) {
+    const auto score = [](std::vector<NodeDef> nodes, float x) {
         Scene scene(rules_of(std::move(nodes)));
         scene.add({x, 0, 0}).flags = 1;
         scene.look_from({0, 0, 0});
         scene.record();
-        return scene.oracle.judge(me)[0].strength;
+        return scene.oracle.judge(me)[0].score;
     };
-    CHECK(strength({node({within(10, 20)})}, 0) == doctest::Approx(1));
-    CHECK(strength({node({within(10, 20)})}, 10) == doctest::Approx(0.75));
-    CHECK(strength({node({within(10, 20)})}, 11) == 0);
-    CHECK(strength({node({within(10, 20), has_flag(0)})}, 10) == doctest::Approx(1));
-    CHECK(strength({node({has_flag(0), within(10, 20, StepOp::require)})}, 10) ==
+    CHECK(score({node({within(10, 20)})}, 0) == doctest::Approx(1));
+    CHECK(score({node({within(10, 20)})}, 10) == doctest::Approx(0.75));
+    CHECK(score({node({within(10, 20)})}, 11) == 0);
+    CHECK(score({node({within(10, 20), has_flag(0)})}, 10) == doctest::Approx(1));
+    CHECK(score({node({has_flag(0), within(10, 20, Combine::require)})}, 10) ==
           doctest::Approx(0.75));
-    CHECK(strength({node({within(10, 20), has_flag(1, StepOp::subtract)})}, 10) ==
+    CHECK(score({node({within(10, 20), has_flag(1, Combine::subtract)})}, 10) ==
           doctest::Approx(0.75));
-    CHECK(strength({node({within(10, 20)}), node({within(10, 10)})}, 10) == doctest::Approx(0.75));
-    NodeDesc needs = node({within(10, 10)});
-    needs.combine = StepOp::require;
-    CHECK(strength({node({within(10, 20)}), needs}, 10) == doctest::Approx(0.5));
-    CHECK(strength({}, 10) == 1);
+    CHECK(score({node({within(10, 20)}), node({within(10, 10)})}, 10) == doctest::Approx(0.75));
+    NodeDef needs = node({within(10, 10)});
+    needs.combine = Combine::require;
+    CHECK(score({node({within(10, 20)}), needs}, 10) == doctest::Approx(0.5));
+    CHECK(score({}, 10) == 1);
 }
 
 }  // namespace purview::test::oracle

@@ -203,7 +203,7 @@ struct Everything {
 TEST_CASE("wire: quantised values come back within half a step, out of range ones at the border") {
     Schema schema;
     schema.component<Everything>("c")
-        .quantised("q", &Everything::q, {-10, 10, 0.25})
+        .quantized("q", &Everything::q, {-10, 10, 0.25})
         .real("r", &Everything::r)
         .integer("i", &Everything::i, -5, 100)
         .boolean("b", &Everything::b);
@@ -216,9 +216,9 @@ TEST_CASE("wire: quantised values come back within half a step, out of range one
     const auto through = [&](Everything value) {
         Everything out;
         for (const FieldDef& field : fields) {
-            const auto wire = quantise(field, reinterpret_cast<const std::byte*>(&value));
+            const auto wire = quantize(field, reinterpret_cast<const std::byte*>(&value));
             CHECK(wire <= field.largest);
-            dequantise(field, wire, reinterpret_cast<std::byte*>(&out));
+            dequantize(field, wire, reinterpret_cast<std::byte*>(&out));
         }
         return out;
     };

@@ -68,7 +68,7 @@ TEST_CASE("wire: a float with a range arrives bit by bit, in 25 bits where it mo
         Things things;
         things.speed = random.between(0, 1000);
         Words words{}, back{};
-        quantise(is.field(0), reinterpret_cast<const std::byte*>(&things), words.data());
+        quantize(is.field(0), reinterpret_cast<const std::byte*>(&things), words.data());
         bits += static_cast<double>(travel(is.field(0), words, back));
         CHECK(std::bit_cast<float>(back[0]) == things.speed);
     }
@@ -88,13 +88,13 @@ TEST_CASE("wire: a float with a range arrives bit by bit, in 25 bits where it mo
         for (std::size_t f = 0; f < 2; ++f) {
             Things things{value, value, {}, {}};
             Words words{}, back{};
-            quantise(is.field(f), reinterpret_cast<const std::byte*>(&things), words.data());
+            quantize(is.field(f), reinterpret_cast<const std::byte*>(&things), words.data());
             travel(is.field(f), words, back);
             CHECK(back[0] == std::bit_cast<std::uint32_t>(value));
         }
     }
     Things nan{std::numeric_limits<float>::quiet_NaN(), 0, {}, {}};
-    CHECK(quantise(is.field(0), reinterpret_cast<const std::byte*>(&nan)) == 0x7fc00000U);
+    CHECK(quantize(is.field(0), reinterpret_cast<const std::byte*>(&nan)) == 0x7fc00000U);
 }
 
 TEST_CASE("wire: a rotation is off by at most 0.28 of a degree, and no rotation is none") {
@@ -112,7 +112,7 @@ TEST_CASE("wire: a rotation is off by at most 0.28 of a degree, and no rotation 
             r = {part(), part(), part(), part()};
         }
         Words words{}, back{};
-        quantise(is.field(2), reinterpret_cast<const std::byte*>(&things), words.data());
+        quantize(is.field(2), reinterpret_cast<const std::byte*>(&things), words.data());
         CHECK(travel(is.field(2), words, back) == 32);
         const Rotation out = unpack_rotation(back[0]);
         const double length = std::sqrt(double{r.x} * r.x + double{r.y} * r.y + double{r.z} * r.z +
@@ -127,13 +127,13 @@ TEST_CASE("wire: a rotation is off by at most 0.28 of a degree, and no rotation 
     for (const Rotation& exact :
          {Rotation{0, 0, 0, 1}, Rotation{0, 1, 0, 0}, Rotation{1, 0, 0, 0}}) {
         Things things{0, 0, exact, {}};
-        CHECK(unpack_rotation(quantise(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
+        CHECK(unpack_rotation(quantize(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
               exact);
     }
     const float nan = std::numeric_limits<float>::quiet_NaN();
     for (const Rotation& none : {Rotation{0, 0, 0, 0}, Rotation{nan, 0, 0, 1}}) {
         Things things{0, 0, none, {}};
-        CHECK(unpack_rotation(quantise(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
+        CHECK(unpack_rotation(quantize(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
               Rotation{});
     }
     for (int i = 0; i < 20'000; ++i) {  // whatever a stranger sends is a rotation
@@ -149,7 +149,7 @@ TEST_CASE("wire: a text has the bytes before its first zero, and one form only")
         Things things;
         std::memcpy(things.name, text, size);
         Words words{};
-        quantise(is.field(3), reinterpret_cast<const std::byte*>(&things), words.data());
+        quantize(is.field(3), reinterpret_cast<const std::byte*>(&things), words.data());
         return words;
     };
     CHECK(words_of("ab\0cd", 5) == words_of("ab", 2));

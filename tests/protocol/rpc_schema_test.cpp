@@ -27,7 +27,7 @@ Schema blast_schema(const RpcDesc& desc) {
     Schema schema;
     schema.rpc<Blast>("blast", desc)
         .real("power", &Blast::power)
-        .quantised("angle", &Blast::angle, {-4, 4, 0.5})
+        .quantized("angle", &Blast::angle, {-4, 4, 0.5})
         .integer("count", &Blast::count, -10, 300)
         .boolean("loud", &Blast::loud);
     return schema;
@@ -113,7 +113,7 @@ TEST_CASE("rpc: every part of a type of call is in the schema's hash") {
     const std::uint64_t hash = blast_schema(plain).hash();
     std::array<RpcDesc, 6> others;
     others[0].direction = RpcDirection::to_server;
-    others[1].target = RpcTarget::place;
+    others[1].target = RpcTarget::position;
     others[2].delivery = RpcDelivery::unreliable;
     others[3].policy = RpcPolicy::force;
     others[4].policy = RpcPolicy::hold;
@@ -138,7 +138,7 @@ TEST_CASE("rpc: a description that contradicts itself is refused") {
     wrong[2].policy = RpcPolicy::force;
     wrong[3].callers = RpcCallers::owner;
     wrong[4].direction = RpcDirection::to_server;
-    wrong[4].target = RpcTarget::place;
+    wrong[4].target = RpcTarget::position;
     wrong[5].direction = RpcDirection::to_server;
     wrong[5].policy = RpcPolicy::force;
     wrong[6].direction = RpcDirection::to_server;
@@ -151,7 +151,7 @@ TEST_CASE("rpc: a description that contradicts itself is refused") {
         CHECK(schema.status() == Status::bad_configuration);
     }
     Schema unknown = blast_schema({});
-    unknown.edit_kind(unknown.find_kind("nobody")).urgency = 2;
+    unknown.edit_kind(unknown.find_kind("nobody")).priority = 2;
     CHECK(unknown.status() == Status::bad_configuration);
     CHECK(unknown.problem().find("unknown kind") != std::string::npos);
     Schema twice = blast_schema({});
@@ -178,7 +178,7 @@ TEST_CASE(
     CHECK(back.angle == 4);
     CHECK(back.count == -10);
     CHECK(back.loud);
-    const std::array<RpcArgument, 4> numbers{2.5, std::nan(""), 1e300, -3.0};
+    const std::array<FieldValue, 4> numbers{2.5, std::nan(""), 1e300, -3.0};
     std::array<double, 4> seen{};
     values_of_words(rpc, words_of_arguments(rpc, numbers), seen);
     CHECK(seen == std::array<double, 4>{2.5, -4, 300, 1});
@@ -198,7 +198,7 @@ TEST_CASE("rpc: a schema that does not fit into a welcome is no server's") {
         const RpcId rpc = small.schema.rpc<std::array<float, 16>>("r" + std::to_string(r), {}).id();
         for (std::uint16_t f = 0; f < 16; ++f) {
             const std::string name = std::string(60, 'x') + std::to_string(f);
-            small.schema.add_field(rpc, {name, FieldType::quantised,
+            small.schema.add_field(rpc, {name, FieldType::quantized,
                                          static_cast<std::uint16_t>(f * 4), 4, true, 0, 1, 0.5, 0});
         }
     }

@@ -228,9 +228,10 @@ TEST_CASE("record: an event that is missing makes another history") {
 TEST_CASE(
     "record: the file of before is kept, and so are four of them; one that cannot be is left") {
     namespace fs = std::filesystem;
-    const fs::path place = fs::temp_directory_path() / ("purview_keep_" + std::to_string(getpid()));
-    fs::create_directory(place);
-    const std::string path = (place / "a.pvrec").string();
+    const fs::path position =
+        fs::temp_directory_path() / ("purview_keep_" + std::to_string(getpid()));
+    fs::create_directory(position);
+    const std::string path = (position / "a.pvrec").string();
     const auto text_in = [&](const std::string& name) {
         std::stringstream text;
         text << std::ifstream(name).rdbuf();
@@ -252,12 +253,12 @@ TEST_CASE(
     CHECK_FALSE(record::keep_old("/dev/null", error));
     CHECK_FALSE(error);
     // A name that can get no longer.
-    const std::string longest = (place / std::string(255, 'a')).string();
+    const std::string longest = (position / std::string(255, 'a')).string();
     std::ofstream(longest) << "run 0";
     CHECK_FALSE(record::keep_old(longest, error));
     CHECK(error == std::errc::filename_too_long);
     CHECK(text_in(longest) == "run 0");
-    fs::remove_all(place);
+    fs::remove_all(position);
 }
 
 }  // namespace purview::test

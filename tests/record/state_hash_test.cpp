@@ -19,23 +19,23 @@ class SameForAll final : public ComponentAudience {
   public:
     void decide(ObserverId, std::span<const EntityId>,
                 std::span<std::uint8_t> told) const override {
-        for (auto& one : told) one = is_told ? 1 : 0;
+        for (auto& one : told) one = is_replicated ? 1 : 0;
     }
-    bool is_told = true;
+    bool is_replicated = true;
 };
 
 struct NoteSchema {
-    explicit NoteSchema(LeavePolicy leave = LeavePolicy::despawn) {
+    explicit NoteSchema(Retention leave = Retention::despawn) {
         note = schema.component<Note>("note")
                    .text("text", &Note::text)
                    .rotation("turn", &Note::turn)
                    .reference("about", &Note::about);
-        schema.audience(note.id, {AudienceType::custom, KeyDomain::none, &audience, false});
+        schema.audience(note.id, {AudienceType::custom, KeyId::none, &audience, false});
         paper = schema.kind("paper", {note.id});
         schema.edit_kind(paper).leave = leave;
         REQUIRE(schema.status() == Status::ok);
-        def.kinds.resize(1);
-        def.kinds[0].mode = EntityMode::explicit_only;
+        def.rules.kinds.resize(1);
+        def.rules.kinds[0].mode = EntityMode::explicit_only;
     }
     Schema schema;
     SameForAll audience;
@@ -49,7 +49,7 @@ template <class Edit>
 std::uint64_t hash_after(NoteSchema& is, Edit&& edit) {
     Stage stage(is.schema, 1, is.def);
     const EntityId paper = stage.spawn(is.paper);
-    CHECK(stage.interest().allow(stage.observers[0], paper, true) == Status::ok);
+    CHECK(stage.visibility().allow(stage.observers[0], paper, true) == Status::ok);
     stage.step(10);
     edit(stage, paper);
     stage.step(10);
@@ -60,7 +60,7 @@ std::uint64_t hash_after(NoteSchema& is, Edit&& edit) {
 
 TEST_CASE("record: the hash of a state covers every byte of texts, rotations and references") {
     NoteSchema is;
-    is.audience.is_told = false;  // ghost tables do not tell
+    is.audience.is_replicated = false;  // ghost tables do not tell
     const auto with = [&](auto&& edit) {
         return hash_after(
             is, [&](Stage& stage, EntityId paper) { edit(*stage.world().edit(paper, is.note)); });
@@ -78,13 +78,13 @@ TEST_CASE("record: the hash of a state covers every byte of texts, rotations and
 TEST_CASE("record: the hash of a state covers what is told, and in which form a copy is kept") {
     const auto nothing = [](Stage&, EntityId) {};
     NoteSchema told, untold;
-    untold.audience.is_told = false;
+    untold.audience.is_replicated = false;
     CHECK(hash_after(told, nothing) == hash_after(told, nothing));
     CHECK(hash_after(told, nothing) != hash_after(untold, nothing));
     const auto goes = [](Stage& stage, EntityId paper) {
-        CHECK(stage.interest().allow(stage.observers[0], paper, false) == Status::ok);
+        CHECK(stage.visibility().allow(stage.observers[0], paper, false) == Status::ok);
     };
-    NoteSchema frozen(LeavePolicy::freeze), stale(LeavePolicy::stale), dropped;
+    NoteSchema frozen(Retention::freeze), stale(Retention::stale), dropped;
     CHECK(hash_after(frozen, goes) == hash_after(frozen, goes));
     CHECK(hash_after(frozen, goes) != hash_after(stale, goes));
     CHECK(hash_after(frozen, goes) != hash_after(dropped, goes));

@@ -7,6 +7,7 @@
 
 #include "client/client_data.hpp"
 #include "client/ghosts.hpp"
+#include "core/internal_access.hpp"
 #include "protocol/motion.hpp"
 #include "protocol/quantise.hpp"
 #include "small_game.hpp"
@@ -38,15 +39,16 @@ std::uint64_t count_wrong(const Session& session, const Client& client, const Wo
         const EntityId entity = session.ghosts.entity(lane);
         for (const ComponentId id : schema.kinds()[index_of(world.kind_of(entity))].components) {
             // As seen from a parent: what the sim checks by where it is in the world.
-            if (id == schema.place() && world.data().is_relative(index_of(entity))) continue;
+            if (id == schema.position() && internal(world).is_relative(index_of(entity))) continue;
             const auto* data = static_cast<const std::byte*>(world.read(entity, id));
             const auto& fields = schema.components()[index_of(id)].fields;
             for (std::size_t f = 0; f < fields.size(); ++f) {
                 if (!fields[f].extrapolated && !all_of_them) continue;
                 if (fields[f].type == FieldType::text || fields[f].type == FieldType::reference)
                     continue;
-                if (!client.is_told(lane, id) || fields[f].type == FieldType::rotation) continue;
-                const double right = dequantised_value(fields[f], quantise(fields[f], data));
+                if (!client.is_replicated(lane, id) || fields[f].type == FieldType::rotation)
+                    continue;
+                const double right = dequantized_value(fields[f], quantize(fields[f], data));
                 ++compared;
                 if (client.value_of(lane, id, f) != right) ++wrong;
             }
@@ -70,8 +72,8 @@ struct Flight {
 struct FlightSchema {
     FlightSchema() {
         flight = schema.component<Flight>("flight")
-                     .quantised("x", &Flight::x, {-1000, 1000, 0.01})
-                     .quantised("y", &Flight::y, {-1000, 1000, 0.01})
+                     .quantized("x", &Flight::x, {-1000, 1000, 0.01})
+                     .quantized("y", &Flight::y, {-1000, 1000, 0.01})
                      .extrapolated();
         kind = schema.kind("thing", {flight.id});
     }
@@ -135,7 +137,7 @@ TEST_CASE("extrapolated: what flies straight is right in every tick and seldom t
     FlightSchema schema;
     Stage stage(schema.schema, 1);
     const EntityId thing = stage.spawn(schema.kind);
-    REQUIRE(stage.interest().allow(stage.observers[0], thing, true) == Status::ok);
+    REQUIRE(stage.visibility().allow(stage.observers[0], thing, true) == Status::ok);
     std::uint64_t told = 0, ticks = 0, compared = 0;
     const auto fly = [&](float dx, float dy, int count, bool counts) {
         for (int i = 0; i < count; ++i) {
@@ -143,7 +145,7 @@ TEST_CASE("extrapolated: what flies straight is right in every tick and seldom t
             flight->x += dx;
             flight->y += dy;
             stage.step();
-            const Session& session = *stage.server->data().sessions.find(stage.observers[0]);
+            const Session& session = *internal(*stage.server).sessions.find(stage.observers[0]);
             REQUIRE(count_wrong(session, stage.client(), stage.world(), true, compared) == 0);
             told += counts ? updates_under_way(session) : 0;
             ticks += counts ? 1 : 0;
@@ -175,7 +177,8 @@ TEST_CASE("extrapolated: what was lost is told again, whether it moves, jumps or
         std::vector<EntityId> things;
         for (int i = 0; i < 20; ++i) {
             things.push_back(stage.spawn(schema.kind));
-            REQUIRE(stage.interest().allow(stage.observers[0], things.back(), true) == Status::ok);
+            REQUIRE(stage.visibility().allow(stage.observers[0], things.back(), true) ==
+                    Status::ok);
         }
         stage.step(10);
         const auto fly = [&](std::uint32_t ticks, float loss) {
@@ -190,7 +193,7 @@ TEST_CASE("extrapolated: what was lost is told again, whether it moves, jumps or
             }
         };
         const auto wrong = [&] {
-            const Session& session = *stage.server->data().sessions.find(stage.observers[0]);
+            const Session& session = *internal(*stage.server).sessions.find(stage.observers[0]);
             return count_wrong(session, stage.client(), stage.world(), true, compared);
         };
         fly(20 + random.below(20), 0.5F);
@@ -212,7 +215,7 @@ TEST_CASE("extrapolated: on a good network clients hold the world in every tick,
     for (int tick = 0; tick < 250; ++tick) {
         world.step();
         if (tick < 20) continue;
-        for (const auto& session : world.server->data().sessions) {
+        for (const auto& session : internal(*world.server).sessions) {
             for (const auto& client : world.clients) {
                 if (client->nonce != session->nonce) continue;
                 REQUIRE(count_wrong(*session, client->client, world.server->world(), true,
@@ -251,7 +254,7 @@ TEST_CASE(
         for (auto& client : world.clients) client->up->faults = client->down->faults = {};
         world.run(200);
         std::uint64_t compared = 0;
-        for (const auto& session : world.server->data().sessions) {
+        for (const auto& session : internal(*world.server).sessions) {
             for (const auto& client : world.clients) {
                 if (client->nonce != session->nonce) continue;
                 CHECK(client->client.stats().packets_malformed == 0);
@@ -338,7 +341,7 @@ TEST_CASE(
         Schema schema;
         const auto some = schema.component<Some>("some")
                               .real("real", &Some::real)
-                              .quantised("fine", &Some::fine, {-1000, 1000, 0.0001})
+                              .quantized("fine", &Some::fine, {-1000, 1000, 0.0001})
                               .integer("number", &Some::number, 0, 100);
         declare(schema, some.id());
         return schema.problem();
@@ -358,8 +361,8 @@ TEST_CASE(
     FlightSchema flight;
     Schema other;
     const auto same = other.component<Flight>("flight")
-                          .quantised("x", &Flight::x, {-1000, 1000, 0.01})
-                          .quantised("y", &Flight::y, {-1000, 1000, 0.01});
+                          .quantized("x", &Flight::x, {-1000, 1000, 0.01})
+                          .quantized("y", &Flight::y, {-1000, 1000, 0.01});
     other.kind("thing", {same.id()});
     CHECK(other.hash() != flight.schema.hash());
     std::vector<std::byte> bytes(400);

@@ -85,7 +85,7 @@ class Line {
         hear(loss);
         if (is_busy) come_and_go();
         ghosts_.begin_tick(now_);
-        ghosts_.drop_lingering(now_, 0, [](LocalId) {});
+        ghosts_.drop_retained(now_, 0, [](LocalId) {});
         if (has_turns_) take_turns(is_busy);
         Bitset changed(128);
         for (std::uint32_t e = 0; is_busy && e < entities; ++e) {
@@ -116,13 +116,13 @@ class Line {
         for (std::uint32_t e = 0; e < entities; ++e) {
             if (random_.below(60) != 0) continue;
             if (relevant_.erase(e) != 0) {
-                const Keeping keeping{LeavePolicy::stale, now_ + 20};
+                const Keeping keeping{Retention::stale, now_ + 20};
                 kept +=
                     ghosts_.leave(id(e), Reason::left, random_.below(2) == 0 ? keeping : Keeping{})
                         ? 1
                         : 0;
             } else {
-                resumed += ghosts_.is_lingering(id(e)) ? 1 : 0;
+                resumed += ghosts_.is_retained(id(e)) ? 1 : 0;
                 ghosts_.enter(id(e), KindId{}, false, now_);
                 changes_[e] = {now_};
                 relevant_.insert(e);

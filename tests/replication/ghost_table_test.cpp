@@ -10,6 +10,7 @@
 
 #include "client/ghosts.hpp"
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "protocol/rice.hpp"
 #include "protocol/schema_codec.hpp"
 #include "replication/ghost_table.hpp"
@@ -44,7 +45,7 @@ TEST_CASE(
     REQUIRE(read.has_value());
     CHECK(in.exhausted());
     CHECK(read->hash() == small.schema.hash());
-    CHECK(read->place() == small.schema.place());
+    CHECK(read->position() == small.schema.position());
     CHECK(read->kinds().size() == small.schema.kinds().size());
     SplitMix random(4);
     for (int i = 0; i < 4000; ++i) {
@@ -63,8 +64,8 @@ TEST_CASE(
 
 TEST_CASE("replication: a schema whose jumps are of no number of metres is none") {
     SmallSchema small;
-    constexpr float metres = 12'345.5F;
-    small.schema.edit_kind(small.animal).teleport_m = metres;
+    constexpr float meters = 12'345.5F;
+    small.schema.edit_kind(small.animal).teleport_distance = meters;
     std::vector<std::byte> bytes(4000);
     BitWriter out(bytes);
     write_schema(small.schema, out);
@@ -78,10 +79,10 @@ TEST_CASE("replication: a schema whose jumps are of no number of metres is none"
         return bits;
     };
     std::size_t at = 0;
-    while (bits_at(at) != std::bit_cast<std::uint32_t>(metres)) ++at;
+    while (bits_at(at) != std::bit_cast<std::uint32_t>(meters)) ++at;
     using Limits = std::numeric_limits<float>;
     for (const float other :
-         {metres, 1e-6F, 0.0F, -1.0F, Limits::infinity(), Limits::quiet_NaN()}) {
+         {meters, 1e-6F, 0.0F, -1.0F, Limits::infinity(), Limits::quiet_NaN()}) {
         CAPTURE(other);
         const auto bits = std::bit_cast<std::uint32_t>(other);
         for (std::size_t i = 0; i < 32; ++i) {
@@ -92,8 +93,8 @@ TEST_CASE("replication: a schema whose jumps are of no number of metres is none"
         BitReader in(bytes);
         const auto read = read_schema(in);
         CHECK(read.has_value() == (other > 0 && other < Limits::infinity()));
-        if (read) CHECK(read->kinds()[index_of(small.animal)].teleport_m == other);
-        if (read) CHECK((read->hash() == small.schema.hash()) == (other == metres));
+        if (read) CHECK(read->kinds()[index_of(small.animal)].teleport_distance == other);
+        if (read) CHECK((read->hash() == small.schema.hash()) == (other == meters));
     }
 }
 
@@ -418,7 +419,7 @@ TEST_CASE(
         REQUIRE(now < 40);
         ghosts.begin_tick(now);
         plan.clear();
-        const ReplicationInput input{small.schema, world.data(), fields, cache, now};
+        const ReplicationInput input{small.schema, internal(world), fields, cache, now};
         prioritise(input, ghosts, budget_bits, last, plan);
         REQUIRE(plan.items.size() < 1'500);
         REQUIRE((last.was_over_budget || ghosts.leaving_count() < 1'000));
@@ -458,7 +459,7 @@ TEST_CASE("replication: a local id is as urgent as its entity, whoever had it be
     CHECK(ghosts.priority(0, 3, false) == 3);
     ghosts.set_weight(0, 8);
     CHECK(ghosts.priority(0, 3, false) == 24);
-    CHECK(ghosts.priority(0, 3, true) == 24 * rest_urgency);
+    CHECK(ghosts.priority(0, 3, true) == 24 * rest_priority);
     ghosts.leave(make_entity_id(5, 1), Reason::left);
     REQUIRE(ghosts.enter(make_entity_id(6, 1), KindId{}, false, 4) == 0);
     CHECK(ghosts.priority(0, 4, false) == 1);
@@ -552,9 +553,9 @@ TEST_CASE("replication: fields are left out by their tick of change, never by va
     const EntityId e = *world.spawn(small.animal, {10, 10, 0});
     world.edit(e, small.body)->hp = 100;
     const auto tick = [&](Tick now) {
-        world.data().settle();
-        fields.diff(world.data(), now);
-        world.data().clear_changes();
+        internal(world).settle();
+        fields.diff(internal(world), now);
+        internal(world).clear_changes();
     };
     tick(1);
     CHECK(fields.changed().test(index_of(e)));
@@ -567,7 +568,7 @@ TEST_CASE("replication: fields are left out by their tick of change, never by va
     CHECK(fields.changed_since(index_of(e), small.animal, 1) == FieldMask{1} << 4);
     CHECK(fields.changed_since(index_of(e), small.animal, 3) == 0);
     // A write that changes nothing after quantisation is no change.
-    world.edit(e, small.place)->at.x += 0.001F;
+    world.edit(e, small.position)->at.x += 0.001F;
     tick(4);
     CHECK_FALSE(fields.changed().test(index_of(e)));
 }

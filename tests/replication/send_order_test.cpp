@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/internal_access.hpp"
 #include "purview/host_view.hpp"
 #include "purview/kernel.hpp"
 #include "support/rpc_support.hpp"
@@ -36,23 +37,22 @@ struct MoreLine {
 /// Two kinds that differ in nothing but their names.
 struct MoreSchema {
     MoreSchema() {
-        place = add_place(schema, 0, 1024);
+        position = add_position(schema, 0, 1024);
         lamp = schema.component<MoreLamp>("lamp").integer("light", &MoreLamp::light, 0, 60'000);
-        plain = schema.kind("plain", {place.id, lamp.id});
-        other = schema.kind("other", {place.id, lamp.id});
+        plain = schema.kind("plain", {position.id, lamp.id});
+        other = schema.kind("other", {position.id, lamp.id});
         REQUIRE(schema.status() == Status::ok);
-        def.rules.bounds_max = {1024, 1024, 0};
-        def.kinds.resize(2);
+        def.rules.max = {1024, 1024, 0};
+        def.rules.kinds.resize(2);
     }
-    static NodeDesc near(float radius_m, const char* name = "near") {
-        NodeDesc node;
+    static NodeDef near(float radius, const char* name = "near") {
+        NodeDef node;
         node.name = name;
-        node.type = NodeType::grid;
-        node.steps = {add(within(radius_m))};
+        node.add(within(radius));
         return node;
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<MoreLamp> lamp;
     KindId plain{}, other{};
     ServerDef def;
@@ -65,7 +65,7 @@ std::array<int, 2> more_updates_of(const MoreSchema& is, int ticks) {
     def.budget_bytes_per_tick = 160;
     Stage stage(is.schema, 1, def);
     const EntityId me = stage.spawn(is.plain, {500, 0, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     std::vector<EntityId> all;
     for (int i = 0; i < 200; ++i)
         all.push_back(stage.spawn(i % 2 == 0 ? is.plain : is.other, {510, 0, 0}));
@@ -90,18 +90,18 @@ class MoreFaint final : public InterestKernel {
         for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = all_lanes;
     }
     std::string describe(const Question&, unsigned) const override { return "faint"; }
-    void strength(const Question&, std::span<const Mask>,
-                  std::span<float> strength) const noexcept override {
-        for (float& one : strength) one = 0.01F;
+    void score(const Question&, std::span<const Mask>,
+               std::span<float> out) const noexcept override {
+        for (float& one : out) one = 0.01F;
     }
 };
 
 /// Only by hand, and kept by clients when it leaves.
 struct MoreKept {
-    explicit MoreKept(std::uint32_t linger_ticks) {
-        is.schema.edit_kind(is.plain).leave = LeavePolicy::freeze;
-        is.schema.edit_kind(is.plain).linger_ticks = linger_ticks;
-        is.def.kinds[0].mode = EntityMode::explicit_only;
+    explicit MoreKept(std::uint32_t retention_ticks) {
+        is.schema.edit_kind(is.plain).leave = Retention::freeze;
+        is.schema.edit_kind(is.plain).retention_ticks = retention_ticks;
+        is.def.rules.kinds[0].mode = EntityMode::explicit_only;
     }
     MoreSchema is;
 };
@@ -111,7 +111,7 @@ struct MoreKept {
 TEST_CASE("replication: where the budget binds, what has gone is told before all updates (X2)") {
     MoreSchema is;
     is.def.budget_bytes_per_tick = 160;
-    is.def.kinds[1].mode = EntityMode::explicit_only;
+    is.def.rules.kinds[1].mode = EntityMode::explicit_only;
     Stage stage(is.schema, 1, is.def);
     std::vector<EntityId> crowd, leaving;
     for (int i = 0; i < 300; ++i) crowd.push_back(stage.spawn(is.plain));
@@ -140,34 +140,34 @@ TEST_CASE("replication: four times as urgent is told four times as often, of nod
     };
     {
         MoreSchema is;
-        NodeDesc usual = MoreSchema::near(100, "usual");
-        usual.members = NodeMembers::bound;
-        NodeDesc urgent = usual;
+        NodeDef usual = MoreSchema::near(100, "usual");
+        usual.members = Members::bound;
+        NodeDef urgent = usual;
         urgent.name = "urgent";
-        urgent.settings.urgency = 4;
+        urgent.replication.priority = 4;
         is.def.rules.nodes = {usual, urgent};
-        is.def.kinds[0].nodes = {NodeId{0}};
-        is.def.kinds[1].nodes = {NodeId{1}};
+        is.def.rules.kinds[0].nodes = {NodeId{0}};
+        is.def.rules.kinds[1].nodes = {NodeId{1}};
         is_in_proportion(more_updates_of(is, 100));
     }
     {
         MoreSchema is;
         is.def.rules.nodes = {MoreSchema::near(100)};
-        is.schema.edit_kind(is.other).urgency = 4;
+        is.schema.edit_kind(is.other).priority = 4;
         is_in_proportion(more_updates_of(is, 100));
     }
 }
 
 TEST_CASE("replication: what hardly matters is still told a quarter as often as what does (O21)") {
     MoreSchema is;
-    NodeDesc faint = MoreSchema::near(100, "faint");
-    faint.members = NodeMembers::bound;
-    NodeDesc strong = faint;
+    NodeDef faint = MoreSchema::near(100, "faint");
+    faint.members = Members::bound;
+    NodeDef strong = faint;
     strong.name = "strong";
-    faint.steps = {add({.type = KernelType::custom, .custom = std::make_shared<MoreFaint>()})};
+    faint.steps = {std::make_shared<MoreFaint>()};
     is.def.rules.nodes = {faint, strong};
-    is.def.kinds[0].nodes = {NodeId{0}};
-    is.def.kinds[1].nodes = {NodeId{1}};
+    is.def.rules.kinds[0].nodes = {NodeId{0}};
+    is.def.rules.kinds[1].nodes = {NodeId{1}};
     const std::array<int, 2> updates = more_updates_of(is, 150);
     CHECK(updates[1] > updates[0] * 2);  // the budget binds
     CHECK(updates[1] < updates[0] * 5);
@@ -192,7 +192,7 @@ TEST_CASE("replication: what waited for its group and never came takes calls abo
         root, world.schema().ping(RpcDelivery::reliable_unordered, RpcPolicy::cull), Ping{77, 1}));
     world.step();
     const auto lane_of = [&](EntityId entity) {
-        return world.server().data().sessions.find(world.observer(0))->ghosts.find(entity);
+        return internal(world.server()).sessions.find(world.observer(0))->ghosts.find(entity);
     };
     const LocalId lane = lane_of(root);
     REQUIRE(lane != no_local_id);
@@ -215,7 +215,7 @@ TEST_CASE("replication: what is larger than the room beside shared sections goes
     for (const std::uint32_t budget_bytes : {1'000U, 1'050U}) {
         for (int walkers = 50; walkers <= 76; walkers += 2) {
             CellWorldDef def;
-            def.mode = NodeMode::read_many;
+            def.mode = Payload::read_many;
             def.clients = 1;
             def.walkers = 0;
             def.budget_bytes = budget_bytes;
@@ -272,8 +272,8 @@ TEST_CASE("replication: a group that fits into a packet comes in one") {
         schema.component<MoreLine>("line").text("text", &MoreLine::text);
     const KindId kind = schema.kind("kind", {line.id});
     ServerDef def;
-    def.kinds.resize(1);
-    def.kinds[0].mode = EntityMode::explicit_only;
+    def.rules.kinds.resize(1);
+    def.rules.kinds[0].mode = EntityMode::explicit_only;
     // Behind so many others that the first packet ends in the middle of it; that packet arrives.
     int first = 0, second = 0;
     for (int others = 10; others < 36; ++others) {
@@ -297,10 +297,10 @@ TEST_CASE("replication: a group that fits into a packet comes in one") {
         OutgoingDatagram out;
         for (int n = 0; stage.server->next_datagram(out); ++n)
             if (n == 0) stage.client().receive(out.bytes, stage.now);
-        const Session& session = *stage.server->data().sessions.find(stage.observers[0]);
+        const Session& session = *internal(*stage.server).sessions.find(stage.observers[0]);
         const auto arrived = std::count_if(group.begin(), group.end(), [&](EntityId member) {
             const LocalId lane = session.ghosts.find(member);
-            return lane != no_local_id && stage.client().data().ghosts->is_held(lane);
+            return lane != no_local_id && internal(stage.client()).ghosts->is_held(lane);
         });
         CHECK((arrived == 0 || arrived == 7));
         ++(arrived == 0 ? second : first);
@@ -314,11 +314,11 @@ TEST_CASE("replication: a group that comes back to its copies comes in one") {
     const Component<MoreLine> line =
         schema.component<MoreLine>("line").text("text", &MoreLine::text);
     const KindId kind = schema.kind("kind", {line.id});
-    schema.edit_kind(kind).leave = LeavePolicy::stale;
-    schema.edit_kind(kind).linger_ticks = 1'000;
+    schema.edit_kind(kind).leave = Retention::stale;
+    schema.edit_kind(kind).retention_ticks = 1'000;
     ServerDef def;
-    def.kinds.resize(1);
-    def.kinds[0].mode = EntityMode::explicit_only;
+    def.rules.kinds.resize(1);
+    def.rules.kinds[0].mode = EntityMode::explicit_only;
     // Behind so many others that a packet would end in the middle of it.
     for (int others = 10; others < 36; ++others) {
         Stage stage(schema, 1, def);
@@ -364,7 +364,7 @@ TEST_CASE("replication: a copy that comes back elsewhere is not seen on the way 
     REQUIRE(ghost != no_ghost);
     const double newest = stage.client().newest_tick();
     for (double back = 0; back < 20; back += 0.5)
-        CHECK(stage.client().place_of(ghost, newest - back).x ==
+        CHECK(stage.client().position_of(ghost, newest - back).x ==
               doctest::Approx(900).epsilon(0.001));
 }
 
@@ -381,7 +381,7 @@ TEST_CASE("host view: what changes of an entity, and whom it names, are both tol
     const Component<MoreAim> aim =
         is.schema.component<MoreAim>("aim").reference("at", &MoreAim::at);
     const KindId archer = is.schema.kind("archer", {is.lamp.id, aim.id});
-    is.def.kinds[1].mode = EntityMode::explicit_only;
+    is.def.rules.kinds[1].mode = EntityMode::explicit_only;
     Stage stage(is.schema, 1, is.def);
     HostView view = std::move(HostView::create(*stage.server, watching)).value();
     const EntityId aiming = stage.spawn(archer), target = stage.spawn(is.other);
@@ -393,7 +393,7 @@ TEST_CASE("host view: what changes of an entity, and whom it names, are both tol
     watching.changes.clear();
     // He comes to know of the one who is named, so the name is news, and so is the lamp.
     stage.world().edit(aiming, is.lamp)->light = 5;
-    CHECK(stage.interest().allow(view.observer(), target, true) == Status::ok);
+    CHECK(stage.visibility().allow(view.observer(), target, true) == Status::ok);
     stage.step();
     view.update();
     for (const ComponentId component : {is.lamp.id, aim.id}) {
@@ -404,7 +404,7 @@ TEST_CASE("host view: what changes of an entity, and whom it names, are both tol
 
 TEST_CASE("replication: whoever wandered through many cells hears only what his own cells say") {
     CellWorldDef def;
-    def.mode = NodeMode::update_many;
+    def.mode = Payload::update_many;
     def.clients = 1;
     def.walkers = 0;
     CellWorld world(def);
@@ -442,13 +442,13 @@ TEST_CASE("replication: whoever wandered through many cells hears only what his 
 
 TEST_CASE("replication: a copy is kept as was said last, though its return was never heard of") {
     MoreSchema is;
-    NodeDesc wide = MoreSchema::near(100, "wide"), close = MoreSchema::near(30, "close");
-    wide.settings.leave = LeavePolicy::freeze;
-    close.settings.leave = LeavePolicy::stale;
+    NodeDef wide = MoreSchema::near(100, "wide"), close = MoreSchema::near(30, "close");
+    wide.replication.leave = Retention::freeze;
+    close.replication.leave = Retention::stale;
     is.def.rules.nodes = {wide, close};
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.plain, {500, 0, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId other = stage.spawn(is.plain, {560, 0, 0});
     const auto go = [&](float x, std::uint32_t ticks) {
         CHECK(stage.world().move(other, {x, 0, 0}) == Status::ok);
@@ -458,14 +458,14 @@ TEST_CASE("replication: a copy is kept as was said last, though its return was n
     const GhostId ghost = stage.ghost(0, other);
     REQUIRE(ghost != no_ghost);
     go(900, 10);
-    CHECK(stage.client().kept_as(ghost) == LeavePolicy::freeze);
+    CHECK(stage.client().retention(ghost) == Retention::freeze);
     stage.loses_all_to = 0;
     go(510, 4);
     go(900, 4);
     stage.loses_all_to = 99;
     stage.step(20);
     CHECK(stage.changes() == "made made kept");
-    CHECK(stage.client().kept_as(ghost) == LeavePolicy::stale);
+    CHECK(stage.client().retention(ghost) == Retention::stale);
 }
 
 TEST_CASE("replication: a view is not complete while a part of a group waits for the rest") {
@@ -490,10 +490,10 @@ TEST_CASE("replication: a view is not complete while a part of a group waits for
         bool has_waited = false;
         for (int t = 0; t < 100 && !client.is_view_complete(); ++t) {
             stage.step();
-            has_waited = has_waited || client.data().ghosts->is_any_waiting();
+            has_waited = has_waited || internal(client).ghosts->is_any_waiting();
         }
         CHECK(client.is_view_complete());
-        CHECK_FALSE(client.data().ghosts->is_any_waiting());
+        CHECK_FALSE(internal(client).ghosts->is_any_waiting());
         waited += has_waited && stage.ghost(0, root) != no_ghost ? 1 : 0;
     }
     CHECK(waited > 0);
@@ -514,7 +514,7 @@ TEST_CASE("host: who disconnects loses what he sees, and the copies that he kept
                         leaves = stage.server->stats().leaves;
     CHECK(enters == leaves + 1);
     CHECK(stage.server->close(stage.observers[0], CloseReason::kicked) == Status::ok);
-    std::vector<std::pair<EntityId, CopyChange>> ended;
+    std::vector<std::pair<EntityId, Change>> ended;
     for (int t = 0; t < 4; ++t) {
         stage.step();
         for (const ServerEvent& event : stage.server->events()) {
@@ -523,8 +523,8 @@ TEST_CASE("host: who disconnects loses what he sees, and the copies that he kept
         }
     }
     std::sort(ended.begin(), ended.end());
-    std::vector<std::pair<EntityId, CopyChange>> expected{{left, CopyChange::dropped},
-                                                          {seen, CopyChange::removed}};
+    std::vector<std::pair<EntityId, Change>> expected{{left, Change::dropped},
+                                                      {seen, Change::left}};
     std::sort(expected.begin(), expected.end());
     CHECK(ended == expected);
     CHECK(stage.server->stats().enters == enters);
@@ -534,19 +534,18 @@ TEST_CASE("host: who disconnects loses what he sees, and the copies that he kept
 TEST_CASE("replication: more shared cells than a packet can number are told one by one") {
     // Two nodes of 49 cells each around one place, somebody in every cell.
     MoreSchema is;
-    NodeDesc cells;
-    cells.type = NodeType::grid;
-    cells.mode = NodeMode::read_many;
-    cells.members = NodeMembers::bound;
-    cells.steps = {add(neighbourhood({50, 50, 0, 3}))};
+    NodeDef cells;
+    cells.payload = Payload::read_many;
+    cells.members = Members::bound;
+    cells.add(purview::cells(50, 50, 3));
     for (std::size_t k = 0; k < 2; ++k) {
         cells.name = "cells " + std::to_string(k);
         is.def.rules.nodes.push_back(cells);
-        is.def.kinds[k].nodes = {NodeId{static_cast<std::uint16_t>(k)}};
+        is.def.rules.kinds[k].nodes = {NodeId{static_cast<std::uint16_t>(k)}};
     }
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.plain, {525, 525, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     std::vector<EntityId> all;
     for (int cell = 0; cell < 49; ++cell) {
         const Vec3 at{375 + static_cast<float>(cell % 7) * 50,
@@ -609,12 +608,12 @@ TEST_CASE("host: by the rules and by hand, who sees it changes in the tick of th
     for (std::uint32_t i = 0; i < 3; ++i) {
         const float y = static_cast<float>(i) * 60;
         mains.push_back(stage.spawn(is.plain, {500, y, 0}));
-        CHECK(stage.interest().set_main_entity(stage.observers[i], mains[i]) == Status::ok);
+        CHECK(stage.visibility().set_viewpoint(stage.observers[i], mains[i]) == Status::ok);
     }
     const EntityId thing = stage.spawn(is.other, {590, 0, 0});  // 90, 108 and 150 m away
     const auto seen_by = [&] {
         std::vector<ObserverId> out;
-        stage.interest().observers_of(thing, out);
+        stage.visibility().observers_of(thing, out);
         std::string text;
         for (const ObserverId observer : stage.observers)
             text += std::find(out.begin(), out.end(), observer) != out.end() ? "x" : "-";
@@ -649,20 +648,20 @@ TEST_CASE("host: by the rules and by hand, who sees it changes in the tick of th
         stage.step();
         CHECK(seen_by() == std::string(expected));
     };
-    const auto radius = [&](float radius_m) {
-        return [&stage, rules = is.def.rules, radius_m]() mutable {
-            rules.nodes = {MoreSchema::near(radius_m)};
+    const auto radius = [&](float meters) {
+        return [&stage, rules = is.def.rules, meters]() mutable {
+            rules.nodes = {MoreSchema::near(meters)};
             return stage.server->set_rules(rules);
         };
     };
     const auto deny = [&](std::uint32_t client, bool value) {
         return [&, client, value] {
-            return stage.interest().deny(stage.observers[client], thing, value);
+            return stage.visibility().deny(stage.observers[client], thing, value);
         };
     };
     const auto allow = [&](std::uint32_t client, bool value) {
         return [&, client, value] {
-            return stage.interest().allow(stage.observers[client], thing, value);
+            return stage.visibility().allow(stage.observers[client], thing, value);
         };
     };
     changes_to("xx-", radius(125));
@@ -688,7 +687,7 @@ TEST_CASE(
         for (const bool is_root_far : {true, false}) {
             Stage stage(is.schema, 1, is.def);
             const EntityId me = stage.spawn(is.plain, {500, 0, 0});
-            CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+            CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
             const float far = 595, close = 501;
             std::array<EntityId, 3> line{};
             for (std::size_t i = 0; i < 3; ++i) {
@@ -720,20 +719,20 @@ TEST_CASE(
 
 TEST_CASE("host: a group matters as much as the nearest of what its bounds hold (O21)") {
     MoreSchema is;
-    is.def.rules.group_bounds_max_m = 200;
+    is.def.rules.group_radius_max = 200;
     is.def.rules.nodes = {MoreSchema::near(100)};
-    is.def.kinds[0].by_bounds = true;
+    is.def.rules.kinds[0].uses_group_radius = true;
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.plain, {590, 500, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId root = stage.spawn(is.plain, {500, 500, 0});
     const EntityId stern = stage.spawn(is.plain, {580, 500, 0});
     const std::array<EntityId, 2> ship{root, stern};
-    std::array<float, 2> strength{};
+    std::array<float, 2> score{};
     const auto look = [&](float expected) {
         stage.step(3);
-        stage.interest().strength(stage.observers[0], ship, strength);
-        for (const float one : strength) CHECK(one == doctest::Approx(expected).epsilon(0.01));
+        stage.visibility().scores(stage.observers[0], ship, score);
+        for (const float one : score) CHECK(one == doctest::Approx(expected).epsilon(0.01));
     };
     CHECK(stage.world().attach(stern, root) == Status::ok);
     look(0.95F);  // 10 m from the stern, though the root is 90 m away
@@ -837,7 +836,7 @@ TEST_CASE(
     "replication: what was written in the tick in which somebody came shows neither in when he is "
     "told nor in what is told of him later") {
     MoreSchema is;
-    is.def.kinds[0].mode = EntityMode::explicit_only;
+    is.def.rules.kinds[0].mode = EntityMode::explicit_only;
     // Where more waited than fitted, and there is room again, for all or nearly so: he is among
     // those who are looked at once the others have theirs. Of equal priority the lowest local id
     // goes first.

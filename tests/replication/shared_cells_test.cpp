@@ -35,9 +35,9 @@ TEST_CASE("shared: both modes tell every client in every tick what it is told al
         CellWorldDef def;
         def.seed = seed;
         CellWorld alone(def);
-        def.mode = NodeMode::update_many;
+        def.mode = Payload::update_many;
         CellWorld update_many(def);
-        def.mode = NodeMode::read_many;
+        def.mode = Payload::read_many;
         CellWorld read_many(def);
         for (int tick = 0; tick < 150; ++tick) {
             alone.step();
@@ -64,7 +64,7 @@ TEST_CASE("shared: both modes tell every client in every tick what it is told al
 
 TEST_CASE(
     "shared: whatever is lost, doubled or late, clients hold what was sent (P30 P17 P18 P20)") {
-    for (const NodeMode mode : shared_modes) {
+    for (const Payload mode : shared_modes) {
         for (std::uint64_t seed = 1; seed <= 12; ++seed) {
             CAPTURE(seed);
             CAPTURE(static_cast<int>(mode));

@@ -11,6 +11,7 @@
 
 #include "core/change_log.hpp"
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "purview/world.hpp"
 #include "replication/spawn_order.hpp"
 
@@ -76,7 +77,7 @@ TEST_CASE("spawn order: a list of which some are asked again is the list that is
         ChangeLog log;
         ChangeLog::Version known = ChangeLog::unknown;
         const auto belongs = [&](std::uint32_t index) {
-            return in.count(world.data().at_index(index)) > 0;
+            return in.count(internal(world).at_index(index)) > 0;
         };
         for (int round = 0; round < 200; ++round) {
             const std::uint32_t edits = random.below(4) == 0 ? random.below(90) : random.below(6);
@@ -98,12 +99,12 @@ TEST_CASE("spawn order: a list of which some are asked again is the list that is
                 REQUIRE(world.despawn(entity) == Status::ok);
                 alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(which));
             }
-            world.data().clear_changes();  // from now on its indices are taken by others
+            internal(world).clear_changes();  // from now on its indices are taken by others
             if (random.below(3) == 0) continue;
             std::vector<std::uint32_t> anew;
             for (const EntityId entity : in) anew.push_back(index_of(entity));
             std::sort(anew.begin(), anew.end(), [&](std::uint32_t a, std::uint32_t b) {
-                return world.data().spawn_number_at(a) < world.data().spawn_number_at(b);
+                return internal(world).spawn_number_at(a) < internal(world).spawn_number_at(b);
             });
             if (log.remembers(known)) {
                 std::vector<std::uint32_t> whom = noted_since(log, known);
@@ -111,7 +112,7 @@ TEST_CASE("spawn order: a list of which some are asked again is the list that is
                 whom.erase(std::unique(whom.begin(), whom.end()), whom.end());
                 const std::vector<std::uint32_t> before = list;
                 const bool differs = ask_again(
-                    list, whom, world.data(), [](std::uint32_t one) { return one; },
+                    list, whom, internal(world), [](std::uint32_t one) { return one; },
                     [&](std::uint32_t index, std::uint32_t& one) {
                         one = index;
                         return belongs(index);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Components that are told in turn, as the budget has room.
+#include "core/internal_access.hpp"
 #include "idle_game.hpp"
 #include "support/stage.hpp"
 
@@ -20,7 +21,7 @@ struct BookSchema {
         for (std::uint32_t p = 0; p < pages_count; ++p) {
             const Component<Leaf> page = schema.component<Leaf>("page" + std::to_string(p));
             add_lines(schema, page.id, 6, 32);
-            schema.audience(page.id, {type, KeyDomain::none, nullptr, false});
+            schema.audience(page.id, {type, KeyId::none, nullptr, false});
             pages.push_back({page.id});
             parts.push_back(page.id);
         }
@@ -75,7 +76,8 @@ TEST_CASE("audience: what is larger than a packet is told in turn, as the budget
             if (loss == 0) {
                 REQUIRE(first != no_ghost);
                 std::uint32_t told = 0;
-                for (const auto& page : is.pages) told += stage.client().is_told(first, page.id);
+                for (const auto& page : is.pages)
+                    told += stage.client().is_replicated(first, page.id);
                 CHECK(told < is.pages_count);
             }
             for (unsigned tick = 0; tick < 60; ++tick) {  // one page after another changes
@@ -88,7 +90,7 @@ TEST_CASE("audience: what is larger than a packet is told in turn, as the budget
             REQUIRE(ghost != no_ghost);
             for (std::uint32_t p = 0; p < is.pages_count; ++p) {
                 CAPTURE(p);
-                CHECK(stage.client().is_told(ghost, is.pages[p].id));
+                CHECK(stage.client().is_replicated(ghost, is.pages[p].id));
                 for (std::size_t line = 0; line < 6; ++line) {
                     CHECK(stage.client().text_of(ghost, is.pages[p].id, line) ==
                           std::string(stage.world().get(book, is.pages[p])->lines[line], 31));
@@ -133,7 +135,8 @@ TEST_CASE("audience: a part in turn lets no more packets go before it than there
         Stage stage(is.schema, 1, small);
         const EntityId book = stage.spawn(is.book);
         for (std::uint32_t p = 0; p < is.pages_count; ++p) write(stage, is, book, p, 1);
-        const GhostTable& ghosts = stage.server->data().sessions.find(stage.observers[0])->ghosts;
+        const GhostTable& ghosts =
+            internal(*stage.server).sessions.find(stage.observers[0])->ghosts;
         std::array<std::uint32_t, BookSchema::pages_count> others{};  // since the page was told
         std::uint32_t most = 0, packets = 0;
         stage.loss = loss;
@@ -174,7 +177,7 @@ TEST_CASE("audience: how many take their turn does not follow from what somebody
         parts.push_back(pages.back().id);
     }
     const KindId book = schema.kind("book", parts);
-    schema.edit_kind(book).leave = LeavePolicy::freeze;
+    schema.edit_kind(book).leave = Retention::freeze;
     REQUIRE(schema.status() == Status::ok);
     // The owner loses it, and is not told any more what is edited then; at once, or while the book
     // is hidden from him, whose copy he keeps.
@@ -200,20 +203,20 @@ TEST_CASE("audience: how many take their turn does not follow from what somebody
             CHECK(stage.world().set_owner(its, reader) == Status::ok);
             write_secret('a');
             stage.step(30);
-            CHECK(stage.client().is_told(stage.ghost(0, its), secret.id));
+            CHECK(stage.client().is_replicated(stage.ghost(0, its), secret.id));
             if (is_hidden) {
-                CHECK(stage.interest().deny(reader, its, true) == Status::ok);
+                CHECK(stage.visibility().deny(reader, its, true) == Status::ok);
                 stage.step(3);
             }
             CHECK(stage.world().set_owner(its, ObserverId::none) == Status::ok);
             if (edits_secret) write_secret('b');
             if (is_hidden) {
                 stage.step(3);
-                CHECK(stage.interest().deny(reader, its, false) == Status::ok);
+                CHECK(stage.visibility().deny(reader, its, false) == Status::ok);
             }
             write_all('c');
             stage.step(30);
-            CHECK_FALSE(stage.client().is_told(stage.ghost(0, its), secret.id));
+            CHECK_FALSE(stage.client().is_replicated(stage.ghost(0, its), secret.id));
             hashes[edits_secret ? 1 : 0] = stage.hash_to[0];
             splits += stage.server->stats().split_updates;
         }
@@ -244,13 +247,13 @@ TEST_CASE("audience: references that mean another take their turn, too") {
         }
     }
     for (const ComponentId part : parts)
-        schema.audience(part, {AudienceType::in_turn, KeyDomain::none, nullptr, false});
+        schema.audience(part, {AudienceType::in_turn, KeyId::none, nullptr, false});
     const KindId book = schema.kind("book", parts);
     const KindId target = schema.kind("target", {});
     REQUIRE(schema.status() == Status::ok);
     ServerDef def;
-    def.kinds.resize(2);
-    def.kinds[index_of(target)].mode = EntityMode::explicit_only;
+    def.rules.kinds.resize(2);
+    def.rules.kinds[index_of(target)].mode = EntityMode::explicit_only;
     std::uint32_t held = 0, split = 0;
     for (def.budget_bytes_per_tick = 200; def.budget_bytes_per_tick < 520;
          def.budget_bytes_per_tick += 16) {
@@ -267,7 +270,7 @@ TEST_CASE("audience: references that mean another take their turn, too") {
             for (EntityId& at : stage.world().edit(its, aim)->at) at = named;
         stage.step(5);
         // The page is new, and the references mean somebody who can be seen now.
-        CHECK(stage.interest().allow(stage.observers[0], named, true) == Status::ok);
+        CHECK(stage.visibility().allow(stage.observers[0], named, true) == Status::ok);
         for (auto& line : stage.world().edit(its, page)->lines) std::fill_n(line, 31, 'x');
         stage.step(10);
         const GhostId ghost = stage.ghost(0, its);

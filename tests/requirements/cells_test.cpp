@@ -10,8 +10,10 @@
 #include <optional>
 #include <random>
 
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "purview/cells.hpp"
-#include "purview/profile.hpp"
+#include "purview/presets.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
@@ -27,8 +29,8 @@ struct Map {
     ObserverId observer{};
 
     static InterestManager made() {
-        InterestDef def = profile(Profile::phaser);
-        def.rules.bounds_max = {12 * width, 8 * height, 0};
+        Rules def = preset(Preset::phaser);
+        def.max = {12 * width, 8 * height, 0};
         return make(def);
     }
     void stand(float x, float y) {
@@ -47,7 +49,7 @@ struct Map {
     /// Entities of the cells around one, and the observer's own.
     Set around(std::uint32_t cell) const {
         std::vector<std::uint32_t> cells;
-        grid.neighbourhood(cell, 1, cells);
+        grid.neighborhood(cell, 1, cells);
         Set out{0};
         for (const std::uint32_t c : cells) out.insert(1 + c);
         return out;
@@ -81,7 +83,7 @@ TEST_CASE(
         put(map.manager, 0, mine.x, mine.y);
         map.manager.tick();
         for (std::uint32_t i = 1; i < 60; ++i) {
-            const Vec3 its = map.manager.place_of(id(i));
+            const Vec3 its = map.manager.position(id(i));
             const float dx = std::fabs(its.x - mine.x), dy = std::fabs(its.y - mine.y);
             const bool known = map.manager.is_relevant(map.observer, id(i));
             if (dx <= width && dy <= height) {
@@ -101,9 +103,9 @@ TEST_CASE(
 TEST_CASE(
     "interest: a cell that begins where the axis does is one like all others: numbers lie close "
     "together there (P2 P22)") {
-    InterestDef def = profile(Profile::phaser);
-    def.rules.bounds_min = {-5 * width, -4 * height, 0};
-    def.rules.bounds_max = {5 * width, 4 * height, 0};
+    Rules def = preset(Preset::phaser);
+    def.min = {-5 * width, -4 * height, 0};
+    def.max = {5 * width, 4 * height, 0};
     InterestManager manager = make(def);
     // The observer's neighbourhood ends at zero, begins there, and has it inside.
     for (const float cells : {-2.5F, 1.5F, 0.5F}) {
@@ -120,7 +122,7 @@ TEST_CASE(
         }
         Set expected{0};
         for (std::uint32_t i = 1; i <= 4; ++i) {
-            const Vec3 its = manager.place_of(id(i));
+            const Vec3 its = manager.position(id(i));
             const float x = std::floor(its.x / width), y = std::floor(its.y / height);
             if (std::fabs(x - std::floor(cells)) <= 1 && std::fabs(y - std::floor(cells)) <= 1)
                 expected.insert(i);
@@ -154,13 +156,13 @@ TEST_CASE(
 }
 
 TEST_CASE("interest: who stands on a tile is found by kind, and its cell is worked out (P9 P28)") {
-    InterestDef def = profile(Profile::phaser);
-    def.rules.bounds_max = {12 * width, 8 * height, 0};
+    Rules def = preset(Preset::phaser);
+    def.max = {12 * width, 8 * height, 0};
     def.kinds.resize(2);
     InterestManager manager = make(def);
     const auto add = [&](std::uint32_t index, float x, float y, std::uint16_t kind) {
         EntityDef one;
-        one.place = {x, y, 0};
+        one.position = {x, y, 0};
         one.kind = KindId{kind};
         spawn(manager, index, one);
     };
@@ -168,7 +170,7 @@ TEST_CASE("interest: who stands on a tile is found by kind, and its cell is work
     add(1, 40, 25, 1);
     add(2, 41, 25, 1);
     add(3, 300, 25, 1);
-    const auto found = [&](Vec3 low, Vec3 high, KindId kind = EntityDef::no_kind) {
+    const auto found = [&](Vec3 low, Vec3 high, KindId kind = KindId::none) {
         std::vector<EntityId> out;
         manager.entities_in(low, high, out, kind);
         Set indices;
@@ -183,7 +185,7 @@ TEST_CASE("interest: who stands on a tile is found by kind, and its cell is work
     CHECK(found({39, 20, 0}, {40.9F, 25, 0}, KindId{1}) == Set{1});
     CHECK(found({42, 0, 0}, {299, 160, 0}).empty());
     const CellGrid grid{{0, 0, 0}, width, height, 12, 8};
-    const std::uint32_t cell = grid.cell_of(manager.place_of(id(2)));
+    const std::uint32_t cell = grid.cell_of(manager.position(id(2)));
     CHECK(cell == 13);
     const Vec3 last{std::nextafter(grid.max_of(cell).x, 0.0F),
                     std::nextafter(grid.max_of(cell).y, 0.0F), 0};
@@ -227,7 +229,7 @@ TEST_CASE("interest: inside a cell a move is news to nobody, and the place is th
         put(map.manager, 1 + 41, to.x, to.y);
         map.manager.tick();
         CHECK(map.manager.events().empty());
-        CHECK(map.manager.place_of(id(1 + 41)) == to);
+        CHECK(map.manager.position(id(1 + 41)) == to);
     }
     put(map.manager, 0, high.x, low.y);  // over the border
     map.manager.tick();
@@ -283,7 +285,7 @@ TEST_CASE("interest: rings and cells are counted however many there are (P22)") 
     const CellGrid grid{{0, 0, 0}, 5, 4, 4, 3};
     for (const std::uint32_t rings : {4U, 0xfffffff0U, 0xffffffffU}) {
         std::vector<std::uint32_t> out;
-        grid.neighbourhood(11, rings, out);
+        grid.neighborhood(11, rings, out);
         CHECK(out.size() == 12);
     }
     const CellGrid large{{0, 0, 0}, 1, 1, 1'000'000, 1'000'000};
@@ -292,7 +294,7 @@ TEST_CASE("interest: rings and cells are counted however many there are (P22)") 
     CHECK(large.cell_of({967'295, 4'294, 0}) == CellGrid::no_cell);
     CHECK(large.cell_of({0, 5'000, 0}) == CellGrid::no_cell);
     std::vector<std::uint32_t> out;
-    large.neighbourhood(4'294'967'294U, 1, out);
+    large.neighborhood(4'294'967'294U, 1, out);
     CHECK(out.size() == 5);
     CHECK_FALSE(large.are_adjacent(CellGrid::no_cell, 4'294'967'294U));
 }
@@ -312,7 +314,7 @@ TEST_CASE(
     // numbering.
     for (std::uint32_t cell = 0; cell < grid.count(); ++cell) {
         std::vector<std::uint32_t> out;
-        grid.neighbourhood(cell, 1, out);
+        grid.neighborhood(cell, 1, out);
         Set expected;
         for (int dy = -1; dy <= 1; ++dy) {
             for (int dx = -1; dx <= 1; ++dx) {
@@ -339,15 +341,15 @@ TEST_CASE(
 }
 
 TEST_CASE("interest: neighbourhoods may be round or of hexagons (P23)") {
-    StepDesc hexagons = step(StepOp::add, KernelType::hexagons);
-    hexagons.kernel.cells = {10, 0, 0, 1};
-    InterestManager manager = make({node("round", {within(StepOp::add, 30)}, NodeMembers::bound),
-                                    node("hexagons", {hexagons}, NodeMembers::bound)});
+    Kernel hexagons = step(Combine::add, KernelType::hexagons);
+    hexagons.cell_size = {10, 0, 0};
+    InterestManager manager = make({node("round", {within(Combine::add, 30)}, Members::bound),
+                                    node("hexagons", {hexagons}, Members::bound)});
     const float row = 15, column = 10 * std::sqrt(3.0F);  // centres of hexagons of side 10
     EntityDef def;
     const auto add = [&](std::uint32_t index, float x, float y, std::uint16_t node) {
         const NodeId own{node};
-        def.place = {x, y, 0};
+        def.position = {x, y, 0};
         def.nodes = std::span(&own, 1);
         spawn(manager, index, def);
     };
@@ -374,12 +376,12 @@ TEST_CASE("interest: neighbourhoods may be round or of hexagons (P23)") {
 }
 
 TEST_CASE("interest: an event at a place is judged by itself, without an area (P23)") {
-    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)})});
+    InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 65);
     const ObserverId one = watch(manager, id(0)), two = watch(manager, id(1));
-    const ObserverId unready = *manager.add_observer();
-    CHECK(manager.set_main_entity(unready, id(0)) == Status::ok);
+    const ObserverId unready = manager.add_observer({.is_ready = false});
+    CHECK(manager.set_viewpoint(unready, id(0)) == Status::ok);
     manager.tick();
     const auto covering = [&](float x) {
         std::vector<ObserverId> out;
@@ -396,7 +398,7 @@ TEST_CASE("interest: an event at a place is judged by itself, without an area (P
 TEST_CASE(
     "interest: who hears of a place is limited by nodes that require, and made no wider by those "
     "that take away") {
-    const auto hears = [](std::vector<NodeDesc> nodes, float x) {
+    const auto hears = [](std::vector<NodeDef> nodes, float x) {
         InterestManager manager = make(std::move(nodes));
         spawn(manager, 0, 20);
         const ObserverId one = watch(manager, id(0));
@@ -405,33 +407,33 @@ TEST_CASE(
         manager.observers_covering({x, 50, 0}, out);
         return out == std::vector{one};
     };
-    const auto joined = [](NodeDesc made, StepOp combine) {
+    const auto joined = [](NodeDef made, Combine combine) {
         made.combine = combine;
         return made;
     };
-    const NodeDesc narrow = node("narrow", {within(StepOp::add, 10)});
-    const NodeDesc wide = node("wide", {within(StepOp::add, 60)});
-    for (const NodeDesc& one : {narrow, wide}) {
+    const NodeDef narrow = node("narrow", {within(Combine::add, 10)});
+    const NodeDef wide = node("wide", {within(Combine::add, 60)});
+    for (const NodeDef& one : {narrow, wide}) {
         CHECK(hears({one}, 25));
         CHECK(hears({one}, 60) == (one.name == "wide"));
     }
     // A node that takes away adds nobody, and takes nothing of which it does not know what it is.
-    CHECK_FALSE(hears({narrow, joined(wide, StepOp::subtract)}, 60));
-    CHECK(hears({narrow, joined(wide, StepOp::subtract)}, 25));
-    CHECK_FALSE(hears({wide, joined(narrow, StepOp::require)}, 60));
-    CHECK(hears({wide, joined(narrow, StepOp::require)}, 25));
-    CHECK(hears({joined(narrow, StepOp::require), wide}, 60));  // in order, as ever
+    CHECK_FALSE(hears({narrow, joined(wide, Combine::subtract)}, 60));
+    CHECK(hears({narrow, joined(wide, Combine::subtract)}, 25));
+    CHECK_FALSE(hears({wide, joined(narrow, Combine::require)}, 60));
+    CHECK(hears({wide, joined(narrow, Combine::require)}, 25));
+    CHECK(hears({joined(narrow, Combine::require), wide}, 60));  // in order, as ever
     // One that does not look at places requires none.
-    CHECK(hears({wide, joined(node("team", {same(StepOp::add, 0)}), StepOp::require)}, 60));
+    CHECK(hears({wide, joined(node("team", {same(Combine::add, 0)}), Combine::require)}, 60));
 }
 
 TEST_CASE("interest: events at many places at once are judged each by itself (P23 P25)") {
     for (const Axes axes : {Axes::xy, Axes::xz, Axes::xyz}) {
         CAPTURE(static_cast<int>(axes));
-        InterestDef def =
-            def_of({node("near", {within(StepOp::add, 10)}), node("area", {inside_areas()})});
-        def.rules.axes = axes;
-        def.rules.bounds_max = {100, 100, 100};
+        Rules def =
+            def_of({node("near", {within(Combine::add, 10)}), node("area", {inside_areas()})});
+        def.axes = axes;
+        def.max = {100, 100, 100};
         InterestManager manager = make(def);
         std::mt19937 random(5);
         const auto between = [&](float low, float high) {
@@ -445,18 +447,18 @@ TEST_CASE("interest: events at many places at once are judged each by itself (P2
         };
         struct Watcher {
             ObserverId id;
-            std::vector<Vec3> places;
+            std::vector<Vec3> positions;
             std::optional<Vec3> sphere;
         };
         std::vector<Watcher> watchers;
         for (std::uint32_t i = 0; i < 40; ++i) {
             EntityDef entity;
-            entity.place = anywhere(0, 100);
+            entity.position = anywhere(0, 100);
             spawn(manager, i, entity);
-            Watcher one{watch(manager, id(i)), {entity.place}, {}};
+            Watcher one{watch(manager, id(i)), {entity.position}, {}};
             if (i % 3 == 0) {
-                one.places.push_back(anywhere(0, 100));
-                CHECK(manager.set_area(one.id, 1, Area::at(one.places[1])) == Status::ok);
+                one.positions.push_back(anywhere(0, 100));
+                CHECK(manager.set_area(one.id, 1, Area::at(one.positions[1])) == Status::ok);
             }
             if (i % 5 == 0) {
                 one.sphere = anywhere(0, 100);
@@ -465,73 +467,74 @@ TEST_CASE("interest: events at many places at once are judged each by itself (P2
             watchers.push_back(one);
         }
         manager.tick();
-        std::vector<Vec3> places;
-        for (int i = 0; i < 70; ++i) places.push_back(anywhere(-20, 120));
-        places[33].x = std::numeric_limits<float>::quiet_NaN();
+        std::vector<Vec3> positions;
+        for (int i = 0; i < 70; ++i) positions.push_back(anywhere(-20, 120));
+        positions[33].x = std::numeric_limits<float>::quiet_NaN();
         std::vector<Covering> expected, said;
-        for (std::uint32_t p = 0; p < places.size(); ++p) {
-            const auto is_within = [&](Vec3 from, float metres) {
-                const float dx = from.x - places[p].x, dy = from.y - places[p].y,
-                            dz = from.z - places[p].z;
-                return dx * dx + dy * dy + dz * dz <= metres * metres;
+        for (std::uint32_t p = 0; p < positions.size(); ++p) {
+            const auto is_within = [&](Vec3 from, float meters) {
+                const float dx = from.x - positions[p].x, dy = from.y - positions[p].y,
+                            dz = from.z - positions[p].z;
+                return dx * dx + dy * dy + dz * dz <= meters * meters;
             };
             for (const Watcher& one : watchers) {
-                const bool hears = std::any_of(one.places.begin(), one.places.end(),
+                const bool hears = std::any_of(one.positions.begin(), one.positions.end(),
                                                [&](Vec3 from) { return is_within(from, 10); }) ||
                                    (one.sphere && is_within(*one.sphere, 25));
                 if (hears) expected.push_back({p, one.id});
             }
         }
-        manager.observers_covering(places, said);
+        internal(manager).observers_covering(positions, said);
         CHECK(said == expected);
         CHECK(said.size() > 10);
         said.clear();
-        manager.observers_covering(std::span<const Vec3>{}, said);
+        internal(manager).observers_covering(std::span<const Vec3>{}, said);
         CHECK(said.empty());
     }
 }
 
 TEST_CASE("interest: what has no reach of its own hears of events wherever they are (P25)") {
     // In three dimensions a hexagon is a column without an end, and sight may have no radius.
-    StepDesc hexagon;
-    hexagon.kernel.type = KernelType::hexagons;
-    hexagon.kernel.cells = {10, 10, 0, 1};
-    InterestDef def = def_of({node("columns", {hexagon}), node("near", {within(StepOp::add, 5)})});
-    def.rules.axes = Axes::xyz;
-    def.rules.bounds_max = {100, 100, 1000};
+    Kernel hexagon;
+    hexagon.type = KernelType::hexagons;
+    hexagon.cell_size = {10, 10, 0};
+    Rules def = def_of({node("columns", {hexagon}), node("near", {within(Combine::add, 5)})});
+    def.axes = Axes::xyz;
+    def.max = {100, 100, 1000};
     InterestManager manager = make(def);
     EntityDef low;
-    low.place = {50, 50, 10};
+    low.position = {50, 50, 10};
     spawn(manager, 0, low);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
-    const std::array places{Vec3{50, 50, 900}, Vec3{95, 50, 10}};
+    const std::array positions{Vec3{50, 50, 900}, Vec3{95, 50, 10}};
     std::vector<Covering> said;
-    manager.observers_covering(places, said);
+    internal(manager).observers_covering(positions, said);
     CHECK(said == std::vector{Covering{0, observer}});
 }
 
 TEST_CASE(
     "interest: how often state is sent is one setting, how often the world is looked at another "
     "(P24)") {
-    NodeDesc slow = node("slow", {within(StepOp::add, 10)});
-    slow.settings.every_ticks = 6;
+    NodeDef slow = node("slow", {within(Combine::add, 10)});
+    slow.replication.every_ticks = 6;
     InterestManager manager = make(std::vector{slow});
     spawn(manager, 0, 50);
     spawn(manager, 1, 90);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
-    CHECK(manager.settings(observer, id(0)).every_ticks == 6);
+    CHECK(internal(manager).settings(observer, id(0)).every_ticks == 6);
     for (int i = 0; i < 12; ++i) {  // enters and leaves wait for no sending
         put(manager, 1, i % 2 == 0 ? 55 : 90);
         CHECK(ticked(manager, observer) == (i % 2 == 0 ? Set{0, 1} : Set{0}));
     }
-    slow.settings.every_ticks = 1;
-    slow.refresh = {RefreshType::every, 6, 0, true};
-    InterestDef def = def_of({slow});
-    CHECK(manager.set_rules(def.rules) == Status::ok);
+    slow.replication.every_ticks = 1;
+    slow.every_ticks = 6;
+    slow.lazy_leave = true;
+    Rules def = def_of({slow});
+    CHECK(manager.set_rules(def) == Status::ok);
     manager.tick();
-    CHECK(manager.settings(observer, id(0)).every_ticks == 1);
+    CHECK(internal(manager).settings(observer, id(0)).every_ticks == 1);
     // Now it is looked every sixth tick, however often something changes.
     put(manager, 1, 62);
     Set seen = ticked(manager, observer);
@@ -551,7 +554,7 @@ TEST_CASE("interest: leaving cell 0 is a crossing like any other (P26)") {
     map.fill();
     map.stand(1, 1);
     map.manager.tick();
-    CHECK(map.grid.cell_of(map.manager.place_of(id(0))) == 0);
+    CHECK(map.grid.cell_of(map.manager.position(id(0))) == 0);
     CHECK(seen(map.manager, map.observer) == Set{0, 1, 2, 13, 14});
     map.go(1);
     CHECK(news(map.manager, map.observer) == News{{3, 15}, {}});  // not all of it once more

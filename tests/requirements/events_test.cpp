@@ -7,7 +7,7 @@
 #include <set>
 
 #include "purview/host_view.hpp"
-#include "purview/server_profile.hpp"
+#include "purview/presets.hpp"
 #include "support/stage.hpp"
 #include "support/steps.hpp"
 
@@ -28,11 +28,11 @@ struct LampSchema {
         sound = schema.component<Sound>("sound").integer("volume", &Sound::volume, 0, 1000);
         street = schema.kind("street", {lamp.id});
         radio = schema.kind("radio", {lamp.id, sound.id});
-        schema.edit_kind(street).leave = LeavePolicy::freeze;
-        schema.edit_kind(street).linger_ticks = 50;
+        schema.edit_kind(street).leave = Retention::freeze;
+        schema.edit_kind(street).retention_ticks = 50;
         REQUIRE(schema.status() == Status::ok);
-        def.kinds.resize(2);
-        for (auto& kind : def.kinds) kind.mode = EntityMode::explicit_only;
+        def.rules.kinds.resize(2);
+        for (auto& kind : def.rules.kinds) kind.mode = EntityMode::explicit_only;
     }
     Schema schema;
     Component<Lamp> lamp;
@@ -44,21 +44,21 @@ struct LampSchema {
 /// Boats that leave a copy behind, and sailors who show theirs.
 struct HarbourSchema {
     HarbourSchema() {
-        place = add_place(schema, 0, 2000);
-        boat = schema.kind("boat", {place.id});
-        sailor = schema.kind("sailor", {place.id});
-        schema.edit_kind(boat).leave = LeavePolicy::freeze;
-        schema.edit_kind(boat).linger_ticks = 10'000;
+        position = add_position(schema, 0, 2000);
+        boat = schema.kind("boat", {position.id});
+        sailor = schema.kind("sailor", {position.id});
+        schema.edit_kind(boat).leave = Retention::freeze;
+        schema.edit_kind(boat).retention_ticks = 10'000;
         REQUIRE(schema.status() == Status::ok);
-        def.rules.bounds_max = {2000, 2000, 0};
-        def.rules.nodes = {lines::node("near", {add(within(100))})};
-        def.kinds.resize(2);
-        def.kinds[index_of(sailor)].split = true;
-        def.kinds[index_of(sailor)].promote_ancestors = true;
+        def.rules.max = {2000, 2000, 0};
+        def.rules.nodes = {lines::node("near", {within(100)})};
+        def.rules.kinds.resize(2);
+        def.rules.kinds[index_of(sailor)].culled_independently = true;
+        def.rules.kinds[index_of(sailor)].keeps_ancestors = true;
     }
     static constexpr Vec3 near{1000, 1000, 0}, far{200, 200, 0};
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     KindId boat{}, sailor{};
     ServerDef def;
 };
@@ -114,14 +114,16 @@ TEST_CASE("lines: the server hears of every observer, a client of itself alone (
 TEST_CASE(
     "lines: where a server begins with Fusion's profile, a copy that areas leave behind is kept") {
     Schema schema;
-    const auto place = add_place(schema, 0, 1000);
-    const KindId thing = schema.kind("thing", {place.id});
-    Stage stage(schema, 1, server_profile(Profile::fusion));
+    const auto position = add_position(schema, 0, 1000);
+    const KindId thing = schema.kind("thing", {position.id});
+    ServerDef def;
+    def.rules = preset(Preset::fusion);
+    Stage stage(schema, 1, def);
     (void)stage.spawn(thing, {100, 100, 0});
     std::string fusion;
     for (const float x : {100.0F, 500.0F, 100.0F}) {
         const Area around = Area::sphere({x, 100, 0}, 10);
-        CHECK(stage.interest().set_area(stage.observers[0], 1, around) == Status::ok);
+        CHECK(stage.visibility().set_area(stage.observers[0], 1, around) == Status::ok);
         stage.step(6);
         for (const ClientEvent& event : stage.client().events()) {
             if (event.is_enter(EventMode::fusion)) fusion += "in ";
@@ -178,14 +180,14 @@ TEST_CASE(
     for (const bool loses : {false, true}) {
         Stage stage(is.schema, 1, is.def);
         const ObserverId me = stage.observers[0];
-        REQUIRE(stage.interest().set_area(me, 0, is.near) == Status::ok);
+        REQUIRE(stage.visibility().set_area(me, 0, Area::at(is.near)) == Status::ok);
         stage.loss = loses ? 0.4F : 0;
         // What came since the edit, in the order of letters: the copy and the reason.
         const auto after = [&](auto&& edit) {
             std::vector<std::string> told, heard;
             const auto note = [](auto& list, const auto& event) {
                 if (!event.is_enter()) return;
-                list.push_back(event.copy == CopyChange::made ? "made " : "resumed ");
+                list.push_back(event.copy == Change::entered ? "made " : "resumed ");
                 list.back() += to_string(event.reason);
             };
             edit();
@@ -228,7 +230,7 @@ TEST_CASE(
         CHECK(after([&] { other = stage.spawn(is.boat, is.far); }) == "");
         CHECK(allow(other, true) == "made forced");
         CHECK(after([&] { other = stage.spawn(is.boat, is.far); }) == "");
-        CHECK(after([&] { CHECK(stage.interest().show_to_all(other, true) == Status::ok); }) ==
+        CHECK(after([&] { CHECK(stage.visibility().show_to_all(other, true) == Status::ok); }) ==
               "made forced");
         CHECK(after([&] {
                   other = stage.spawn(is.boat, is.near);
@@ -290,7 +292,7 @@ TEST_CASE("lines: of a kind that the program does not know hears who listens to 
     listeners.add(is.lamp.id, lamps);
     listeners.add_for(GhostId{7}, one);
     for (const std::uint16_t kind : {std::uint16_t{2}, std::uint16_t{65'535}}) {
-        const ClientEvent event{7, KindId{kind}, Reason::entered, CopyChange::made};
+        const ClientEvent event{7, KindId{kind}, Reason::entered, Change::entered};
         listeners.tell({&event, 1});
     }
     CHECK(lamps.in == 0);
@@ -300,12 +302,12 @@ TEST_CASE("lines: of a kind that the program does not know hears who listens to 
 TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrived (M21 M22)") {
     LampSchema is;
     is.def.budget_bytes_per_tick = 140;
-    is.def.kinds.clear();
-    is.def.kinds.resize(2);
+    is.def.rules.kinds.clear();
+    is.def.rules.kinds.resize(2);
     Stage stage(is.schema, 1, is.def);
     for (std::uint16_t i = 0; i < 400; ++i) stage.spawn(is.radio);
     const EntityId inactive = stage.spawn(is.radio);
-    CHECK(stage.interest().force_hide(inactive, true) == Status::ok);
+    CHECK(stage.visibility().set_hidden(inactive, true) == Status::ok);
     stage.step(100);
     CHECK(stage.client().is_view_complete());
     // Another one joins a world that is an hour old.
@@ -332,7 +334,7 @@ TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrive
         }
         CHECK(bytes <= 140);  // spread over ticks
         if (tick < 150) most_before = std::max(most_before, late.ghost_count());
-        if (tick == 150) CHECK(stage.interest().force_hide(inactive, false) == Status::ok);
+        if (tick == 150) CHECK(stage.visibility().set_hidden(inactive, false) == Status::ok);
         was_early |= late.is_view_complete() && late.ghost_count() < 400;
         if (late.ghost_count() == 400 && full_after < 0) full_after = tick;
         if (late.is_view_complete() && complete_after < 0) complete_after = tick;
@@ -342,23 +344,23 @@ TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrive
     CHECK(complete_after >= full_after);
     CHECK(complete_after <= full_after + 4);
     std::uint32_t made = 0;
-    for (const ClientEvent& event : late.events()) made += event.copy == CopyChange::made ? 1 : 0;
+    for (const ClientEvent& event : late.events()) made += event.copy == Change::entered ? 1 : 0;
     CHECK(made == 401);         // everything is new to it
     CHECK(most_before == 400);  // but for what is out of play until then
 }
 
 TEST_CASE("lines: who is not ready has no view yet that could be complete (M21 M7)") {
     LampSchema is;
-    is.def.ready_requires_entity = true;
-    is.def.kinds.clear();
-    is.def.kinds.resize(2);
+    is.def.rules.ready_requires_viewpoint = true;
+    is.def.rules.kinds.clear();
+    is.def.rules.kinds.resize(2);
     Stage stage(is.schema, 1, is.def);
     for (std::uint16_t i = 0; i < 50; ++i) stage.spawn(is.radio);
     const EntityId me = stage.spawn(is.radio);
     stage.step(20);
     CHECK(stage.client().ghost_count() == 0);
     CHECK_FALSE(stage.client().is_view_complete());
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     int ticks = 0;
     for (; ticks < 20 && !stage.client().is_view_complete(); ++ticks) stage.step();
     CHECK(ticks < 20);
@@ -366,13 +368,13 @@ TEST_CASE("lines: who is not ready has no view yet that could be complete (M21 M
 }
 
 TEST_CASE("lines: a view is complete with what is there, though he was not ready meanwhile") {
-    for (const LeavePolicy leave : {LeavePolicy::despawn, LeavePolicy::deactivate}) {
+    for (const Retention leave : {Retention::despawn, Retention::deactivate}) {
         LampSchema is;
         is.schema.edit_kind(is.radio).leave = leave;
         is.def.budget_bytes_per_tick = 140;
-        is.def.first_urgency = 16;  // what comes back is behind all that is new
-        is.def.kinds.clear();
-        is.def.kinds.resize(2);
+        is.def.enter_priority = 16;  // what comes back is behind all that is new
+        is.def.rules.kinds.clear();
+        is.def.rules.kinds.resize(2);
         Stage stage(is.schema, 0, is.def);
         for (std::uint16_t i = 0; i < 400; ++i) stage.spawn(is.radio);
         ClientDef def;
@@ -383,11 +385,11 @@ TEST_CASE("lines: a view is complete with what is there, though he was not ready
         stage.step(4);
         CHECK(stage.client().ghost_count() > 0);
         CHECK(stage.client().ghost_count() < 400);
-        CHECK(stage.interest().set_ready(stage.observers[0], false) == Status::ok);
+        CHECK(stage.visibility().set_ready(stage.observers[0], false) == Status::ok);
         stage.step(10);
         CHECK(stage.client().ghost_count() == 0);
         CHECK_FALSE(stage.client().is_view_complete());
-        CHECK(stage.interest().set_ready(stage.observers[0], true) == Status::ok);
+        CHECK(stage.visibility().set_ready(stage.observers[0], true) == Status::ok);
         for (int t = 0; t < 100 && !stage.client().is_view_complete(); ++t) stage.step();
         CHECK(stage.client().is_view_complete());
         CHECK(stage.client().ghost_count() == 400);
@@ -408,10 +410,10 @@ TEST_CASE("lines: who goes takes along all that he observed, and nothing else (M
     const auto consistent = [&] {
         for (std::uint32_t who = 0; who < 3; ++who) {
             std::vector<EntityId> observing;
-            stage.interest().relevant(stage.observers[who], observing);
+            stage.visibility().relevant(stage.observers[who], observing);
             for (const EntityId lamp : lamps) {
                 std::vector<ObserverId> observers;
-                stage.interest().observers_of(lamp, observers);
+                stage.visibility().observers_of(lamp, observers);
                 const bool one = std::count(observing.begin(), observing.end(), lamp) == 1;
                 const bool other =
                     std::count(observers.begin(), observers.end(), stage.observers[who]) == 1;
@@ -423,7 +425,7 @@ TEST_CASE("lines: who goes takes along all that he observed, and nothing else (M
     CHECK(stage.server->close(stage.observers[0], CloseReason::kicked) == Status::ok);
     stage.step(2);
     std::vector<ObserverId> observers;
-    stage.interest().observers_of(lamps[1], observers);
+    stage.visibility().observers_of(lamps[1], observers);
     CHECK(observers.empty());
     consistent();
     CHECK(stage.client(1).ghost_count() == 6);
@@ -467,7 +469,7 @@ TEST_CASE(
     stage.world().edit(radio, is.sound)->volume = 3;
     step();
     CHECK(presented.take() == "");
-    CHECK(stage.interest().allow(view.observer(), radio, true) == Status::ok);
+    CHECK(stage.visibility().allow(view.observer(), radio, true) == Status::ok);
     stage.world().edit(radio, is.lamp)->light = 9;
     step();
     CHECK(view.is_shown(radio));
@@ -478,10 +480,10 @@ TEST_CASE(
     stage.world().edit(radio, is.sound)->volume = 4;  // the same on the wire
     step();
     CHECK(presented.take() == "");
-    CHECK(stage.interest().allow(view.observer(), radio, false) == Status::ok);
+    CHECK(stage.visibility().allow(view.observer(), radio, false) == Status::ok);
     step();
     CHECK(presented.take() == "hideR ");
-    CHECK(stage.interest().allow(view.observer(), radio, true) == Status::ok);
+    CHECK(stage.visibility().allow(view.observer(), radio, true) == Status::ok);
     step();
     CHECK(presented.take() == "showR ");  // nothing changed meanwhile
     CHECK(stage.world().despawn(radio) == Status::ok);

@@ -7,7 +7,9 @@
 #include <limits>
 #include <random>
 
-#include "purview/profile.hpp"
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
+#include "purview/presets.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
@@ -15,18 +17,18 @@ namespace purview::test::lines {
 namespace {
 
 /// Areas decide, in three dimensions, as the profile has it.
-InterestDef areas_def() {
-    InterestDef def = profile(Profile::fusion);
-    def.rules.bounds_max = {100, 100, 100};
-    def.flag_count = 1;
-    def.key_count = 1;
+Rules areas_def() {
+    Rules def = preset(Preset::fusion);
+    def.max = {100, 100, 100};
+    def.flag_names.resize(1);
+    def.key_names.resize(1);
     return def;
 }
 
-EntityId stand(InterestManager& manager, std::uint32_t index, Vec3 place,
+EntityId stand(InterestManager& manager, std::uint32_t index, Vec3 position,
                EntityMode mode = EntityMode::nodes) {
     EntityDef def;
-    def.place = place;
+    def.position = position;
     def.mode = mode;
     return spawn(manager, index, def);
 }
@@ -71,7 +73,7 @@ TEST_CASE("interest: an explicit entity begins unknown to all, its owner include
     const ObserverId observer = watch(manager), owner = watch(manager);
     look(manager, observer, 1, Area::sphere({50, 50, 50}, 50));
     EntityDef def;
-    def.place = {50, 50, 50};
+    def.position = {50, 50, 50};
     def.kind = KindId{0};  // owning shows nothing, says the profile
     def.mode = EntityMode::explicit_only;
     spawn(manager, 0, def);
@@ -87,8 +89,8 @@ TEST_CASE("interest: an explicit entity begins unknown to all, its owner include
 
 TEST_CASE("interest: inside one area or several is relevant once, borders included (F4)") {
     for (const Axes axes : {Axes::xyz, Axes::xy}) {
-        InterestDef def = areas_def();
-        def.rules.axes = axes;
+        Rules def = areas_def();
+        def.axes = axes;
         InterestManager manager = make(def);
         stand(manager, 0, {50, 50, 50});
         stand(manager, 1, {55, 50, 50});  // on the border of the first
@@ -101,7 +103,7 @@ TEST_CASE("interest: inside one area or several is relevant once, borders includ
         const bool flat = axes == Axes::xy;
         const Set both = flat ? Set{0, 1, 2, 3, 4} : Set{0, 1, 2, 4};
         CHECK(ticked(manager, observer) == both);
-        CHECK(manager.events_of(observer).size() == both.size());
+        CHECK(manager.events(observer).size() == both.size());
         CHECK(manager.remove_area(observer, 2) == Status::ok);
         CHECK(ticked(manager, observer) == (flat ? Set{0, 1, 3} : Set{0, 1}));
         look(manager, observer, 2, Area::sphere({58, 50, 50}, 4));
@@ -139,7 +141,7 @@ TEST_CASE(
 TEST_CASE(
     "interest: an observer has several areas up to a limit with a name: one only where that is "
     "asked for (F6)") {
-    InterestDef def = areas_def();
+    Rules def = areas_def();
     def.areas_max = 3;
     for (const bool single : {false, true}) {
         def.single_area = single;
@@ -164,8 +166,8 @@ TEST_CASE(
 TEST_CASE(
     "interest: below the full level areas are not asked: denied, hidden and explicit hold at all "
     "levels, and the level is one setting that may change (F7 F29)") {
-    for (const InterestLevel level : {InterestLevel::none, InterestLevel::scheduling}) {
-        InterestDef def = areas_def();
+    for (const InterestLevel level : {InterestLevel::none, InterestLevel::replication}) {
+        Rules def = areas_def();
         def.level = level;
         InterestManager manager = make(def);
         stand(manager, 0, {50, 50, 50});
@@ -174,10 +176,11 @@ TEST_CASE(
         stand(manager, 3, {50, 50, 50});
         stand(manager, 4, {50, 50, 50}, EntityMode::explicit_only);
         stand(manager, 5, {90, 50, 50}, EntityMode::global);
-        const ObserverId observer = watch(manager), unready = *manager.add_observer();
+        const ObserverId observer = watch(manager),
+                         unready = manager.add_observer({.is_ready = false});
         look(manager, observer, 1, Area::sphere({50, 50, 50}, 5));
         CHECK(manager.deny(observer, id(2), true) == Status::ok);
-        CHECK(manager.force_hide(id(3), true) == Status::ok);
+        CHECK(manager.set_hidden(id(3), true) == Status::ok);
         CHECK(ticked(manager, observer) == Set{0, 1, 5});
         CHECK(seen(manager, unready).empty());
         manager.set_level(InterestLevel::full);
@@ -186,7 +189,7 @@ TEST_CASE(
         CHECK(tick_news(manager, observer) == News{{4}, {}});
         manager.set_level(level);
         CHECK(tick_news(manager, observer) == News{{1}, {}});
-        CHECK(manager.set_sees_everything(observer, true) == Status::ok);
+        CHECK(manager.set_unculled(observer, true) == Status::ok);
         CHECK(tick_news(manager, observer) == News{});
     }
 }
@@ -195,10 +198,10 @@ TEST_CASE(
     "interest: areas meet only entities with a place: whoever has none is met by nobody, and is "
     "told why (F8 F30)") {
     InterestManager manager = make(areas_def());
-    EntityDef placeless;
-    placeless.placed = false;
-    placeless.place = {50, 50, 50};
-    spawn(manager, 0, placeless);
+    EntityDef abstract;
+    abstract.has_position = false;
+    abstract.position = {50, 50, 50};
+    spawn(manager, 0, abstract);
     stand(manager, 1, {50, 50, 50});
     const ObserverId observer = watch(manager);
     look(manager, observer, 1, Area::sphere({50, 50, 50}, 50));
@@ -219,13 +222,13 @@ TEST_CASE(
     InterestManager manager = make(areas_def());
     stand(manager, 0, {90, 50, 50});
     stand(manager, 1, {90, 50, 50}, EntityMode::explicit_only);
-    const ObserverId observer = *manager.add_observer(), other = watch(manager);
+    const ObserverId observer = manager.add_observer({.is_ready = false}), other = watch(manager);
     CHECK(manager.allow(observer, id(0), true) == Status::ok);  // before it is ready
     CHECK(manager.allow(observer, id(1), true) == Status::ok);
     CHECK(ticked(manager, observer).empty());
     CHECK(manager.set_ready(observer, true) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{0, 1}, {}});
-    CHECK(manager.events_of(observer)[0].reason == Reason::forced);
+    CHECK(manager.events(observer)[0].reason == Reason::forced);
     CHECK(seen(manager, other).empty());
     look(manager, observer, 1, Area::sphere({90, 50, 50}, 5));
     CHECK(tick_news(manager, observer) == News{});
@@ -252,11 +255,11 @@ TEST_CASE("interest: a global entity is known to every ready observer, wherever 
 TEST_CASE(
     "interest: another entity's place decides where its own did: mode, pairs and range stay its "
     "own (F12)") {
-    InterestDef def = areas_def();
-    StepDesc near = within(StepOp::add, 5);
-    near.kernel.range = RangeOf::entity;
-    def.rules.nodes.push_back(node("near", {near}));
-    def.rules.range_classes_m = {5, 50};
+    Rules def = areas_def();
+    Kernel near = within(Combine::add, 5);
+    near.range = RangeFrom::entity;
+    def.nodes.push_back(node("near", {near}));
+    def.range_classes = {5, 50};
     InterestManager manager = make(def);
     stand(manager, 0, {10, 50, 50});                             // the rider
     stand(manager, 1, {90, 50, 50});                             // the horse
@@ -265,13 +268,13 @@ TEST_CASE(
     const ObserverId at_rider = watch(manager), at_horse = watch(manager), afar = watch(manager);
     look(manager, at_rider, 1, Area::sphere({10, 50, 50}, 3));
     look(manager, at_horse, 1, Area::sphere({90, 50, 50}, 3));
-    CHECK(manager.set_area(afar, 1, Vec3{60, 50, 50}) == Status::ok);
+    CHECK(manager.set_area(afar, 1, Area::at(Vec3{60, 50, 50})) == Status::ok);
     manager.tick();
     CHECK(seen(manager, at_rider) == Set{0});
     CHECK(seen(manager, at_horse) == Set{1});
     CHECK(seen(manager, afar) == Set{1});
     for (const std::uint32_t rider : {0U, 2U})
-        CHECK(manager.set_place_override(id(rider), id(1)) == Status::ok);
+        CHECK(manager.set_position_source(id(rider), id(1)) == Status::ok);
     manager.tick();
     CHECK(seen(manager, at_rider).empty());
     CHECK(seen(manager, at_horse) == Set{0, 1});  // the explicit one stays what it is
@@ -280,7 +283,7 @@ TEST_CASE(
     CHECK(manager.move(id(0), {70, 50, 50}) == Status::ok);  // kept, not used
     manager.tick();
     CHECK(seen(manager, at_rider) == Set{0, 1});
-    CHECK(manager.set_place_override(id(0), EntityId::none) == Status::ok);
+    CHECK(manager.set_position_source(id(0), EntityId::none) == Status::ok);
     look(manager, at_horse, 1, Area::sphere({70, 50, 50}, 3));
     manager.tick();
     CHECK(seen(manager, at_rider) == Set{1});
@@ -295,10 +298,10 @@ TEST_CASE(
     const ObserverId observer = watch(manager);
     look(manager, observer, 1, Area::sphere({24, 50, 50}, 3));  // where 3 stands
     for (std::uint32_t i = 0; i < 3; ++i)
-        CHECK(manager.set_place_override(id(i), id(i + 1)) == Status::ok);
+        CHECK(manager.set_position_source(id(i), id(i + 1)) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
-    CHECK(manager.set_place_override(id(3), id(0)) == Status::would_cycle);
-    CHECK(manager.set_place_override(id(3), id(3)) == Status::would_cycle);
+    CHECK(manager.set_position_source(id(3), id(0)) == Status::would_cycle);
+    CHECK(manager.set_position_source(id(3), id(3)) == Status::would_cycle);
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
     CHECK(manager.despawn(id(3)) == Status::ok);
     look(manager, observer, 1, Area::sphere({16, 50, 50}, 3));  // where 2 stands
@@ -306,15 +309,15 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
     Status status = Status::ok;
     for (std::uint32_t i = 11; i > 4 && status == Status::ok; --i)
-        status = manager.set_place_override(id(i - 1), id(i));
-    CHECK(status == Status::ok);                                          // seven in a row
-    CHECK(manager.set_place_override(id(1), id(4)) == Status::too_deep);  // 0 is behind 1: nine
-    CHECK(manager.set_place_override(id(0), EntityId::none) == Status::ok);
-    CHECK(manager.set_place_override(id(1), id(4)) == Status::ok);
-    CHECK(manager.set_place_override(id(0), id(1)) == Status::too_deep);
-    CHECK(manager.set_place_override(id(2), id(4)) == Status::ok);
-    CHECK(manager.set_place_override(id(2), EntityId::none) == Status::ok);
-    CHECK(manager.set_place_override(id(2), id(99)) == Status::stale_id);
+        status = manager.set_position_source(id(i - 1), id(i));
+    CHECK(status == Status::ok);                                           // seven in a row
+    CHECK(manager.set_position_source(id(1), id(4)) == Status::too_deep);  // 0 is behind 1: nine
+    CHECK(manager.set_position_source(id(0), EntityId::none) == Status::ok);
+    CHECK(manager.set_position_source(id(1), id(4)) == Status::ok);
+    CHECK(manager.set_position_source(id(0), id(1)) == Status::too_deep);
+    CHECK(manager.set_position_source(id(2), id(4)) == Status::ok);
+    CHECK(manager.set_position_source(id(2), EntityId::none) == Status::ok);
+    CHECK(manager.set_position_source(id(2), id(99)) == Status::stale_id);
 }
 
 TEST_CASE(
@@ -328,13 +331,13 @@ TEST_CASE(
         stand(manager, 2, {90, 50, 50});
         const ObserverId observer = watch(manager);
         look(manager, observer, 1, Area::sphere({50, 50, 50}, 3));  // where 1 stands
-        CHECK(manager.set_place_override(id(0), id(1)) == Status::ok);
-        CHECK(manager.set_place_override(id(1), id(2)) == Status::ok);
+        CHECK(manager.set_position_source(id(0), id(1)) == Status::ok);
+        CHECK(manager.set_position_source(id(1), id(2)) == Status::ok);
         CHECK(ticked(manager, observer).empty());
         if (despawned) {
             CHECK(manager.despawn(id(2)) == Status::ok);
         } else {
-            CHECK(manager.set_place_override(id(1), EntityId::none) == Status::ok);
+            CHECK(manager.set_position_source(id(1), EntityId::none) == Status::ok);
         }
         CHECK(ticked(manager, observer) == Set{0, 1});
     }
@@ -343,10 +346,10 @@ TEST_CASE(
 TEST_CASE(
     "interest: areas are spheres, boxes, cones: they follow an entity, end with it or with their "
     "time, and may stand instead of what is seen by default (F26)") {
-    InterestDef def = areas_def();
-    StepDesc near = within(StepOp::add, 5);
-    near.kernel.from = LookFrom::main;
-    def.rules.nodes.push_back(node("by default", {near}));
+    Rules def = areas_def();
+    Kernel near = within(Combine::add, 5);
+    near.view_from = Viewpoints::entity;
+    def.nodes.push_back(node("by default", {near}));
     InterestManager manager = make(def);
     stand(manager, 0, {50, 50, 50});  // the player
     stand(manager, 1, {90, 90, 50});  // a tower
@@ -376,7 +379,7 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{0});
     // Instead: the player watches through a camera, and not with his own eyes.
     look(manager, observer, 3, Area::sphere({96, 90, 50}, 2));
-    CHECK(manager.set_main_entity(observer, EntityId::none) == Status::ok);
+    CHECK(manager.set_viewpoint(observer, EntityId::none) == Status::ok);
     CHECK(ticked(manager, observer) == Set{3});
 }
 
@@ -400,8 +403,7 @@ TEST_CASE(
     "interest: squares of 1 to 21 cells, circles and cones: the farther ring is sent less often "
     "(F28)") {
     for (const std::uint32_t rings : {0U, 1U, 4U, 10U}) {
-        InterestDef def =
-            def_of({node("square", {cells(2, 2, static_cast<std::uint16_t>(rings))})});
+        Rules def = def_of({node("square", {cells(2, 2, static_cast<std::uint16_t>(rings))})});
         InterestManager manager = make(def);
         for (std::uint32_t i = 0; i < 25; ++i) spawn(manager, i, 1 + static_cast<float>(i) * 2, 51);
         const ObserverId observer = watch(manager, id(12));
@@ -410,30 +412,30 @@ TEST_CASE(
         CHECK(ticked(manager, observer) == expected);
         CHECK(expected.size() == 2 * rings + 1);
     }
-    std::vector<NodeDesc> rings;
+    std::vector<NodeDef> rings;
     for (std::uint32_t ring = 0; ring < 3; ++ring) {  // the rate doubles from ring to ring
-        rings.push_back(node("ring", {within(StepOp::add, 10.0F * static_cast<float>(ring + 1))}));
-        rings.back().settings.every_ticks = 1U << ring;
+        rings.push_back(node("ring", {within(Combine::add, 10.0F * static_cast<float>(ring + 1))}));
+        rings.back().replication.every_ticks = 1U << ring;
     }
     InterestManager manager = make(rings);
     for (std::uint32_t i = 0; i < 4; ++i) spawn(manager, i, 50.0F + static_cast<float>(i) * 9.5F);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
-    CHECK(manager.settings(observer, id(1)).every_ticks == 1);
-    CHECK(manager.settings(observer, id(2)).every_ticks == 2);
-    CHECK(manager.settings(observer, id(3)).every_ticks == 4);
+    CHECK(internal(manager).settings(observer, id(1)).every_ticks == 1);
+    CHECK(internal(manager).settings(observer, id(2)).every_ticks == 2);
+    CHECK(internal(manager).settings(observer, id(3)).every_ticks == 4);
     put(manager, 3, 55);
     CHECK(tick_news(manager, observer) == News{});
-    CHECK(manager.settings(observer, id(3)).every_ticks == 1);
+    CHECK(internal(manager).settings(observer, id(3)).every_ticks == 1);
     // Where nodes do not decide who is seen, they say how often all the same, or nothing.
-    manager.set_level(InterestLevel::scheduling);
+    manager.set_level(InterestLevel::replication);
     put(manager, 3, 95);
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
-    CHECK(manager.settings(observer, id(2)).every_ticks == 2);
-    CHECK(manager.settings(observer, id(3)).every_ticks == 1);
+    CHECK(internal(manager).settings(observer, id(2)).every_ticks == 2);
+    CHECK(internal(manager).settings(observer, id(3)).every_ticks == 1);
     manager.set_level(InterestLevel::none);
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
-    CHECK(manager.settings(observer, id(2)).every_ticks == 1);
+    CHECK(internal(manager).settings(observer, id(2)).every_ticks == 1);
 }
 
 }  // namespace purview::test::lines

@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-#include "purview/profile.hpp"
+#include "purview/presets.hpp"
 #include "purview/sight.hpp"
 #include "support/line_support.hpp"
 
@@ -20,28 +20,26 @@ namespace {
 EntityId with_key(InterestManager& manager, std::uint32_t index, float x, std::uint16_t key) {
     const Key its{key};
     EntityDef def;
-    def.place = {x, 50, 0};
+    def.position = {x, 50, 0};
     def.keys = std::span(&its, 1);
     return spawn(manager, index, def);
 }
 
 void rekey(InterestManager& manager, std::uint32_t index, std::uint16_t key) {
-    CHECK(manager.set_key(id(index), KeyDomain{0}, Key{key}) == Status::ok);
+    CHECK(manager.set_key(id(index), KeyId{0}, Key{key}) == Status::ok);
 }
 
 /// Lists of pairs, in either direction, and how often it was asked for them.
-class ListedNode final : public InterestNode {
+class ListedNode final : public CustomNode {
   public:
     explicit ListedNode(bool by_entity) : by_entity_(by_entity) {}
-    void query_for(const InterestManager&, ObserverId observer,
-                   std::vector<EntityId>& out) override {
+    void query_for(const Visibility&, ObserverId observer, std::vector<EntityId>& out) override {
         ++asked;
         for (const auto& [who, what] : pairs) {
             if (who == observer) out.push_back(what);
         }
     }
-    void observers_for(const InterestManager&, EntityId entity,
-                       std::vector<ObserverId>& out) override {
+    void observers_for(const Visibility&, EntityId entity, std::vector<ObserverId>& out) override {
         ++asked;
         for (const auto& [who, what] : pairs) {
             if (what == entity) out.push_back(who);
@@ -56,9 +54,9 @@ class ListedNode final : public InterestNode {
 };
 
 /// Nothing is seen across the wall at x = 60, nor into or out of the bush from 20 to 30.
-class WallAndBush final : public SightTest {
+class WallAndBush final : public RayTest {
   public:
-    void test(ObserverId, std::span<const SightQuery> queries,
+    void test(ObserverId, std::span<const Ray> queries,
               std::span<std::uint8_t> visible) const noexcept override {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             const float a = queries[i].from.x, b = queries[i].to.x;
@@ -73,16 +71,16 @@ class WallAndBush final : public SightTest {
 };
 
 /// The profile in a small world: three dimensions of its own size are a table of many cells.
-InterestDef small_mirror() {
-    InterestDef def = profile(Profile::mirror);
-    def.rules.bounds_max = {100, 100, 100};
+Rules small_mirror() {
+    Rules def = preset(Preset::mirror);
+    def.max = {100, 100, 100};
     return def;
 }
 
-StepDesc sight(StepOp op, std::shared_ptr<const SightTest> test, float reach_m = 0) {
-    StepDesc sight = step(op, KernelType::line_of_sight);
-    sight.kernel.sight = std::move(test);
-    sight.kernel.enter_m = reach_m;
+Kernel sight(Combine op, std::shared_ptr<const RayTest> test, float reach = 0) {
+    Kernel sight = step(op, KernelType::line_of_sight);
+    sight.rays = std::move(test);
+    sight.enter = reach;
     return sight;
 }
 
@@ -91,20 +89,20 @@ StepDesc sight(StepOp op, std::shared_ptr<const SightTest> test, float reach_m =
 TEST_CASE(
     "interest: the fixed stages in their order, over every combination of them: not ready, denied, "
     "owned, hidden, shown, allowed, explicit, nodes (X8 M8 M9)") {
-    InterestDef def = def_of({node("flagged", {flag(StepOp::add, 0)})});
-    KindInterest blind;  // its owners see nothing by owning
+    Rules def = def_of({node("flagged", {flag(Combine::add, 0)})});
+    KindRules blind;  // its owners see nothing by owning
     blind.owner_sees = false;
-    def.kinds = {KindInterest{}, blind};
+    def.kinds = {KindRules{}, blind};
     InterestManager manager = make(def);
-    const ObserverId ready = watch(manager), unready = *manager.add_observer();
+    const ObserverId ready = watch(manager), unready = manager.add_observer({.is_ready = false});
     enum Bit : std::uint32_t { deny, own, hide, show, allow, explicit_only, by_node, blind_kind };
     Set expected;
     std::vector<Stage> stages;
     for (std::uint32_t i = 0; i < 256; ++i) {
         const auto is = [i](Bit bit) { return ((i >> bit) & 1U) != 0; };
         EntityDef one;
-        one.place = {static_cast<float>(i % 100), 50, 0};
-        one.flags = is(by_node) ? 1 : 0;
+        one.position = {static_cast<float>(i % 100), 50, 0};
+        one.flags = FlagSet(is(by_node) ? 1 : 0);
         one.kind = KindId{static_cast<std::uint16_t>(is(blind_kind) ? 1 : 0)};
         one.mode = is(explicit_only) ? EntityMode::explicit_only : EntityMode::nodes;
         spawn(manager, i, one);
@@ -113,7 +111,7 @@ TEST_CASE(
             if (is(allow)) CHECK(manager.allow(observer, id(i), true) == Status::ok);
         }
         if (is(own)) CHECK(manager.set_owner(id(i), ready) == Status::ok);
-        if (is(hide)) CHECK(manager.force_hide(id(i), true) == Status::ok);
+        if (is(hide)) CHECK(manager.set_hidden(id(i), true) == Status::ok);
         if (is(show)) CHECK(manager.show_to_all(id(i), true) == Status::ok);
         const Stage stage = is(deny)                     ? Stage::denied
                             : is(own) && !is(blind_kind) ? Stage::owned
@@ -140,17 +138,17 @@ TEST_CASE(
 TEST_CASE(
     "interest: a member of a group follows its root through the stages, but for what is its own "
     "(X8)") {
-    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)})});
+    InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 90);  // the root
     spawn(manager, 2, 50);  // its member: where it stands by itself does not matter
-    CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
+    CHECK(manager.attach(id(2), id(1)) == Status::ok);
     const ObserverId observer = watch(manager, id(0)), owner = watch(manager);
     manager.tick();
     CHECK(seen(manager, observer) == Set{0});
     put(manager, 1, 55);
     CHECK(tick_news(manager, observer) == News{{1, 2}, {}});
-    CHECK(manager.force_hide(id(1), true) == Status::ok);
+    CHECK(manager.set_hidden(id(1), true) == Status::ok);
     CHECK(manager.set_owner(id(2), owner) == Status::ok);  // owns a member: the root comes along
     CHECK(tick_news(manager, observer) == News{{}, {1, 2}});
     CHECK(seen(manager, owner) == Set{1, 2});
@@ -159,9 +157,9 @@ TEST_CASE(
 }
 
 TEST_CASE("interest: one scheme is in force, and schemes are switched while running (M3)") {
-    InterestDef def =
-        def_of({node("near", {within(StepOp::add, 10)}), node("team", {same(StepOp::add, 0)})});
-    def.rules.nodes[1].enabled = false;
+    Rules def =
+        def_of({node("near", {within(Combine::add, 10)}), node("team", {same(Combine::add, 0)})});
+    def.nodes[1].enabled = false;
     InterestManager manager = make(def);
     with_key(manager, 0, 50, 1);
     with_key(manager, 1, 55, 2);
@@ -169,20 +167,20 @@ TEST_CASE("interest: one scheme is in force, and schemes are switched while runn
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 1});
     for (int i = 0; i < 4; ++i) {
-        for (NodeDesc& one : def.rules.nodes) one.enabled = !one.enabled;
-        CHECK(manager.set_rules(def.rules) == Status::ok);
+        for (NodeDef& one : def.nodes) one.enabled = !one.enabled;
+        CHECK(manager.set_rules(def) == Status::ok);
         const News expected = i % 2 == 0 ? News{{2}, {1}} : News{{1}, {2}};
         CHECK(tick_news(manager, observer) == expected);  // who sees 0 by both hears nothing
     }
-    for (NodeDesc& one : def.rules.nodes) one.enabled = false;
-    CHECK(manager.set_rules(def.rules) == Status::ok);
+    for (NodeDef& one : def.nodes) one.enabled = false;
+    CHECK(manager.set_rules(def) == Status::ok);
     CHECK(ticked(manager, observer).empty());  // switched off is not switched to everything
 }
 
 TEST_CASE("interest: looking at one entity again tells the difference, and nothing else (M5)") {
     const auto scheme = std::make_shared<ListedNode>(true);
-    NodeDesc own = own_node("own", scheme);
-    own.refresh.type = RefreshType::dormant;
+    NodeDef own = own_node("own", scheme);
+    own.dormant = true;
     InterestManager manager = make(std::vector{own});
     spawn(manager, 0, 50);
     spawn(manager, 1, 50);
@@ -205,9 +203,9 @@ TEST_CASE("interest: looking at one entity again tells the difference, and nothi
 
 TEST_CASE("interest: nobody has to ask for a rebuild, and whoever wants one gets all of it (M6)") {
     const auto scheme = std::make_shared<ListedNode>(false);
-    NodeDesc own = own_node("own", scheme);
-    own.refresh.type = RefreshType::dormant;
-    InterestManager manager = make({node("near", {within(StepOp::add, 10)}), own});
+    NodeDef own = own_node("own", scheme);
+    own.dormant = true;
+    InterestManager manager = make({node("near", {within(Combine::add, 10)}), own});
     for (std::uint32_t i = 0; i < 4; ++i) spawn(manager, i, 10 + static_cast<float>(i) * 20);
     const ObserverId a = watch(manager, id(0)), b = watch(manager, id(1));
     manager.tick();
@@ -216,11 +214,11 @@ TEST_CASE("interest: nobody has to ask for a rebuild, and whoever wants one gets
     scheme->pairs = {{a, id(2)}, {b, id(2)}};
     manager.tick();
     CHECK(manager.events().empty());
-    CHECK(manager.rescan_node(NodeId{1}) == Status::ok);
+    CHECK(manager.recheck(NodeId{1}) == Status::ok);
     manager.tick();
     CHECK(news(manager, a) == News{{2}, {}});
     CHECK(news(manager, b) == News{{2}, {}});
-    CHECK(manager.rescan_node(NodeId{1}) == Status::ok);
+    CHECK(manager.recheck(NodeId{1}) == Status::ok);
     manager.tick();
     CHECK(manager.events().empty());  // once more is the same
 }
@@ -229,8 +227,8 @@ TEST_CASE(
     "interest: an owner keeps sight of his own, through hiding, jumps and a lack of schemes "
     "(M8)") {
     for (const bool has_scheme : {true, false}) {
-        InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
-        def.rules.nodes[0].enabled = has_scheme;
+        Rules def = def_of({node("near", {within(Combine::add, 10)})});
+        def.nodes[0].enabled = has_scheme;
         InterestManager manager = make(def);
         spawn(manager, 0, 50);
         spawn(manager, 1, 55);
@@ -238,7 +236,7 @@ TEST_CASE(
         CHECK(manager.set_owner(id(0), observer) == Status::ok);
         CHECK(manager.set_owner(id(1), observer) == Status::ok);
         CHECK(ticked(manager, observer) == Set{0, 1});
-        CHECK(manager.force_hide(id(0), true) == Status::ok);
+        CHECK(manager.set_hidden(id(0), true) == Status::ok);
         CHECK(tick_news(manager, observer) == News{});
         put(manager, 0, 5);  // a teleport: not even for a tick
         CHECK(tick_news(manager, observer) == News{});
@@ -250,16 +248,17 @@ TEST_CASE(
 }
 
 TEST_CASE("interest: force hidden skips the schemes, force shown passes them by (M9)") {
-    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)})});
+    InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 55);
     spawn(manager, 2, 99);
-    const ObserverId observer = watch(manager, id(0)), unready = *manager.add_observer();
-    CHECK(manager.force_hide(id(1), true) == Status::ok);
+    const ObserverId observer = watch(manager, id(0)),
+                     unready = manager.add_observer({.is_ready = false});
+    CHECK(manager.set_hidden(id(1), true) == Status::ok);
     CHECK(manager.show_to_all(id(2), true) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 2});
     CHECK(seen(manager, unready).empty());
-    CHECK(manager.force_hide(id(1), false) == Status::ok);
+    CHECK(manager.set_hidden(id(1), false) == Status::ok);
     CHECK(manager.show_to_all(id(2), false) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{1}, {2}});
 }
@@ -267,9 +266,9 @@ TEST_CASE("interest: force hidden skips the schemes, force shown passes them by 
 TEST_CASE(
     "interest: distance counts from the main entity: from all that is owned, or from areas, where "
     "rules say so (M10 M36)") {
-    const auto sees = [](LookFrom from) {
-        StepDesc near = within(StepOp::add, 5);
-        near.kernel.from = from;
+    const auto sees = [](Viewpoints from) {
+        Kernel near = within(Combine::add, 5);
+        near.view_from = from;
         InterestManager manager = make(std::vector{node("near", {near})});
         spawn(manager, 0, 10);  // Alice
         spawn(manager, 1, 50);  // her pet
@@ -279,23 +278,23 @@ TEST_CASE(
         const ObserverId alice = watch(manager, id(0));
         CHECK(manager.set_owner(id(0), alice) == Status::ok);
         CHECK(manager.set_owner(id(1), alice) == Status::ok);
-        CHECK(manager.set_area(alice, 1, Vec3{90, 50, 0}) == Status::ok);
+        CHECK(manager.set_area(alice, 1, Area::at(Vec3{90, 50, 0})) == Status::ok);
         return ticked(manager, alice);  // her own two in any case
     };
-    CHECK(sees(LookFrom::main) == Set{0, 1, 2});
-    CHECK(sees(LookFrom::owned) == Set{0, 1, 2, 3});
-    CHECK(sees(LookFrom::areas) == Set{0, 1, 4});
-    CHECK(sees(LookFrom::main_and_areas) == Set{0, 1, 2, 4});
+    CHECK(sees(Viewpoints::entity) == Set{0, 1, 2});
+    CHECK(sees(Viewpoints::owned) == Set{0, 1, 2, 3});
+    CHECK(sees(Viewpoints::points) == Set{0, 1, 4});
+    CHECK(sees(Viewpoints::entity_and_points) == Set{0, 1, 2, 4});
 }
 
 TEST_CASE(
     "interest: exactly at the range is inside, for whoever joins and for whoever was there: an "
     "entity may have a range of its own, and static ones their own cadence (M11)") {
-    InterestDef def = small_mirror();  // 10, or what the entity says
-    NodeDesc scenery = node("scenery", {within(StepOp::add, 10)}, NodeMembers::bound);
-    scenery.refresh = {RefreshType::every, 4, 0, false};
-    def.rules.nodes[0].members = NodeMembers::unbound;
-    def.rules.nodes.push_back(scenery);
+    Rules def = small_mirror();  // 10, or what the entity says
+    NodeDef scenery = node("scenery", {within(Combine::add, 10)}, Members::bound);
+    scenery.every_ticks = 4;
+    def.nodes[0].members = Members::unbound;
+    def.nodes.push_back(scenery);
     InterestManager manager = make(def);
     spawn(manager, 0, 50);
     spawn(manager, 1, 60);
@@ -322,9 +321,9 @@ TEST_CASE(
     // A statue is looked at every fourth tick; a player of the same place at once.
     const std::array slow{NodeId{1}};
     EntityDef statue;
-    statue.place = {52, 50, 0};
+    statue.position = {52, 50, 0};
     statue.nodes = slow;
-    statue.place = {500, 50, 0};
+    statue.position = {500, 50, 0};
     int late = 0;
     for (std::uint32_t i = 0; i < 4; ++i) {
         spawn(manager, 10 + i, statue);
@@ -347,9 +346,9 @@ TEST_CASE(
     "interest: hashing is one's own cell and the eight around it, on the ground plane that is "
     "chosen: who sees whom is the same asked from either side (M12 M13)") {
     for (const Axes axes : {Axes::xy, Axes::xz}) {
-        InterestDef def = def_of({node("hash", {cells(10, 10)})});
-        def.rules.axes = axes;
-        def.rules.range_classes_m = {10, 100};
+        Rules def = def_of({node("hash", {cells(10, 10)})});
+        def.axes = axes;
+        def.range_classes = {10, 100};
         InterestManager manager = make(def);
         const auto at = [&](float a, float b, float up) {
             return axes == Axes::xy ? Vec3{a, b, up} : Vec3{a, up, b};
@@ -359,8 +358,8 @@ TEST_CASE(
         std::vector<ObserverId> observers;
         for (std::uint32_t i = 0; i < 40; ++i) {
             EntityDef one;
-            one.place = at(anywhere(random), anywhere(random), anywhere(random));
-            one.range_m = i % 2 == 0 ? 100.0F : 0.0F;  // one range for all: it does not matter
+            one.position = at(anywhere(random), anywhere(random), anywhere(random));
+            one.range = i % 2 == 0 ? 100.0F : 0.0F;  // one range for all: it does not matter
             spawn(manager, i, one);
             observers.push_back(watch(manager, id(i)));
         }
@@ -368,7 +367,7 @@ TEST_CASE(
         std::size_t pairs = 0;
         for (std::uint32_t o = 0; o < 40; ++o) {
             for (std::uint32_t e = 0; e < 40; ++e) {
-                const Vec3 mine = manager.place_of(id(o)), its = manager.place_of(id(e));
+                const Vec3 mine = manager.position(id(o)), its = manager.position(id(e));
                 const auto cell = [](float v) { return static_cast<int>(v / 10); };
                 const float a = axes == Axes::xy ? mine.y : mine.z;
                 const float b = axes == Axes::xy ? its.y : its.z;
@@ -393,16 +392,17 @@ TEST_CASE(
 }
 
 TEST_CASE("interest: in three dimensions it is 27 cells, and height counts (M14)") {
-    InterestDef def = def_of({node("hash", {cells(10, 10, 1, 10)})});
-    def.rules.axes = Axes::xyz;
+    Rules def = def_of({node("hash", {cells(10, 10, 1, 10)})});
+    def.axes = Axes::xyz;
     InterestManager manager = make(def);
     std::uint32_t index = 0;
     for (int z = 0; z < 5; ++z) {
         for (int y = 0; y < 5; ++y) {
             for (int x = 0; x < 5; ++x) {
                 EntityDef one;
-                one.place = {5 + 10.0F * static_cast<float>(x), 5 + 10.0F * static_cast<float>(y),
-                             5 + 10.0F * static_cast<float>(z)};
+                one.position = {5 + 10.0F * static_cast<float>(x),
+                                5 + 10.0F * static_cast<float>(y),
+                                5 + 10.0F * static_cast<float>(z)};
                 spawn(manager, index++, one);
             }
         }
@@ -420,8 +420,8 @@ TEST_CASE("interest: in three dimensions it is 27 cells, and height counts (M14)
 TEST_CASE(
     "interest: hexagons are seven, also far away from the middle of the world: an observer that is "
     "nowhere sees none (M15)") {
-    StepDesc hexagons = step(StepOp::add, KernelType::hexagons);
-    hexagons.kernel.cells = {10, 0, 0, 1};
+    Kernel hexagons = step(Combine::add, KernelType::hexagons);
+    hexagons.cell_size = {10, 0, 0};
     const float row = 15, column = 10 * std::sqrt(3.0F);
     for (const float far : {0.0F, 700.0F, -700.0F}) {  // hexagons away: 12 km
         InterestManager manager = make(std::vector{node("hexagons", {hexagons})});
@@ -435,14 +435,14 @@ TEST_CASE(
         }
         const ObserverId observer = watch(manager);
         CHECK(ticked(manager, observer).empty());
-        CHECK(manager.set_main_entity(observer, id(12)) == Status::ok);
+        CHECK(manager.set_viewpoint(observer, id(12)) == Status::ok);
         CHECK(ticked(manager, observer) == Set{7, 8, 11, 12, 13, 16, 17});
     }
 }
 
 TEST_CASE("interest: hexagons of places that are too far to be numbered are their last ones") {
-    StepDesc hexagons = step(StepOp::add, KernelType::hexagons);
-    hexagons.kernel.cells = {0.01F, 0, 0, 1};
+    Kernel hexagons = step(Combine::add, KernelType::hexagons);
+    hexagons.cell_size = {0.01F, 0, 0};
     InterestManager manager = make(std::vector{node("hexagons", {hexagons})});
     constexpr float end = std::numeric_limits<float>::max();
     spawn(manager, 0, 50, 50);
@@ -455,14 +455,14 @@ TEST_CASE("interest: hexagons of places that are too far to be numbered are thei
 }
 
 TEST_CASE("interest: hexagons with a depth are columns of it: height counts (M15)") {
-    StepDesc hexagons = step(StepOp::add, KernelType::hexagons);
-    hexagons.kernel.cells = {10, 0, 5, 1};
-    InterestDef def = def_of({node("hexagons", {hexagons})});
-    def.rules.axes = Axes::xyz;
+    Kernel hexagons = step(Combine::add, KernelType::hexagons);
+    hexagons.cell_size = {10, 0, 5};
+    Rules def = def_of({node("hexagons", {hexagons})});
+    def.axes = Axes::xyz;
     InterestManager manager = make(def);
     const auto add = [&](std::uint32_t index, float z) {
         EntityDef one;
-        one.place = {50, 50, z};
+        one.position = {50, 50, z};
         spawn(manager, index, one);
     };
     add(0, 22);
@@ -477,7 +477,7 @@ TEST_CASE("interest: hexagons with a depth are columns of it: height counts (M15
 TEST_CASE(
     "interest: of a match is whoever has the same number, and none is the match of nobody: a "
     "change is told in the old match and in the new one (M16)") {
-    InterestManager manager = make(std::vector{node("match", {same(StepOp::add, 0)})});
+    InterestManager manager = make(std::vector{node("match", {same(Combine::add, 0)})});
     for (std::uint32_t i = 0; i < 6; ++i)
         with_key(manager, i, 50, static_cast<std::uint16_t>(i / 2));  // 0 0 1 1 2 2
     std::vector<ObserverId> observers;
@@ -496,8 +496,8 @@ TEST_CASE(
     CHECK(seen(manager, observers[2]).empty());
     rekey(manager, 5, 1);  // and begins again
     CHECK(ticked(manager, observers[5]) == Set{5});
-    InterestRules near;  // asked lane by lane
-    near.nodes = {node("near, of my match", {within(StepOp::add, 10), same(StepOp::require, 0)})};
+    Rules near;  // asked lane by lane
+    near.nodes = {node("near, of my match", {within(Combine::add, 10), same(Combine::require, 0)})};
     CHECK(manager.set_rules(near) == Status::ok);
     manager.tick();
     CHECK(seen(manager, observers[0]).empty());
@@ -507,8 +507,8 @@ TEST_CASE(
 TEST_CASE(
     "interest: who has no team at all is seen by everybody, who has an empty one by nobody, and "
     "who is shown to all by all (M17)") {
-    InterestManager manager = make({node("no team", {}, NodeMembers::unbound),
-                                    node("team", {same(StepOp::add, 0)}, NodeMembers::bound)});
+    InterestManager manager = make({node("no team", {}, Members::unbound),
+                                    node("team", {same(Combine::add, 0)}, Members::bound)});
     const std::array team{NodeId{1}};
     const auto of_team = [&](std::uint32_t index, std::uint16_t number) {
         const Key key{number};
@@ -534,9 +534,9 @@ TEST_CASE(
 TEST_CASE(
     "interest: scenes are instances, not names: whoever goes to another is told of in both, and "
     "may have to be near as well (M18 M19)") {
-    InterestManager scenes = make(std::vector{node("scene", {same(StepOp::add, 0)})});
+    InterestManager scenes = make(std::vector{node("scene", {same(Combine::add, 0)})});
     InterestManager both =
-        make(std::vector{node("scene", {within(StepOp::add, 10), same(StepOp::require, 0)})});
+        make(std::vector{node("scene", {within(Combine::add, 10), same(Combine::require, 0)})});
     // Scenes 1 and 2 are the same dungeon, made twice.
     for (InterestManager* manager : {&scenes, &both}) {
         with_key(*manager, 0, 50, 1);
@@ -565,8 +565,8 @@ TEST_CASE(
     "interest: spawns and despawns are noted, and looked at in the tick, never before "
     "(M20)") {
     const auto scheme = std::make_shared<ListedNode>(true);
-    NodeDesc own = own_node("own", scheme);
-    own.refresh.type = RefreshType::dormant;  // asked only about what is noted
+    NodeDef own = own_node("own", scheme);
+    own.dormant = true;  // asked only about what is noted
     InterestManager manager = make(std::vector{own});
     const ObserverId observer = watch(manager);
     manager.tick();
@@ -591,7 +591,7 @@ TEST_CASE(
     "business of one test (M28 M38)") {
     const auto world = std::make_shared<WallAndBush>();
     InterestManager manager =
-        make(std::vector{node("seen", {within(StepOp::add, 60), sight(StepOp::require, world)})});
+        make(std::vector{node("seen", {within(Combine::add, 60), sight(Combine::require, world)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 55);
     spawn(manager, 2, 65);  // behind the wall
@@ -616,10 +616,10 @@ TEST_CASE(
     "(M28)") {
     const auto world = std::make_shared<WallAndBush>();
     const auto ticks_to_see = [&](bool predicts) {
-        StepDesc seen_by = sight(StepOp::require, world);
-        seen_by.kernel.sight_def.predict = predicts;
+        Kernel seen_by = sight(Combine::require, world);
+        seen_by.predicts_sight = predicts;
         InterestManager manager =
-            make(std::vector{node("seen", {within(StepOp::add, 60), seen_by})});
+            make(std::vector{node("seen", {within(Combine::add, 60), seen_by})});
         spawn(manager, 0, 50);
         spawn(manager, 1, 70);
         const ObserverId observer = watch(manager, id(0));
@@ -642,7 +642,7 @@ TEST_CASE(
     "next (M28)") {
     // The eyes of a team are areas that follow its members.
     InterestManager manager =
-        make({node("near", {within(StepOp::add, 10)}), node("rooms", {same(StepOp::add, 1)})});
+        make({node("near", {within(Combine::add, 10)}), node("rooms", {same(Combine::add, 1)})});
     spawn(manager, 0, 10);
     spawn(manager, 1, 50);
     spawn(manager, 2, 55);
@@ -655,16 +655,16 @@ TEST_CASE(
     // A room is a key; through a door one belongs to two.
     const std::array<Key, 2> in_hall{Key{0}, Key{7}}, in_crypt{Key{0}, Key{8}};
     EntityDef bat;
-    bat.place = {99, 99, 0};
+    bat.position = {99, 99, 0};
     bat.keys = in_hall;
     spawn(manager, 3, bat);
     bat.keys = in_crypt;
     spawn(manager, 4, bat);
-    CHECK(manager.set_key(id(0), KeyDomain{1}, Key{7}) == Status::ok);
+    CHECK(manager.set_key(id(0), KeyId{1}, Key{7}) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 1, 3});
-    CHECK(manager.add_observer_key(observer, KeyDomain{1}, Key{8}) == Status::ok);
+    CHECK(manager.add_key(observer, KeyId{1}, Key{8}) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{4}, {}});
-    CHECK(manager.remove_observer_key(observer, KeyDomain{1}, Key{8}) == Status::ok);
+    CHECK(manager.remove_key(observer, KeyId{1}, Key{8}) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{}, {4}});
 }
 
@@ -672,8 +672,7 @@ TEST_CASE(
     "interest: what one manager remembered is not known to the next with the same rules "
     "(M29)") {
     const auto scheme = std::make_shared<ListedNode>(false);
-    InterestDef def =
-        def_of({node("near", {within(StepOp::add, 10, 10)}), own_node("own", scheme)});
+    Rules def = def_of({node("near", {within(Combine::add, 10, 10)}), own_node("own", scheme)});
     for (int run = 0; run < 2; ++run) {
         InterestManager manager = make(def);
         spawn(manager, 0, 50);
@@ -682,7 +681,7 @@ TEST_CASE(
         const ObserverId observer = watch(manager, id(0));
         CHECK(ticked(manager, observer) == Set{0});
         CHECK(manager.allow(observer, id(2), true) == Status::ok);
-        CHECK(manager.force_hide(id(0), true) == Status::ok);
+        CHECK(manager.set_hidden(id(0), true) == Status::ok);
         put(manager, 1, 55);
         CHECK(ticked(manager, observer) == Set{1, 2});
         put(manager, 1, 65);
@@ -694,18 +693,18 @@ TEST_CASE(
 }
 
 TEST_CASE("interest: a radius is turned on the running server, and tried before that (M30)") {
-    InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
+    Rules def = def_of({node("near", {within(Combine::add, 10)})});
     InterestManager manager = make(def);
     for (std::uint32_t i = 0; i < 10; ++i) spawn(manager, i, static_cast<float>(i) * 10);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 1});
     std::size_t known = 2;
     for (const float radius : {35.0F, 90.0F, 5.0F, 10.0F}) {
-        def.rules.nodes[0].steps = {within(StepOp::add, radius)};
-        const RuleTrial trial = manager.try_rules(def.rules);
+        def.nodes[0].steps = {within(Combine::add, radius)};
+        const RuleTrial trial = manager.try_rules(def);
         manager.tick();
         CHECK(manager.events().empty());  // trying changes nothing
-        CHECK(manager.set_rules(def.rules) == Status::ok);
+        CHECK(manager.set_rules(def) == Status::ok);
         const News now = tick_news(manager, observer);
         CHECK(now.in.size() == trial.gains.size());
         CHECK(now.out.size() == trial.losses.size());
@@ -713,8 +712,8 @@ TEST_CASE("interest: a radius is turned on the running server, and tried before 
         CHECK(seen(manager, observer).size() == known);
         CHECK(known == static_cast<std::size_t>(radius / 10) + 1);
     }
-    def.rules.nodes[0].steps = {within(StepOp::add, -1)};
-    CHECK(manager.set_rules(def.rules) == Status::bad_configuration);
+    def.nodes[0].steps = {within(Combine::add, -1)};
+    CHECK(manager.set_rules(def) == Status::bad_configuration);
     CHECK(tick_news(manager, observer) == News{});
 }
 
@@ -723,9 +722,9 @@ TEST_CASE(
     "(M31)") {
     for (const bool by_entity : {false, true}) {
         const auto scheme = std::make_shared<ListedNode>(by_entity);
-        NodeDesc own = own_node("own", scheme);
-        own.refresh.type = RefreshType::dormant;
-        InterestManager manager = make({own, node("near", {within(StepOp::add, 10)})});
+        NodeDef own = own_node("own", scheme);
+        own.dormant = true;
+        InterestManager manager = make({own, node("near", {within(Combine::add, 10)})});
         for (std::uint32_t i = 0; i < 50; ++i) spawn(manager, i, 90, 90);
         const ObserverId observer = watch(manager), other = watch(manager);
         manager.tick();
@@ -754,7 +753,7 @@ TEST_CASE(
     "interest: a player sees itself, what is forced and what is in range, from the first tick on "
     "and later (M33)") {
     for (const bool initial : {true, false}) {
-        InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)})});
+        InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
         spawn(manager, 0, 50);
         ObserverId observer{};
         if (!initial) {
@@ -765,7 +764,7 @@ TEST_CASE(
         spawn(manager, 2, 65);
         spawn(manager, 3, 55);
         spawn(manager, 4, 99);
-        CHECK(manager.force_hide(id(3), true) == Status::ok);
+        CHECK(manager.set_hidden(id(3), true) == Status::ok);
         CHECK(manager.show_to_all(id(4), true) == Status::ok);
         if (initial) observer = watch(manager, id(0));
         CHECK(ticked(manager, observer) == Set{0, 1, 4});
@@ -810,7 +809,7 @@ TEST_CASE(
 
 TEST_CASE("interest: a range of 1.234 is 1.234 (M35)") {
     for (const float range : {1.234F, 0.1F, 7.7777F}) {
-        InterestDef def = def_of({node("near", {within(StepOp::add, range)})});
+        Rules def = def_of({node("near", {within(Combine::add, range)})});
         InterestManager manager = make(def);
         spawn(manager, 0, 0, 0);
         spawn(manager, 1, range, 0);
@@ -819,7 +818,7 @@ TEST_CASE("interest: a range of 1.234 is 1.234 (M35)") {
         const ObserverId observer = watch(manager, id(0));
         CHECK(ticked(manager, observer) == Set{0, 1, 3});
     }
-    InterestDef def = small_mirror();
+    Rules def = small_mirror();
     InterestManager manager = make(def);
     spawn(manager, 0, 0, 0);
     spawn(manager, 1, 1.234F, 0);
@@ -833,7 +832,7 @@ TEST_CASE("interest: a range of 1.234 is 1.234 (M35)") {
 TEST_CASE(
     "interest: without rules everything is told to everybody: the profile of this scheme is an "
     "exact distance, for observers with an entity (M37)") {
-    InterestManager plain = make(InterestDef{});
+    InterestManager plain = make(Rules{});
     InterestManager exact = make(small_mirror());
     for (InterestManager* manager : {&plain, &exact}) {
         spawn(*manager, 0, 50);
@@ -857,19 +856,18 @@ TEST_CASE(
     "interest: conditions of a kind hold for all of it: an entity adds to them, or has its own "
     "instead, and is judged anew when asked: by entity, observer or node (X5)") {
     const auto secret = std::make_shared<bool>(false);
-    const auto hidden = make_pair_kernel({.name = "hidden", .reach_m = 1'000},
+    const auto hidden = make_pair_kernel({.name = "hidden", .reach = 1'000},
                                          [secret](const Pair&) noexcept { return *secret; });
-    InterestDef def =
-        def_of({node("near", {within(StepOp::add, 10)}, NodeMembers::bound),
-                node("hidden", {own_kernel(StepOp::add, hidden)}, NodeMembers::bound)});
-    KindInterest kind;
+    Rules def = def_of({node("near", {within(Combine::add, 10)}, Members::bound),
+                        node("hidden", {own_kernel(Combine::add, hidden)}, Members::bound)});
+    KindRules kind;
     kind.nodes = {NodeId{0}};
     def.kinds = {kind};
     InterestManager manager = make(def);
     const std::array own{NodeId{1}};
     EntityDef one;
     one.kind = KindId{0};
-    one.place = {55, 50, 0};
+    one.position = {55, 50, 0};
     spawn(manager, 1, one);  // the kind's
     one.nodes = own;
     spawn(manager, 2, one);  // and its own
@@ -883,8 +881,8 @@ TEST_CASE(
     for (int way = 0; way < 3; ++way) {
         *secret = way % 2 == 0;
         const Status asked = way == 0   ? manager.recheck(id(3))
-                             : way == 1 ? manager.rescan(observer)
-                                        : manager.rescan_node(NodeId{1});
+                             : way == 1 ? manager.recheck(observer)
+                                        : manager.recheck(NodeId{1});
         CHECK(asked == Status::ok);
         CHECK(ticked(manager, observer) == (*secret ? Set{1, 2, 3} : Set{1, 2}));
     }
@@ -893,10 +891,10 @@ TEST_CASE(
 TEST_CASE(
     "interest: a stay holds what nodes showed, not what is hidden: an entity's own range can be "
     "set and reset: beyond the bounds is found all the same: a child brings its parents (X10)") {
-    InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
-    def.rules.nodes[0].steps[0].kernel.range = RangeOf::entity;
-    def.rules.range_classes_m = {10, 50};
-    def.rules.min_stay_ticks = 5;
+    Rules def = def_of({node("near", {within(Combine::add, 10)})});
+    def.nodes[0].steps[0].range = RangeFrom::entity;
+    def.range_classes = {10, 50};
+    def.minimum_relevance_ticks = 5;
     InterestManager manager = make(def);
     spawn(manager, 0, 50);
     spawn(manager, 1, 55);
@@ -922,11 +920,11 @@ TEST_CASE(
     // A child that is owned brings its parent, wherever that is.
     spawn(manager, 5, 50);
     spawn(manager, 6, 50);
-    CHECK(manager.join_unit(id(6), id(5)) == Status::ok);
+    CHECK(manager.attach(id(6), id(5)) == Status::ok);
     CHECK(manager.set_owner(id(6), observer) == Status::ok);
     manager.tick();
     REQUIRE(news(manager, observer).in == Set{5, 6});
-    CHECK(manager.events_of(observer)[0].entity == id(5));  // parents first
+    CHECK(manager.events(observer)[0].entity == id(5));  // parents first
 }
 
 }  // namespace purview::test::lines

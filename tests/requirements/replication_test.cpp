@@ -20,35 +20,32 @@ struct WireNumbers {
 /// A world of cells of 100 m, seen with their neighbours; and things that only named ones see.
 struct WireCells {
     WireCells() {
-        place = add_place(schema, 0, 1000);
+        position = add_position(schema, 0, 1000);
         numbers = schema.component<WireNumbers>("numbers")
                       .integer("a", &WireNumbers::a, 0, 0xffffffff)
                       .integer("b", &WireNumbers::b, 0, 0xffffffff)
                       .integer("c", &WireNumbers::c, 0, 0xffffffff);
-        thing = schema.kind("thing", {place.id, numbers.id});
+        thing = schema.kind("thing", {position.id, numbers.id});
         REQUIRE(schema.status() == Status::ok);
-        def.rules.bounds_max = {1000, 1000, 0};
-        NodeDesc cells;
+        def.rules.max = {1000, 1000, 0};
+        NodeDef cells;
         cells.name = "cells";
-        cells.type = NodeType::grid;
-        StepDesc step{StepOp::add, {KernelType::neighbourhood}};
-        step.kernel.cells = {100, 100, 0, 1};
-        cells.steps = {step};
+        cells.add(purview::cells(100, 100));
         def.rules.nodes = {cells};
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<WireNumbers> numbers;
     KindId thing{};
     ServerDef def;
 };
 
-struct Neighbourhood {
-    explicit Neighbourhood(std::uint32_t clients = 1) : stage(is.schema, clients, is.def) {
+struct Neighborhood {
+    explicit Neighborhood(std::uint32_t clients = 1) : stage(is.schema, clients, is.def) {
         for (std::uint32_t i = 0; i < clients; ++i) {
             players.push_back(stage.spawn(is.thing, {550, 550, 0}));
             CHECK(stage.world().set_owner(players[i], stage.observers[i]) == Status::ok);
-            CHECK(stage.interest().set_main_entity(stage.observers[i], players[i]) == Status::ok);
+            CHECK(stage.visibility().set_viewpoint(stage.observers[i], players[i]) == Status::ok);
         }
     }
     std::uint64_t bytes_of(std::uint32_t ticks, std::uint32_t client = 0) {
@@ -64,7 +61,7 @@ struct Neighbourhood {
 }  // namespace
 
 TEST_CASE("lines: who crosses into other cells is sent what they hold, once (P13 P14 P17 P20)") {
-    Neighbourhood world;
+    Neighborhood world;
     Stage& stage = world.stage;
     std::vector<EntityId> row;
     for (int i = 0; i < 10; ++i)
@@ -88,7 +85,7 @@ TEST_CASE("lines: who crosses into other cells is sent what they hold, once (P13
 }
 
 TEST_CASE("lines: a leave is always told, with why, a removal undoes all (P15 P16 P29 M24)") {
-    Neighbourhood world(2);
+    Neighborhood world(2);
     Stage& stage = world.stage;
     const EntityId walker = stage.spawn(world.is.thing, {560, 560, 0});
     const EntityId mortal = stage.spawn(world.is.thing, {540, 540, 0});
@@ -106,15 +103,15 @@ TEST_CASE("lines: a leave is always told, with why, a removal undoes all (P15 P1
     }
     // Map, cell and list are as if it had never been.
     std::vector<EntityId> there;
-    stage.interest().entities_in({500, 500, 0}, {600, 600, 0}, there);
+    stage.visibility().entities_in({500, 500, 0}, {600, 600, 0}, there);
     CHECK(there.size() == 2);
     std::vector<ObserverId> observers;
-    stage.interest().observers_of(mortal, observers);
+    stage.visibility().observers_of(mortal, observers);
     CHECK(observers.empty());
 }
 
 TEST_CASE("lines: what enters is not also updated in the same packet (P18 N29)") {
-    Neighbourhood world;
+    Neighborhood world;
     Stage& stage = world.stage;
     stage.step(10);
     const ServerStats before = stage.server->stats();
@@ -130,7 +127,7 @@ TEST_CASE("lines: what enters is not also updated in the same packet (P18 N29)")
 
 TEST_CASE(
     "lines: an update is what changed since the last acknowledgement, whatever was lost (O29)") {
-    Neighbourhood world;
+    Neighborhood world;
     Stage& stage = world.stage;
     const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
     stage.step(6);
@@ -161,7 +158,7 @@ TEST_CASE(
 }
 
 TEST_CASE("lines: a leave is repeated until it is acknowledged (O30 P15)") {
-    Neighbourhood world;
+    Neighborhood world;
     Stage& stage = world.stage;
     const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
     stage.step(6);
@@ -176,7 +173,7 @@ TEST_CASE("lines: a leave is repeated until it is acknowledged (O30 P15)") {
 }
 
 TEST_CASE("lines: packed into datagrams up to their size, and no further (O28)") {
-    Neighbourhood world;
+    Neighborhood world;
     Stage& stage = world.stage;
     for (int i = 0; i < 300; ++i) {
         const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
@@ -254,12 +251,12 @@ TEST_CASE("host: a schema that cannot be told before the time to join is over is
 }
 
 TEST_CASE("lines: whoever comes or goes is known in the tick in which it does (O24)") {
-    Neighbourhood world;
+    Neighborhood world;
     Stage& stage = world.stage;
     stage.step(7);
     const EntityId thing = stage.spawn(world.is.thing, {560, 560, 0});
     stage.step();
-    CHECK(stage.interest().is_relevant(stage.observers[0], thing));
+    CHECK(stage.visibility().is_relevant(stage.observers[0], thing));
     CHECK(stage.ghost(0, thing) != no_ghost);
     CHECK(stage.world().despawn(thing) == Status::ok);
     stage.step();
@@ -269,7 +266,7 @@ TEST_CASE("lines: whoever comes or goes is known in the tick in which it does (O
 TEST_CASE(
     "lines: an update of what the client never got is passed over, and the full state comes "
     "(O31)") {
-    Neighbourhood world;
+    Neighborhood world;
     Stage& stage = world.stage;
     stage.step(6);
     stage.loses_all_to = 0;
@@ -294,20 +291,20 @@ TEST_CASE("lines: every class of routing at once: nobody, owners, all, by place,
     const KindId unrouted = is.schema.kind("unrouted", {is.numbers.id});
     const KindId owners = is.schema.kind("owners", {is.numbers.id});
     const KindId all = is.schema.kind("all", {is.numbers.id});
-    NodeDesc everything;
+    NodeDef everything;
     everything.name = "everything";
-    everything.members = NodeMembers::bound;
+    everything.members = Members::bound;
     is.def.rules.nodes.push_back(everything);
-    is.def.rules.nodes[0].members = NodeMembers::unbound;
-    is.def.kinds.resize(is.schema.kinds().size());
-    is.def.kinds[index_of(unrouted)].mode = EntityMode::explicit_only;
-    is.def.kinds[index_of(owners)].mode = EntityMode::explicit_only;
-    is.def.kinds[index_of(all)].nodes = {NodeId{1}};
+    is.def.rules.nodes[0].members = Members::unbound;
+    is.def.rules.kinds.resize(is.schema.kinds().size());
+    is.def.rules.kinds[index_of(unrouted)].mode = EntityMode::explicit_only;
+    is.def.rules.kinds[index_of(owners)].mode = EntityMode::explicit_only;
+    is.def.rules.kinds[index_of(all)].nodes = {NodeId{1}};
     Stage stage(is.schema, 2, is.def);
     for (std::uint32_t i = 0; i < 2; ++i) {
         const EntityId me =
             stage.spawn(is.thing, {250.0F + 500.0F * static_cast<float>(i), 250, 0});
-        CHECK(stage.interest().set_main_entity(stage.observers[i], me) == Status::ok);
+        CHECK(stage.visibility().set_viewpoint(stage.observers[i], me) == Status::ok);
     }
     stage.spawn(unrouted);
     const EntityId mine = stage.spawn(owners), everybodys = stage.spawn(all);
@@ -331,28 +328,29 @@ TEST_CASE("lines: every class of routing at once: nobody, owners, all, by place,
 TEST_CASE(
     "lines: in a dormant node nobody comes or goes by moving, until he is looked at (X11 N23)") {
     WireCells is;
-    const KindId idle = is.schema.kind("idle", {is.place.id});
-    NodeDesc dormant = is.def.rules.nodes[0];
+    const KindId idle = is.schema.kind("idle", {is.position.id});
+    NodeDef dormant = is.def.rules.nodes[0];
     dormant.name = "dormant";
-    dormant.members = NodeMembers::bound;
-    dormant.refresh.type = RefreshType::dormant;
-    is.def.rules.nodes[0].members = NodeMembers::unbound;
+    dormant.members = Members::bound;
+    dormant.dormant = true;
+    is.def.rules.nodes[0].members = Members::unbound;
     is.def.rules.nodes.push_back(dormant);
-    is.def.kinds.resize(is.schema.kinds().size());
-    is.def.kinds[index_of(idle)].nodes = {NodeId{1}};
+    is.def.rules.kinds.resize(is.schema.kinds().size());
+    is.def.rules.kinds[index_of(idle)].nodes = {NodeId{1}};
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.thing, {550, 550, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId near = stage.spawn(idle, {560, 560, 0}), far = stage.spawn(idle, {50, 50, 0});
     stage.step(4);
     CHECK(stage.ghost(0, near) != no_ghost);
     CHECK(stage.ghost(0, far) == no_ghost);
-    *stage.world().edit(near, is.place) = {40, 40, 0};
-    *stage.world().edit(far, is.place) = {550, 560, 0};
+    *stage.world().edit(near, is.position) = {40, 40, 0};
+    *stage.world().edit(far, is.position) = {550, 560, 0};
     stage.step(10);
     CHECK(stage.ghost(0, near) != no_ghost);
     CHECK(stage.ghost(0, far) == no_ghost);
-    for (const EntityId entity : {near, far}) CHECK(stage.interest().update(entity) == Status::ok);
+    for (const EntityId entity : {near, far})
+        CHECK(stage.visibility().update(entity) == Status::ok);
     stage.step(4);
     CHECK(stage.ghost(0, near) == no_ghost);
     CHECK(stage.ghost(0, far) != no_ghost);
@@ -362,15 +360,15 @@ TEST_CASE(
     "lines: copies of what rests end after a time, despawns are told to who has it, both within "
     "the budget (X11)") {
     WireCells is;
-    const KindId resting = is.schema.kind("resting", {is.place.id, is.numbers.id});
-    is.schema.edit_kind(resting).leave = LeavePolicy::freeze;
-    is.schema.edit_kind(resting).linger_ticks = 30;
+    const KindId resting = is.schema.kind("resting", {is.position.id, is.numbers.id});
+    is.schema.edit_kind(resting).leave = Retention::freeze;
+    is.schema.edit_kind(resting).retention_ticks = 30;
     is.def.budget_bytes_per_tick = 140;
     Stage stage(is.schema, 2, is.def);
     std::vector<EntityId> all;
     for (std::uint32_t who = 0; who < 2; ++who) {
         const EntityId me = stage.spawn(is.thing, {who == 0 ? 550.0F : 50.0F, 550, 0});
-        CHECK(stage.interest().set_main_entity(stage.observers[who], me) == Status::ok);
+        CHECK(stage.visibility().set_viewpoint(stage.observers[who], me) == Status::ok);
         all.push_back(me);
     }
     std::vector<EntityId> rested;
@@ -381,7 +379,7 @@ TEST_CASE(
     const auto kept_count = [&] {
         std::uint32_t count = 0;
         for (GhostId ghost = 0; ghost < 256; ++ghost)
-            count += stage.client(0).kept_as(ghost) == LeavePolicy::freeze ? 1 : 0;
+            count += stage.client(0).retention(ghost) == Retention::freeze ? 1 : 0;
         return count;
     };
     const auto bytes_of_ticks = [&](std::uint32_t who, std::uint32_t ticks) {
@@ -407,7 +405,7 @@ TEST_CASE(
     CHECK(most[0] <= 140);
     CHECK(most[1] <= idle);
     // He goes away, and what he still has of them ends in its time.
-    *stage.world().edit(all[0], is.place) = {950, 50, 0};
+    *stage.world().edit(all[0], is.position) = {950, 50, 0};
     CHECK(bytes_of_ticks(0, 20) <= 140);
     CHECK(stage.client(0).ghost_count() == 1);
     CHECK(kept_count() == 60);
@@ -418,30 +416,30 @@ TEST_CASE(
 TEST_CASE("lines: one filter of the game's own for every candidate of everybody (O23 X4)") {
     WireCells is;
     // Hides what has an odd index, whoever asks; a filter that is switched off hides nothing.
-    StepDesc hide;
-    hide.op = StepOp::subtract;
-    hide.kernel.type = KernelType::custom;
-    hide.kernel.custom =
-        make_pair_kernel({.name = "filtered", .reads_places = false},
+    Kernel hide;
+    hide.combine = Combine::subtract;
+    hide.type = KernelType::custom;
+    hide.custom =
+        make_pair_kernel({.name = "filtered", .reads_positions = false},
                          [](const Pair& p) noexcept { return index_of(p.entity()) % 2 == 1; });
     is.def.rules.nodes[0].steps.push_back(hide);
     // What the level placed is filtered like all else.
-    const KindId placed = is.schema.kind("placed", {is.place.id});
-    is.schema.edit_kind(placed).leave = LeavePolicy::deactivate;
-    is.def.kinds.resize(is.schema.kinds().size());
+    const KindId placed = is.schema.kind("placed", {is.position.id});
+    is.schema.edit_kind(placed).leave = Retention::deactivate;
+    is.def.rules.kinds.resize(is.schema.kinds().size());
     Stage stage(is.schema, 2, is.def);
     std::vector<EntityId> all;
     for (int i = 0; i < 20; ++i)
         all.push_back(stage.spawn(i < 10 ? is.thing : placed, {560, 560, 0}));
     for (std::uint32_t who = 0; who < 2; ++who)
-        CHECK(stage.interest().set_main_entity(stage.observers[who], all[0]) == Status::ok);
+        CHECK(stage.visibility().set_viewpoint(stage.observers[who], all[0]) == Status::ok);
     stage.step(4);
     for (std::uint32_t who = 0; who < 2; ++who) {
         CHECK(stage.client(who).ghost_count() == 10);
         for (const EntityId entity : all)
             CHECK((stage.ghost(who, entity) != no_ghost) == (index_of(entity) % 2 == 0));
     }
-    InterestRules off = is.def.rules;
+    Rules off = is.def.rules;
     off.nodes[0].steps.pop_back();
     CHECK(stage.server->set_rules(off) == Status::ok);
     stage.step(4);
@@ -452,7 +450,7 @@ TEST_CASE("lines: one filter of the game's own for every candidate of everybody 
 }
 
 TEST_CASE("lines: owners and others hold different roles, told when they change (O34)") {
-    Neighbourhood world(2);
+    Neighborhood world(2);
     Stage& stage = world.stage;
     stage.step(6);
     for (std::uint32_t who = 0; who < 2; ++who) {

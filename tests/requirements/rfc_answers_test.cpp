@@ -10,32 +10,34 @@
 #include <random>
 
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
 
 TEST_CASE("interest: who joins or leaves is work for what it sees, not for the world (N38 M23)") {
-    InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
-    def.rules.bounds_max = {10'000, 10'000, 0};
-    def.rules.entities_expected = 20'000;
+    Rules def = def_of({node("near", {within(Combine::add, 10)})});
+    def.max = {10'000, 10'000, 0};
+    def.entities_expected = 20'000;
     InterestManager manager = make(def);
     for (std::uint32_t i = 0; i < 20'000; ++i) {
         spawn(manager, i, static_cast<float>(i % 200) * 50, static_cast<float>(i / 200) * 100);
     }
     const ObserverId first = watch(manager, id(0));
     manager.tick();
-    manager.set_count_tested(true);
-    const std::uint64_t before = manager.counters().lanes_tested;
+    internal(manager).set_count_tested(true);
+    const std::uint64_t before = internal(manager).counters.lanes_tested;
     const ObserverId second = watch(manager, id(10'100));
     CHECK(tick_news(manager, second) == News{{10'100}, {}});
     CHECK(manager.events().size() == 1);
-    const std::uint64_t joined = manager.counters().lanes_tested;
+    const std::uint64_t joined = internal(manager).counters.lanes_tested;
     CHECK(joined > before);
     CHECK(joined - before < 400);
     CHECK(manager.remove_observer(second) == Status::ok);
     manager.tick();
     CHECK(manager.events().size() == 1);
-    CHECK(manager.counters().lanes_tested - joined < 400);
+    CHECK(internal(manager).counters.lanes_tested - joined < 400);
     CHECK(seen(manager, first) == Set{0});
 }
 
@@ -53,7 +55,7 @@ TEST_CASE("interest: an entity that everybody sees has no list of them (N38)") {
             manager.tick();
         }
         for (int i = 0; i < 200; ++i) manager.tick();
-        CHECK(manager.relevant_count(last) == entities);
+        CHECK(relevant_count(internal(manager), last) == entities);
         return memory.held - before;
     };
     CHECK(bytes_of_observers(2'000) < bytes_of_observers(20) + 200 * 1'980 / 8);
@@ -62,15 +64,15 @@ TEST_CASE("interest: an entity that everybody sees has no list of them (N38)") {
 TEST_CASE(
     "interest: kernels of a live node are added, taken and reordered: it is then as if it had been "
     "made so (N39)") {
-    const StepDesc near = within(StepOp::add, 15), cloak = flag(StepOp::subtract, 0),
-                   team = same(StepOp::add, 0);
-    InterestDef def = def_of({node("n", {near})});
+    const Kernel near = within(Combine::add, 15), cloak = flag(Combine::subtract, 0),
+                 team = same(Combine::add, 0);
+    Rules def = def_of({node("n", {near})});
     const auto fill = [](InterestManager& manager) {
         for (std::uint32_t i = 0; i < 60; ++i) {
             const Key key{static_cast<std::uint16_t>(1 + i % 4)};
             EntityDef one;
-            one.place = {static_cast<float>(i) * 1.5F, 50, 0};
-            one.flags = i % 5 == 0 ? 1 : 0;
+            one.position = {static_cast<float>(i) * 1.5F, 50, 0};
+            one.flags = FlagSet(i % 5 == 0 ? 1 : 0);
             one.keys = std::span(&key, 1);
             spawn(manager, i, one);
         }
@@ -80,14 +82,14 @@ TEST_CASE(
     const ObserverId observer = fill(live);
     live.tick();
     std::set<Set> different;
-    for (const auto& steps : std::vector<std::vector<StepDesc>>{{near, cloak},
-                                                                {near, cloak, team},
-                                                                {near, team, cloak},
-                                                                {team, near},
-                                                                {cloak},
-                                                                {near}}) {
-        def.rules.nodes[0].steps = steps;
-        CHECK(live.set_rules(def.rules) == Status::ok);
+    for (const auto& steps : std::vector<std::vector<Kernel>>{{near, cloak},
+                                                              {near, cloak, team},
+                                                              {near, team, cloak},
+                                                              {team, near},
+                                                              {cloak},
+                                                              {near}}) {
+        def.nodes[0].steps = steps;
+        CHECK(live.set_rules(def) == Status::ok);
         InterestManager fresh = make(def);
         const ObserverId there = fill(fresh);
         fresh.tick();
@@ -101,10 +103,10 @@ TEST_CASE(
 TEST_CASE(
     "interest: nodes come with the kind, are the entity's own, or both: its own may stand instead "
     "(N40)") {
-    InterestDef def = def_of({node("of kind", {flag(StepOp::add, 0)}, Members::bound),
-                              node("its own", {flag(StepOp::add, 1)}, Members::bound),
-                              node("default", {}, Members::unbound)});
-    KindInterest kind;
+    Rules def = def_of({node("of kind", {flag(Combine::add, 0)}, Members::bound),
+                        node("its own", {flag(Combine::add, 1)}, Members::bound),
+                        node("default", {}, Members::unbound)});
+    KindRules kind;
     kind.nodes = {node0};
     def.kinds = {kind};
     InterestManager manager = make(def);
@@ -112,7 +114,7 @@ TEST_CASE(
     const auto add = [&](std::uint32_t index, std::uint16_t flags, bool has_kind, bool has_own,
                          bool replaces) {
         EntityDef one;
-        one.flags = flags;
+        one.flags = FlagSet(flags);
         if (has_kind) one.kind = KindId{0};
         if (has_own) one.nodes = own;
         one.replaces_kind_nodes = replaces;
@@ -134,7 +136,7 @@ TEST_CASE(
     "interest: kernels read flags of the entity: a change counts in the same tick, without being "
     "announced (N41)") {
     InterestManager manager =
-        make(std::vector{node("n", {within(StepOp::add, 10), flag(StepOp::subtract, 0)})});
+        make(std::vector{node("n", {within(Combine::add, 10), flag(Combine::subtract, 0)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 55);  // has no such flag: the kernel answers no
     const ObserverId observer = watch(manager, id(0));
@@ -151,17 +153,17 @@ TEST_CASE(
 TEST_CASE(
     "interest: spawn, state and nodes of one tick are one step: nobody gets it through the default "
     "node in between (N42)") {
-    InterestDef def = def_of({node("default", {}, Members::unbound),
-                              node("near", {within(StepOp::add, 10)}, Members::bound)});
-    KindInterest shy;
-    shy.never_default = true;
+    Rules def = def_of({node("default", {}, Members::unbound),
+                        node("near", {within(Combine::add, 10)}, Members::bound)});
+    KindRules shy;
+    shy.needs_node = true;
     def.kinds = {shy};
     InterestManager manager = make(def);
     const ObserverId observer = watch(manager);
     manager.tick();
     spawn(manager, 1, 50);
     CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);
-    CHECK(manager.add_node(id(1), node1) == Status::ok);
+    CHECK(manager.bind(id(1), node1) == Status::ok);
     CHECK(tick_news(manager, observer) == News{});
     CHECK(tick_news(manager, observer) == News{});
     EntityDef nodeless;
@@ -173,12 +175,12 @@ TEST_CASE(
 
 TEST_CASE("interest: one function says whether and how relevant (X2 N51)") {
     const auto score = [](const Pair& p) noexcept {
-        const float away = std::abs(p.place().x - p.places()[0].x);
+        const float away = std::abs(p.position().x - p.positions()[0].x);
         return away > 45 ? std::numeric_limits<float>::quiet_NaN() : 2 - away / 10;
     };
-    InterestManager manager = make(std::vector{node(
-        "heard",
-        {own_kernel(StepOp::add, make_pair_kernel({.name = "heard", .reach_m = 60}, score))})});
+    InterestManager manager = make(std::vector{
+        node("heard",
+             {own_kernel(Combine::add, make_pair_kernel({.name = "heard", .reach = 60}, score))})});
     spawn(manager, 0, 0);
     const ObserverId observer = watch(manager, id(0));
     std::vector<EntityId> all;
@@ -190,7 +192,7 @@ TEST_CASE("interest: one function says whether and how relevant (X2 N51)") {
     }
     manager.tick();
     said.resize(all.size());
-    manager.strength(observer, all, said);
+    manager.scores(observer, all, said);
     for (std::size_t i = 0; i < all.size(); ++i) {
         CHECK(manager.is_relevant(observer, all[i]) == (expected[i] > 0));
         CHECK(said[i] == doctest::Approx(expected[i]));
@@ -198,21 +200,21 @@ TEST_CASE("interest: one function says whether and how relevant (X2 N51)") {
 }
 
 TEST_CASE("interest: a node that is switched off has no say, required or not (X4)") {
-    NodeDesc near = node("near", {within(StepOp::add, 50)});
-    NodeDesc marked = node("marked", {flag(StepOp::add, 0)});
-    marked.combine = StepOp::require;
-    InterestDef def = def_of({near, marked});
+    NodeDef near = node("near", {within(Combine::add, 50)});
+    NodeDef marked = node("marked", {flag(Combine::add, 0)});
+    marked.combine = Combine::require;
+    Rules def = def_of({near, marked});
     InterestManager manager = make(def);
     spawn(manager, 0, 0);
     spawn(manager, 1, 10);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer).count(1) == 0);
-    def.rules.nodes[1].enabled = false;  // a condition that is off counts as met
-    CHECK(manager.set_rules(def.rules) == Status::ok);
+    def.nodes[1].enabled = false;  // a condition that is off counts as met
+    CHECK(manager.set_rules(def) == Status::ok);
     CHECK(ticked(manager, observer).count(1) == 1);
-    def.rules.nodes[1].enabled = true;
-    def.rules.nodes[0].enabled = false;  // and one that adds adds nothing
-    CHECK(manager.set_rules(def.rules) == Status::ok);
+    def.nodes[1].enabled = true;
+    def.nodes[0].enabled = false;  // and one that adds adds nothing
+    CHECK(manager.set_rules(def) == Status::ok);
     CHECK(ticked(manager, observer).empty());
 }
 
@@ -226,32 +228,32 @@ TEST_CASE(
             tests += q.blocks.size();
         }
         std::string describe(const Question&, unsigned) const override { return "measuring"; }
-        float reach_m() const noexcept override { return 10; }
-        void strength(const Question& q, std::span<const Mask>,
-                      std::span<float> strength) const noexcept override {
+        float reach() const noexcept override { return 10; }
+        void score(const Question& q, std::span<const Mask>,
+                   std::span<float> out) const noexcept override {
             measured += q.blocks.size();
-            for (float& one : strength) one = 0.25F;
+            for (float& one : out) one = 0.25F;
         }
         mutable std::size_t tests = 0, measured = 0;
     };
     const auto measuring = std::make_shared<Measuring>();
-    InterestManager manager = make(std::vector{node("n", {own_kernel(StepOp::add, measuring)})});
+    InterestManager manager = make(std::vector{node("n", {own_kernel(Combine::add, measuring)})});
     for (std::uint32_t i = 0; i < 400; ++i)
         spawn(manager, i, static_cast<float>(i % 20) * 5, static_cast<float>(i / 20) * 5);
     const ObserverId observer = watch(manager, id(210));
     manager.tick();
     CHECK(measuring->measured == 0);  // who does not ask for strength does not pay
     std::vector<EntityId> asked{id(210), id(211)};
-    std::vector<float> strength(2);
+    std::vector<float> score(2);
     measuring->tests = 0;
-    manager.strength(observer, asked, strength);
-    CHECK(strength == std::vector<float>{0.25F, 0.25F});
+    manager.scores(observer, asked, score);
+    CHECK(score == std::vector<float>{0.25F, 0.25F});
     CHECK(measuring->measured <= 2);
     CHECK(measuring->tests <= 2);
     asked = {id(0)};
-    strength = {9};
-    manager.strength(observer, asked, strength);
-    CHECK(strength[0] == 0);
+    score = {9};
+    manager.scores(observer, asked, score);
+    CHECK(score[0] == 0);
     CHECK(measuring->measured <= 2);
 }
 
@@ -259,8 +261,8 @@ TEST_CASE(
     "interest: strength of whoever changed comes with the tick where that is asked for, and is "
     "what "
     "is answered one by one (N44)") {
-    InterestDef def = def_of({node("near", {within(StepOp::add, 20)})});
-    def.measure_changed = true;
+    Rules def = def_of({node("near", {within(Combine::add, 20)})});
+    def.measure_scores = true;
     InterestManager manager = make(def);
     for (std::uint32_t i = 0; i < 10; ++i) spawn(manager, i, static_cast<float>(5 * i));
     const ObserverId observer = watch(manager, id(0));
@@ -268,15 +270,15 @@ TEST_CASE(
     using Told = std::map<std::uint32_t, float>;
     const auto told = [&] {
         manager.tick();
-        const Strengths now = manager.changed_strengths(observer);
-        REQUIRE(now.entities.size() == now.strength.size());
+        const Scores now = manager.changed_scores(observer);
+        REQUIRE(now.entities.size() == now.score.size());
         Told out;
         for (std::size_t i = 0; i < now.entities.size(); ++i) {
-            CHECK(out.emplace(now.entities[i], now.strength[i]).second);
+            CHECK(out.emplace(now.entities[i], now.score[i]).second);
             const EntityId one = id(now.entities[i]);
             float asked = 0;
-            manager.strength(observer, std::span(&one, 1), std::span(&asked, 1));
-            CHECK(asked == now.strength[i]);
+            manager.scores(observer, std::span(&one, 1), std::span(&asked, 1));
+            CHECK(asked == now.score[i]);
         }
         return out;
     };
@@ -288,42 +290,43 @@ TEST_CASE(
     put(manager, 7, 36);
     put(manager, 9, 46);
     CHECK(told() == Told{{2, nearness(12)}, {7, 1}});  // what is owned is as near as can be
-    CHECK(manager.join_unit(id(5), id(3)) == Status::ok);
+    CHECK(manager.attach(id(5), id(3)) == Status::ok);
     CHECK(told().empty());  // it has come, but where it is counted nobody moved
     put(manager, 3, 16);
     CHECK(told() == Told{{3, nearness(16)}, {5, nearness(16)}});
     put(manager, 3, 60);
     CHECK(told().empty());
     CHECK(manager.remove_observer(observer) == Status::ok);
-    CHECK(manager.changed_strengths(observer).entities.empty());
+    CHECK(manager.changed_scores(observer).entities.empty());
 
-    def.measure_changed = false;
+    def.measure_scores = false;
     InterestManager other = make(def);
     spawn(other, 0, 0);
     const ObserverId someone = watch(other, id(0));
     other.tick();
     CHECK(other.is_relevant(someone, id(0)));
-    CHECK(other.changed_strengths(someone).entities.empty());
+    CHECK(other.changed_scores(someone).entities.empty());
 }
 
 TEST_CASE(
     "interest: whose strength changed is told as of the tick, whatever was done since then (N44)") {
-    InterestDef def = def_of({node("near", {within(StepOp::add, 20)})});
-    def.measure_changed = true;
+    Rules def = def_of({node("near", {within(Combine::add, 20)})});
+    def.measure_scores = true;
     InterestManager manager = make(def);
     for (std::uint32_t i = 0; i < 6; ++i) spawn(manager, i, static_cast<float>(2 * i));
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
     CHECK(manager.despawn(id(1)) == Status::ok);
     CHECK(manager.despawn(id(2)) == Status::ok);
-    CHECK(manager.spawn(make_entity_id(2, 2), {.place = {4, 0, 0}}) == Status::ok);
+    const EntityId again = make_entity_id(2, 2);
+    CHECK(manager.spawn({.id = again, .position = {4, 0, 0}}) == again);
     spawn(manager, 20, 2);  // where one was that is gone
     put(manager, 3, 500);
     CHECK(manager.deny(observer, id(4), true) == Status::ok);
-    const Strengths told = manager.changed_strengths(observer);
+    const Scores told = manager.changed_scores(observer);
     std::map<std::uint32_t, float> by_index;
     for (std::size_t i = 0; i < told.entities.size(); ++i)
-        by_index[told.entities[i]] = told.strength[i];
+        by_index[told.entities[i]] = told.score[i];
     const auto nearness = [](float m) { return 1 - m / 40; };
     CHECK(told.entities.size() == by_index.size());
     CHECK(by_index == std::map<std::uint32_t, float>{{0, 1},
@@ -339,13 +342,13 @@ TEST_CASE(
     "(N46)") {
     CountedMemory memory;
     InterestManager manager =
-        make({node("near", {within(StepOp::add, 20)}), node("all flagged", {flag(StepOp::add, 0)}),
-              node("team", {same(StepOp::add, 0)})});
+        make({node("near", {within(Combine::add, 20)}),
+              node("all flagged", {flag(Combine::add, 0)}), node("team", {same(Combine::add, 0)})});
     const Key key{1};
     for (std::uint32_t i = 0; i < 100; ++i) {
         EntityDef def;
-        def.place = {static_cast<float>(i), 50, 0};
-        def.flags = 1;
+        def.position = {static_cast<float>(i), 50, 0};
+        def.flags = FlagSet(1);
         def.keys = std::span(&key, 1);
         spawn(manager, i, def);
     }
@@ -357,7 +360,7 @@ TEST_CASE(
     std::vector<int> times(100, 0);
     const std::size_t calls = memory.calls;
     manager.for_each_relevant(observer, [&](EntityId entity) { ++times[index_of(entity)]; });
-    CHECK(manager.relevant_count(observer) == 100);
+    CHECK(relevant_count(internal(manager), observer) == 100);
     CHECK(memory.calls == calls);
     CHECK(std::all_of(times.begin(), times.end(), [](int n) { return n == 1; }));
 }
@@ -365,7 +368,7 @@ TEST_CASE(
 TEST_CASE(
     "interest: show and hide are pairs of the explicit stage, with a fixed precedence "
     "(N47)") {
-    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)})});
+    InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 55);
     spawn(manager, 2, 90);
@@ -378,13 +381,13 @@ TEST_CASE(
     CHECK(tick_news(manager, observer) == News{{}, {2}});
     CHECK(manager.explain(observer, id(2)).stage == Stage::denied);
     CHECK(manager.deny(observer, id(2), false) == Status::ok);
-    CHECK(manager.force_hide(id(2), true) == Status::ok);  // and so does force hidden
+    CHECK(manager.set_hidden(id(2), true) == Status::ok);  // and so does force hidden
     CHECK(tick_news(manager, observer) == News{});
     CHECK(manager.explain(observer, id(2)).stage == Stage::force_hidden);
     CHECK(manager.deny(observer, id(1), false) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{1}, {}});
     // Shown and hidden again within a tick: nobody hears of it.
-    CHECK(manager.force_hide(id(2), false) == Status::ok);
+    CHECK(manager.set_hidden(id(2), false) == Status::ok);
     CHECK(manager.allow(observer, id(2), false) == Status::ok);
     CHECK(tick_news(manager, observer) == News{});
 }
@@ -392,7 +395,7 @@ TEST_CASE(
 TEST_CASE("interest: many pairs edited at once are the same pairs edited one after the other") {
     SplitMix random(5);
     const auto world = [&] {
-        InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)})});
+        InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
         for (std::uint32_t i = 0; i < 60; ++i) spawn(manager, i, static_cast<float>(i));
         return manager;
     };
@@ -431,9 +434,9 @@ TEST_CASE("interest: many pairs edited at once are the same pairs edited one aft
 
 TEST_CASE("interest: results of nodes join in a declared expression (N48)") {
     // (flag 0 or flag 1) and not flag 2, each a node of its own
-    NodeDesc a = node("a", {flag(StepOp::add, 0)}), b = node("b", {flag(StepOp::add, 1)}),
-             c = node("c", {flag(StepOp::add, 2)});
-    const auto joined = [&](StepOp second, StepOp third) {
+    NodeDef a = node("a", {flag(Combine::add, 0)}), b = node("b", {flag(Combine::add, 1)}),
+            c = node("c", {flag(Combine::add, 2)});
+    const auto joined = [&](Combine second, Combine third) {
         b.combine = second;
         c.combine = third;
         InterestManager manager = make({a, b, c});
@@ -442,16 +445,16 @@ TEST_CASE("interest: results of nodes join in a declared expression (N48)") {
         const ObserverId observer = watch(manager);
         return ticked(manager, observer);
     };
-    CHECK(joined(StepOp::add, StepOp::subtract) == Set{1, 2, 3});
-    CHECK(joined(StepOp::add, StepOp::require) == Set{5, 6, 7});
-    CHECK(joined(StepOp::require, StepOp::add) == Set{3, 4, 5, 6, 7});
-    CHECK(joined(StepOp::require, StepOp::require) == Set{7});
-    CHECK(joined(StepOp::subtract, StepOp::require) == Set{5});
+    CHECK(joined(Combine::add, Combine::subtract) == Set{1, 2, 3});
+    CHECK(joined(Combine::add, Combine::require) == Set{5, 6, 7});
+    CHECK(joined(Combine::require, Combine::add) == Set{3, 4, 5, 6, 7});
+    CHECK(joined(Combine::require, Combine::require) == Set{7});
+    CHECK(joined(Combine::subtract, Combine::require) == Set{5});
 }
 
 TEST_CASE("interest: require inside a node is and, over what was added so far (N48)") {
     InterestManager manager = make(std::vector{
-        node("n", {within(StepOp::add, 10), flag(StepOp::require, 0), flag(StepOp::add, 1)})});
+        node("n", {within(Combine::add, 10), flag(Combine::require, 0), flag(Combine::add, 1)})});
     spawn(manager, 0, bound_to(50, {}, 1));
     spawn(manager, 1, bound_to(55, {}, 0));
     spawn(manager, 2, bound_to(90, {}, 1));
@@ -462,10 +465,9 @@ TEST_CASE("interest: require inside a node is and, over what was added so far (N
 
 TEST_CASE(
     "interest: a node of one's own reads the one table of entities, and keeps ids only (N49)") {
-    class LeftHalf final : public InterestNode {
+    class LeftHalf final : public CustomNode {
       public:
-        void query_for(const InterestManager& manager, ObserverId,
-                       std::vector<EntityId>& out) override {
+        void query_for(const Visibility& manager, ObserverId, std::vector<EntityId>& out) override {
             manager.entities_in({0, 0, 0}, {50, 100, 0}, out);
             out.insert(out.end(), remembered.begin(), remembered.end());
         }
@@ -484,14 +486,15 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
     CHECK(manager.despawn(id(0)) == Status::ok);
     CHECK(ticked(manager, observer) == Set{1, 2});
-    CHECK(manager.spawn(make_entity_id(0, 2), {.place = {90, 90, 0}}) == Status::ok);
+    const EntityId again = make_entity_id(0, 2);
+    CHECK(manager.spawn({.id = again, .position = {90, 90, 0}}) == again);
     CHECK(ticked(manager, observer) == Set{1, 2});  // a stale id names nobody else
 }
 
 TEST_CASE("interest: asking for one pair equals membership of the set, in every tick (N50)") {
     InterestManager manager =
-        make({node("near", {within(StepOp::add, 15, 5), flag(StepOp::subtract, 0)}),
-              node("team", {same(StepOp::add, 0)})});
+        make({node("near", {within(Combine::add, 15, 5), flag(Combine::subtract, 0)}),
+              node("team", {same(Combine::add, 0)})});
     std::mt19937 random(11);
     const auto number = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
     for (std::uint32_t i = 0; i < 30; ++i) spawn(manager, i, static_cast<float>(i) * 3);
@@ -515,8 +518,8 @@ TEST_CASE("interest: asking for one pair equals membership of the set, in every 
                     status = manager.allow(observer, one, value);
                     break;
                 case 3:
-                    status = manager.set_key(one, KeyDomain{0},
-                                             Key{static_cast<std::uint16_t>(number(3))});
+                    status =
+                        manager.set_key(one, KeyId{0}, Key{static_cast<std::uint16_t>(number(3))});
                     break;
                 case 4:
                     status = manager.set_ready(observer, number(5) > 0);
@@ -530,13 +533,13 @@ TEST_CASE("interest: asking for one pair equals membership of the set, in every 
         manager.tick();
         for (const ObserverId observer : observers) {
             std::vector<EntityId> out;
-            manager.query_for(observer, out);
+            manager.relevant(observer, out);
             relevant += out.size();
             for (std::uint32_t i = 0; i < 30; ++i) {
                 const bool listed = std::find(out.begin(), out.end(), id(i)) != out.end();
                 REQUIRE(manager.is_relevant(observer, id(i)) == listed);
             }
-            CHECK(manager.relevant_count(observer) == out.size());
+            CHECK(relevant_count(internal(manager), observer) == out.size());
         }
     }
     CHECK(relevant > 1'000);
@@ -545,45 +548,45 @@ TEST_CASE("interest: asking for one pair equals membership of the set, in every 
 TEST_CASE(
     "interest: strength lies above 0 and up to 1: or takes the larger, and the smaller: by "
     "distance 1 at the centre, a half at the leave radius (N51)") {
-    const auto strength = [](const InterestManager& manager, ObserverId observer,
-                             std::uint32_t index) {
+    const auto score = [](const InterestManager& manager, ObserverId observer,
+                          std::uint32_t index) {
         const EntityId one = id(index);
         float value = -1;
-        manager.strength(observer, std::span(&one, 1), std::span(&value, 1));
+        manager.scores(observer, std::span(&one, 1), std::span(&value, 1));
         return value;
     };
-    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 8, 2)})});
+    InterestManager manager = make(std::vector{node("near", {within(Combine::add, 8, 2)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 55);
     spawn(manager, 2, 58);
     spawn(manager, 3, 90);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
-    CHECK(strength(manager, observer, 0) == doctest::Approx(1));
-    CHECK(strength(manager, observer, 1) == doctest::Approx(0.75));
+    CHECK(score(manager, observer, 0) == doctest::Approx(1));
+    CHECK(score(manager, observer, 1) == doctest::Approx(0.75));
     put(manager, 2, 60);  // at the leave radius
     manager.tick();
-    CHECK(strength(manager, observer, 2) == doctest::Approx(0.5));
-    CHECK(strength(manager, observer, 3) == 0);
+    CHECK(score(manager, observer, 2) == doctest::Approx(0.5));
+    CHECK(score(manager, observer, 3) == 0);
     // Two kernels of one entity, five away: 0.75 of 10 and 0.875 of 20.
-    const auto of = [&](std::vector<NodeDesc> nodes) {
+    const auto of = [&](std::vector<NodeDef> nodes) {
         InterestManager both = make(std::move(nodes));
         spawn(both, 0, 50);
         spawn(both, 1, 55);
         const ObserverId viewer = watch(both, id(0));
         both.tick();
-        return strength(both, viewer, 1);
+        return score(both, viewer, 1);
     };
-    const auto near = [](StepOp op) { return within(op, 10); };
-    const auto far = [](StepOp op) { return within(op, 20); };
-    CHECK(of({node("n", {near(StepOp::add), far(StepOp::add)})}) == doctest::Approx(0.875));
-    CHECK(of({node("n", {near(StepOp::add), far(StepOp::require)})}) == doctest::Approx(0.75));
-    CHECK(of({node("n", {far(StepOp::add), near(StepOp::require)})}) == doctest::Approx(0.75));
-    CHECK(of({node("a", {near(StepOp::add)}), node("b", {far(StepOp::add)})}) ==
+    const auto near = [](Combine op) { return within(op, 10); };
+    const auto far = [](Combine op) { return within(op, 20); };
+    CHECK(of({node("n", {near(Combine::add), far(Combine::add)})}) == doctest::Approx(0.875));
+    CHECK(of({node("n", {near(Combine::add), far(Combine::require)})}) == doctest::Approx(0.75));
+    CHECK(of({node("n", {far(Combine::add), near(Combine::require)})}) == doctest::Approx(0.75));
+    CHECK(of({node("a", {near(Combine::add)}), node("b", {far(Combine::add)})}) ==
           doctest::Approx(0.875));
-    NodeDesc also = node("b", {far(StepOp::add)});
-    also.combine = StepOp::require;
-    CHECK(of({node("a", {near(StepOp::add)}), also}) == doctest::Approx(0.75));
+    NodeDef also = node("b", {far(Combine::add)});
+    also.combine = Combine::require;
+    CHECK(of({node("a", {near(Combine::add)}), also}) == doctest::Approx(0.75));
     CHECK(of({node("all", {})}) == 1);  // nothing measures
 }
 
@@ -591,9 +594,9 @@ TEST_CASE(
     "interest: what an engine cannot see is asked again by entity, by observer or by node (N52)") {
     const auto secret = std::make_shared<std::set<std::uint32_t>>();
     const auto known = make_pair_kernel(
-        {.name = "secret", .reach_m = 1'000},
+        {.name = "secret", .reach = 1'000},
         [secret](const Pair& p) noexcept { return secret->count(index_of(p.entity())) > 0; });
-    InterestManager manager = make(std::vector{node("n", {own_kernel(StepOp::add, known)})});
+    InterestManager manager = make(std::vector{node("n", {own_kernel(Combine::add, known)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 10);
     spawn(manager, 2, 90);
@@ -605,40 +608,40 @@ TEST_CASE(
     CHECK(tick_news(manager, observer) == News{{1}, {}});
     *secret = {1, 2};
     CHECK(tick_news(manager, observer) == News{});
-    CHECK(manager.rescan(observer) == Status::ok);
+    CHECK(manager.recheck(observer) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{2}, {}});
     *secret = {};
     CHECK(tick_news(manager, observer) == News{});
-    CHECK(manager.rescan_node(node0) == Status::ok);
+    CHECK(manager.recheck(node0) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{}, {1, 2}});
-    CHECK(manager.rescan_node(node1) == Status::bad_argument);
+    CHECK(manager.recheck(node1) == Status::bad_argument);
 }
 
 TEST_CASE(
     "interest: an entity without a position takes part in every node that does not ask for one "
     "(N54)") {
     const Key key{1};
-    std::vector<NodeDesc> nodes{
+    std::vector<NodeDef> nodes{
         node("all", {}, Members::bound),
-        node("team", {same(StepOp::add, 0)}, Members::bound),
-        node("flag", {flag(StepOp::add, 0)}, Members::bound),
-        node("near", {within(StepOp::add, 1000)}, Members::bound),
-        node("required", {flag(StepOp::add, 0), within(StepOp::require, 1000)}, Members::bound),
-        node("removed", {flag(StepOp::add, 0), within(StepOp::subtract, 1)}, Members::bound),
+        node("team", {same(Combine::add, 0)}, Members::bound),
+        node("flag", {flag(Combine::add, 0)}, Members::bound),
+        node("near", {within(Combine::add, 1000)}, Members::bound),
+        node("required", {flag(Combine::add, 0), within(Combine::require, 1000)}, Members::bound),
+        node("removed", {flag(Combine::add, 0), within(Combine::subtract, 1)}, Members::bound),
         node("cells", {cells(1000, 1000)}, Members::bound),
-        node("either", {within(StepOp::add, 1000), flag(StepOp::add, 0)}, Members::bound)};
+        node("either", {within(Combine::add, 1000), flag(Combine::add, 0)}, Members::bound)};
     InterestManager manager = make(nodes);
     EntityDef def;
     def.keys = std::span(&key, 1);
-    def.flags = 1;
-    def.place = {50, 50, 0};
+    def.flags = FlagSet(1);
+    def.position = {50, 50, 0};
     spawn(manager, 90, def);  // the observer's
-    def.placed = false;
+    def.has_position = false;
     for (std::uint16_t i = 0; i < 8; ++i) {
         const NodeId own{i};
         def.nodes = std::span(&own, 1);
         // A place that it does not have would let it in everywhere.
-        def.place = i == 5 ? Vec3{90, 10, 0} : Vec3{50, 50, 0};
+        def.position = i == 5 ? Vec3{90, 10, 0} : Vec3{50, 50, 0};
         spawn(manager, i, def);
     }
     const ObserverId observer = watch(manager, id(90));

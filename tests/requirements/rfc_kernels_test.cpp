@@ -10,6 +10,8 @@
 #include <numeric>
 #include <random>
 
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
@@ -17,19 +19,19 @@ namespace purview::test::lines {
 namespace {
 
 /// Cells of ten that overlap by five on either side; an observer subscribes to those around it.
-class OverlappingCells final : public InterestDispatcher {
+class OverlappingCells final : public Dispatcher {
   public:
     void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
-        if (!entity.placed) return;
-        const auto cell = static_cast<CellId>(entity.place.x / 10);
+        if (!entity.has_position) return;
+        const auto cell = static_cast<CellId>(entity.position.x / 10);
         out.push_back(cell);
-        const float rest = entity.place.x - static_cast<float>(cell) * 10;
+        const float rest = entity.position.x - static_cast<float>(cell) * 10;
         if (rest < 5 && cell > 0) out.push_back(cell - 1);
         if (rest >= 5) out.push_back(cell + 1);
     }
     void cover(const DispatchedObserver& observer, std::vector<CellId>& out) const override {
-        for (const Vec3 place : observer.places) {
-            const auto cell = static_cast<CellId>(place.x / 10);
+        for (const Vec3 position : observer.positions) {
+            const auto cell = static_cast<CellId>(position.x / 10);
             for (CellId c = cell > 0 ? cell - 1 : 0; c <= cell + 1; ++c) out.push_back(c);
         }
     }
@@ -50,26 +52,26 @@ Executor backwards() {
 TEST_CASE(
     "interest: steps reduce in the order given: all orders of three, over all answers (N14 N15 "
     "N16)") {
-    constexpr std::array ops{StepOp::add, StepOp::subtract, StepOp::require};
+    constexpr std::array ops{Combine::add, Combine::subtract, Combine::require};
     int tried = 0;
-    for (const StepOp a : ops) {
-        for (const StepOp b : ops) {
-            for (const StepOp c : ops) {
-                const std::array<StepOp, 3> order{a, b, c};
+    for (const Combine a : ops) {
+        for (const Combine b : ops) {
+            for (const Combine c : ops) {
+                const std::array<Combine, 3> order{a, b, c};
                 InterestManager manager =
                     make(std::vector{node("n", {flag(a, 0), flag(b, 1), flag(c, 2)})});
                 Set expected;
                 for (std::uint32_t i = 0; i < 8; ++i) {
                     EntityDef def;
-                    def.place = {static_cast<float>(i), 1, 0};
-                    def.flags = static_cast<std::uint16_t>(i);
+                    def.position = {static_cast<float>(i), 1, 0};
+                    def.flags = FlagSet(static_cast<std::uint16_t>(i));
                     spawn(manager, i, def);
                     bool result = false;  // a leading subtraction has nothing to take from
                     for (std::uint32_t s = 0; s < 3; ++s) {
                         const bool yes = ((i >> s) & 1U) != 0;
-                        if (order[s] == StepOp::add) result = result || yes;
-                        if (order[s] == StepOp::subtract) result = result && !yes;
-                        if (order[s] == StepOp::require) result = result && yes;
+                        if (order[s] == Combine::add) result = result || yes;
+                        if (order[s] == Combine::subtract) result = result && !yes;
+                        if (order[s] == Combine::require) result = result && yes;
                     }
                     if (result) expected.insert(i);
                 }
@@ -85,25 +87,25 @@ TEST_CASE(
 
 TEST_CASE(
     "interest: a subtraction works inside its own node, in whatever order nodes stand (N17 N25)") {
-    const NodeDesc near = node("near", {within(StepOp::add, 10)});
-    const NodeDesc team = node("team", {same(StepOp::add, 0), flag(StepOp::subtract, 0)});
+    const NodeDef near = node("near", {within(Combine::add, 10)});
+    const NodeDef team = node("team", {same(Combine::add, 0), flag(Combine::subtract, 0)});
     for (const bool swapped : {false, true}) {
         InterestManager manager = make(swapped ? std::vector{team, near} : std::vector{near, team});
         const Key key{1};
         EntityDef def;
         def.keys = std::span(&key, 1);
-        def.place = {50, 50, 0};
+        def.position = {50, 50, 0};
         spawn(manager, 0, def);
-        def.flags = 1;
-        def.place = {55, 50, 0};
+        def.flags = FlagSet(1);
+        def.position = {55, 50, 0};
         spawn(manager, 1, def);  // cloaked for its team, near all the same
-        def.place = {90, 50, 0};
+        def.position = {90, 50, 0};
         spawn(manager, 2, def);
         const ObserverId observer = watch(manager, id(0));
         CHECK(ticked(manager, observer) == Set{0, 1});
     }
-    NodeDesc cloaked = node("cloaked", {flag(StepOp::add, 0)});
-    cloaked.combine = StepOp::subtract;  // asked for by name, order counts
+    NodeDef cloaked = node("cloaked", {flag(Combine::add, 0)});
+    cloaked.combine = Combine::subtract;  // asked for by name, order counts
     InterestManager manager = make({near, cloaked});
     spawn(manager, 0, 50);
     spawn(manager, 1, bound_to(55, {}, 1));
@@ -114,21 +116,21 @@ TEST_CASE(
 TEST_CASE("interest: the same yes of a kernel adds, requires or removes (N18)") {
     const auto even = make_pair_kernel(
         {.name = "even"}, [](const Pair& p) noexcept { return index_of(p.entity()) % 2 == 0; });
-    const auto result = [&](StepOp op) {
+    const auto result = [&](Combine op) {
         InterestManager manager =
-            make(std::vector{node("n", {flag(StepOp::add, 0), own_kernel(op, even)})});
+            make(std::vector{node("n", {flag(Combine::add, 0), own_kernel(op, even)})});
         for (std::uint32_t i = 0; i < 6; ++i)
             spawn(manager, i, bound_to(5, {}, i < 4 ? std::uint16_t{1} : std::uint16_t{0}));
         const ObserverId observer = watch(manager);
         return ticked(manager, observer);
     };
-    CHECK(result(StepOp::add) == Set{0, 1, 2, 3, 4});
-    CHECK(result(StepOp::require) == Set{0, 2});
-    CHECK(result(StepOp::subtract) == Set{1, 3});
+    CHECK(result(Combine::add) == Set{0, 1, 2, 3, 4});
+    CHECK(result(Combine::require) == Set{0, 2});
+    CHECK(result(Combine::subtract) == Set{1, 3});
 }
 
 TEST_CASE("interest: the border belongs to the radius, whatever it is set to (N19)") {
-    InterestDef def = def_of({node("near", {within(StepOp::add, 10)})});
+    Rules def = def_of({node("near", {within(Combine::add, 10)})});
     InterestManager manager = make(def);
     spawn(manager, 0, 0, 0);
     spawn(manager, 1, 90);
@@ -136,8 +138,8 @@ TEST_CASE("interest: the border belongs to the radius, whatever it is set to (N1
     const ObserverId observer = watch(manager, id(0));
     for (const float fifth : {2.0F, 5.0F, 1.0F, 3.0F}) {
         const float radius = fifth * 5;
-        def.rules.nodes[0].steps = {within(StepOp::add, radius)};
-        CHECK(manager.set_rules(def.rules) == Status::ok);
+        def.nodes[0].steps = {within(Combine::add, radius)};
+        CHECK(manager.set_rules(def) == Status::ok);
         put(manager, 1, fifth * 3, fifth * 4);
         put(manager, 2, std::nextafter(radius, 100.0F), 0);
         CHECK(ticked(manager, observer) == Set{0, 1});
@@ -150,19 +152,19 @@ TEST_CASE(
     "interest: a node that was always empty has nobody in its margin, among ordered nodes too") {
     for (const bool is_ordered : {false, true}) {
         CAPTURE(is_ordered);
-        NodeDesc all = node("all", {});
-        if (is_ordered) all.combine = StepOp::require;
+        NodeDef all = node("all", {});
+        if (is_ordered) all.combine = Combine::require;
         // As `near` subtracts only, it is empty; the same step adds from the second rules on.
-        InterestDef def = def_of({node("near", {within(StepOp::subtract, 10, 5)}), all});
-        if (!is_ordered) def.rules.nodes.pop_back();
+        Rules def = def_of({node("near", {within(Combine::subtract, 10, 5)}), all});
+        if (!is_ordered) def.nodes.pop_back();
         InterestManager manager = make(def);
         spawn(manager, 0, 50);
         spawn(manager, 1, 55);
         const ObserverId observer = watch(manager, id(0));
         CHECK(ticked(manager, observer).empty());
         put(manager, 1, 62);
-        def.rules.nodes[0].steps = {within(StepOp::add, 10, 5)};
-        CHECK(manager.set_rules(def.rules) == Status::ok);
+        def.nodes[0].steps = {within(Combine::add, 10, 5)};
+        CHECK(manager.set_rules(def) == Status::ok);
         CHECK(ticked(manager, observer) == Set{0});
         put(manager, 1, 58);
         CHECK(ticked(manager, observer) == Set{0, 1});
@@ -172,12 +174,12 @@ TEST_CASE(
 }
 
 TEST_CASE("interest: a step that takes away before anything was added is warned about") {
-    const auto warnings = [](std::vector<StepDesc> steps) {
+    const auto warnings = [](std::vector<Kernel> steps) {
         return make(std::vector{node("near", std::move(steps))}).warnings();
     };
-    CHECK(warnings({within(StepOp::add, 10), flag(StepOp::subtract, 0)}).empty());
-    const auto said = warnings({flag(StepOp::subtract, 0), flag(StepOp::require, 0),
-                                within(StepOp::add, 10), flag(StepOp::subtract, 0)});
+    CHECK(warnings({within(Combine::add, 10), flag(Combine::subtract, 0)}).empty());
+    const auto said = warnings({flag(Combine::subtract, 0), flag(Combine::require, 0),
+                                within(Combine::add, 10), flag(Combine::subtract, 0)});
     REQUIRE(said.size() == 2);
     CHECK(said[0] == "node 'near', step 1: nothing has been added before it: it has no effect");
     CHECK(said[1] == "node 'near', step 2: nothing has been added before it: it has no effect");
@@ -185,7 +187,7 @@ TEST_CASE("interest: a step that takes away before anything was added is warned 
 
 TEST_CASE("interest: an observer's own entity is a candidate like any other (N20)") {
     InterestManager manager =
-        make(std::vector{node("near", {within(StepOp::add, 10), flag(StepOp::subtract, 0)})});
+        make(std::vector{node("near", {within(Combine::add, 10), flag(Combine::subtract, 0)})});
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0});
@@ -196,23 +198,24 @@ TEST_CASE("interest: an observer's own entity is a candidate like any other (N20
 TEST_CASE(
     "interest: to an observer without an entity, spatial kernels are unknown: they add nothing, "
     "fail what is required and remove (N21)") {
-    const std::vector<NodeDesc> nodes{
-        node("near", {within(StepOp::add, 1000)}, Members::bound),
-        node("required", {flag(StepOp::add, 0), within(StepOp::require, 1000)}, Members::bound),
-        node("removed", {flag(StepOp::add, 0), within(StepOp::subtract, 1)}, Members::bound),
-        node("flagged", {flag(StepOp::add, 0)}, Members::bound)};
+    const std::vector<NodeDef> nodes{
+        node("near", {within(Combine::add, 1000)}, Members::bound),
+        node("required", {flag(Combine::add, 0), within(Combine::require, 1000)}, Members::bound),
+        node("removed", {flag(Combine::add, 0), within(Combine::subtract, 1)}, Members::bound),
+        node("flagged", {flag(Combine::add, 0)}, Members::bound)};
     InterestManager manager = make(nodes);
     for (std::uint32_t i = 0; i < 4; ++i)
         spawn(manager, i, bound_to(50, {NodeId{static_cast<std::uint16_t>(i)}}, 1));
     const ObserverId spectator = watch(manager);
     CHECK(ticked(manager, spectator) == Set{3});
     CHECK(explained(manager, spectator, id(2), "removed").steps[1].unknown);
-    CHECK(manager.set_area(spectator, 1, Vec3{40, 50, 0}) == Status::ok);  // now it is somewhere
+    CHECK(manager.set_area(spectator, 1, Area::at({40, 50, 0})) ==
+          Status::ok);  // now it is somewhere
     CHECK(ticked(manager, spectator) == Set{0, 1, 2, 3});
     // Its entity ends: it is nowhere again, and nothing falls over.
     CHECK(manager.remove_area(spectator, 1) == Status::ok);
     spawn(manager, 9, 50);
-    CHECK(manager.set_main_entity(spectator, id(9)) == Status::ok);
+    CHECK(manager.set_viewpoint(spectator, id(9)) == Status::ok);
     CHECK(ticked(manager, spectator).count(0) == 1);
     CHECK(manager.despawn(id(9)) == Status::ok);
     CHECK(ticked(manager, spectator) == Set{3});
@@ -221,8 +224,8 @@ TEST_CASE(
 TEST_CASE(
     "interest: a node that is refreshed every fourth tick is late by three at most, and hides "
     "at once (N22)") {
-    NodeDesc near = node("near", {within(StepOp::add, 10), flag(StepOp::subtract, 0)});
-    near.refresh = {RefreshType::every, 4, 0, false};
+    NodeDef near = node("near", {within(Combine::add, 10), flag(Combine::subtract, 0)});
+    near.every_ticks = 4;
     InterestManager manager = make(std::vector{near});
     spawn(manager, 0, 50);
     spawn(manager, 1, 90);
@@ -254,13 +257,13 @@ TEST_CASE(
     constexpr int every = 16;
     int waited = 0;
     for (int start = 0; start < 2 * every; ++start) {  // from every tick of the round
-        const bool has_neighbour = start >= every;
-        NodeDesc near = node("near", {within(StepOp::add, 10, 5)});
-        near.refresh = {RefreshType::every, every, 0, false};
+        const bool has_neighbor = start >= every;
+        NodeDef near = node("near", {within(Combine::add, 10, 5)});
+        near.every_ticks = every;
         InterestManager manager = make(std::vector{near});
         spawn(manager, 0, 50);
         spawn(manager, 1, 63, 50.3F);
-        if (has_neighbour) spawn(manager, 2, 59.5F, 50.3F);
+        if (has_neighbor) spawn(manager, 2, 59.5F, 50.3F);
         const ObserverId observer = watch(manager, id(0));
         for (int i = 0; i <= start % every; ++i) manager.tick();
         put(manager, 1, 59.6F, 50.3F);
@@ -285,19 +288,20 @@ TEST_CASE(
         std::atomic<bool> answer{true};
     };
     const auto asked = std::make_shared<Asked>();
-    NodeDesc near = node("near", {within(StepOp::add, 10)});
-    NodeDesc timed = node("timed", {within(StepOp::add, 50)});
-    StepDesc ask;
-    ask.op = StepOp::require;
-    ask.kernel.type = KernelType::custom;
-    ask.kernel.custom =
-        make_pair_kernel({.name = "dear", .reads_places = false}, [asked](const Pair&) noexcept {
+    NodeDef near = node("near", {within(Combine::add, 10)});
+    NodeDef timed = node("timed", {within(Combine::add, 50)});
+    Kernel ask;
+    ask.combine = Combine::require;
+    ask.type = KernelType::custom;
+    ask.custom =
+        make_pair_kernel({.name = "dear", .reads_positions = false}, [asked](const Pair&) noexcept {
             ++asked->questions;
             return asked->answer.load();
         });
     timed.steps.push_back(ask);
-    timed.combine = StepOp::require;
-    timed.refresh = {RefreshType::every, 8, 0, true};
+    timed.combine = Combine::require;
+    timed.every_ticks = 8;
+    timed.lazy_leave = true;
     InterestManager manager = make(std::vector{near, timed});
     for (std::uint32_t i = 0; i < 40; ++i) spawn(manager, i, 50);
     std::vector<ObserverId> observers;
@@ -329,7 +333,7 @@ TEST_CASE(
     // The other one does not wait for it.
     asked->answer = true;
     for (int i = 0; i < 8; ++i) manager.tick();
-    for (const ObserverId observer : observers) CHECK(manager.rescan(observer) == Status::ok);
+    for (const ObserverId observer : observers) CHECK(manager.recheck(observer) == Status::ok);
     manager.tick();
     CHECK(count() == 16);
     put(manager, 39, 90);
@@ -339,8 +343,8 @@ TEST_CASE(
 
 TEST_CASE("interest: a node that waits looks again at once when somebody asks for it (N22 N24)") {
     const auto ticks_until_seen = [](auto&& ask) {
-        NodeDesc near = node("near", {within(StepOp::add, 10)});
-        near.refresh = {RefreshType::every, 4, 0, false};
+        NodeDef near = node("near", {within(Combine::add, 10)});
+        near.every_ticks = 4;
         int latest = 0;
         for (int start = 0; start < 4; ++start) {  // from every tick of the round
             InterestManager manager = make(std::vector{near});
@@ -358,11 +362,10 @@ TEST_CASE("interest: a node that waits looks again at once when somebody asks fo
     };
     const int unasked = ticks_until_seen([](InterestManager&, ObserverId) {});
     const int observer_asked = ticks_until_seen([](InterestManager& manager, ObserverId observer) {
-        CHECK(manager.rescan(observer) == Status::ok);
+        CHECK(manager.recheck(observer) == Status::ok);
     });
-    const int node_asked = ticks_until_seen([](InterestManager& manager, ObserverId) {
-        CHECK(manager.rescan_node(node0) == Status::ok);
-    });
+    const int node_asked = ticks_until_seen(
+        [](InterestManager& manager, ObserverId) { CHECK(manager.recheck(node0) == Status::ok); });
     const int entity_asked = ticks_until_seen([](InterestManager& manager, ObserverId) {
         CHECK(manager.update(id(1)) == Status::ok);  // a teleport says so
     });
@@ -375,9 +378,9 @@ TEST_CASE("interest: a node that waits looks again at once when somebody asks fo
 TEST_CASE(
     "interest: in a dormant node the place of the last update counts, and moves cost nothing "
     "(N23)") {
-    NodeDesc near = node("near", {within(StepOp::add, 10)}, Members::bound);
-    near.refresh.type = RefreshType::dormant;
-    InterestManager manager = make({near, node("watchers", {within(StepOp::add, 1)})});
+    NodeDef near = node("near", {within(Combine::add, 10)}, Members::bound);
+    near.dormant = true;
+    InterestManager manager = make({near, node("watchers", {within(Combine::add, 1)})});
     spawn(manager, 0, bound_to(20, {}));
     spawn(manager, 1, bound_to(25, {node0}));
     spawn(manager, 2, bound_to(25, {node0}));
@@ -385,20 +388,20 @@ TEST_CASE(
     manager.tick();
     CHECK(manager.is_relevant(observer, id(0)));
     manager.tick();
-    InterestDef only = def_of({near});
+    Rules only = def_of({near});
     InterestManager still = make(only);
     for (std::uint32_t i = 0; i < 3; ++i) spawn(still, i, bound_to(20, {node0}));
     const ObserverId viewer = watch(still);
-    CHECK(still.set_area(viewer, 1, Vec3{20, 50, 0}) == Status::ok);
+    CHECK(still.set_area(viewer, 1, Area::at({20, 50, 0})) == Status::ok);
     CHECK(ticked(still, viewer) == Set{0, 1, 2});
-    still.set_count_tested(true);
+    internal(still).set_count_tested(true);
     still.tick();
-    const std::uint64_t tested = still.counters().lanes_tested;
+    const std::uint64_t tested = internal(still).counters.lanes_tested;
     for (int i = 0; i < 10; ++i) {
         put(still, 1, 60.0F + static_cast<float>(i));
         CHECK(tick_news(still, viewer) == News{});
     }
-    CHECK(still.counters().lanes_tested == tested);
+    CHECK(internal(still).counters.lanes_tested == tested);
     CHECK(still.update(id(1)) == Status::ok);
     CHECK(tick_news(still, viewer) == News{{}, {1}});
     CHECK(still.update(id(2)) == Status::ok);  // where it was
@@ -418,10 +421,10 @@ TEST_CASE(
     std::uniform_real_distribution<float> anywhere(0, 99);
     const auto holds = [&](float its, float mine) {
         const DispatchedEntity entity{id(1), {its, 50, 0}, true, 0, {}};
-        const std::array<Vec3, 1> places{Vec3{mine, 50, 0}};
+        const std::array<Vec3, 1> positions{Vec3{mine, 50, 0}};
         std::vector<CellId> in, looked;
         cells->cells_of(entity, in);
-        cells->cover({observer, id(0), places, {}}, looked);
+        cells->cover({observer, id(0), positions, {}}, looked);
         return std::any_of(in.begin(), in.end(), [&](CellId cell) {
             return std::find(looked.begin(), looked.end(), cell) != looked.end();
         });
@@ -453,8 +456,10 @@ TEST_CASE(
     "(N24)") {
     constexpr float speed = 1.5F;
     constexpr std::uint32_t every = 5;
-    NodeDesc near = node("near", {within(StepOp::add, 10)});
-    near.refresh = {RefreshType::every, every, speed * 2 * every, true};
+    NodeDef near = node("near", {within(Combine::add, 10)});
+    near.every_ticks = every;
+    near.widen = speed * 2 * every;
+    near.lazy_leave = true;
     InterestManager manager = make(std::vector{near});
     spawn(manager, 0, 50);
     for (std::uint32_t i = 1; i < 30; ++i) spawn(manager, i, static_cast<float>(i) * 3);
@@ -463,7 +468,7 @@ TEST_CASE(
     std::mt19937 random(3);
     std::uniform_real_distribution<float> steps(-speed, speed);
     std::vector<float> at(30);
-    for (std::uint32_t i = 0; i < 30; ++i) at[i] = manager.place_of(id(i)).x;
+    for (std::uint32_t i = 0; i < 30; ++i) at[i] = manager.position(id(i)).x;
     int within_range = 0;
     for (int tick = 0; tick < 300; ++tick) {
         for (std::uint32_t i = 0; i < 30; ++i) {
@@ -483,10 +488,10 @@ TEST_CASE(
 TEST_CASE(
     "interest: nodes may be worked on in any order and on any thread, the news is the same "
     "(N25)") {
-    const std::vector<NodeDesc> nodes{
-        node("near", {within(StepOp::add, 12, 3)}), node("flag", {flag(StepOp::add, 0)}),
-        node("far, flagged", {within(StepOp::add, 30), flag(StepOp::require, 1)})};
-    const std::vector<NodeDesc> turned(nodes.rbegin(), nodes.rend());
+    const std::vector<NodeDef> nodes{
+        node("near", {within(Combine::add, 12, 3)}), node("flag", {flag(Combine::add, 0)}),
+        node("far, flagged", {within(Combine::add, 30), flag(Combine::require, 1)})};
+    const std::vector<NodeDef> turned(nodes.rbegin(), nodes.rend());
     InterestManager one = make(nodes), other = make(turned);
     other.set_executor(backwards());
     constexpr std::uint32_t n = 300;
@@ -495,8 +500,8 @@ TEST_CASE(
         const float x = static_cast<float>(i % 97), y = static_cast<float>(i % 89);
         for (InterestManager* manager : {&one, &other}) {
             EntityDef def;
-            def.place = {x, y, 0};
-            def.flags = i % 11 == 0 ? 1 : i % 3 == 0 ? 2 : 0;
+            def.position = {x, y, 0};
+            def.flags = FlagSet(i % 11 == 0 ? 1 : i % 3 == 0 ? 2 : 0);
             spawn(*manager, i, def);
         }
         observers.push_back(watch(one, id(i)));
@@ -512,9 +517,9 @@ TEST_CASE(
         for (const ObserverId observer : observers)
             REQUIRE(news(one, observer) == news(other, observer));
         for (std::uint32_t i = 0; i < n; i += 7) {
-            const Vec3 place{anywhere(random), anywhere(random), 0};
-            CHECK(one.move(id(i), place) == Status::ok);
-            CHECK(other.move(id(i), place) == Status::ok);
+            const Vec3 position{anywhere(random), anywhere(random), 0};
+            CHECK(one.move(id(i), position) == Status::ok);
+            CHECK(other.move(id(i), position) == Status::ok);
         }
     }
     CHECK(told > 10'000);
@@ -524,7 +529,7 @@ TEST_CASE(
     "interest: of a node it can be asked whom it is about, of an entity by which nodes (N31)") {
     InterestManager manager =
         make({node("default", {}, Members::unbound), node("walls", {}, Members::bound),
-              node("near", {within(StepOp::add, 10)}, Members::bound)});
+              node("near", {within(Combine::add, 10)}, Members::bound)});
     spawn(manager, 0, 50);
     spawn(manager, 1, bound_to(50, {node1}));
     spawn(manager, 2, bound_to(50, {node1, node2}));
@@ -549,7 +554,7 @@ TEST_CASE(
     CHECK(entities_of(node1) == Entities{id(1), id(2)});
     CHECK(entities_of(node2) == Entities{id(2)});
     CHECK(entities_of(NodeId{3}).empty());
-    CHECK(manager.remove_node(id(2), node1) == Status::ok);
+    CHECK(manager.unbind(id(2), node1) == Status::ok);
     manager.tick();
     CHECK(nodes_of(2) == std::set<std::string>{"near"});
     CHECK(entities_of(node1) == Entities{id(1)});

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <thread>
 
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
@@ -13,15 +15,14 @@ namespace purview::test::lines {
 namespace {
 
 /// Says what it is told to, and counts how often it was asked about whom.
-class RecordingNode final : public InterestNode {
+class RecordingNode final : public CustomNode {
   public:
     explicit RecordingNode(bool by_entity = false) : by_entity_(by_entity) {}
-    void query_for(const InterestManager&, ObserverId, std::vector<EntityId>& out) override {
+    void query_for(const Visibility&, ObserverId, std::vector<EntityId>& out) override {
         ++asked;
         out.insert(out.end(), says.begin(), says.end());
     }
-    void observers_for(const InterestManager&, EntityId entity,
-                       std::vector<ObserverId>& out) override {
+    void observers_for(const Visibility&, EntityId entity, std::vector<ObserverId>& out) override {
         ++asked;
         asked_about.insert(index_of(entity));
         out.insert(out.end(), shown_to.begin(), shown_to.end());
@@ -37,7 +38,7 @@ class RecordingNode final : public InterestNode {
 };
 
 /// Even and odd entities in inner nodes of their own; observers look into those that they are told.
-class OddAndEven final : public InterestDispatcher {
+class OddAndEven final : public Dispatcher {
   public:
     void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
         out.push_back(index_of(entity.entity) % 2);
@@ -45,7 +46,7 @@ class OddAndEven final : public InterestDispatcher {
     void cover(const DispatchedObserver&, std::vector<CellId>& out) const override {
         out.insert(out.end(), looks_into.begin(), looks_into.end());
     }
-    bool reads_places() const noexcept override { return false; }
+    bool reads_positions() const noexcept override { return false; }
     std::vector<CellId> looks_into;
 };
 
@@ -55,11 +56,11 @@ TEST_CASE(
     "interest: two managers share nothing, and one that ends gives back all that it held (N1)") {
     CountedMemory memory;
     {
-        InterestManager first = make(std::vector{node("near", {within(StepOp::add, 10)})});
+        InterestManager first = make(std::vector{node("near", {within(Combine::add, 10)})});
         spawn(first, 0, 50);
         const ObserverId observer = watch(first, id(0));
         CHECK(ticked(first, observer) == Set{0});
-        InterestManager second = make(std::vector{node("near", {within(StepOp::add, 10)})});
+        InterestManager second = make(std::vector{node("near", {within(Combine::add, 10)})});
         CHECK_FALSE(second.is_relevant(observer, id(0)));
         CHECK(second.move(id(0), {1, 1, 0}) == Status::stale_id);
         CHECK(second.set_ready(observer, true) == Status::stale_id);
@@ -73,25 +74,25 @@ TEST_CASE(
 
 TEST_CASE("interest: once a manager has ended nothing of the hooks' memory is held") {
     const auto ask = [] {
-        InterestDef def = def_of(
-            {node("near", {within(StepOp::add, 10, 2)}), node("team", {same(StepOp::add, 0)})});
-        def.rules.bounds_max = {10'000, 10'000, 0};
-        def.rules.min_stay_ticks = 100;
+        Rules def = def_of(
+            {node("near", {within(Combine::add, 10, 2)}), node("team", {same(Combine::add, 0)})});
+        def.max = {10'000, 10'000, 0};
+        def.minimum_relevance_ticks = 100;
         InterestManager manager = make(def);
         spawn(manager, 0, 50);
         spawn(manager, 1, 9'000);  // beside the window
         spawn(manager, 2, 55);
         for (const std::uint32_t i : {0U, 1U})
-            CHECK(manager.set_key(id(i), KeyDomain{0}, Key{7}) == Status::ok);
+            CHECK(manager.set_key(id(i), KeyId{0}, Key{7}) == Status::ok);
         const ObserverId observer = watch(manager, id(0));
         CHECK(ticked(manager, observer) == Set{0, 1, 2});
         put(manager, 2, 5'000);
         CHECK(ticked(manager, observer) == Set{0, 1, 2});
         const std::array<EntityId, 3> who{id(0), id(1), id(2)};
-        std::array<float, 3> strength{};
-        std::array<NodeSettings, 3> settings;
-        manager.strength(observer, who, strength, settings);
-        CHECK(strength[1] > 0);
+        std::array<float, 3> score{};
+        std::array<Replication, 3> settings;
+        internal(manager).score(observer, who, score, settings);
+        CHECK(score[1] > 0);
     };
     CountedMemory memory;
     std::size_t held = 1;
@@ -107,14 +108,14 @@ TEST_CASE("interest: once a manager has ended nothing of the hooks' memory is he
 TEST_CASE(
     "interest: without schemes it is as if there were no interest at all: every ready observer has "
     "every entity, near or far, and hears of moves nothing (N2)") {
-    InterestManager manager = make(std::vector<NodeDesc>{});
+    InterestManager manager = make(std::vector<NodeDef>{});
     EntityDef nowhere;
-    nowhere.placed = false;
+    nowhere.has_position = false;
     spawn(manager, 0, 50);
     spawn(manager, 1, 1e8F, -1e8F);
     spawn(manager, 2, nowhere);
     const ObserverId player = watch(manager, id(0)), spectator = watch(manager);
-    const ObserverId unready = *manager.add_observer();
+    const ObserverId unready = manager.add_observer({.is_ready = false});
     manager.tick();
     CHECK(seen(manager, player) == Set{0, 1, 2});
     CHECK(seen(manager, spectator) == Set{0, 1, 2});
@@ -132,13 +133,13 @@ TEST_CASE(
     "interest: whoever is bound to no node belongs to the default node, and leaves it with the "
     "first node that it gets (N3)") {
     InterestManager manager = make({node("default", {}, Members::unbound),
-                                    node("near", {within(StepOp::add, 10)}, Members::bound)});
+                                    node("near", {within(Combine::add, 10)}, Members::bound)});
     spawn(manager, 0, 50);
     spawn(manager, 1, 99);
     spawn(manager, 2, bound_to(99, {node1}));
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 1});
-    CHECK(manager.add_node(id(1), node1) == Status::ok);
+    CHECK(manager.bind(id(1), node1) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0});
     put(manager, 1, 55);
     CHECK(ticked(manager, observer) == Set{0, 1});
@@ -166,10 +167,10 @@ TEST_CASE("interest: spawns and despawns reach the nodes of the entity, and no o
 TEST_CASE("interest: an update of an entity reaches every one of its nodes (N5)") {
     const auto custom = std::make_shared<RecordingNode>(true);
     const auto apart = std::make_shared<RecordingNode>(true);
-    NodeDesc own = own_node("own", custom, Members::bound);
-    NodeDesc not_its = own_node("not its", apart, Members::bound);
-    NodeDesc near = node("near", {within(StepOp::add, 10)}, Members::bound);
-    own.refresh.type = not_its.refresh.type = near.refresh.type = RefreshType::dormant;
+    NodeDef own = own_node("own", custom, Members::bound);
+    NodeDef not_its = own_node("not its", apart, Members::bound);
+    NodeDef near = node("near", {within(Combine::add, 10)}, Members::bound);
+    own.dormant = not_its.dormant = near.dormant = true;
     InterestManager manager = make({near, own, not_its});
     spawn(manager, 0, 50);
     spawn(manager, 1, bound_to(90, {node0, node1}));
@@ -193,14 +194,14 @@ TEST_CASE("interest: a node without entities asks its kernels nothing (N6)") {
         return true;
     });
     InterestManager manager =
-        make({node("all", {}), node("own", {own_kernel(StepOp::add, counting)}, Members::bound)});
+        make({node("all", {}), node("own", {own_kernel(Combine::add, counting)}, Members::bound)});
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
     put(manager, 0, 60);
     manager.tick();
     CHECK(asked == 0);
-    CHECK(manager.add_node(id(0), node1) == Status::ok);
+    CHECK(manager.bind(id(0), node1) == Status::ok);
     manager.tick();
     CHECK(asked > 0);
     CHECK(explained(manager, observer, id(0), "own").result);
@@ -216,7 +217,7 @@ TEST_CASE("interest: a node of one's own is asked about nobody before it has an 
         manager.tick();
         CAPTURE(by_entity);
         CHECK(own->asked == 0);
-        CHECK(manager.add_node(id(0), node0) == Status::ok);
+        CHECK(manager.bind(id(0), node0) == Status::ok);
         manager.tick();
         CHECK(own->asked > 0);
     }
@@ -224,25 +225,25 @@ TEST_CASE("interest: a node of one's own is asked about nobody before it has an 
 
 TEST_CASE(
     "interest: when a node of one's own is asked does not follow from who else is bound to nodes") {
-    NodeDesc other = node("other", {}, Members::bound);
+    NodeDef other = node("other", {}, Members::bound);
     for (const bool has_another : {false, true}) {
         for (const bool rebinds : {false, true}) {
             CAPTURE(has_another);
             CAPTURE(rebinds);
             const auto own = std::make_shared<RecordingNode>();
-            NodeDesc seldom = own_node("own", own, Members::bound);
-            seldom.refresh = {RefreshType::every, 10};
+            NodeDef seldom = own_node("own", own, Members::bound);
+            seldom.every_ticks = 10;
             InterestManager manager = make({seldom, other});
             if (has_another) spawn(manager, 0, bound_to(50, {node0}));
             spawn(manager, 1, bound_to(50, {node1}));
             const ObserverId observer = watch(manager);
-            CHECK(manager.force_hide(id(1), true) == Status::ok);
+            CHECK(manager.set_hidden(id(1), true) == Status::ok);
             spawn(manager, 2, bound_to(50, {node0}));  // asked about at once, as it is new
             for (int i = 0; i < 3; ++i) manager.tick();
             own->says = {id(2)};
             int ticks = 0;
             for (; ticks < 20 && ticked(manager, observer).count(2) == 0; ++ticks) {
-                if (rebinds) CHECK(manager.set_nodes(id(1), {}) == Status::orphaned);
+                if (rebinds) CHECK(manager.rebind(id(1), {}) == Status::orphaned);
             }
             CHECK(ticks == 6);
         }
@@ -250,18 +251,18 @@ TEST_CASE(
 }
 
 TEST_CASE("interest: nodes come and go while running, and the same one twice is once (N7)") {
-    InterestManager manager = make(
-        {node("here", {within(StepOp::add, 10)}, Members::bound), node("all", {}, Members::bound)});
+    InterestManager manager = make({node("here", {within(Combine::add, 10)}, Members::bound),
+                                    node("all", {}, Members::bound)});
     spawn(manager, 0, bound_to(50, {node0}));
     spawn(manager, 1, bound_to(90, {node0}));
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0});
-    for (int i = 0; i < 2; ++i) CHECK(manager.add_node(id(1), node1) == Status::ok);
+    for (int i = 0; i < 2; ++i) CHECK(manager.bind(id(1), node1) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{1}, {}});
-    CHECK(manager.remove_node(id(1), node1) == Status::ok);  // once is enough
+    CHECK(manager.unbind(id(1), node1) == Status::ok);  // once is enough
     CHECK(tick_news(manager, observer) == News{{}, {1}});
-    CHECK(manager.remove_node(id(1), node1) == Status::not_found);
-    CHECK(manager.add_node(id(1), NodeId{9}) == Status::bad_argument);
+    CHECK(manager.unbind(id(1), node1) == Status::not_found);
+    CHECK(manager.bind(id(1), NodeId{9}) == Status::bad_argument);
 }
 
 TEST_CASE(
@@ -272,35 +273,33 @@ TEST_CASE(
     spawn(manager, 1, bound_to(50, {node1}));
     const ObserverId observer = watch(manager);
     CHECK(ticked(manager, observer) == Set{1});
-    CHECK(manager.remove_node(id(1), node1) == Status::orphaned);
+    CHECK(manager.unbind(id(1), node1) == Status::orphaned);
     CHECK(tick_news(manager, observer) == News{{}, {1}});
     CHECK_FALSE(explained(manager, observer, id(1), "default").is_member);  // no falling back
     CHECK_FALSE(explained(manager, observer, id(1), "all").is_member);
-    CHECK(manager.add_default_node(id(1)) == Status::ok);
+    CHECK(manager.bind_default(id(1)) == Status::ok);
     CHECK(ticked(manager, observer) == Set{1});
-    CHECK(manager.set_nodes(id(1), {}) == Status::orphaned);  // the same by another way
+    CHECK(manager.rebind(id(1), {}) == Status::orphaned);  // the same by another way
     CHECK(ticked(manager, observer).empty());
 }
 
 TEST_CASE(
     "interest: one kernel gives the same set from any storage, and one storage serves any kernel "
     "(N9)") {
-    const auto near = make_pair_kernel({.name = "near", .reach_m = 12}, [](const Pair& p) noexcept {
-        return std::fabs(p.place().x - p.places()[0].x) <= 12;
+    const auto near = make_pair_kernel({.name = "near", .reach = 12}, [](const Pair& p) noexcept {
+        return std::fabs(p.position().x - p.positions()[0].x) <= 12;
     });
     const auto near_everywhere = make_pair_kernel({.name = "near"}, [](const Pair& p) noexcept {
-        return !p.places().empty() && std::fabs(p.place().x - p.places()[0].x) <= 12;
+        return !p.positions().empty() && std::fabs(p.position().x - p.positions()[0].x) <= 12;
     });
-    NodeDesc hashed = node("grid", {own_kernel(StepOp::add, near)});
-    NodeDesc listed = node("list", {own_kernel(StepOp::add, near_everywhere)});
-    listed.type = NodeType::everything;
-    const auto near_of_places = make_pair_kernel(
+    NodeDef hashed = node("grid", {own_kernel(Combine::add, near)});
+    NodeDef listed = node("list", {own_kernel(Combine::add, near_everywhere)});
+    const auto near_of_positions = make_pair_kernel(
         {.name = "near"}, [](Vec3 a, Vec3 b) noexcept { return std::fabs(a.x - b.x) <= 12; });
-    NodeDesc of_places = node("list", {own_kernel(StepOp::add, near_of_places)});
-    of_places.type = NodeType::everything;
-    const NodeDesc built_in = node("grid", {within(StepOp::add, 12)});
+    NodeDef of_positions = node("list", {own_kernel(Combine::add, near_of_positions)});
+    const NodeDef built_in = node("grid", {within(Combine::add, 12)});
     std::vector<Set> sets;
-    for (const NodeDesc& one : {hashed, listed, built_in, of_places}) {
+    for (const NodeDef& one : {hashed, listed, built_in, of_positions}) {
         InterestManager manager = make(std::vector{one});
         for (std::uint32_t i = 0; i < 40; ++i) spawn(manager, i, static_cast<float>(i) * 2.5F);
         const ObserverId observer = watch(manager, id(20));
@@ -314,32 +313,32 @@ TEST_CASE(
 
 TEST_CASE("interest: more kernels over one storage store no entity twice (N10)") {
     CountedMemory memory;
-    const auto bytes_with = [&](std::vector<StepDesc> steps) {
-        InterestDef def = def_of({node("n", std::move(steps))});
-        def.rules.cell_m = 10;
+    const auto bytes_with = [&](std::vector<Kernel> steps) {
+        Rules def = def_of({node("n", std::move(steps))});
+        def.cell_size = 10;
         InterestManager manager = make(def);
         for (std::uint32_t i = 0; i < 2'000; ++i) spawn(manager, i, static_cast<float>(i % 100));
         manager.tick();
         return memory.held;
     };
-    const auto even = make_pair_kernel({.name = "even", .reach_m = 30}, [](const Pair& p) noexcept {
+    const auto even = make_pair_kernel({.name = "even", .reach = 30}, [](const Pair& p) noexcept {
         return index_of(p.entity()) % 2 == 0;
     });
-    StepDesc high = step(StepOp::require, KernelType::value);
-    high.kernel.value = ValueId{0};
-    const std::size_t one = bytes_with({within(StepOp::add, 30)});
+    Kernel high = step(Combine::require, KernelType::value);
+    high.value = ValueId{0};
+    const std::size_t one = bytes_with({within(Combine::add, 30)});
     CHECK(one > 2'000 * sizeof(Vec3));
-    CHECK(bytes_with({within(StepOp::add, 30), within(StepOp::add, 20, 5),
-                      flag(StepOp::subtract, 0), own_kernel(StepOp::add, even), high}) == one);
+    CHECK(bytes_with({within(Combine::add, 30), within(Combine::add, 20, 5),
+                      flag(Combine::subtract, 0), own_kernel(Combine::add, even), high}) == one);
 }
 
 TEST_CASE("interest: radius or team over the same entities gives both, each once (N10 N11)") {
     InterestManager manager =
-        make({node("near", {within(StepOp::add, 10)}), node("team", {same(StepOp::add, 0)})});
+        make({node("near", {within(Combine::add, 10)}), node("team", {same(Combine::add, 0)})});
     const auto of_team = [&](std::uint32_t index, float x, std::uint16_t team) {
         const Key key{team};
         EntityDef def;
-        def.place = {x, 50, 0};
+        def.position = {x, 50, 0};
         def.keys = std::span(&key, 1);
         spawn(manager, index, def);
     };
@@ -350,10 +349,10 @@ TEST_CASE("interest: radius or team over the same entities gives both, each once
     of_team(4, 99, 2);  // neither
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
-    CHECK(manager.events_of(observer).size() == 4);
+    CHECK(manager.events(observer).size() == 4);
     put(manager, 1, 90);  // one of two nodes goes on saying yes
     CHECK(tick_news(manager, observer) == News{});
-    CHECK(manager.set_key(id(1), KeyDomain{0}, Key{2}) == Status::ok);
+    CHECK(manager.set_key(id(1), KeyId{0}, Key{2}) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{}, {1}});
 }
 
@@ -366,10 +365,10 @@ TEST_CASE("interest: a node may do nothing but dispatch to inner nodes (N12)") {
     manager.tick();
     CHECK(seen(manager, odd) == Set{1, 3, 5});
     inner->looks_into = {0, 1};
-    CHECK(manager.rescan(odd) == Status::ok);
+    CHECK(manager.recheck(odd) == Status::ok);
     CHECK(tick_news(manager, odd) == News{{0, 2, 4}, {}});
     inner->looks_into = {};
-    CHECK(manager.rescan(odd) == Status::ok);
+    CHECK(manager.recheck(odd) == Status::ok);
     CHECK(ticked(manager, odd).empty());
 }
 
@@ -384,9 +383,9 @@ TEST_CASE("interest: a static node without kernels gives all that it manages, an
 
 TEST_CASE("interest: who is named but is a member of a group names nobody") {
     const auto own = std::make_shared<RecordingNode>();
-    InterestManager manager = make({own_node("own", own), node("off", {within(StepOp::add, 1)})});
+    InterestManager manager = make({own_node("own", own), node("off", {within(Combine::add, 1)})});
     for (const std::uint32_t i : {1U, 2U, 3U}) spawn(manager, i, 50);
-    CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
+    CHECK(manager.attach(id(2), id(1)) == Status::ok);
     const ObserverId observer = watch(manager);
     // Denied or not: the group is judged by its root.
     for (const bool is_denied : {true, false}) {
@@ -398,7 +397,7 @@ TEST_CASE("interest: who is named but is a member of a group names nobody") {
     }
     CHECK(manager.set_node_pair(NodeId{0}, observer, id(2), true) == Status::refused);
     own->says = {id(2)};
-    CHECK(manager.leave_unit(id(2), {}) == Status::ok);
+    CHECK(manager.detach(id(2), {}) == Status::ok);
     CHECK(ticked(manager, observer) == Set{2});
 }
 

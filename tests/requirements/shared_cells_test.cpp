@@ -3,16 +3,18 @@
 //
 // The shared modes, behaviour by behaviour.
 #include "client/client_data.hpp"
+#include "core/internal_access.hpp"
 #include "idle_game.hpp"
 #include "support/shared_world.hpp"
 #include "support/stage.hpp"
+#include "support/steps.hpp"
 
 namespace purview::test {
 
 namespace {
 
 /// A world at rest with one observer in the middle of cell 21 (column 3, row 3), all of it known.
-std::unique_ptr<CellWorld> resting(NodeMode mode, std::uint32_t clients = 1,
+std::unique_ptr<CellWorld> resting(Payload mode, std::uint32_t clients = 1,
                                    std::uint32_t walkers = 0) {
     CellWorldDef def;
     def.mode = mode;
@@ -44,7 +46,7 @@ std::uint64_t sections(const CellWorld& world) {
 
 TEST_CASE(
     "shared: a change goes into the sections of all cells around, and each reads one (P4 P6)") {
-    const auto made = resting(NodeMode::update_many, 3);
+    const auto made = resting(Payload::update_many, 3);
     CellWorld& world = *made;
     // Three observers in three cells side by side; the entity lies in the one in the middle.
     std::vector<EntityId> players;
@@ -64,7 +66,7 @@ TEST_CASE(
 }
 
 TEST_CASE("shared: read many writes a change once, and each reads the cells around his (P5 P30)") {
-    const auto made = resting(NodeMode::read_many, 3);
+    const auto made = resting(Payload::read_many, 3);
     CellWorld& world = *made;
     std::vector<EntityId> players;
     for (const ObserverId o : world.observers) players.push_back(world.players[index_of(o)]);
@@ -91,7 +93,7 @@ TEST_CASE("shared: read many writes a change once, and each reads the cells arou
 }
 
 TEST_CASE("shared: only cells in which something changed are written, and only then (P7)") {
-    for (const NodeMode mode : shared_modes) {
+    for (const Payload mode : shared_modes) {
         const auto made = resting(mode, 2, 60);
         CellWorld& world = *made;
         const std::uint64_t written = sections(world), taken = copies(world);
@@ -111,7 +113,7 @@ TEST_CASE("shared: only cells in which something changed are written, and only t
 }
 
 TEST_CASE("shared: the cell of a ghost is the same number on both sides, and follows it (P8)") {
-    for (const NodeMode mode : shared_modes) {
+    for (const Payload mode : shared_modes) {
         CellWorldDef def;
         def.mode = mode;
         def.seed = 5;
@@ -119,7 +121,7 @@ TEST_CASE("shared: the cell of a ghost is the same number on both sides, and fol
         std::uint64_t compared = 0;
         for (int tick = 0; tick < 120; ++tick) {
             world.step();
-            const ServerData& data = world.server->data();
+            const ServerData& data = internal(*world.server);
             for (std::uint32_t c = 0; c < def.clients; ++c) {
                 const Client& client = world.peers[c]->client;
                 if (world.observers.empty() || client.cell_grid_count() == 0) continue;
@@ -128,9 +130,9 @@ TEST_CASE("shared: the cell of a ghost is the same number on both sides, and fol
                     const GhostId ghost = world.ghost(c, entity);
                     if (ghost == no_ghost) continue;
                     ++compared;
-                    REQUIRE(
-                        client.cell_of(ghost) ==
-                        data.sections.cells().cell_of(0, data.world.data(), data.fields, entity));
+                    REQUIRE(client.cell_of(ghost) ==
+                            data.sections.cells().cell_of(0, internal(data.world), data.fields,
+                                                          entity));
                 }
             }
         }
@@ -142,7 +144,7 @@ TEST_CASE("shared: the cell of a ghost is the same number on both sides, and fol
 }
 
 TEST_CASE("shared: a crossing tells of the cells that are new, the others go on (P12 P13 P20)") {
-    for (const NodeMode mode : shared_modes) {
+    for (const Payload mode : shared_modes) {
         const auto made = resting(mode);
         CellWorld& world = *made;
         const EntityId player = world.players.begin()->second;
@@ -179,7 +181,7 @@ TEST_CASE("shared: a crossing tells of the cells that are new, the others go on 
 
 TEST_CASE(
     "shared: who is announced is not told of twice, and his own part comes first (P17 P18 P19)") {
-    for (const NodeMode mode : shared_modes) {
+    for (const Payload mode : shared_modes) {
         const auto made = resting(mode, 2);
         CellWorld& world = *made;
         const EntityId resident = world.spawn(world.is.walker, {170, 130, 0});
@@ -198,14 +200,14 @@ TEST_CASE(
             CHECK(hp_at(world, 0, resident) == 200 + tick);
         }
         CHECK(world.peers[0]->client.events().size() == 1);  // one enter, however often
-        CHECK(world.peers[0]->client.data().ghosts->counters().ignored_items == 0);
+        CHECK(internal(world.peers[0]->client).ghosts->counters().ignored_items == 0);
         for (const std::string& text : world.proof->mismatches()) MESSAGE(text);
         CHECK(world.proof->counters().digest_mismatches == 0);
     }
 }
 
 TEST_CASE("shared: nothing is sent where nothing changed but the keeping alive (P19)") {
-    for (const NodeMode mode : shared_modes) {
+    for (const Payload mode : shared_modes) {
         const auto made = resting(mode, 1, 80);
         CellWorld& world = *made;
         world.step(40);
@@ -220,34 +222,33 @@ TEST_CASE("shared: nothing is sent where nothing changed but the keeping alive (
 TEST_CASE("shared: a node whose answers depend on the observer is refused, with the reason") {
     const CellSchema is;
     const auto problem = [&](auto&& change) {
-        InterestRules rules = is.rules(NodeMode::read_many);
+        Rules rules = is.rules(Payload::read_many);
+        rules.flag_names = {"cloaked"};
         change(rules.nodes[0], rules);
         return problem_of(rules);
     };
-    CHECK(problem([](NodeDesc&, InterestRules&) {}) == "");
-    CHECK(problem([](NodeDesc& node, InterestRules&) { node.steps[1] = require(within(10)); }) ==
+    CHECK(problem([](NodeDef&, Rules&) {}) == "");
+    CHECK(problem(
+              [](NodeDef& node, Rules&) { node.steps[1] = lines::within(Combine::require, 10); }) ==
           "node 'cells', mode 'read many': step 2 depends on the observer; behind the "
           "neighbourhood only flags and values may count");
-    CHECK(problem([](NodeDesc& node, InterestRules&) { node.steps[1].op = StepOp::add; }) ==
+    CHECK(problem([](NodeDef& node, Rules&) { node.steps[1].combine = Combine::add; }) ==
           "node 'cells', mode 'read many': step 2 adds entities of other cells");
-    CHECK(problem([](NodeDesc& node, InterestRules&) {
-              node.mode = NodeMode::update_many;
+    CHECK(problem([](NodeDef& node, Rules&) {
+              node.payload = Payload::update_many;
               node.steps.erase(node.steps.begin());
-          }) ==
-          "node 'cells', mode 'update many': the node must be a grid whose first step adds a "
-          "neighbourhood");
-    CHECK(problem([](NodeDesc& node, InterestRules&) { node.settings.every_ticks = 2; }) ==
+          }) == "node 'cells', mode 'update many': the first step must add a neighbourhood");
+    CHECK(problem([](NodeDef& node, Rules&) { node.replication.every_ticks = 2; }) ==
           "node 'cells', mode 'read many': every observer is told in every tick: every_ticks must "
           "be 1");
-    CHECK(problem([](NodeDesc& node, InterestRules&) {
-              node.refresh.type = RefreshType::dormant;
-          }).find("exact") != std::string::npos);
-    CHECK(problem([](NodeDesc& node, InterestRules&) { node.steps[0].kernel.cells.rings = 4; }) ==
+    CHECK(problem([](NodeDef& node, Rules&) { node.dormant = true; }).find("exact") !=
+          std::string::npos);
+    CHECK(problem([](NodeDef& node, Rules&) { node.steps[0].rings = 4; }) ==
           "node 'cells', mode 'read many': at most 3 rings");
-    CHECK(problem([](NodeDesc& node, InterestRules&) { node.steps[0].kernel.cells.depth_m = 4; }) ==
+    CHECK(problem([](NodeDef& node, Rules&) { node.steps[0].cell_size.z = 4; }) ==
           "node 'cells', mode 'read many': cells must have no depth");
-    CHECK(problem([](NodeDesc& node, InterestRules&) {
-              node.steps[0].kernel.cells.width_m = node.steps[0].kernel.cells.height_m = 0.1F;
+    CHECK(problem([](NodeDef& node, Rules&) {
+              node.steps[0].cell_size.x = node.steps[0].cell_size.y = 0.1F;
           }) == "node 'cells', mode 'read many': more than 1048576 cells cover the bounds");
 
     // Audiences, curves and limits of the kinds in it.
@@ -259,13 +260,13 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
     CellSchema limit;
     limit.schema.edit_kind(limit.walker).limit.per_tick = 4;
     CellSchema relative;
-    relative.schema.edit_kind(relative.walker).relative_place = true;
+    relative.schema.edit_kind(relative.walker).relative_position = true;
     for (const CellSchema* one : {&audience, &curve, &limit, &relative}) {
         ServerDef def;
         def.schema = &one->schema;
         def.mac = &test_mac;
         def.secret = test_secret;
-        def.rules = one->rules(NodeMode::update_many);
+        def.rules = one->rules(Payload::update_many);
         CHECK(problem_of_sharing(def) ==
               (one == &audience
                    ? "node 'cells', a shared mode: kind 'fox' has the component 'mind', which is "
@@ -279,17 +280,17 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
                    : "node 'cells', a shared mode: kind 'walker' has places relative to a parent, "
                      "which are in no cell"));
         CHECK(Server::create(def, idle).error() == Status::bad_configuration);
-        def.rules = one->rules(NodeMode::per_observer);
+        def.rules = one->rules(Payload::per_observer);
         auto server = Server::create(def, idle);
         REQUIRE(server);
-        CHECK(server->set_rules(one->rules(NodeMode::read_many)) == Status::bad_configuration);
+        CHECK(server->set_rules(one->rules(Payload::read_many)) == Status::bad_configuration);
         CHECK(server->rules_revision() == 1);
         // Bound to other nodes it is not in this one.
-        def.rules = one->rules(NodeMode::read_many);
-        def.rules.nodes[0].members = NodeMembers::unbound;
-        def.rules.nodes.push_back({"rest", NodeType::everything, {}, NodeMembers::bound});
-        def.kinds.resize(3);
-        def.kinds[index_of(one == &audience ? one->fox : one->walker)].nodes = {NodeId{1}};
+        def.rules = one->rules(Payload::read_many);
+        def.rules.nodes[0].members = Members::unbound;
+        def.rules.node("rest").members = Members::bound;
+        def.rules.kinds.resize(3);
+        def.rules.kinds[index_of(one == &audience ? one->fox : one->walker)].nodes = {NodeId{1}};
         CHECK(problem_of_sharing(def) == "");
         CHECK(Server::create(def, idle));
     }
@@ -298,7 +299,7 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
 TEST_CASE("shared: grids that a full stream had no room for are told later") {
     const CellSchema is;
     ServerDef def;
-    def.rules = is.rules(NodeMode::read_many);
+    def.rules = is.rules(Payload::read_many);
     test::Stage stage(is.schema, 1, def);
     stage.step(5);
     REQUIRE(stage.client().cell_grid_count() == 1);
@@ -307,7 +308,7 @@ TEST_CASE("shared: grids that a full stream had no room for are told later") {
     while (stage.server->send_message(stage.observers[0], message) == Status::ok) {
     }
     for (int i = 0; i < 80; ++i) {
-        def.rules.nodes[0].steps[0].kernel.cells.width_m = static_cast<float>(20 + i);
+        def.rules.nodes[0].steps[0].cell_size.x = static_cast<float>(20 + i);
         REQUIRE(stage.server->set_rules(def.rules) == Status::ok);
         stage.step();
     }
@@ -315,7 +316,7 @@ TEST_CASE("shared: grids that a full stream had no room for are told later") {
     stage.step(200);
     CHECK(stage.client().state() == ClientState::joined);
     REQUIRE(stage.client().cell_grid_count() == 1);
-    CHECK(stage.client().cell_grid(0)->width_m == 99);
+    CHECK(stage.client().cell_grid(0)->width == 99);
 }
 
 TEST_CASE("shared: modes change while the server runs, without a mismatch (N39)") {
@@ -325,12 +326,12 @@ TEST_CASE("shared: modes change while the server runs, without a mismatch (N39)"
     CellWorld world(def);
     world.step(40);
     for (int round = 0; round < 4; ++round) {
-        for (const NodeMode mode :
-             {NodeMode::read_many, NodeMode::update_many, NodeMode::per_observer}) {
+        for (const Payload mode :
+             {Payload::read_many, Payload::update_many, Payload::per_observer}) {
             REQUIRE(world.server->set_rules(world.is.rules(mode)) == Status::ok);
             const std::uint64_t before = copies(world);
             world.step(25);
-            CHECK((copies(world) > before + 20) == (mode != NodeMode::per_observer));
+            CHECK((copies(world) > before + 20) == (mode != Payload::per_observer));
         }
     }
     for (const std::string& text : world.proof->mismatches()) MESSAGE(text);
@@ -339,7 +340,7 @@ TEST_CASE("shared: modes change while the server runs, without a mismatch (N39)"
 }
 
 TEST_CASE("shared: what does not fit a third of the budget is told one by one") {
-    for (const NodeMode mode : shared_modes) {
+    for (const Payload mode : shared_modes) {
         CellWorldDef def;
         def.mode = mode;
         def.clients = 2;
@@ -367,7 +368,7 @@ TEST_CASE("shared: sections that go in every tick keep nobody out who is large")
     // The chest takes some 780 bytes, the section 400 (a third of the budget) or 780.
     for (const auto& [budget_bytes, walkers] : {std::pair{1'200U, 76}, std::pair{4'800U, 130}}) {
         CellWorldDef def;
-        def.mode = NodeMode::read_many;
+        def.mode = Payload::read_many;
         def.clients = 1;
         def.walkers = 0;
         def.budget_bytes = budget_bytes;
@@ -400,7 +401,7 @@ TEST_CASE("shared: sections that go in every tick keep nobody out who is large")
 TEST_CASE("shared: a call finds its ghost as it was told in a section, or newer") {
     // The order of calls and changes is the ledger's business (rpc tests, the simulator); here:
     // what a section told and is not known to have arrived goes along once more.
-    const auto made = resting(NodeMode::read_many);
+    const auto made = resting(Payload::read_many);
     CellWorld& world = *made;
     const EntityId rat = world.spawn(world.is.walker, {176, 141, 0});
     world.step(10);

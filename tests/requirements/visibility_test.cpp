@@ -20,27 +20,27 @@ struct Plain {
 /// Kinds for every way of being shown: to all, only to whom it is named, kept when it leaves.
 struct PlainSchema {
     PlainSchema() {
-        place = schema.component<Place>("place");
-        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 1000, 0.01, 0};
-        schema.add_field(place.id, x);
-        schema.set_place(place.id);
+        position = schema.component<Position>("place");
+        FieldDef x{"x", FieldType::quantized, 0, 4, true, 0, 1000, 0.01, 0};
+        schema.add_field(position.id, x);
+        schema.set_position(position.id);
         plain = schema.component<Plain>("plain")
                     .integer("number", &Plain::number, 0, 60'000)
                     .integer("other", &Plain::other, 0, 60'000);
         open = schema.kind("open", {plain.id});
         named = schema.kind("named", {plain.id});
         prop = schema.kind("prop", {plain.id});
-        schema.edit_kind(prop).leave = LeavePolicy::deactivate;
-        frozen = schema.kind("frozen", {place.id, plain.id});
-        schema.edit_kind(frozen).leave = LeavePolicy::freeze;
-        schema.edit_kind(frozen).linger_ticks = 20;
+        schema.edit_kind(prop).leave = Retention::deactivate;
+        frozen = schema.kind("frozen", {position.id, plain.id});
+        schema.edit_kind(frozen).leave = Retention::freeze;
+        schema.edit_kind(frozen).retention_ticks = 20;
         REQUIRE(schema.status() == Status::ok);
-        def.kinds.resize(4);
+        def.rules.kinds.resize(4);
         for (const KindId kind : {named, prop, frozen})
-            def.kinds[index_of(kind)].mode = EntityMode::explicit_only;
+            def.rules.kinds[index_of(kind)].mode = EntityMode::explicit_only;
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Plain> plain;
     KindId open{}, named{}, prop{}, frozen{};
     ServerDef def;
@@ -74,9 +74,9 @@ TEST_CASE(
     "lines: without rules everybody is told of everything, denials still hold (M1 N28 N30 N33)") {
     PlainSchema is;
     is.schema.audience(is.plain.id, {AudienceType::owner});
-    NodeDesc nobodys;  // a rule that shows nothing of what is not bound to it
+    NodeDef nobodys;  // a rule that shows nothing of what is not bound to it
     nobodys.name = "nobody's";
-    nobodys.members = NodeMembers::bound;
+    nobodys.members = Members::bound;
     is.def.rules.nodes = {nobodys};
     Stage stage(is.schema, 2, is.def);
     const EntityId one = stage.spawn(is.open), other = stage.spawn(is.open);
@@ -84,7 +84,7 @@ TEST_CASE(
     CHECK(stage.client(0).ghost_count() == 0);
     CHECK(stage.client(1).ghost_count() == 0);
     CHECK(stage.world().set_owner(one, stage.observers[0]) == Status::ok);
-    CHECK(stage.interest().deny(stage.observers[1], other, true) == Status::ok);
+    CHECK(stage.visibility().deny(stage.observers[1], other, true) == Status::ok);
     stage.world().edit(one, is.plain)->number = 5;
     stage.server->set_interest_level(InterestLevel::none);
     stage.step(4);
@@ -107,7 +107,7 @@ TEST_CASE(
       public:
         bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
             // The game's own check at the join: this one is not for newcomers.
-            return server.interest().deny(observer, forbidden, true) == Status::ok;
+            return server.visibility().deny(observer, forbidden, true) == Status::ok;
         }
         void left(Server&, ObserverId) override {}
         void command(Server&, ObserverId, std::span<const std::byte>) override {}
@@ -148,7 +148,7 @@ TEST_CASE(
 TEST_CASE(
     "lines: what is for nobody is not for its owner either, unless he sees what is his (N32)") {
     PlainSchema is;
-    is.def.kinds[index_of(is.prop)].owner_sees = false;
+    is.def.rules.kinds[index_of(is.prop)].owner_sees = false;
     Stage stage(is.schema, 2, is.def);
     const EntityId seen = stage.spawn(is.named), unseen = stage.spawn(is.prop);
     for (const EntityId entity : {seen, unseen})
@@ -187,7 +187,7 @@ TEST_CASE(
     Stage stage(is.schema, 2, is.def);
     const EntityId named = stage.spawn(is.named), open = stage.spawn(is.open);
     stage.step(4);
-    InterestManager& interest = stage.interest();
+    Visibility& interest = stage.visibility();
     const auto observers_of = [&](EntityId entity) {
         std::vector<ObserverId> out;
         interest.observers_of(entity, out);
@@ -215,15 +215,15 @@ TEST_CASE(
     CHECK(interest.show_to_all(named, true) == Status::ok);
     show(stage, 0, named, false);
     expect(named, {0, 1});
-    CHECK(interest.force_hide(named, true) == Status::ok);
+    CHECK(interest.set_hidden(named, true) == Status::ok);
     expect(named, {});
-    CHECK(interest.force_hide(named, false) == Status::ok);
+    CHECK(interest.set_hidden(named, false) == Status::ok);
     expect(named, {0, 1});
-    CHECK(stage.ghost(0, named) == no_ghost);  // so far nobody was told
-    CHECK(interest.events().empty());          // of the last tick
+    CHECK(stage.ghost(0, named) == no_ghost);                 // so far nobody was told
+    CHECK(internal(*stage.server).manager.events().empty());  // of the last tick
     CHECK(stage.ghost(1, open) != no_ghost);
     stage.step();
-    CHECK(interest.events().size() == 3);  // two enters, one leave
+    CHECK(internal(*stage.server).manager.events().size() == 3);  // two enters, one leave
     stage.step(2);
     CHECK(stage.ghost(0, named) != no_ghost);
     CHECK(stage.ghost(1, named) != no_ghost);
@@ -248,8 +248,8 @@ TEST_CASE("lines: nobody, half and everybody shown or denied, in one tick, under
             for (std::uint32_t i = 0; i < all.size(); ++i) {
                 const bool is_in = every > 0 && (i + round) % every == 0;
                 for (const ObserverId observer : stage.observers) {
-                    const Status said = shows ? stage.interest().allow(observer, all[i], is_in)
-                                              : stage.interest().deny(observer, all[i], is_in);
+                    const Status said = shows ? stage.visibility().allow(observer, all[i], is_in)
+                                              : stage.visibility().deny(observer, all[i], is_in);
                     CHECK(said == Status::ok);
                 }
             }
@@ -323,7 +323,7 @@ TEST_CASE(
     show(stage, 0, thing, false);
     stage.step(400);  // as long as it takes
     CHECK(stage.changes() == "kept removed");
-    CHECK(stage.client().kept_as(copy) == LeavePolicy::deactivate);
+    CHECK(stage.client().retention(copy) == Retention::deactivate);
     CHECK_FALSE(stage.client().is_held(copy));
     CHECK(stage.client().ghost_count() == 0);
     CHECK(number(stage, 0, copy, is) == 7);
@@ -356,7 +356,7 @@ TEST_CASE(
     for (const EntityId entity : all) show(stage, 0, entity, false);
     stage.step(6);
     CHECK(stage.client().ghost_count() == 0);
-    CHECK(stage.client().kept_as(0) == LeavePolicy::freeze);
+    CHECK(stage.client().retention(0) == Retention::freeze);
     stage.world().edit(all[3], is.plain)->number = 5;
     from = stage.bytes_to[0];
     for (const EntityId entity : all) show(stage, 0, entity);
@@ -390,7 +390,7 @@ TEST_CASE(
     CHECK(stage.changes() == "");
     stage.step(12);
     CHECK(stage.changes() == "dropped dropped");
-    CHECK(stage.client().kept_as(ghost) == LeavePolicy::despawn);
+    CHECK(stage.client().retention(ghost) == Retention::despawn);
     show(stage, 0, entity);
     stage.step(6);
     CHECK(stage.changes() == "made");
@@ -485,24 +485,23 @@ TEST_CASE(
 TEST_CASE(
     "lines: an entity gets other nodes and settings without leave, enter or full state (N45)") {
     PlainSchema is;
-    NodeDesc near;
+    NodeDef near;
     near.name = "near";
-    near.type = NodeType::grid;
-    near.members = NodeMembers::bound;
-    near.steps = {add(within(50))};
-    NodeDesc wide = near;
+    near.members = Members::bound;
+    near.add(within(50));
+    NodeDef wide = near;
     wide.name = "wide";
-    wide.steps[0].kernel.enter_m = wide.steps[0].kernel.leave_m = 100;
-    wide.settings.every_ticks = 10;
-    wide.settings.leave = LeavePolicy::stale;
-    is.def.rules.bounds_max = {1000, 10, 0};
+    wide.steps[0].enter = wide.steps[0].leave = 100;
+    wide.replication.every_ticks = 10;
+    wide.replication.leave = Retention::stale;
+    is.def.rules.max = {1000, 10, 0};
     is.def.rules.nodes = {near, wide};
-    is.def.kinds[index_of(is.frozen)].mode = EntityMode::nodes;
-    is.def.kinds[index_of(is.frozen)].nodes = {NodeId{0}};
+    is.def.rules.kinds[index_of(is.frozen)].mode = EntityMode::nodes;
+    is.def.rules.kinds[index_of(is.frozen)].nodes = {NodeId{0}};
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.frozen, {500, 0, 0});
     const EntityId body = stage.spawn(is.frozen, {510, 0, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     stage.step(20);
     const auto updates = [&] {
         Tick last = stage.client().updated_of(stage.ghost(0, body));
@@ -526,7 +525,7 @@ TEST_CASE(
     };
     const std::uint64_t idle = bytes_of(10);
     const std::array<NodeId, 1> corpse{NodeId{1}};
-    CHECK(stage.interest().set_nodes(body, corpse) == Status::ok);
+    CHECK(stage.visibility().rebind(body, corpse) == Status::ok);
     CHECK(bytes_of(10) == idle);
     CHECK(stage.changes() == "");
     CHECK(updates() == 4);
@@ -535,15 +534,15 @@ TEST_CASE(
     for (int phase = 0; phase < 8; ++phase) {
         CAPTURE(phase);
         CHECK(stage.world().move(body, {510, 0, 0}) == Status::ok);
-        CHECK(stage.interest().set_nodes(body, player) == Status::ok);
+        CHECK(stage.visibility().rebind(body, player) == Status::ok);
         stage.step(20 + static_cast<std::uint32_t>(phase));
         const GhostId ghost = stage.ghost(0, body);
         REQUIRE(ghost != no_ghost);
-        CHECK(stage.interest().set_nodes(body, corpse) == Status::ok);
+        CHECK(stage.visibility().rebind(body, corpse) == Status::ok);
         stage.step();
         CHECK(stage.world().move(body, {900, 0, 0}) == Status::ok);
         stage.step(2);
-        CHECK(stage.client().kept_as(ghost) == LeavePolicy::stale);
+        CHECK(stage.client().retention(ghost) == Retention::stale);
     }
 }
 

@@ -32,8 +32,8 @@ class Fleet {
             for (int i = 0; i < 300 && net_.joined_count <= c; ++i) net_.step();
         }
         REQUIRE(net_.joined_count == 2);
-        CHECK(net_.interest().set_area(net_.observer(0), 0, Vec3{}) == Status::ok);
-        CHECK(net_.interest().set_area(net_.observer(1), 0, Vec3{150, 0, 0}) == Status::ok);
+        CHECK(net_.visibility().set_area(net_.observer(0), 0, Area::at({})) == Status::ok);
+        CHECK(net_.visibility().set_area(net_.observer(1), 0, Area::at({150, 0, 0})) == Status::ok);
         if (built == Built::while_it_runs) {
             for (std::uint32_t i = 0; i < count; ++i) {
                 make(i);
@@ -62,7 +62,7 @@ class Fleet {
         // It is built; all positions are the same from here on.
         CHECK(net_.world().move(all_[0], {}) == Status::ok);
         for (std::uint32_t i = 1; i < count; ++i)
-            CHECK(net_.world().set_local_place(all_[i], {static_cast<float>(i), 1, 0}) ==
+            CHECK(net_.world().set_local_position(all_[i], {static_cast<float>(i), 1, 0}) ==
                   Status::ok);
         CHECK(net_.settle() == "");
     }
@@ -88,7 +88,7 @@ class Fleet {
             text += ", owner " + std::string(owner == ObserverId::none   ? "-"
                                              : owner == net_.observer(0) ? "first"
                                                                          : "second");
-            const Vec3 at = world.place_of(entity);
+            const Vec3 at = world.position_of(entity);
             text += ", at " + std::to_string(at.x) + " " + std::to_string(at.y);
             text += ", children";
             for (const EntityId child : world.children_of(entity)) text += " " + names[child];
@@ -122,13 +122,12 @@ class Fleet {
     static ServerDef def_of(TagSchema& is) {
         // The boat takes input after the crew of the carrier, with its own crew behind it.
         is.schema.edit_kind(is.named).is_inner_root = true;
-        is.schema.edit_kind(is.named).relative_place = true;
+        is.schema.edit_kind(is.named).relative_position = true;
         ServerDef def = is.def;
-        def.kinds[index_of(is.named)].mode = EntityMode::nodes;
-        NodeDesc near;
+        def.rules.kinds[index_of(is.named)].mode = EntityMode::nodes;
+        NodeDef near;
         near.name = "near";
-        near.type = NodeType::grid;
-        near.steps = {add(within(60))};
+        near.add(within(60));
         def.rules.nodes = {near};
         return def;
     }
@@ -173,11 +172,11 @@ std::vector<std::pair<std::string, std::function<void(Fleet&)>>> later() {
          [=](Fleet& fleet) { ok(fleet.world().set_group_enabled(fleet.at(2), true)); }},
         {"a member is hidden from the first client",
          [=](Fleet& fleet) {
-             ok(fleet.net().interest().deny(fleet.net().observer(0), fleet.at(6), true));
+             ok(fleet.net().visibility().deny(fleet.net().observer(0), fleet.at(6), true));
          }},
         {"and shown again",
          [=](Fleet& fleet) {
-             ok(fleet.net().interest().deny(fleet.net().observer(0), fleet.at(6), false));
+             ok(fleet.net().visibility().deny(fleet.net().observer(0), fleet.at(6), false));
          }},
         {"the carrier has another owner",
          [=](Fleet& fleet) { ok(fleet.world().set_owner(fleet.at(0), fleet.net().observer(1))); }},

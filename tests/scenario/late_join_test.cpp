@@ -15,21 +15,19 @@ namespace purview::test::late_join {
 namespace {
 
 /// Walkers in a node of cells with this mode, things in one by distance.
-ServerDef cells_and_things(const TagSchema& is, NodeMode mode) {
+ServerDef cells_and_things(const TagSchema& is, Payload mode) {
     ServerDef def = is.def;
-    NodeDesc cells;
+    NodeDef cells;
     cells.name = "cells";
-    cells.type = NodeType::grid;
-    cells.members = NodeMembers::bound;
-    cells.steps = {add(neighbourhood({.width_m = 40, .height_m = 40}))};
-    cells.mode = mode;
-    NodeDesc near;
+    cells.members = Members::bound;
+    cells.add(purview::cells(40, 40));
+    cells.payload = mode;
+    NodeDef near;
     near.name = "near";
-    near.type = NodeType::grid;
-    near.members = NodeMembers::unbound;
-    near.steps = {add(within(80, 90))};
+    near.members = Members::unbound;
+    near.add(within(80).leave_at(90));
     def.rules.nodes = {cells, near};
-    def.kinds[index_of(is.walker)].nodes = {NodeId{0}};
+    def.rules.kinds[index_of(is.walker)].nodes = {NodeId{0}};
     return def;
 }
 
@@ -47,7 +45,7 @@ class Crowd {
             all.pop_back();
         }
         for (const EntityId one : all) {
-            if (random_.chance(0.3F)) CHECK(world.move(one, any_place()) == Status::ok);
+            if (random_.chance(0.3F)) CHECK(world.move(one, any_position()) == Status::ok);
             if (random_.chance(0.3F)) net_->edit(one, random_.below(100'000));
             if (random_.chance(0.02F)) (void)world.detach(one);
             if (world.kind_of(one) == schema_->walker) continue;
@@ -67,9 +65,9 @@ class Crowd {
         all.push_back(net_->spawn(kind == 0   ? schema_->thing
                                   : kind == 1 ? schema_->rider
                                               : schema_->walker,
-                                  any_place()));
+                                  any_position()));
     }
-    Vec3 any_place() { return {random_.between(-100, 100), random_.between(-100, 100), 0}; }
+    Vec3 any_position() { return {random_.between(-100, 100), random_.between(-100, 100), 0}; }
 
     std::vector<EntityId> all;
 
@@ -91,8 +89,7 @@ class Crowd {
 TEST_CASE("scenario: a client that joins while everything changes comes to hold all of it" *
           doctest::test_suite("M4 M21 M22")) {
     const TagSchema is;
-    for (const NodeMode mode :
-         {NodeMode::per_observer, NodeMode::update_many, NodeMode::read_many}) {
+    for (const Payload mode : {Payload::per_observer, Payload::update_many, Payload::read_many}) {
         for (const float loss : {0.0F, 0.25F}) {
             CAPTURE(static_cast<int>(mode));
             CAPTURE(loss);
@@ -102,8 +99,8 @@ TEST_CASE("scenario: a client that joins while everything changes comes to hold 
             Crowd crowd(net, is, 5);
             for (int i = 0; i < 100; ++i) crowd.add();
             net.on_joined = [&](Server& server, std::uint32_t client) {
-                CHECK(server.interest().set_area(net.observer(client), 0, crowd.any_place()) ==
-                      Status::ok);
+                CHECK(server.visibility().set_area(net.observer(client), 0,
+                                                   Area::at(crowd.any_position())) == Status::ok);
             };
             for (std::uint32_t c = 0; c < 8; ++c) {
                 (void)net.connect();
@@ -143,14 +140,15 @@ TEST_CASE("scenario: at a tiny budget and loss a complete view has all of the be
         for (std::uint64_t seed = 1; seed <= 4; ++seed) {
             CAPTURE(budget);
             CAPTURE(seed);
-            ServerDef def = cells_and_things(is, NodeMode::per_observer);
+            ServerDef def = cells_and_things(is, Payload::per_observer);
             def.budget_bytes_per_tick = budget;
             Net net(is, 0, def, {0.3F, 0.05F, 0, 30'000, 50'000}, seed);
             Crowd crowd(net, is, seed);
             for (int i = 0; i < 120; ++i) crowd.add();
             net.step(3);
             net.on_joined = [&](Server& server, std::uint32_t client) {
-                CHECK(server.interest().set_area(net.observer(client), 0, Vec3{}) == Status::ok);
+                CHECK(server.visibility().set_area(net.observer(client), 0, Area::at({})) ==
+                      Status::ok);
             };
             (void)net.connect();
             std::set<std::uint32_t> beginning;
@@ -190,13 +188,14 @@ TEST_CASE("scenario: in a still world a view is complete exactly when all of it 
         for (std::uint64_t seed = 1; seed <= 6; ++seed) {
             CAPTURE(loss);
             CAPTURE(seed);
-            ServerDef def = cells_and_things(is, NodeMode::per_observer);
+            ServerDef def = cells_and_things(is, Payload::per_observer);
             def.budget_bytes_per_tick = 150;
             Net net(is, 0, def, {loss, 0, 0, 20'000, loss > 0 ? 50'000U : 0}, seed);
             Crowd crowd(net, is, seed);
             for (int i = 0; i < 100; ++i) crowd.add();
             net.on_joined = [&](Server& server, std::uint32_t client) {
-                CHECK(server.interest().set_area(net.observer(client), 0, Vec3{}) == Status::ok);
+                CHECK(server.visibility().set_area(net.observer(client), 0, Area::at({})) ==
+                      Status::ok);
             };
             (void)net.connect();
             std::uint32_t ticks = 0, early = 0;

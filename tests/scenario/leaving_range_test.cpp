@@ -14,15 +14,14 @@ namespace purview::test::leaving_range {
 
 namespace {
 
-constexpr float enter_m = 20, leave_m = 24;
+constexpr float enter = 20, leave = 24;
 
-ServerDef ranged(const TagSchema& is, float cell_m) {
+ServerDef ranged(const TagSchema& is, float cell_size) {
     ServerDef def = is.def;
-    def.rules.cell_m = cell_m;
-    NodeDesc near;
+    def.rules.cell_size = cell_size;
+    NodeDef near;
     near.name = "near";
-    near.type = NodeType::grid;
-    near.steps = {add(within(enter_m, leave_m))};
+    near.add(within(enter).leave_at(leave));
     def.rules.nodes = {near};
     return def;
 }
@@ -49,17 +48,17 @@ Vec3 moved(Vec3 from, Vec3 direction, float meters) {
 TEST_CASE("scenario: an entity or its observer leaves the range in all eight directions" *
           doctest::test_suite("P12 P15 M11")) {
     const TagSchema is;
-    for (const float cell_m : {4.0F, 20.0F, 64.0F}) {
-        Net net(is, 1, ranged(is, cell_m));
+    for (const float cell_size : {4.0F, 20.0F, 64.0F}) {
+        Net net(is, 1, ranged(is, cell_size));
         const EntityId me = net.spawn(is.thing), other = net.spawn(is.thing);
-        CHECK(net.interest().set_main_entity(net.observer(), me) == Status::ok);
+        CHECK(net.visibility().set_viewpoint(net.observer(), me) == Status::ok);
         // In the middle, on a border of cells, at a corner of the bounds, and outside of them.
         for (const Vec3 home :
              {Vec3{1.5F, -2.5F, 0}, Vec3{64, 0, 0}, Vec3{-299, 299, 0}, Vec3{400, -350, 0}}) {
             for (const bool observer_moves : {false, true}) {
                 for (const Vec3 direction : directions()) {
                     for (const float pace_m : {0.7F, 3.0F, 19.0F, 150.0F}) {
-                        CAPTURE(cell_m);
+                        CAPTURE(cell_size);
                         CAPTURE(home.x);
                         CAPTURE(observer_moves);
                         CAPTURE(direction.x);
@@ -79,10 +78,10 @@ TEST_CASE("scenario: an entity or its observer leaves the range in all eight dir
                             CHECK(net.world().move(mover, moved(home, direction, way)) ==
                                   Status::ok);
                             net.step();
-                            const float d =
-                                distance(net.world().place_of(me), net.world().place_of(other));
+                            const float d = distance(net.world().position_of(me),
+                                                     net.world().position_of(other));
                             // Within rounding of a border either answer is right.
-                            const float border = is_in ? leave_m : enter_m;
+                            const float border = is_in ? leave : enter;
                             const bool now = net.ghost(0, other) != no_ghost;
                             if (std::abs(d - border) > 1e-3F) REQUIRE(now == (d <= border));
                             changes += now != is_in ? 1 : 0;
@@ -110,20 +109,20 @@ TEST_CASE("scenario: what leaves the range is gone on a network with faults" *
         CAPTURE(seed);
         Net net(is, 1, ranged(is, 20), {0.3F, 0.05F, 0, 40'000, 60'000}, seed);
         const EntityId me = net.spawn(is.thing);
-        CHECK(net.interest().set_main_entity(net.observer(), me) == Status::ok);
+        CHECK(net.visibility().set_viewpoint(net.observer(), me) == Status::ok);
         std::vector<EntityId> around;
         for (int i = 0; i < 8; ++i) around.push_back(net.spawn(is.thing));
         SplitMix random(seed);
         const auto all = directions();
         for (int round = 0; round < 60; ++round) {
             for (std::size_t i = 0; i < around.size(); ++i) {
-                const Vec3 to = moved(net.world().place_of(me), all[i],
+                const Vec3 to = moved(net.world().position_of(me), all[i],
                                       random.chance(0.5F) ? 10.0F : random.between(10, 120));
                 CHECK(net.world().move(around[i], to) == Status::ok);
                 net.edit(around[i], random.below(1'000));
             }
             if (random.chance(0.3F)) {
-                const Vec3 from = net.world().place_of(me);
+                const Vec3 from = net.world().position_of(me);
                 CHECK(net.world().move(me, moved(from, all[random.below(8)], 25)) == Status::ok);
             }
             net.step(1 + random.below(3));

@@ -37,25 +37,25 @@ struct Purse {
 
 struct TagSchema {
     TagSchema() {
-        place = add_place(schema, -1000, 1000);
+        position = add_position(schema, -1000, 1000);
         tag = schema.component<Tag>("tag")
                   .integer("number", &Tag::number, 0, 0xffffffff)
                   .integer("value", &Tag::value, 0, 0xffffffff);
         purse = schema.component<Purse>("purse").integer("coins", &Purse::coins, 0, 0xffff);
         schema.audience(purse.id, {AudienceType::owner});
-        thing = schema.kind("thing", {place.id, tag.id, purse.id});
-        named = schema.kind("named", {place.id, tag.id, purse.id});
-        rider = schema.kind("rider", {place.id, tag.id});
-        schema.edit_kind(rider).relative_place = true;
-        walker = schema.kind("walker", {place.id, tag.id});
+        thing = schema.kind("thing", {position.id, tag.id, purse.id});
+        named = schema.kind("named", {position.id, tag.id, purse.id});
+        rider = schema.kind("rider", {position.id, tag.id});
+        schema.edit_kind(rider).relative_position = true;
+        walker = schema.kind("walker", {position.id, tag.id});
         REQUIRE(schema.status() == Status::ok);
-        def.kinds.resize(4);
-        def.kinds[index_of(named)].mode = EntityMode::explicit_only;
-        def.rules.bounds_min = {-300, -300, 0};
-        def.rules.bounds_max = {300, 300, 0};
+        def.rules.kinds.resize(4);
+        def.rules.kinds[index_of(named)].mode = EntityMode::explicit_only;
+        def.rules.min = {-300, -300, 0};
+        def.rules.max = {300, 300, 0};
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Tag> tag;
     Component<Purse> purse;
     KindId thing{};   ///< nodes decide
@@ -146,7 +146,7 @@ class Net final : public Game {
     }
 
     World& world() { return server->world(); }
-    InterestManager& interest() { return server->interest(); }
+    Visibility& visibility() { return server->visibility(); }
     Client& client(std::uint32_t c = 0) { return peers[c]->client; }
     ObserverId observer(std::uint32_t c = 0) const { return peers[c]->observer; }
 
@@ -179,7 +179,7 @@ class Net final : public Game {
     }
     std::set<std::uint32_t> relevant_tags(std::uint32_t c = 0) {
         std::set<std::uint32_t> out;
-        interest().for_each_relevant(observer(c), [&](EntityId entity) {
+        visibility().for_each_relevant(observer(c), [&](EntityId entity) {
             if (world().is_alive(entity)) out.insert(tag_of(entity));
         });
         return out;
@@ -194,7 +194,7 @@ class Net final : public Game {
         std::map<std::uint32_t, GhostId> left = held(c);
         std::map<EntityId, GhostId> ghosts;
         std::string text;
-        interest().for_each_relevant(observer(c), [&](EntityId entity) {
+        visibility().for_each_relevant(observer(c), [&](EntityId entity) {
             if (!world().is_alive(entity)) return;
             const auto found = left.find(tag_of(entity));
             if (found == left.end()) {
@@ -215,8 +215,8 @@ class Net final : public Game {
                 text += " parent of " + name;
             const bool is_mine = world().owner_of(entity) == observer(c);
             if (its.is_owned(ghost) != is_mine) text += " owner of " + name;
-            const Vec3 here = its.place_of(ghost, its.newest_tick());
-            const Vec3 there = world().place_of(entity);
+            const Vec3 here = its.position_of(ghost, its.newest_tick());
+            const Vec3 there = world().position_of(entity);
             if (std::abs(here.x - there.x) > 0.05F || std::abs(here.y - there.y) > 0.05F)
                 text += " position of " + name;
             if (const Purse* purse = world().get(entity, schema_->purse)) {

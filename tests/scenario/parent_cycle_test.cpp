@@ -18,14 +18,14 @@ struct Link {
 };
 struct LinkSchema {
     explicit LinkSchema(bool relative) {
-        place = add_place(schema, 0, 2000);
+        position = add_position(schema, 0, 2000);
         link = schema.component<Link>("link").integer("number", &Link::number, 0, 255);
-        piece = schema.kind("piece", {place.id, link.id});
-        schema.edit_kind(piece).relative_place = relative;
+        piece = schema.kind("piece", {position.id, link.id});
+        schema.edit_kind(piece).relative_position = relative;
         REQUIRE(schema.status() == Status::ok);
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Link> link;
     KindId piece{};
 };

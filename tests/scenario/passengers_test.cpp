@@ -17,10 +17,9 @@ constexpr float near_m = 30;
 
 ServerDef viewed(const TagSchema& is) {
     ServerDef def = is.def;
-    NodeDesc near;
+    NodeDef near;
     near.name = "near";
-    near.type = NodeType::grid;
-    near.steps = {add(within(near_m))};
+    near.add(within(near_m));
     def.rules.nodes = {near};
     return def;
 }
@@ -35,7 +34,7 @@ TEST_CASE("scenario: a passenger changes its parent while one of them leaves the
     for (const Faults& faults : networks) {
         Net net(is, 1, viewed(is), faults, 3);
         const EntityId me = net.spawn(is.thing, {0, 0, 0});
-        CHECK(net.interest().set_main_entity(net.observer(), me) == Status::ok);
+        CHECK(net.visibility().set_viewpoint(net.observer(), me) == Status::ok);
         constexpr Vec3 in{10, 10, 0}, out{200, 200, 0};
         // Bits: where the two ships are before and after; the order of calls.
         for (unsigned bits = 0; bits < 32; ++bits) {
@@ -45,11 +44,11 @@ TEST_CASE("scenario: a passenger changes its parent while one of them leaves the
                     CAPTURE(bits);
                     CAPTURE(from);
                     CAPTURE(to);
-                    const auto place = [&](unsigned bit) {
+                    const auto position = [&](unsigned bit) {
                         return (bits >> bit & 1U) != 0 ? in : out;
                     };
-                    const std::array<EntityId, 2> ships{net.spawn(is.thing, place(0)),
-                                                        net.spawn(is.thing, place(1))};
+                    const std::array<EntityId, 2> ships{net.spawn(is.thing, position(0)),
+                                                        net.spawn(is.thing, position(1))};
                     const EntityId passenger = net.spawn(is.rider, {12, 10, 0});
                     const EntityId bag = net.spawn(is.rider, {12, 11, 0});
                     CHECK(net.world().attach(bag, passenger) == Status::ok);
@@ -69,8 +68,8 @@ TEST_CASE("scenario: a passenger changes its parent while one of them leaves the
                     };
                     const bool parent_first = (bits >> 4 & 1U) != 0;
                     if (parent_first) change_parent();
-                    CHECK(net.world().move(ships[0], place(2)) == Status::ok);
-                    CHECK(net.world().move(ships[1], place(3)) == Status::ok);
+                    CHECK(net.world().move(ships[0], position(2)) == Status::ok);
+                    CHECK(net.world().move(ships[1], position(3)) == Status::ok);
                     if (!parent_first) change_parent();
                     if (faults.loss == 0) {
                         net.step();
@@ -96,8 +95,8 @@ TEST_CASE("scenario: a passenger that is hidden and shown again is back at its p
             Net net(is, 2, viewed(is), faults, 5);
             // The second client is denied nothing.
             const EntityId me = net.spawn(is.thing), other = net.spawn(is.thing);
-            CHECK(net.interest().set_main_entity(net.observer(0), me) == Status::ok);
-            CHECK(net.interest().set_main_entity(net.observer(1), other) == Status::ok);
+            CHECK(net.visibility().set_viewpoint(net.observer(0), me) == Status::ok);
+            CHECK(net.visibility().set_viewpoint(net.observer(1), other) == Status::ok);
             const EntityId ship = net.spawn(is.thing, {5, 5, 0});
             std::array<EntityId, 3> crew{};  // one on the shoulders of the other
             for (std::size_t i = 0; i < crew.size(); ++i) {
@@ -107,8 +106,8 @@ TEST_CASE("scenario: a passenger that is hidden and shown again is back at its p
             CHECK(net.settle() == "");
             const auto hide = [&](EntityId entity, bool hidden) {
                 CHECK((means == Means::deny
-                           ? net.interest().deny(net.observer(0), entity, hidden)
-                           : net.interest().force_hide(entity, hidden)) == Status::ok);
+                           ? net.visibility().deny(net.observer(0), entity, hidden)
+                           : net.visibility().set_hidden(entity, hidden)) == Status::ok);
             };
             for (std::size_t which = 0; which < crew.size(); ++which) {
                 for (const std::uint32_t hidden_ticks : {0U, 1U, 2U, 5U, 20U}) {
@@ -176,7 +175,7 @@ TEST_CASE("scenario: passengers change ships at random while all of them come an
         CAPTURE(seed);
         Net net(is, 1, viewed(is), {0.2F, 0.05F, 0, 30'000, 60'000}, seed);
         const EntityId me = net.spawn(is.thing);
-        CHECK(net.interest().set_main_entity(net.observer(), me) == Status::ok);
+        CHECK(net.visibility().set_viewpoint(net.observer(), me) == Status::ok);
         SplitMix random(seed);
         std::vector<EntityId> ships, crew;
         for (int i = 0; i < 4; ++i) ships.push_back(net.spawn(is.thing));
@@ -195,7 +194,7 @@ TEST_CASE("scenario: passengers change ships at random while all of them come an
                     (void)net.world().attach(one, crew[random.below(6)]);
                     break;
                 case 2:
-                    CHECK(net.interest().deny(net.observer(), one, random.chance(0.5F)) ==
+                    CHECK(net.visibility().deny(net.observer(), one, random.chance(0.5F)) ==
                           Status::ok);
                     break;
                 default:

@@ -41,7 +41,7 @@ class Traffic {
             car.turret = w.spawn_under(car.vehicle, w.schema.turret, owner, at);
             car.jetpack = w.spawn_under(car.vehicle, w.schema.jetpack, owner);
             car.person = w.spawn(w.schema.player, at, owner);
-            w.player(i).control = [this, i](auto& player, CommandTick tick) {
+            w.player(i).control = [this, i](auto& player, InputNumber tick) {
                 steer(player, i, tick);
             };
         }
@@ -54,7 +54,7 @@ class Traffic {
         EntityId vehicle, turret, jetpack, person;
     };
 
-    void steer(DriveWorld::Player& player, std::size_t who, CommandTick tick) {
+    void steer(DriveWorld::Player& player, std::size_t who, InputNumber tick) {
         const Drive drive{0.8F, tick % 90 < 45 ? 0.3F : -0.4F, tick % 100 < 20};
         const auto set = [&](EntityId entity, auto input, const auto& value) {
             const GhostId ghost = w.ghost(who, entity);
@@ -81,7 +81,7 @@ class Traffic {
             if (tick % 110 == 60 + i)
                 CHECK(w.server->set_in_input(car.turret, tick % 220 < 110) == Status::ok);
             if (tick % 130 == 30 + 9 * i) {
-                Vec3 at = world.place_of(car.vehicle);
+                Vec3 at = world.position_of(car.vehicle);
                 at.x += 2;
                 CHECK(world.move(car.vehicle, at) == Status::ok);
             }

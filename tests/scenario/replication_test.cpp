@@ -52,7 +52,7 @@ TEST_CASE("host: a child with one component that only leaves its parent can be r
     std::vector<SessionStats> sessions;
     world.server->sessions(sessions);
     REQUIRE(sessions.size() == 1);
-    (void)world.server->interest().set_sees_everything(sessions[0].observer, true);
+    (void)world.server->visibility().set_unculled(sessions[0].observer, true);
     world.run(60);
     world.game.frozen = true;
     world.run(20);

@@ -18,7 +18,7 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one spawned in it
             CAPTURE(reuses_index);
             CAPTURE(is_far);
             TagSchema is;
-            is.schema.rewind(is.place.id);
+            is.schema.rewind(is.position.id);
             is.schema.rewind(is.tag.id);
             ServerDef def = is.def;
             def.rewind.ticks = 40;
@@ -33,8 +33,8 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one spawned in it
                 net.step();
                 net.on_tick = {};
             };
-            const auto hits = [](RewoundView view, Vec3 at) {
-                std::vector<RewoundHit> along, within;
+            const auto hits = [](PastView view, Vec3 at) {
+                std::vector<PastHit> along, within;
                 CHECK(view.find_along({at.x, -5, 0}, {at.x, 5, 0}, 0.5F, along) == Status::ok);
                 CHECK(view.find_within(at, 0.5F, within) == Status::ok);
                 CHECK(along.size() == within.size());
@@ -45,7 +45,7 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one spawned in it
             for (int round = 0; round < 5; ++round) {
                 CAPTURE(round);
                 net.step(20);
-                const Vec3 before = net.world().place_of(old);
+                const Vec3 before = net.world().position_of(old);
                 EntityId next = EntityId::none;
                 Tick died = 0;
                 step_with([&](Server& server, Tick tick) {
@@ -75,7 +75,7 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one spawned in it
                         for (const EntityId one : {old, next}) {
                             CHECK_FALSE(view->sees(one));
                             CHECK(view->get(one, is.tag) == nullptr);
-                            CHECK(view->place_of(one) == Vec3{});
+                            CHECK(view->position_of(one) == Vec3{});
                             CHECK(view->write(one, is.tag.id) == Status::refused);
                         }
                         CHECK(view->sees(bystander));

@@ -27,7 +27,7 @@ struct DecidedWorld {
             rider[who] = net.spawn(is.rider, {static_cast<float>(who), 1, 0});
             CHECK(net.world().attach(rider[who], mine[who]) == Status::ok);
             CHECK(net.world().set_owner(mine[who], net.observer(who)) == Status::ok);
-            CHECK(net.interest().allow(net.observer(who), secret[who], true) == Status::ok);
+            CHECK(net.visibility().allow(net.observer(who), secret[who], true) == Status::ok);
             net.world().edit(mine[who], is.purse)->coins = 5;
         }
         net.on_command = [this](Server& server, ObserverId, std::span<const std::byte> data) {
@@ -46,7 +46,7 @@ struct DecidedWorld {
     std::string state() {
         std::string text;
         net.world().for_each([&](EntityId entity) {
-            const Vec3 at = net.world().place_of(entity);
+            const Vec3 at = net.world().position_of(entity);
             const Tag& tag = *net.world().get(entity, is.tag);
             const Purse* purse = net.world().get(entity, is.purse);
             text += std::to_string(tag.number) + " is " + std::to_string(tag.value) + " at " +
@@ -55,7 +55,8 @@ struct DecidedWorld {
                     std::to_string(index_of(net.world().parent_of(entity))) + " has " +
                     std::to_string(purse == nullptr ? 0 : purse->coins);
             for (std::uint32_t who = 0; who < 2; ++who)
-                text += net.interest().is_relevant(net.observer(who), entity) ? " seen" : " unseen";
+                text +=
+                    net.visibility().is_relevant(net.observer(who), entity) ? " seen" : " unseen";
             text += "\n";
         });
         return text;

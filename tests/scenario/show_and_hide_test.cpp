@@ -23,18 +23,18 @@ struct Switch {
 std::vector<Switch> switches() {
     return {{"allow", true,
              [](Net& net, EntityId entity, bool shown) {
-                 return net.interest().allow(net.observer(), entity, shown);
+                 return net.visibility().allow(net.observer(), entity, shown);
              }},
             {"deny", false,
              [](Net& net, EntityId entity, bool shown) {
-                 return net.interest().deny(net.observer(), entity, !shown);
+                 return net.visibility().deny(net.observer(), entity, !shown);
              }},
             {"force hide", false,
              [](Net& net, EntityId entity, bool shown) {
-                 return net.interest().force_hide(entity, !shown);
+                 return net.visibility().set_hidden(entity, !shown);
              }},
             {"show to all", true, [](Net& net, EntityId entity, bool shown) {
-                 return net.interest().show_to_all(entity, shown);
+                 return net.visibility().show_to_all(entity, shown);
              }}};
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("scenario: an owner that changes in the tick of a show is in the first
                         CHECK(net.world().set_owner(entity, owner(before)) == Status::ok);
                         net.world().edit(entity, is.purse)->coins = 77;
                         // Its owner sees it without being allowed, unless it is denied.
-                        CHECK(net.interest().deny(net.observer(0), entity, true) == Status::ok);
+                        CHECK(net.visibility().deny(net.observer(0), entity, true) == Status::ok);
                         if (hidden_first) {
                             CHECK(net.settle() == "");
                             CHECK(net.ghost(0, entity) == no_ghost);
@@ -148,8 +148,8 @@ TEST_CASE("scenario: an owner that changes in the tick of a show is in the first
                             CHECK(net.world().set_owner(entity, owner(after)) == Status::ok);
                         };
                         if (owner_first) give();
-                        CHECK(net.interest().deny(net.observer(0), entity, false) == Status::ok);
-                        CHECK(net.interest().allow(net.observer(0), entity, true) == Status::ok);
+                        CHECK(net.visibility().deny(net.observer(0), entity, false) == Status::ok);
+                        CHECK(net.visibility().allow(net.observer(0), entity, true) == Status::ok);
                         if (!owner_first) give();
                         if (is_perfect) {
                             net.step();

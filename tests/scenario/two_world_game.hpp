@@ -12,6 +12,7 @@
 #include <map>
 
 #include "client/client_data.hpp"
+#include "core/internal_access.hpp"
 #include "purview/node.hpp"
 #include "purview/server.hpp"
 #include "purview/sight.hpp"
@@ -43,8 +44,8 @@ struct TwoWorldScene {
 bool is_in_hut(Vec3 at) {
     return at.y - 20 * std::floor(at.y / 20) < 3;
 }
-class Huts final : public SightTest {
-    void test(ObserverId, std::span<const SightQuery> queries,
+class Huts final : public RayTest {
+    void test(ObserverId, std::span<const Ray> queries,
               std::span<std::uint8_t> visible) const noexcept override {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             const Vec3 from = queries[i].from, to = queries[i].to;
@@ -103,7 +104,7 @@ class TwoWorldGame final : public Game {
         const auto who = static_cast<std::uint32_t>(request.name.front() - '0');
         if (who == clients) return joined_hidden(server, observer);
         SplitMix random = random_of(1'000 + who, 0);
-        const EntityId player = spawn(server.world(), schema_->player, watched_place(random));
+        const EntityId player = spawn(server.world(), schema_->player, watched_position(random));
         Body* body = server.world().edit(player, schema_->body);
         body->team = static_cast<std::uint8_t>(who == 0 ? watched_team : 1 + random.below(3));
         (void)server.world().set_owner(player, observer);
@@ -111,7 +112,7 @@ class TwoWorldGame final : public Game {
         returned += observers_[who] == ObserverId::none && server.current_tick() > 45 ? 1 : 0;
         observers_[who] = observer;
         if (who == 0 && !schema_->schema.inputs().empty()) add_cart(server.world(), observer);
-        return server.interest().set_main_entity(observer, player) == Status::ok;
+        return server.visibility().set_viewpoint(observer, player) == Status::ok;
     }
     void left(Server& server, ObserverId observer) override {
         const auto it = std::find(observers_.begin(), observers_.end(), observer);
@@ -121,7 +122,7 @@ class TwoWorldGame final : public Game {
         (void)server.world().despawn(std::exchange(player, EntityId::none));
     }
     void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void input(Server&, ObserverId, GroupState& group, const GroupCommand& command) override {
+    void input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
         step_.step(group, command);
     }
 
@@ -183,9 +184,9 @@ class TwoWorldGame final : public Game {
         for (Shadow& shadow : hidden_) {
             if (shadow.how == Hidden::denied && observers_.front() != ObserverId::none)
                 shadow.is_said =
-                    server.interest().deny(observers_.front(), shadow.id, true) == Status::ok;
+                    server.visibility().deny(observers_.front(), shadow.id, true) == Status::ok;
             if (shadow.how == Hidden::forced)
-                shadow.is_said = server.interest().force_hide(shadow.id, true) == Status::ok;
+                shadow.is_said = server.visibility().set_hidden(shadow.id, true) == Status::ok;
             if (is_one_only_ && hidden_random_.chance(0.05F)) waver(server, shadow);
         }
         spread_scents(world, tick);
@@ -198,7 +199,7 @@ class TwoWorldGame final : public Game {
         }
         if (adds_seen_at > 0 && tick >= adds_seen_at && players_.front() != EntityId::none) {
             adds_seen_at = 0;
-            const Vec3 near = world.place_of(players_.front());
+            const Vec3 near = world.position_of(players_.front());
             (void)spawn(world, schema_->animal, {near.x + 1, near.y, 0});
         }
     }
@@ -206,7 +207,7 @@ class TwoWorldGame final : public Game {
     /// Whether nodes of the game's own may name it.
     bool is_open(EntityId entity) const {
         const Body* body = world_->get(entity, schema_->body);
-        const Vec3 at = world_->place_of(entity);
+        const Vec3 at = world_->position_of(entity);
         return body != nullptr && !body->cloaked && at.x < 190 && !(has_huts_ && is_in_hut(at));
     }
     /// Wagons that the watched one knows of, with crates upon them that he does not.
@@ -224,7 +225,7 @@ class TwoWorldGame final : public Game {
     }
     std::span<const ObserverId> observers() const { return observers_; }
     const Body* body_of(EntityId entity) const { return world_->get(entity, schema_->body); }
-    Vec3 place_of(EntityId entity) const { return world_->place_of(entity); }
+    Vec3 position_of(EntityId entity) const { return world_->position_of(entity); }
 
   private:
     static constexpr std::uint32_t seen_count = 200;
@@ -234,7 +235,7 @@ class TwoWorldGame final : public Game {
         return SplitMix(mix64(seed_ ^ (std::uint64_t{who} << 32 | tick)));
     }
     /// Of the watched one, and around it: far from where the far ones are.
-    static Vec3 watched_place(SplitMix& random) {
+    static Vec3 watched_position(SplitMix& random) {
         return {random.between(40, 110), random.between(0, side_m), 0};
     }
     static EntityId spawn(World& world, KindId kind, Vec3 at) {
@@ -245,7 +246,7 @@ class TwoWorldGame final : public Game {
     /// It and one mule are the watched one's own.
     void add_cart(World& world, ObserverId observer) {
         SplitMix random = random_of(2'000, 0);
-        cart_ = spawn(world, schema_->cart, watched_place(random));
+        cart_ = spawn(world, schema_->cart, watched_position(random));
         mule_ = spawn(world, schema_->mule, {});
         (void)world.set_owner(cart_, observer);
         (void)world.set_owner(mule_, observer);
@@ -254,10 +255,10 @@ class TwoWorldGame final : public Game {
     /// Far from what the watched one sees; it may come and go.
     bool joined_hidden(Server& server, ObserverId observer) {
         World& world = server.world();
-        const EntityId player = spawn(world, schema_->player, hidden_place(Hidden::far));
+        const EntityId player = spawn(world, schema_->player, hidden_position(Hidden::far));
         *world.edit(player, schema_->body) = {5, true, 100, 0, 0};
         (void)world.set_owner(player, observer);
-        return server.interest().set_main_entity(observer, player) == Status::ok;
+        return server.visibility().set_viewpoint(observer, player) == Status::ok;
     }
     KindId seen_kind(std::uint32_t who) const {
         if (has_books() && who % 10 == 9) return schema_->book;
@@ -270,14 +271,14 @@ class TwoWorldGame final : public Game {
             spawn(world, seen_kind(who), {random.between(0, side_m), random.between(0, side_m), 0});
         edit_body(world, made, random);
         if (is_wide_ && world.kind_of(made) == schema_->wagon) {
-            const Vec3 at = world.place_of(made);
+            const Vec3 at = world.position_of(made);
             const EntityId crate = spawn(world, schema_->crate, {at.x + 1, at.y + 1, 0});
             if (world.attach(crate, made) != Status::ok) std::abort();
             loads_[made] = crate;
         }
         return made;
     }
-    bool has_books() const { return schema_->book != EntityDef::no_kind; }
+    bool has_books() const { return schema_->book != KindId::none; }
     void write(World& world, EntityId book, SplitMix& random) const {
         Page* page = world.edit(
             book, schema_->pages[random.below(static_cast<std::uint32_t>(schema_->pages.size()))]);
@@ -309,7 +310,7 @@ class TwoWorldGame final : public Game {
         }
     }
     static void wander(World& world, EntityId entity, SplitMix& random, float step, bool stays) {
-        Vec3 at = world.place_of(entity);
+        Vec3 at = world.position_of(entity);
         at.x = std::clamp(at.x + random.between(-step, step), stays ? 40.0F : 0.0F,
                           stays ? 110.0F : side_m);
         at.y = std::clamp(at.y + random.between(-step, step), 0.0F, side_m);
@@ -325,10 +326,10 @@ class TwoWorldGame final : public Game {
         bool was_seen = false;
         bool is_said = false;  ///< to the server: denied, or force hidden
     };
-    Vec3 hidden_place(Hidden how) {
+    Vec3 hidden_position(Hidden how) {
         SplitMix& random = hidden_random_;
         if (how == Hidden::far) return {random.between(200, side_m), random.between(0, side_m), 0};
-        Vec3 at = watched_place(random);
+        Vec3 at = watched_position(random);
         if (how == Hidden::in_hut) at.y = 20 * std::floor(at.y / 20) + random.between(0.1F, 2.9F);
         return at;
     }
@@ -341,7 +342,7 @@ class TwoWorldGame final : public Game {
             drift(*course, hidden_random_.next());
         if (Mind* mind = world.edit(shadow.id, schema_->mind)) {
             for (char& c : mind->name) c = static_cast<char>(hidden_random_.below(256));
-            world.edit(shadow.id, schema_->scent)->strength = hidden_random_.between(0, 1);
+            world.edit(shadow.id, schema_->scent)->score = hidden_random_.between(0, 1);
         }
         Body* body = world.edit(shadow.id, schema_->body);
         body->hp = static_cast<std::uint16_t>(hidden_random_.below(1000));
@@ -373,7 +374,7 @@ class TwoWorldGame final : public Game {
         if (world.parent_of(crate) != EntityId::none || world.children_of(wagon).size() > 10)
             return;
         ++hidden_crates;
-        if (world.move(crate, world.place_of(wagon)) != Status::ok ||
+        if (world.move(crate, world.position_of(wagon)) != Status::ok ||
             world.attach(crate, wagon) != Status::ok)
             std::abort();
     }
@@ -388,7 +389,7 @@ class TwoWorldGame final : public Game {
             return;
         const EntityId onto = seen_[hidden_random_.below(static_cast<std::uint32_t>(seen_.size()))];
         if (world.kind_of(onto) == schema_->wagon || world.children_of(onto).size() > 8) return;
-        (void)world.move(shadow.id, world.place_of(onto));
+        (void)world.move(shadow.id, world.position_of(onto));
         stowaways += world.attach(shadow.id, onto, OwnerPolicy::keep) == Status::ok ? 1 : 0;
     }
     /// What is said of it, and whom it is below, is what it was when the tick ends.
@@ -397,8 +398,8 @@ class TwoWorldGame final : public Game {
         ++wavered;
         if (observers_.front() != ObserverId::none) {
             const bool is_denied = shadow.how == Hidden::denied;
-            (void)server.interest().deny(observers_.front(), shadow.id, !is_denied);
-            (void)server.interest().deny(observers_.front(), shadow.id, is_denied);
+            (void)server.visibility().deny(observers_.front(), shadow.id, !is_denied);
+            (void)server.visibility().deny(observers_.front(), shadow.id, is_denied);
         }
         const EntityId onto = seen_[hidden_random_.below(static_cast<std::uint32_t>(seen_.size()))];
         if (world.parent_of(shadow.id) == EntityId::none &&
@@ -412,7 +413,7 @@ class TwoWorldGame final : public Game {
         const std::uint32_t who = random.below(seen_count);
         if (is_veiled(who)) return;
         const EntityId one = seen_[who];
-        (void)server.interest().deny(observers_.front(), one, true);
+        (void)server.visibility().deny(observers_.front(), one, true);
         lost += has_copy(one) ? 1 : 0;
         hidden_.push_back(
             {one, Hidden::denied, loads_.contains(one) ? loads_.at(one) : EntityId::none, true});
@@ -427,14 +428,14 @@ class TwoWorldGame final : public Game {
             if (tick < veil.until) {
                 if (hidden_random_.chance(0.3F)) fill_hidden(world, {one, Hidden::denied});
                 if (veil.goes_away && hidden_random_.chance(0.3F))
-                    (void)world.move(one, hidden_place(Hidden::far));
+                    (void)world.move(one, hidden_position(Hidden::far));
                 continue;
             }
             ++came_back;
             came_back_to_copy += has_copy(one) ? 1 : 0;
-            (void)server.interest().deny(observers_.front(), one, false);
+            (void)server.visibility().deny(observers_.front(), one, false);
             SplitMix random = random_of(5'000 + veil.who, tick);
-            (void)world.move(one, veil.place);
+            (void)world.move(one, veil.position);
             *world.edit(one, schema_->body) = veil.body;
             if (Course* course = world.edit(one, schema_->course)) *course = veil.course;
             if (Mind* mind = world.edit(one, schema_->mind)) *mind = veil.mind;
@@ -453,7 +454,7 @@ class TwoWorldGame final : public Game {
         Veil veil;
         veil.who = who;
         veil.until = tick + 1 + random.below(12);
-        veil.place = world.place_of(one);
+        veil.position = world.position_of(one);
         veil.body = *world.edit(one, schema_->body);
         if (const Course* course = world.edit(one, schema_->course)) veil.course = *course;
         if (const Mind* mind = world.edit(one, schema_->mind)) veil.mind = *mind;
@@ -464,9 +465,9 @@ class TwoWorldGame final : public Game {
         }
         // Between enter and leave radius it counts where one came from (docs/limits.md).
         veil.goes_away = random.chance(0.5F);
-        if (veil.goes_away) (void)world.move(one, hidden_place(Hidden::far));
+        if (veil.goes_away) (void)world.move(one, hidden_position(Hidden::far));
         veils_.push_back(veil);
-        (void)server.interest().deny(observers_.front(), one, true);
+        (void)server.visibility().deny(observers_.front(), one, true);
     }
     bool is_veiled(std::uint32_t who) const {
         return std::any_of(veils_.begin(), veils_.end(),
@@ -474,9 +475,9 @@ class TwoWorldGame final : public Game {
     }
     bool has_copy(EntityId entity) const {
         const Session* session =
-            server_ == nullptr ? nullptr : server_->data().sessions.find(observers_.front());
-        return session != nullptr && (session->ghosts.find(entity) != no_local_id ||
-                                      session->ghosts.is_lingering(entity));
+            server_ == nullptr ? nullptr : internal(*server_).sessions.find(observers_.front());
+        return session != nullptr &&
+               (session->ghosts.find(entity) != no_local_id || session->ghosts.is_retained(entity));
     }
     /// Of whoever is seen it is what the seed says while the watched one is told of it, and
     /// anything while he is not.
@@ -486,13 +487,13 @@ class TwoWorldGame final : public Game {
         for (std::uint32_t who = 0; who < seen_.size(); ++who) {
             const EntityId one = seen_[who];
             if (seen_kind(who) != schema_->animal || is_veiled(who)) continue;
-            std::uint8_t is_told = 0;
-            schema_->audience->decide(watched, std::span(&one, 1), std::span(&is_told, 1));
-            if (is_told != 0) {
+            std::uint8_t is_replicated = 0;
+            schema_->audience->decide(watched, std::span(&one, 1), std::span(&is_replicated, 1));
+            if (is_replicated != 0) {
                 SplitMix random = random_of(4'000 + who, tick / 7);
-                world.edit(one, schema_->scent)->strength = random.between(0, 1);
+                world.edit(one, schema_->scent)->score = random.between(0, 1);
             } else if (hidden_random_.chance(0.5F)) {
-                world.edit(one, schema_->scent)->strength = hidden_random_.between(0, 1);
+                world.edit(one, schema_->scent)->score = hidden_random_.between(0, 1);
                 ++unheard_scents;
             }
         }
@@ -523,11 +524,11 @@ class TwoWorldGame final : public Game {
                     : random.chance(0.3F)                                         ? schema_->sheep
                     : random.chance(0.4F)                                         ? schema_->goat
                                                                                   : schema_->animal;
-                hidden_.push_back({spawn(world, kind, hidden_place(how)), how});
+                hidden_.push_back({spawn(world, kind, hidden_position(how)), how});
                 fill_hidden(world, hidden_.back());
                 if (kind == schema_->wagon) {
                     const EntityId crate =
-                        spawn(world, schema_->crate, world.place_of(hidden_.back().id));
+                        spawn(world, schema_->crate, world.position_of(hidden_.back().id));
                     if (world.attach(crate, hidden_.back().id) != Status::ok) std::abort();
                     hidden_.back().crate = crate;
                 }
@@ -540,7 +541,7 @@ class TwoWorldGame final : public Game {
                 hidden_.erase(hidden_.begin() + static_cast<std::ptrdiff_t>(at));
             } else if (random.chance(0.5F) && world.kind_of(hidden_[at].id) != schema_->mule &&
                        world.kind_of(hidden_[at].id) != schema_->crate) {
-                (void)world.move(hidden_[at].id, hidden_place(hidden_[at].how));
+                (void)world.move(hidden_[at].id, hidden_position(hidden_[at].how));
             } else {
                 fill_hidden(world, hidden_[at]);
                 if (is_wide_ && !seen_.empty()) stow(world, hidden_[at]);
@@ -571,7 +572,7 @@ class TwoWorldGame final : public Game {
             (void)world.despawn(orphans_[at]);
             orphans_.erase(orphans_.begin() + static_cast<std::ptrdiff_t>(at));
         } else {
-            (void)world.move(orphans_[at], watched_place(random));
+            (void)world.move(orphans_[at], watched_position(random));
         }
     }
     /// About any of them, of every delivery, culled or held, with arguments of its own.
@@ -590,17 +591,17 @@ class TwoWorldGame final : public Game {
     /// Whatever else a game does, by what is seen alone; and the like about what is hidden.
     void happen(Server& server, Tick tick) {
         World& world = server.world();
-        InterestManager& interest = server.interest();
+        Visibility& interest = server.visibility();
         const ObserverId watched = observers_.front();
         if (watched == ObserverId::none) return;
         SplitMix random = random_of(6'000, tick);
         world.edit(players_.front(), schema_->body)->team =
             tick / 16 % 2 == 1 ? no_ones_team : watched_team;
         if (tick % 20 == 5)
-            (void)interest.set_area(watched, 1, Area::sphere(watched_place(random), 12));
+            (void)interest.set_area(watched, 1, Area::sphere(watched_position(random), 12));
         if (tick % 20 == 15) (void)interest.remove_area(watched, 1);
         if (random.chance(0.1F))
-            (void)interest.set_main_entity(
+            (void)interest.set_viewpoint(
                 watched, cart_ != EntityId::none && random.chance(0.5F) ? cart_ : players_.front());
         const std::uint32_t who = random.below(seen_count);
         if (!is_veiled(who)) {
@@ -617,18 +618,18 @@ class TwoWorldGame final : public Game {
                     (void)world.set_owner(one, yes ? watched : ObserverId::none);
                     break;
                 default:
-                    (void)interest.force_hide(one, yes);
+                    (void)interest.set_hidden(one, yes);
                     break;
             }
         }
-        (void)server.call_at(watched_place(random), schema_->booms[random.below(3)], {0, tick});
+        (void)server.call_at(watched_position(random), schema_->booms[random.below(3)], {0, tick});
         (void)server.call_one(watched, schema_->news[random.below(3)], {0, tick});
         if (tick == 40 && observers_.back() != ObserverId::none)
             (void)server.close(observers_.back(), CloseReason::kicked);
         for (std::uint32_t n = hidden_random_.below(4); n > 0; --n) {
             const Ping args{hidden_random_.below(1'000), hidden_random_.below(1'000)};
             const std::size_t how = hidden_random_.below(3);
-            (void)server.call_at(hidden_place(Hidden::far), schema_->booms[how], args);
+            (void)server.call_at(hidden_position(Hidden::far), schema_->booms[how], args);
             const ObserverId other = observers_[1 + hidden_random_.below(3)];
             if (other == ObserverId::none) continue;
             (void)server.call_one(other, schema_->news[how], args);
@@ -639,7 +640,7 @@ class TwoWorldGame final : public Game {
                 (void)world.set_owner(shadow.id, other);
             const std::array<NodeId, 1> node{NodeId{static_cast<std::uint16_t>(how)}};
             if (shadow.how == Hidden::cloaked)
-                (void)interest.set_nodes(shadow.id, std::span(node).first(args.tag % 2));
+                (void)interest.rebind(shadow.id, std::span(node).first(args.tag % 2));
         }
     }
     const SmallSchema* schema_;
@@ -662,7 +663,7 @@ class TwoWorldGame final : public Game {
         std::uint32_t who = 0;
         Tick until = 0;
         bool goes_away = false;  ///< far, where it moves on
-        Vec3 place;
+        Vec3 position;
         Body body;
         Course course;
         Mind mind;
@@ -676,12 +677,12 @@ class TwoWorldGame final : public Game {
 };
 
 /// In the RFC's form: the watched one sees what is around a lamp.
-class Lamp final : public InterestNode {
+class Lamp final : public CustomNode {
   public:
     explicit Lamp(TwoWorldGame& game) : game_(&game) {}
-    void query_for(const InterestManager&, ObserverId, std::vector<EntityId>& out) override {
+    void query_for(const Visibility&, ObserverId, std::vector<EntityId>& out) override {
         game_->for_each([&](EntityId one) {
-            const Vec3 at = game_->place_of(one);
+            const Vec3 at = game_->position_of(one);
             if (std::hypot(at.x - 75, at.y - 75) < 20 && game_->is_open(one)) out.push_back(one);
         });
         game_->named += out.size();
@@ -691,12 +692,11 @@ class Lamp final : public InterestNode {
     TwoWorldGame* game_;
 };
 /// In Mirror's form: whoever has so much health is known to all.
-class Fame final : public InterestNode {
+class Fame final : public CustomNode {
   public:
     explicit Fame(TwoWorldGame& game) : game_(&game) {}
     bool is_entity_centric() const noexcept override { return true; }
-    void observers_for(const InterestManager&, EntityId entity,
-                       std::vector<ObserverId>& out) override {
+    void observers_for(const Visibility&, EntityId entity, std::vector<ObserverId>& out) override {
         if (!game_->is_open(entity) || game_->body_of(entity)->hp % 16 != 0) return;
         for (const ObserverId observer : game_->observers())
             if (observer != ObserverId::none) out.push_back(observer);

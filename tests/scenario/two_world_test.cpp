@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "client/client_data.hpp"
+#include "core/internal_access.hpp"
 #include "faulty_network.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
@@ -86,22 +87,23 @@ struct Peer {
 };
 
 /// Nodes of the game's own, and more, in `rules`. Returns the rules of some other time.
-InterestRules widen(InterestRules& rules, TwoWorldGame& game, std::uint64_t seed) {
-    NodeDesc lamp;
+Rules widen(Rules& rules, TwoWorldGame& game, std::uint64_t seed) {
+    NodeDef lamp;
     lamp.name = "lamp";
-    lamp.type = NodeType::custom;
     lamp.custom = std::make_shared<Lamp>(game);
-    if (seed % 5 == 4) lamp.refresh = {RefreshType::every, 3};
-    NodeDesc fame;
+    if (seed % 5 == 4) lamp.every_ticks = 3;
+    NodeDef fame;
     fame.name = "fame";
-    fame.type = NodeType::custom;
     fame.custom = std::make_shared<Fame>(game);
     rules.nodes.push_back(lamp);
     rules.nodes.push_back(fame);
-    if (seed % 5 == 2) rules.min_stay_ticks = 6;
-    if (seed % 5 == 4) rules.nodes[0].refresh = {RefreshType::every, 4, 2};
-    InterestRules others = rules;
-    others.nodes[0].steps[0] = add(within(30, 33));
+    if (seed % 5 == 2) rules.minimum_relevance_ticks = 6;
+    if (seed % 5 == 4) {
+        rules.nodes[0].every_ticks = 4;
+        rules.nodes[0].widen = 2;
+    }
+    Rules others = rules;
+    others.nodes[0].steps[0] = within(30).leave_at(33);
     others.nodes[rules.nodes.size() - 2].enabled = false;
     return others;
 }
@@ -120,26 +122,24 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     def.schema = &schema.schema;
     const SmallScale scale{.herd = 1, .books = schema.pages.empty() ? 0U : 1U};
     def.rules = rules_of(schema, scale);
-    if (scale.books > 0) def.rules.nodes.back().steps.push_back(subtract(flagged(schema.cloaked)));
+    if (scale.books > 0) def.rules.nodes.back().subtract(schema.cloaked);
     // More tests of sight than there are entities: a budget of them that binds delays what is seen
     // (docs/limits.md).
-    if (has_huts)
-        def.rules.nodes[0].steps.push_back(
-            require(in_sight(std::make_shared<Huts>(), {.tests_per_tick = 4'096})));
-    InterestRules other_rules = def.rules;
+    if (has_huts) def.rules.nodes[0].require(in_sight(std::make_shared<Huts>(), 4'096));
+    def.rules.kinds = kinds_of(schema, scale);
+    def.rules.kinds[index_of(schema.tree)].mode = EntityMode::explicit_only;
+    Rules other_rules = def.rules;
     if (is_wide) other_rules = widen(def.rules, game, seed);
-    def.kinds = kinds_of(schema, scale);
-    def.kinds[index_of(schema.tree)].mode = EntityMode::explicit_only;
     def.world_name = "two";
     // Some more than half of them: in one of a thousand too little is seen for it to bind.
     def.budget_bytes_per_tick = seed % 2 == 0 && seed % 16 != 2 ? 4'800 : 135;
     def.mac = &test_mac;
     def.secret = test_secret;
-    if (has_limits) def.first_urgency = 2;
+    if (has_limits) def.enter_priority = 2;
     if (seed % 7 == 3) {
-        def.rules.nodes[0].settings.every_ticks = 2;
-        def.rules.nodes[0].settings.urgency = 3;
-        def.rules.nodes[0].settings.leave = LeavePolicy::stale;
+        def.rules.nodes[0].replication.every_ticks = 2;
+        def.rules.nodes[0].replication.priority = 3;
+        def.rules.nodes[0].replication.leave = Retention::stale;
     }
     auto made = Server::create(def, game);
     REQUIRE(made);
@@ -172,8 +172,8 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
         // The watched one calls about ghosts that it does not hold.
         Client& watched = peers.front()->client;
         if (tick % 5 == 0 && watched.state() == ClientState::joined) {
-            (void)watched.data().call_unchecked(schema.uses[tick % 3].id,
-                                                watched.ghost_end() + tick % 7, {});
+            (void)internal(watched).call_unchecked(schema.uses[tick % 3].id,
+                                                   watched.ghost_end() + tick % 7, {});
         }
         for (auto& peer : peers) {
             if (peer->driver != nullptr) peer->driver->tick(now, false);
@@ -201,11 +201,11 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
         std::vector<SessionStats> sessions;
         server.sessions(sessions);
         const Session* watched_session =
-            server.data().sessions.empty() ? nullptr : server.data().sessions.front().get();
+            internal(server).sessions.empty() ? nullptr : internal(server).sessions.front().get();
         if (watched_session != nullptr && watched_session->address == peers.front()->address) {
             if (seed % 4 == 1 && tick % 20 == 10 && watched_session->observer != ObserverId::none)
                 CHECK(server.set_budget(watched_session->observer, 135 + tick) == Status::ok);
-            watched_session->shared.for_each_told(server.data().sections.cells(),
+            watched_session->shared.for_each_told(internal(server).sections.cells(),
                                                   [&](LocalId, EntityId) { ++out.sections; });
         }
         for (const SessionStats& session : sessions)

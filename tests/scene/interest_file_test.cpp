@@ -17,7 +17,7 @@ namespace {
 scene::RuleNames make_names() {
     scene::RuleNames names;
     names.flags["cloaked"] = FlagId{0};
-    names.keys["team"] = KeyDomain{0};
+    names.keys["team"] = KeyId{0};
     names.values["hp"] = ValueId{0};
     return names;
 }
@@ -68,7 +68,7 @@ level = "scheduling"
 sight = { tests_per_tick = 5, grace_ticks = 7, shown_when_unknown = true, predict = true }
 [[interest.node]]
 name = "far"
-type = "everything"
+type = "grid"
 members = "bound"
 combine = "require"
 refresh = "every 10"
@@ -84,40 +84,40 @@ steps = []
 [[interest.node]]
 )");
     REQUIRE_MESSAGE(interest, interest.problem());
-    CHECK(interest->cell_m == 16);
+    CHECK(interest->cell_size == 16);
     CHECK(interest->axes == Axes::xyz);
-    CHECK(interest->range_classes_m == std::vector<float>{50, 200.5F});
-    CHECK(interest->observer_range_max_m == 300);
-    CHECK(interest->group_bounds_max_m == 250);
-    CHECK(interest->level == InterestLevel::scheduling);
-    CHECK(interest->sight.tests_per_tick == 5);
-    CHECK(interest->sight.grace_ticks == 7);
-    CHECK(interest->sight.shown_when_unknown);
-    CHECK(interest->sight.predict);
-    InterestRules running;
-    running.cell_m = 8;
-    running.bounds_max = {10, 10, 0};
+    CHECK(interest->range_classes == std::vector<float>{50, 200.5F});
+    CHECK(interest->observer_range_max == 300);
+    CHECK(interest->group_radius_max == 250);
+    CHECK(interest->level == InterestLevel::replication);
+    CHECK(interest->sight.ray_entities_per_tick == 5);
+    CHECK(interest->sight.ray_valid_ticks == 7);
+    CHECK(interest->sight.visible_when_unknown);
+    CHECK(interest->sight.predicts_sight);
+    Rules running;
+    running.cell_size = 8;
+    running.max = {10, 10, 0};
     const auto rules = scene::compile_rules(*interest, make_names(), running);
     REQUIRE_MESSAGE(rules, rules.problem());
-    CHECK(rules->cell_m == 8);  // stays as it is while a server runs
-    CHECK(rules->bounds_max == Vec3{10, 10, 0});
-    CHECK(rules->min_stay_ticks == 10);
+    CHECK(rules->cell_size == 8);  // stays as it is while a server runs
+    CHECK(rules->max == Vec3{10, 10, 0});
+    CHECK(rules->minimum_relevance_ticks == 10);
     REQUIRE(rules->nodes.size() == 3);
-    const NodeDesc& far = rules->nodes[0];
+    const NodeDef& far = rules->nodes[0];
     CHECK(far.name == "far");
-    CHECK(far.type == NodeType::everything);
-    CHECK(far.members == NodeMembers::bound);
-    CHECK(far.combine == StepOp::require);
-    CHECK(far.refresh.type == RefreshType::every);
-    CHECK(far.refresh.every_ticks == 10);
-    CHECK(far.refresh.widen_m == 2.5F);
-    CHECK(far.refresh.lazy_leave);
+    CHECK(interest->nodes[0].text.type == "grid");
+    CHECK(far.members == Members::bound);
+    CHECK(far.combine == Combine::require);
+    CHECK(far.every_ticks == 10);
+    CHECK(far.widen == 2.5F);
+    CHECK(far.lazy_leave);
     CHECK_FALSE(far.enabled);
-    CHECK(far.settings.urgency == 2);
-    CHECK(far.settings.every_ticks == 4);
-    CHECK(far.settings.leave == LeavePolicy::stale);
+    CHECK(far.replication.priority == 2);
+    CHECK(far.replication.every_ticks == 4);
+    CHECK(far.replication.leave == Retention::stale);
     CHECK(rules->nodes[2].name == "node 3");
-    CHECK(rules->nodes[2].type == NodeType::grid);
+    CHECK(rules->nodes[2].dispatcher == nullptr);
+    CHECK(rules->nodes[2].custom == nullptr);
 }
 
 TEST_CASE("interest file: a wrong word has line and column, wherever the text stands (N9)") {
@@ -145,9 +145,12 @@ TEST_CASE("interest file: a wrong word has line and column, wherever the text st
     CHECK(wrong(node("refresh = \"every other\"")) ==
           "r.toml:3:18: 'other' is not a number of ticks, 1 to 10000");
     CHECK(wrong(node("members = 'none'")) == "r.toml:3:12: 'none' is not all, bound or unbound");
-    CHECK(wrong(node("type = \"\"")).find("r.toml:3:8: '' is not everything") == 0);
-    CHECK(wrong(node("type = \"everything\"\nsteps = [\"add same team\", \"add within 3\"]"))
-              .find("r.toml:4:27: ") == 0);
+    CHECK(wrong(node("type = \"\"")).find("r.toml:3:8: '' is not grid, dispatcher or") == 0);
+    CHECK(wrong(node("type = \"everything\"")).find("r.toml:3:9: 'everything' is not grid") == 0);
+    std::string many = "steps = [";  // each of them remembers, which is one too many
+    for (int i = 0; i < 30; ++i) many += "'add within 3 leave 4', ";
+    CHECK(wrong(node(many + "'add within 3 leave 4']"))
+              .find("r.toml:3:" + std::to_string(many.size() + 1) + ": ") == 0);
     CHECK(wrong(node("name = 'a'") + "[[interest.node]]\nname = 'a'\n") ==
           "r.toml:5:8: two nodes are called 'a'");
     CHECK(wrong(node("name = '" + std::string(64, 'n') + "'")) ==
@@ -251,7 +254,7 @@ TEST_CASE("interest file: what is printed as a file reads back (N9)") {
     REQUIRE_MESSAGE(back, back.problem());
     CHECK(scene::print_toml(back->texts()) == text);
     CHECK(back->nodes[0].text.name == "a \"b\" \x01");
-    CHECK(back->nodes[0].text.widen_m == 0.1F);
+    CHECK(back->nodes[0].text.widen == 0.1F);
     CHECK(scene::parse_interest("r.toml", scene::print_toml({})));
 }
 
@@ -262,7 +265,7 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
         "[interest]\n[[interest.node]]\nname = 'near'\n[[interest.node]]\nname = 'far'\n"
         "members = 'bound'\nsteps = ['add within 60 of entity']\n";
     const Schema schema = make_schema({"tree", "tower", "ghost"});
-    const auto compile = [&](const std::string& kinds) -> scene::Loaded<std::vector<KindInterest>> {
+    const auto compile = [&](const std::string& kinds) -> scene::Loaded<std::vector<KindRules>> {
         auto world = scene::parse_world_file("w.toml", head + kinds + nodes);
         if (!world) return world.what();
         auto rules = scene::compile_rules(*world, make_names());
@@ -280,27 +283,27 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
           std::string::npos);
     REQUIRE(kinds->size() == 3);
     CHECK((*kinds)[0].nodes.empty());
-    CHECK_FALSE((*kinds)[0].never_default);
+    CHECK_FALSE((*kinds)[0].needs_node);
     REQUIRE((*kinds)[1].nodes.size() == 1);
     CHECK((*kinds)[1].nodes[0] == NodeId{1});
-    CHECK((*kinds)[1].range_m == 300);
-    CHECK((*kinds)[2].never_default);
+    CHECK((*kinds)[1].range == 300);
+    CHECK((*kinds)[2].needs_node);
     CHECK((*kinds)[2].mode == EntityMode::explicit_only);
     CHECK_FALSE((*kinds)[2].owner_sees);
-    CHECK((*kinds)[2].split);
-    CHECK((*kinds)[2].promote_ancestors);
-    CHECK_FALSE((*kinds)[1].split);
-    CHECK_FALSE((*kinds)[1].by_bounds);
+    CHECK((*kinds)[2].culled_independently);
+    CHECK((*kinds)[2].keeps_ancestors);
+    CHECK_FALSE((*kinds)[1].culled_independently);
+    CHECK_FALSE((*kinds)[1].uses_group_radius);
 
     const auto large = scene::parse_world_file(
         "w.toml", head + "[kinds.tower]\nby_bounds = true\n[interest]\ngroup_bounds_max_m = 50\n");
     REQUIRE_MESSAGE(large, large.problem());
     const auto bounded = scene::compile_rules(*large, make_names());
     REQUIRE_MESSAGE(bounded, bounded.problem());
-    CHECK(bounded->group_bounds_max_m == 50);
+    CHECK(bounded->group_radius_max == 50);
     const auto large_kinds = scene::compile_kinds(*large, *bounded, schema);
     REQUIRE_MESSAGE(large_kinds, large_kinds.problem());
-    CHECK((*large_kinds)[1].by_bounds);
+    CHECK((*large_kinds)[1].uses_group_radius);
 
     const auto problem = [&](const std::string& text) {
         const auto bad = compile(text);
@@ -349,10 +352,10 @@ TEST_CASE(
     auto rules =
         compile("[kinds.a]\nrange_m = 300\n[kinds.b]\nrange_m = 50\n[kinds.c]\nrange_m = 50\n");
     REQUIRE(rules);
-    CHECK(rules->range_classes_m == std::vector<float>{50, 300});
+    CHECK(rules->range_classes == std::vector<float>{50, 300});
     rules = compile("[kinds.a]\nrange_m = 300\n[interest]\nrange_classes_m = [100, 400]\n");
     REQUIRE(rules);
-    CHECK(rules->range_classes_m == std::vector<float>{100, 400});
+    CHECK(rules->range_classes == std::vector<float>{100, 400});
     rules = compile("[kinds.a]\nrange_m = 300\n[interest]\nrange_classes_m = [100, 200]\n");
     CHECK(rules.problem() ==
           "w.toml:4:11: 'kinds.a.range_m' is larger than the last of 'interest.range_classes_m'");

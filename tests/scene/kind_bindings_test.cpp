@@ -10,14 +10,14 @@
 namespace purview::test {
 
 TEST_CASE("rule text: a node that kinds are bound to keeps its number (N40)") {
-    InterestRules before;
+    Rules before;
     for (const char* name : {"a", "b", "c"}) {
         before.nodes.emplace_back();
         before.nodes.back().name = name;
     }
-    const std::vector<KindInterest> kinds = {{}, {{NodeId{1}}, false, EntityMode::nodes, true, 0}};
+    const std::vector<KindRules> kinds = {{}, {.nodes = {NodeId{1}}}};
     const auto problem = [&](std::vector<std::string> names) {
-        InterestRules after;
+        Rules after;
         for (const std::string& name : names) {
             after.nodes.emplace_back();
             after.nodes.back().name = name;
@@ -39,15 +39,15 @@ TEST_CASE("rule text: a node that kinds are bound to keeps its number (N40)") {
 }
 
 TEST_CASE("rule text: a node that kinds are bound to stays for those that are bound") {
-    InterestRules before;
+    Rules before;
     before.nodes.resize(2);
     before.nodes[0].name = "a";
     before.nodes[1].name = "b";
-    before.nodes[1].members = NodeMembers::bound;
-    const std::vector<KindInterest> kinds = {{}, {{NodeId{1}}, false, EntityMode::nodes, true, 0}};
-    InterestRules after = before;
+    before.nodes[1].members = Members::bound;
+    const std::vector<KindRules> kinds = {{}, {.nodes = {NodeId{1}}}};
+    Rules after = before;
     CHECK_FALSE(scene::problem_of_bindings(before, after, kinds));
-    for (const NodeMembers members : {NodeMembers::all, NodeMembers::unbound}) {
+    for (const Members members : {Members::all, Members::unbound}) {
         after.nodes[1].members = members;
         const auto found = scene::problem_of_bindings(before, after, kinds);
         REQUIRE(found);
@@ -60,16 +60,16 @@ TEST_CASE("rule text: a node that kinds are bound to stays for those that are bo
 }
 
 TEST_CASE("rule text: no node becomes one for all where a kind is to be shown by none") {
-    InterestRules before;
+    Rules before;
     before.nodes.resize(2);
     before.nodes[0].name = "a";
-    before.nodes[0].members = NodeMembers::unbound;
+    before.nodes[0].members = Members::unbound;
     before.nodes[1].name = "b";
-    before.nodes[1].combine = StepOp::subtract;
-    InterestRules after = before;
-    after.nodes[0].members = NodeMembers::all;
-    KindInterest hidden;
-    hidden.never_default = true;
+    before.nodes[1].combine = Combine::subtract;
+    Rules after = before;
+    after.nodes[0].members = Members::all;
+    KindRules hidden;
+    hidden.needs_node = true;
     const auto found = scene::problem_of_bindings(before, after, {{}, hidden});
     REQUIRE(found);
     CHECK(found->text == "a kind is bound to no node (nodes = []): node 'a' must not be for all");

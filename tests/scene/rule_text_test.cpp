@@ -8,7 +8,9 @@
 
 #include "core/hash.hpp"
 #include "purview/kernel.hpp"
+#include "purview/node.hpp"
 #include "purview/sight.hpp"
+#include "support/steps.hpp"
 
 namespace purview::test::rule_text {
 
@@ -17,16 +19,15 @@ namespace {
 using scene::NodeText;
 using scene::RuleNames;
 
-class NoSight final : public SightTest {
+class NoSight final : public RayTest {
   public:
-    void test(ObserverId, std::span<const SightQuery>,
-              std::span<std::uint8_t>) const noexcept override {}
+    void test(ObserverId, std::span<const Ray>, std::span<std::uint8_t>) const noexcept override {}
 };
 
 RuleNames make_names(bool with_sight = true) {
     RuleNames names;
     names.flags = {{"cloaked", FlagId{0}}, {"on fire", FlagId{1}}, {"it's", FlagId{2}}};
-    names.keys = {{"team", KeyDomain{0}}, {"from", KeyDomain{1}}, {"", KeyDomain{2}}};
+    names.keys = {{"team", KeyId{0}}, {"from", KeyId{1}}, {"", KeyId{2}}};
     names.values = {{"hp", ValueId{0}}, {"\xc3\xa4ther", ValueId{1}}, {"'", ValueId{2}}};
     names.kernels["even"] = make_pair_kernel(
         {}, [](const Pair& pair) noexcept { return index_of(pair.entity()) % 2 == 0; });
@@ -34,7 +35,7 @@ RuleNames make_names(bool with_sight = true) {
     return names;
 }
 
-StepDesc step_of(const std::string& text) {
+Kernel step_of(const std::string& text) {
     const auto step = scene::parse_step(text, make_names());
     REQUIRE_MESSAGE(step, text, ": ", step.problem());
     return *step;
@@ -47,31 +48,25 @@ std::string wrong(const std::string& text, bool with_sight = true) {
     return std::to_string(step.what().column) + ": " + step.problem();
 }
 
-bool same(const KernelDesc& a, const KernelDesc& b) {
-    return a.type == b.type && a.enter_m == b.enter_m && a.leave_m == b.leave_m &&
-           a.domain == b.domain && a.flag == b.flag && a.custom == b.custom && a.range == b.range &&
-           a.from == b.from && a.value == b.value && a.value_min == b.value_min &&
-           a.value_max == b.value_max && a.cells.width_m == b.cells.width_m &&
-           a.cells.height_m == b.cells.height_m && a.cells.depth_m == b.cells.depth_m &&
-           a.cells.rings == b.cells.rings && a.sight == b.sight &&
-           a.sight_def.tests_per_tick == b.sight_def.tests_per_tick &&
-           a.sight_def.grace_ticks == b.sight_def.grace_ticks &&
-           a.sight_def.shown_when_unknown == b.sight_def.shown_when_unknown &&
-           a.sight_def.predict == b.sight_def.predict;
+bool same(const Kernel& a, const Kernel& b) {
+    return a.combine == b.combine && a.type == b.type && a.enter == b.enter && a.leave == b.leave &&
+           a.key == b.key && a.flag == b.flag && a.custom == b.custom && a.range == b.range &&
+           a.view_from == b.view_from && a.value == b.value && a.min == b.min && a.max == b.max &&
+           a.cell_size == b.cell_size && a.rings == b.rings && a.rays == b.rays &&
+           a.ray_entities_per_tick == b.ray_entities_per_tick &&
+           a.ray_valid_ticks == b.ray_valid_ticks &&
+           a.visible_when_unknown == b.visible_when_unknown && a.predicts_sight == b.predicts_sight;
 }
 
-bool same(const StepDesc& a, const StepDesc& b) {
-    return a.op == b.op && same(a.kernel, b.kernel);
-}
-
-bool same(const NodeDesc& a, const NodeDesc& b) {
-    bool equal =
-        a.name == b.name && a.type == b.type && a.members == b.members && a.combine == b.combine &&
-        a.refresh.type == b.refresh.type && a.refresh.every_ticks == b.refresh.every_ticks &&
-        a.refresh.widen_m == b.refresh.widen_m && a.refresh.lazy_leave == b.refresh.lazy_leave &&
-        a.settings.every_ticks == b.settings.every_ticks &&
-        a.settings.urgency == b.settings.urgency && a.settings.leave == b.settings.leave &&
-        a.enabled == b.enabled && a.steps.size() == b.steps.size();
+bool same(const NodeDef& a, const NodeDef& b) {
+    bool equal = a.name == b.name && a.dispatcher == b.dispatcher && a.custom == b.custom &&
+                 a.members == b.members && a.combine == b.combine &&
+                 a.every_ticks == b.every_ticks && a.widen == b.widen &&
+                 a.lazy_leave == b.lazy_leave && a.dormant == b.dormant &&
+                 a.replication.every_ticks == b.replication.every_ticks &&
+                 a.replication.priority == b.replication.priority &&
+                 a.replication.leave == b.replication.leave && a.enabled == b.enabled &&
+                 a.steps.size() == b.steps.size();
     for (std::size_t s = 0; equal && s < a.steps.size(); ++s) equal = same(a.steps[s], b.steps[s]);
     return equal;
 }
@@ -80,26 +75,25 @@ bool same(const NodeDesc& a, const NodeDesc& b) {
 class RandomRules {
   public:
     explicit RandomRules(std::uint64_t seed) : random_(seed), names_(make_names()) {
-        names_.sight_def.tests_per_tick = 1 + random_.below(100);
-        names_.sight_def.shown_when_unknown = random_.chance(0.5F);
+        names_.sight_def.ray_entities_per_tick = 1 + random_.below(100);
+        names_.sight_def.visible_when_unknown = random_.chance(0.5F);
     }
     const RuleNames& names() const { return names_; }
 
-    StepDesc step() {
-        StepDesc out;
-        out.op = StepOp{static_cast<std::uint8_t>(random_.below(3))};
-        KernelDesc& kernel = out.kernel;
-        kernel.type = KernelType{static_cast<std::uint8_t>(random_.below(10))};
+    Kernel step() {
+        Kernel kernel;
+        kernel.combine = Combine{static_cast<std::uint8_t>(random_.below(3))};
+        kernel.type = KernelType{static_cast<std::uint8_t>(random_.below(11))};
         switch (kernel.type) {
             case KernelType::distance:
-                kernel.enter_m = metres();
-                kernel.leave_m =
-                    random_.chance(0.5F) ? kernel.enter_m : std::max(kernel.enter_m, metres());
-                kernel.range = RangeOf{static_cast<std::uint8_t>(random_.below(3))};
-                kernel.from = from();
+                kernel.enter = meters();
+                kernel.leave =
+                    random_.chance(0.5F) ? kernel.enter : std::max(kernel.enter, meters());
+                kernel.range = RangeFrom{static_cast<std::uint8_t>(random_.below(3))};
+                kernel.view_from = from();
                 break;
-            case KernelType::same_group:
-                kernel.domain = any(names_.keys);
+            case KernelType::same_key:
+                kernel.key = any(names_.keys);
                 break;
             case KernelType::flag:
                 kernel.flag = any(names_.flags);
@@ -108,62 +102,69 @@ class RandomRules {
                 kernel.custom = any(names_.kernels);
                 break;
             case KernelType::area:
-                if (random_.chance(0.5F)) kernel.leave_m = metres();
+                if (random_.chance(0.5F)) kernel.leave = meters();
                 break;
             case KernelType::owner:
+            case KernelType::everything:
                 break;
             case KernelType::value: {
                 kernel.value = any(names_.values);
                 const float a = number();
                 const float b = number();
                 const std::uint32_t which = random_.below(3);
-                if (which != 0) kernel.value_min = std::min(a, b);
-                if (which != 1) kernel.value_max = std::max(a, b);
+                if (which != 0) kernel.min = std::min(a, b);
+                if (which != 1) kernel.max = std::max(a, b);
                 break;
             }
-            case KernelType::neighbourhood:
-                kernel.cells.width_m = std::max(metres(), 0.01F);
-                kernel.cells.height_m = std::max(metres(), 0.01F);
-                if (random_.chance(0.5F)) kernel.cells.depth_m = std::max(metres(), 0.01F);
-                kernel.cells.rings = static_cast<std::uint16_t>(random_.below(1001));
-                kernel.from = from();
+            case KernelType::cells:
+                kernel.cell_size.x = std::max(meters(), 0.01F);
+                kernel.cell_size.y = std::max(meters(), 0.01F);
+                if (random_.chance(0.5F)) kernel.cell_size.z = std::max(meters(), 0.01F);
+                kernel.rings = static_cast<std::uint16_t>(random_.below(1001));
+                kernel.view_from = from();
                 break;
             case KernelType::hexagons:
-                kernel.cells.width_m = std::max(metres(), 0.01F);
-                if (random_.chance(0.5F)) kernel.cells.depth_m = std::max(metres(), 0.01F);
-                kernel.cells.rings = static_cast<std::uint16_t>(random_.below(5));
-                kernel.from = from();
+                kernel.cell_size.x = std::max(meters(), 0.01F);
+                if (random_.chance(0.5F)) kernel.cell_size.z = std::max(meters(), 0.01F);
+                kernel.rings = static_cast<std::uint16_t>(random_.below(5));
+                kernel.view_from = from();
                 break;
             case KernelType::line_of_sight:
-                kernel.sight = names_.sight;
-                kernel.sight_def = names_.sight_def;
-                if (random_.chance(0.5F)) kernel.enter_m = metres();
-                if (random_.chance(0.5F)) kernel.sight_def.tests_per_tick = 1 + random_.below(1000);
-                if (random_.chance(0.5F)) kernel.sight_def.grace_ticks = 2 + random_.below(1000);
-                kernel.sight_def.shown_when_unknown = random_.chance(0.5F);
-                kernel.sight_def.predict = random_.chance(0.5F);
-                kernel.from = from();
+                kernel.rays = names_.sight;
+                kernel.ray_entities_per_tick = names_.sight_def.ray_entities_per_tick;
+                kernel.ray_valid_ticks = names_.sight_def.ray_valid_ticks;
+                if (random_.chance(0.5F)) kernel.enter = meters();
+                if (random_.chance(0.5F)) kernel.ray_entities_per_tick = 1 + random_.below(1000);
+                if (random_.chance(0.5F)) kernel.ray_valid_ticks = 2 + random_.below(1000);
+                kernel.visible_when_unknown = random_.chance(0.5F);
+                kernel.predicts_sight = random_.chance(0.5F);
+                kernel.view_from = from();
                 break;
         }
-        return out;
+        return kernel;
     }
 
-    NodeDesc node() {
+    NodeDef node() {
         constexpr const char* names[] = {"near", "a b", "\"quoted\" \\ 'so'", "#=[]", "\xc3\xa4"};
-        NodeDesc out;
+        NodeDef out;
         out.name = names[random_.below(5)] + std::to_string(count_++);
-        out.type = NodeType{static_cast<std::uint8_t>(random_.below(2))};
-        out.members = NodeMembers{static_cast<std::uint8_t>(random_.below(3))};
-        out.combine = StepOp{static_cast<std::uint8_t>(random_.below(3))};
-        out.refresh.type = RefreshType{static_cast<std::uint8_t>(random_.below(3))};
-        if (out.refresh.type == RefreshType::every) {
-            out.refresh.every_ticks = 1 + random_.below(10'000);
-            if (random_.chance(0.5F)) out.refresh.widen_m = metres();
-            out.refresh.lazy_leave = random_.chance(0.5F);
+        out.members = Members{static_cast<std::uint8_t>(random_.below(3))};
+        out.combine = Combine{static_cast<std::uint8_t>(random_.below(3))};
+        switch (random_.below(3)) {
+            case 0:
+                break;
+            case 1:
+                out.every_ticks = 2 + random_.below(9'999);
+                if (random_.chance(0.5F)) out.widen = meters();
+                out.lazy_leave = random_.chance(0.5F);
+                break;
+            default:
+                out.dormant = true;
+                break;
         }
-        out.settings.every_ticks = 1 + random_.below(10);
-        if (random_.chance(0.5F)) out.settings.urgency = random_.between(0.001F, 1000);
-        out.settings.leave = LeavePolicy{static_cast<std::uint8_t>(random_.below(4))};
+        out.replication.every_ticks = 1 + random_.below(10);
+        if (random_.chance(0.5F)) out.replication.priority = random_.between(0.001F, 1000);
+        out.replication.leave = Retention{static_cast<std::uint8_t>(random_.below(4))};
         out.enabled = random_.chance(0.8F);
         for (std::uint32_t s = random_.below(5); s > 0; --s) out.steps.push_back(step());
         return out;
@@ -171,12 +172,12 @@ class RandomRules {
     SplitMix& random() { return random_; }
 
   private:
-    float metres() {
+    float meters() {
         constexpr float some[] = {60, 0.1F, 1.0F / 3, 1e6F, 1e-30F, 123456.789F, 1e-5F};
         return random_.chance(0.5F) ? some[random_.below(7)] : std::exp(random_.between(-20, 13));
     }
-    float number() { return random_.chance(0.2F) ? 0 : metres() * random_.between(-1e20F, 1e20F); }
-    LookFrom from() { return LookFrom{static_cast<std::uint8_t>(random_.below(4))}; }
+    float number() { return random_.chance(0.2F) ? 0 : meters() * random_.between(-1e20F, 1e20F); }
+    Viewpoints from() { return Viewpoints{static_cast<std::uint8_t>(random_.below(4))}; }
     template <class Map>
     typename Map::mapped_type any(const Map& map) {
         auto at = map.begin();
@@ -191,82 +192,88 @@ class RandomRules {
 }  // namespace
 
 TEST_CASE("rule text: every kernel has its words (N9 N48 M36 P2 P23 F26)") {
-    KernelDesc kernel = step_of("add within 60 leave 66").kernel;
+    Kernel kernel = step_of("add within 60 leave 66");
     CHECK(kernel.type == KernelType::distance);
-    CHECK(kernel.enter_m == 60);
-    CHECK(kernel.leave_m == 66);
-    CHECK(kernel.range == RangeOf::rule);
-    CHECK(step_of("add within 60").kernel.leave_m == 60);
-    CHECK(step_of("require within 1.5 of entity").kernel.range == RangeOf::entity);
-    kernel = step_of("subtract within 5 from owned leave 6 of observer").kernel;
-    CHECK(kernel.range == RangeOf::observer);
-    CHECK(kernel.from == LookFrom::owned);
-    CHECK(kernel.leave_m == 6);
-    CHECK(step_of("add within 5 from main").kernel.from == LookFrom::main);
-    CHECK(step_of("add within 5 from areas").kernel.from == LookFrom::areas);
-    CHECK(step_of("subtract same team").op == StepOp::subtract);
-    CHECK(step_of("require same from").kernel.domain == KeyDomain{1});
-    CHECK(step_of("add same ''").kernel.domain == KeyDomain{2});
-    CHECK(step_of("add flag 'on fire'").kernel.flag == FlagId{1});
-    CHECK(step_of("add flag it's").kernel.flag == FlagId{2});
-    CHECK(step_of("\tadd  flag 'it''s' ").kernel.flag == FlagId{2});
-    kernel = step_of("add value hp from -2.5").kernel;
+    CHECK(kernel.enter == 60);
+    CHECK(kernel.leave == 66);
+    CHECK(kernel.range == RangeFrom::kernel);
+    CHECK(step_of("add within 60").leave == 60);
+    CHECK(step_of("require within 1.5 of entity").range == RangeFrom::entity);
+    kernel = step_of("subtract within 5 from owned leave 6 of observer");
+    CHECK(kernel.range == RangeFrom::observer);
+    CHECK(kernel.view_from == Viewpoints::owned);
+    CHECK(kernel.leave == 6);
+    CHECK(step_of("add within 5 from main").view_from == Viewpoints::entity);
+    CHECK(step_of("add within 5 from areas").view_from == Viewpoints::points);
+    CHECK(step_of("subtract same team").combine == Combine::subtract);
+    CHECK(step_of("require same from").key == KeyId{1});
+    CHECK(step_of("add same ''").key == KeyId{2});
+    CHECK(step_of("add flag 'on fire'").flag == FlagId{1});
+    CHECK(step_of("add flag it's").flag == FlagId{2});
+    CHECK(step_of("\tadd  flag 'it''s' ").flag == FlagId{2});
+    kernel = step_of("add value hp from -2.5");
     CHECK(kernel.value == ValueId{0});
-    CHECK(kernel.value_min == -2.5F);
-    CHECK(std::isinf(kernel.value_max));
-    CHECK(step_of("add value hp to 1e10 from 3").kernel.value_max == 1e10F);
-    CHECK(step_of("add value '''' to 1").kernel.value == ValueId{2});
-    CHECK(step_of("add owner").kernel.type == KernelType::owner);
-    CHECK(step_of("add area").kernel.leave_m == 0);
-    CHECK(step_of("add area leave 3").kernel.leave_m == 3);
-    kernel = step_of("add neighbourhood 34x20 rings 1").kernel;
-    CHECK(kernel.type == KernelType::neighbourhood);
-    CHECK(kernel.cells.width_m == 34);
-    CHECK(kernel.cells.height_m == 20);
-    CHECK(kernel.cells.depth_m == 0);
-    CHECK(step_of("add neighbourhood 34x20").kernel.cells.rings == 1);
-    CHECK(step_of("add neighbourhood 34x20x2.5 rings 0").kernel.cells.depth_m == 2.5F);
-    CHECK(step_of("add neighbourhood 34x20 x2.5 rings 2").kernel.cells.depth_m == 2.5F);
-    kernel = step_of("add hexagons 12 rings 3 from main").kernel;
+    CHECK(kernel.min == -2.5F);
+    CHECK(std::isinf(kernel.max));
+    CHECK(step_of("add value hp to 1e10 from 3").max == 1e10F);
+    CHECK(step_of("add value '''' to 1").value == ValueId{2});
+    CHECK(step_of("add owner").type == KernelType::owner);
+    CHECK(step_of("add everything").type == KernelType::everything);
+    CHECK(step_of("add area").leave == 0);
+    CHECK(step_of("add area leave 3").leave == 3);
+    kernel = step_of("add neighbourhood 34x20 rings 1");
+    CHECK(kernel.type == KernelType::cells);
+    CHECK(kernel.cell_size.x == 34);
+    CHECK(kernel.cell_size.y == 20);
+    CHECK(kernel.cell_size.z == 0);
+    CHECK(step_of("add neighbourhood 34x20").rings == 1);
+    CHECK(step_of("add neighbourhood 34x20x2.5 rings 0").cell_size.z == 2.5F);
+    CHECK(step_of("add neighbourhood 34x20 x2.5 rings 2").cell_size.z == 2.5F);
+    kernel = step_of("add hexagons 12 rings 3 from main");
     CHECK(kernel.type == KernelType::hexagons);
-    CHECK(kernel.cells.width_m == 12);
-    CHECK(kernel.cells.depth_m == 0);
-    CHECK(kernel.cells.rings == 3);
-    CHECK(step_of("add hexagons 12x2.5 rings 3").kernel.cells.depth_m == 2.5F);
-    kernel = step_of("require sight within 40 grace 5 tests 9 predict yes unknown shown").kernel;
+    CHECK(kernel.cell_size.x == 12);
+    CHECK(kernel.cell_size.z == 0);
+    CHECK(kernel.rings == 3);
+    CHECK(step_of("add hexagons 12x2.5 rings 3").cell_size.z == 2.5F);
+    kernel = step_of("require sight within 40 grace 5 tests 9 predict yes unknown shown");
     CHECK(kernel.type == KernelType::line_of_sight);
-    CHECK(kernel.sight != nullptr);
-    CHECK(kernel.enter_m == 40);
-    CHECK(kernel.sight_def.grace_ticks == 5);
-    CHECK(kernel.sight_def.tests_per_tick == 9);
-    CHECK(kernel.sight_def.predict);
-    CHECK(kernel.sight_def.shown_when_unknown);
-    CHECK(step_of("add kernel even").kernel.custom != nullptr);
+    CHECK(kernel.rays != nullptr);
+    CHECK(kernel.enter == 40);
+    CHECK(kernel.ray_valid_ticks == 5);
+    CHECK(kernel.ray_entities_per_tick == 9);
+    CHECK(kernel.predicts_sight);
+    CHECK(kernel.visible_when_unknown);
+    CHECK(step_of("add kernel even").custom != nullptr);
 }
 
 TEST_CASE("rule text: a step in C++ is the step of the same words (N9 N48)") {
+    using lines::require, lines::subtract;
     const RuleNames names = make_names();
-    const auto is = [&](const char* text, const StepDesc& step) {
+    const auto is = [&](const char* text, const Kernel& step) {
         const auto read = scene::parse_step(text, names);
         REQUIRE_MESSAGE(read, text, ": ", read.problem());
         CHECK_MESSAGE(*read == step, text);
     };
-    is("add within 60", add(within(60)));
-    is("require within 60 leave 66", require(within(60, 66)));
-    is("subtract flag cloaked", subtract(flagged(FlagId{0})));
-    is("add same team", add(purview::same(KeyDomain{0})));
-    is("add value hp from 3 to 4.5", add(between(3, ValueId{0}, 4.5F)));
-    is("add area leave 3", add(in_area(3)));
-    is("add area", add(in_area()));
-    is("add owner", add(owned()));
-    is("add neighbourhood 34x20x2.5 rings 2", add(neighbourhood({34, 20, 2.5F, 2})));
-    is("add hexagons 12 rings 3", add(hexagons(12, 3)));
-    is("add hexagons 12", add(hexagons(12)));
-    is("require sight predict yes", require(in_sight(names.sight, {.predict = true})));
-    is("add kernel even", add(ask(names.kernels.at("even"))));
+    is("add within 60", within(60));
+    is("require within 60 leave 66", require(within(60).leave_at(66)));
+    is("subtract flag cloaked", subtract(FlagId{0}));
+    is("add same team", purview::same(KeyId{0}));
+    is("add value hp from 3 to 4.5", between(ValueId{0}, 3, 4.5F));
+    is("add area leave 3", in_area(3));
+    is("add area", in_area());
+    is("add owner", owned());
+    is("add everything", everything());
+    is("subtract everything", subtract(everything()));
+    is("add neighbourhood 34x20x2.5 rings 2", cells(34, 20, 2, 2.5F));
+    is("add hexagons 12 rings 3", hexagons(12, 3));
+    is("add hexagons 12", hexagons(12));
+    Kernel predicting = in_sight(names.sight);
+    predicting.predicts_sight = true;
+    is("require sight predict yes", require(predicting));
+    is("add kernel even", names.kernels.at("even"));
     // Nothing unsound is put right in silence.
-    InterestRules rules;
-    rules.nodes = {{.name = "near", .type = NodeType::grid, .steps = {add(within(60, 50))}}};
+    Rules rules;
+    rules.node("near").add(within(60).leave_at(50));
     CHECK_FALSE(problem_of(rules).empty());
 }
 
@@ -276,17 +283,18 @@ TEST_CASE("rule text: whatever is wrong with a step is said, with the column of 
     CHECK(wrong("plus within 60") == "1: 'plus' is not add, subtract or require");
     CHECK(wrong("'add' within 60") == "1: 'add' is not add, subtract or require");
     const std::string kernels =
-        "within, same, flag, value, owner, area, neighbourhood, hexagons, sight or kernel";
+        "within, same, flag, value, owner, area, everything, neighbourhood, hexagons, sight or "
+        "kernel";
     CHECK(wrong("  add") == "6: must be followed by " + kernels);
     CHECK(wrong("add nearby 60") == "5: 'nearby' is not " + kernels);
     CHECK(wrong("add 'within' 60") == "5: 'within' is not " + kernels);
     CHECK(wrong("add within") == "11: within must be followed by metres");
-    const std::string metres = " is not a number of metres, above 0 and at most 1000000";
+    const std::string meters = " is not a number of metres, above 0 and at most 1000000";
     for (const char* bad : {"0", "-3", "nan", "inf", "1e999", "60m", "0x10", "+5", "1000001"}) {
-        CHECK(wrong(std::string("add within ") + bad) == "12: '" + std::string(bad) + "'" + metres);
+        CHECK(wrong(std::string("add within ") + bad) == "12: '" + std::string(bad) + "'" + meters);
     }
     CHECK(wrong("add within 60 leave") == "20: leave must be followed by metres");
-    CHECK(wrong("add within 60 leave far") == "21: 'far'" + metres);
+    CHECK(wrong("add within 60 leave far") == "21: 'far'" + meters);
     CHECK(wrong("add within 60 leave 50") == "21: leave must not be below within");
     CHECK(wrong("add within 60 leave 61 leave 62") == "24: 'leave' is said twice");
     CHECK(wrong("add within 60 of") == "17: of must be followed by entity or observer");
@@ -315,8 +323,9 @@ TEST_CASE("rule text: whatever is wrong with a step is said, with the column of 
           "17: '\xc3\xbc"
           "ber' is not from or to");
     CHECK(wrong("add owner 3") == "11: '3' is one word too many");
+    CHECK(wrong("add everything 3") == "16: '3' is one word too many");
     CHECK(wrong("add area 3") == "10: '3' is not leave");
-    CHECK(wrong("add area leave 0") == "16: '0'" + metres);
+    CHECK(wrong("add area leave 0") == "16: '0'" + meters);
     const std::string cells =
         " is not WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH in metres, 0.01 to 1000000";
     for (const char* bad :
@@ -353,7 +362,7 @@ TEST_CASE("rule text: what is printed reads back as the same step, for 20,000 ra
     INFO("seed ", seed);
     RandomRules rules(seed);
     for (int i = 0; i < 20'000; ++i) {
-        const StepDesc step = rules.step();
+        const Kernel step = rules.step();
         const std::string text = scene::print_step(step, rules.names());
         const auto back = scene::parse_step(text, rules.names());
         REQUIRE_MESSAGE(back, text, ": ", back.problem());
@@ -367,9 +376,9 @@ TEST_CASE(
     const std::uint64_t seed = 21;
     INFO("seed ", seed);
     RandomRules rules(seed);
-    NodeDesc before;
+    NodeDef before;
     for (int i = 0; i < 5'000; ++i) {
-        const NodeDesc node = rules.node();
+        const NodeDef node = rules.node();
         const NodeText text = scene::print_node(node, rules.names());
         const auto fresh = scene::compile_node(text, rules.names());
         REQUIRE_MESSAGE(fresh, fresh.problem());
@@ -387,15 +396,15 @@ TEST_CASE("rule text: words thrown together are a step or an error, never more (
     SplitMix random(seed);
     const RuleNames names = make_names();
     constexpr const char* words[] = {
-        "add",   "require", "within", "60",   "leave",   "-1",  "of",
-        "from",  "entity",  "owned",  "same", "team",    "'",   "''",
-        "value", "hp",      "to",     "flag", "cloaked", "3x4", "rings",
-        "x",     "sight",   "nan",    "\x80", "area",    "xx",  "neighbourhood"};
+        "add",           "require",   "within", "60", "leave", "-1",    "of",   "from", "entity",
+        "owned",         "same",      "team",   "'",  "''",    "value", "hp",   "to",   "flag",
+        "cloaked",       "3x4",       "rings",  "x",  "sight", "nan",   "\x80", "area", "xx",
+        "neighbourhood", "everything"};
     int read = 0;
     for (int i = 0; i < 50'000; ++i) {
         std::string text = random.chance(0.8F) ? "add" : "";
         for (std::uint32_t w = random.below(7); w > 0; --w)
-            text += (random.chance(0.9F) ? " " : "") + std::string(words[random.below(28)]);
+            text += (random.chance(0.9F) ? " " : "") + std::string(words[random.below(29)]);
         const auto step = scene::parse_step(text, names);
         if (step) {
             ++read;
@@ -410,13 +419,14 @@ TEST_CASE("rule text: words thrown together are a step or an error, never more (
 
 TEST_CASE("rule text: what a node does not say is as it was, or the default (N39)") {
     const RuleNames names = make_names();
-    NodeDesc before;
+    NodeDef before;
     before.name = "far";
-    before.type = NodeType::everything;
-    before.members = NodeMembers::bound;
-    before.combine = StepOp::require;
-    before.refresh = {RefreshType::every, 10, 5, true};
-    before.settings = {3, 7, LeavePolicy::freeze};
+    before.members = Members::bound;
+    before.combine = Combine::require;
+    before.every_ticks = 10;
+    before.widen = 5;
+    before.lazy_leave = true;
+    before.replication = {3, 7, Retention::freeze};
     before.enabled = false;
     NodeText text;
     text.name = "far";
@@ -428,18 +438,19 @@ TEST_CASE("rule text: what a node does not say is as it was, or the default (N39
     text.refresh = "exact";  // what belongs to the old one goes with it
     node = scene::compile_node(text, names, &before);
     REQUIRE(node);
-    CHECK(node->refresh.widen_m == 0);
-    CHECK_FALSE(node->refresh.lazy_leave);
+    CHECK(node->widen == 0);
+    CHECK_FALSE(node->lazy_leave);
     text.refresh.reset();
     node = scene::compile_node(text, names);
     REQUIRE(node);
-    CHECK(node->type == NodeType::grid);
-    CHECK(node->members == NodeMembers::all);
+    CHECK(scene::print_node(*node, names).type == "grid");
+    CHECK(node->members == Members::all);
     CHECK(node->enabled);
     node = scene::compile_node(scene::with_defaults(text), names, &before);
     REQUIRE(node);
-    CHECK(node->refresh.type == RefreshType::exact);
-    CHECK(node->settings.urgency == 1);
+    CHECK(node->every_ticks == 1);
+    CHECK_FALSE(node->dormant);
+    CHECK(node->replication.priority == 1);
     CHECK(node->enabled);
 }
 
@@ -467,8 +478,10 @@ TEST_CASE("rule text: whatever is wrong with a node is said, with its key (N9)")
               "name/-1/0: a node's name has no control characters, such as line breaks");
     }
     CHECK(problem([](NodeText& t) { t.name.push_back('\0'); }).find("name/-1/0: ") == 0);
-    CHECK(problem([](NodeText& t) { t.type = "tree"; }) ==
-          "type/-1/1: 'tree' is not everything, grid, dispatcher or custom");
+    for (const std::string type : {"tree", "everything"}) {
+        CHECK(problem([&](NodeText& t) { t.type = type; }) ==
+              "type/-1/1: '" + type + "' is not grid, dispatcher or custom");
+    }
     CHECK(problem([](NodeText& t) { t.type = "custom"; }) ==
           "type/-1/1: a node of type custom is made by the host's code: it can be kept, not made "
           "here");
@@ -488,13 +501,13 @@ TEST_CASE("rule text: whatever is wrong with a node is said, with its key (N9)")
           "refresh/-1/10: 'ticks' is one word too many");
     CHECK(problem([](NodeText& t) { t.refresh = "'every"; }) ==
           "refresh/-1/1: the quote is not closed");
-    CHECK(problem([](NodeText& t) { t.widen_m = -1.0F; }) ==
+    CHECK(problem([](NodeText& t) { t.widen = -1.0F; }) ==
           "widen_m/-1/0: 'widen_m' must be 0 to 1000000");
-    CHECK(problem([](NodeText& t) { t.widen_m = 1.0F; }) ==
+    CHECK(problem([](NodeText& t) { t.widen = 1.0F; }) ==
           "widen_m/-1/0: 'widen_m' goes with the refresh 'every N' only");
     CHECK(problem([](NodeText& t) { t.lazy_leave = true; }) ==
           "lazy_leave/-1/0: 'lazy_leave' goes with the refresh 'every N' only");
-    CHECK(problem([](NodeText& t) { t.urgency = 0.0F; }) ==
+    CHECK(problem([](NodeText& t) { t.priority = 0.0F; }) ==
           "urgency/-1/0: 'urgency' must be 0.001 to 1000");
     CHECK(problem([](NodeText& t) { t.every_ticks = 0; }) ==
           "every_ticks/-1/0: 'every_ticks' must be 1 to 10000");
@@ -520,7 +533,7 @@ TEST_CASE("rule text: control characters of strangers are printed as numbers") {
 
 TEST_CASE("rule text: of many nodes the wrong one is named, also when only the engine minds (N9)") {
     const RuleNames names = make_names();
-    const InterestRules around;
+    const Rules around;
     NodeText near;
     near.name = "near";
     near.steps = {"add same team", "add within 60"};
@@ -537,15 +550,15 @@ TEST_CASE("rule text: of many nodes the wrong one is named, also when only the e
     CHECK(rules.what().column == 12);
     other = near;
     other.name = "other";
-    other.type = "everything";  // has no places
+    other.steps.assign(31, "add within 60 leave 66");  // each of them remembers
     rules = scene::compile_nodes({near, other}, names, around, false);
     CHECK(rules.what().node == 1);
-    CHECK(rules.what().step == 1);
-    CHECK(rules.problem().find("a distance needs a node of type grid") != std::string::npos);
+    CHECK(rules.what().step == 30);
+    CHECK(rules.problem().find("more steps remember than the 30 masks") != std::string::npos);
     rules = scene::compile_nodes(std::vector<NodeText>(65, near), names, around, false);
     CHECK(rules.problem() == "there are at most 64 nodes");
-    InterestRules broken = around;
-    broken.cell_m = -1;
+    Rules broken = around;
+    broken.cell_size = -1;
     CHECK_FALSE(scene::compile_nodes({near}, names, broken, false));
 }
 
@@ -553,10 +566,9 @@ TEST_CASE(
     "rule text: steps of a node that is kept ask whom they asked about lines of sight (N31)") {
     const RuleNames names = make_names();
     const auto own = std::make_shared<NoSight>();
-    NodeDesc before;
+    NodeDef before;
     before.name = "seen";
-    before.type = NodeType::grid;
-    before.steps = {add(within(60)), require(in_sight(own)), subtract(in_sight(names.sight))};
+    before.add(within(60)).require(in_sight(own)).subtract(in_sight(names.sight));
     NodeText text = scene::print_node(before, names);
     auto node = scene::compile_node(text, names, &before);
     REQUIRE(node);
@@ -565,22 +577,22 @@ TEST_CASE(
                   "subtract sight within 9"};
     node = scene::compile_node(text, names, &before);
     REQUIRE(node);
-    CHECK(node->steps[2].kernel.sight == own);
-    CHECK(node->steps[2].kernel.sight_def.tests_per_tick == 5);
-    CHECK(node->steps[3].kernel.sight == names.sight);
-    CHECK(node->steps[4].kernel.sight == names.sight);
+    CHECK(node->steps[2].rays == own);
+    CHECK(node->steps[2].ray_entities_per_tick == 5);
+    CHECK(node->steps[3].rays == names.sight);
+    CHECK(node->steps[4].rays == names.sight);
 }
 
 TEST_CASE("rule text: a node of the host's code stays itself as long as its type is kept (N31)") {
     const RuleNames names = make_names();
-    NodeDesc before;
+    NodeDef before;
     before.name = "rooms";
-    before.type = NodeType::custom;
+    before.custom = std::make_shared<CustomNode>();
     NodeText text = scene::print_node(before, names);
     CHECK(text.type == "custom");
     auto node = scene::compile_node(text, names, &before);
     REQUIRE(node);
-    CHECK(node->type == NodeType::custom);
+    CHECK(node->custom == before.custom);
     text.type = "grid";
     node = scene::compile_node(text, names, &before);
     REQUIRE(node);

@@ -73,7 +73,7 @@ TEST_CASE(
         CHECK(map->objects[0].number("nb", 1) == 3);
         CHECK(map->objects[0].x_m == 4);
         CHECK(map->objects[0].y_m == 2);
-        CHECK(map->objects[0].width_m == 4);
+        CHECK(map->objects[0].width == 4);
         CHECK(map->objects[1].y_m == 2);  // a tile object hangs from its lower left corner
         // A gid in no tileset is a warning with layer and count.
         REQUIRE(map->warnings.size() == 2);
@@ -269,15 +269,15 @@ TEST_CASE(
         "\"add same team\", \"subtract flag cloaked\"]\n";
     scene::RuleNames names;
     names.flags["cloaked"] = FlagId{0};
-    names.keys["team"] = KeyDomain{0};
+    names.keys["team"] = KeyId{0};
     auto world = scene::parse_world_file("w.toml", good);
     REQUIRE_MESSAGE(world, world.problem());
     auto rules = scene::compile_rules(*world, names);
     REQUIRE_MESSAGE(rules, rules.problem());
     REQUIRE(rules->nodes.size() == 1);
     REQUIRE(rules->nodes[0].steps.size() == 3);
-    CHECK(rules->nodes[0].steps[0].kernel.leave_m == 66);
-    CHECK(rules->nodes[0].steps[2].op == StepOp::subtract);
+    CHECK(rules->nodes[0].steps[0].leave == 66);
+    CHECK(rules->nodes[0].steps[2].combine == Combine::subtract);
 
     const auto problem = [&](const std::string& text) {
         auto broken = scene::parse_world_file("w.toml", text);

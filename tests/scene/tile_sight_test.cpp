@@ -96,8 +96,8 @@ TEST_CASE("sight: a map on which nothing blocks has no line of sight to ask abou
     CHECK(scene::TileSight(scene::TileMap{}).is_visible({}, {1, 1, 0}));
     const auto sight = scene::make_tile_sight(map_of({".#."}, 1));
     REQUIRE(sight != nullptr);
-    const SightQuery queries[] = {{EntityId{1}, {0.5F, 0.5F, 0}, {2.5F, 0.5F, 0}},
-                                  {EntityId{2}, {0.5F, 0.5F, 0}, {1.5F, 0.5F, 0}}};
+    const Ray queries[] = {{EntityId{1}, {0.5F, 0.5F, 0}, {2.5F, 0.5F, 0}},
+                           {EntityId{2}, {0.5F, 0.5F, 0}, {1.5F, 0.5F, 0}}};
     std::uint8_t visible[] = {0, 0};
     sight->test(ObserverId{1}, queries, visible);
     CHECK(visible[0] == 0);
@@ -117,11 +117,11 @@ TEST_CASE("sight: the walk over tiles says what every single tile says, both way
         const float tile_m = random.between(0.3F, 9);
         const scene::TileMap map = map_of(rows, tile_m);
         const scene::TileSight sight(map);
-        const auto place = [&] {
+        const auto position = [&] {
             return Vec3{random.between(-2, 14) * tile_m, random.between(-2, 14) * tile_m, 0};
         };
-        const Vec3 from = place();
-        const Vec3 to = place();
+        const Vec3 from = position();
+        const Vec3 to = position();
         const bool expected = slow_sight(map, from, to);
         REQUIRE(sight.is_visible(from, to) == expected);
         REQUIRE(sight.is_visible(to, from) == expected);

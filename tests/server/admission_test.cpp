@@ -19,7 +19,7 @@ namespace {
 class Doorkeeper final : public Game {
   public:
     Doorkeeper() {
-        (void)schema.kind("thing", {add_place(schema, 0, 100).id});
+        (void)schema.kind("thing", {add_position(schema, 0, 100).id});
         ServerDef def;
         def.schema = &schema;
         def.mac = &test_mac;

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "support/line_support.hpp"
 #include "support/stage.hpp"
 
@@ -37,11 +39,10 @@ bool has(const std::vector<std::string>& lines, const std::string& part) {
     });
 }
 
-NodeDesc near(NodeMembers members) {
-    NodeDesc node;
+NodeDef near(Members members) {
+    NodeDef node;
     node.name = "near";
-    node.type = NodeType::grid;
-    node.steps = {add(within(30))};
+    node.add(within(30));
     node.members = members;
     return node;
 }
@@ -53,7 +54,7 @@ struct TrapSchema {
     explicit TrapSchema(bool has_positions = true) {
         health = schema.component<TrapHealth>("health").integer("hp", &TrapHealth::hp, 0, 100);
         std::vector<ComponentId> components{health.id};
-        if (has_positions) components.push_back(add_place(schema, 0, 200).id);
+        if (has_positions) components.push_back(add_position(schema, 0, 200).id);
         wolf = schema.kind("wolf", components);
         REQUIRE(schema.status() == Status::ok);
     }
@@ -62,7 +63,7 @@ struct TrapSchema {
     KindId wolf{};
 };
 
-ServerDef def_of(const TrapSchema& schema, Lines& lines, NodeMembers members) {
+ServerDef def_of(const TrapSchema& schema, Lines& lines, Members members) {
     ServerDef def;
     def.schema = &schema.schema;
     def.rules.nodes = {near(members)};
@@ -102,13 +103,13 @@ TEST_CASE("traps: a distance rule in a schema without positions is refused in wo
     Lines lines;
     const TrapSchema schema(false);
     Stage stage(TrapSchema().schema, 0);
-    const ServerDef def = def_of(schema, lines, NodeMembers::all);
+    const ServerDef def = def_of(schema, lines, Members::all);
     CHECK(problem_of(def).find("node 'near', step 1 needs positions") != std::string::npos);
     CHECK(Server::create(def, stage).error() == Status::bad_configuration);
-    CHECK(has(lines.errors, "Schema::set_place"));
+    CHECK(has(lines.errors, "Schema::set_position"));
     // Later, too.
     ServerDef empty = def;
-    empty.rules.nodes = {NodeDesc{}};
+    empty.rules.nodes = {NodeDef{}};
     auto server = Server::create(empty, stage);
     REQUIRE(server);
     CHECK(server->set_rules(def.rules) == Status::bad_configuration);
@@ -116,27 +117,26 @@ TEST_CASE("traps: a distance rule in a schema without positions is refused in wo
 }
 
 TEST_CASE("traps: a binding without effect is warned of when a server begins, and in warnings()") {
-    for (const auto& [members, part] :
-         {std::pair{NodeMembers::all, "the binding has no effect there"},
-          {NodeMembers::unbound, "it never shows them"}}) {
+    for (const auto& [members, part] : {std::pair{Members::all, "the binding has no effect there"},
+                                        {Members::unbound, "it never shows them"}}) {
         Lines lines;
         const TrapSchema schema;
         Stage stage(schema.schema, 0);
         ServerDef def = def_of(schema, lines, members);
-        def.kinds.resize(1);
-        def.kinds[0].nodes = {NodeId{0}};
+        def.rules.kinds.resize(1);
+        def.rules.kinds[0].nodes = {NodeId{0}};
         auto server = Server::create(def, stage);
         REQUIRE(server);
-        CHECK(has(server->interest().warnings(), part));
+        CHECK(has(server->visibility().warnings(), part));
         CHECK(has(lines.warnings, part));
         CHECK(has(lines.warnings, "kind 'wolf' is bound to node 'near'"));
     }
     Lines lines;
     const TrapSchema schema;
     Stage stage(schema.schema, 0);
-    ServerDef def = def_of(schema, lines, NodeMembers::bound);
-    def.kinds.resize(1);
-    def.kinds[0].nodes = {NodeId{0}};
+    ServerDef def = def_of(schema, lines, Members::bound);
+    def.rules.kinds.resize(1);
+    def.rules.kinds[0].nodes = {NodeId{0}};
     REQUIRE(Server::create(def, stage));
     CHECK(lines.warnings.empty());
 }
@@ -144,51 +144,56 @@ TEST_CASE("traps: a binding without effect is warned of when a server begins, an
 TEST_CASE("traps: entities that no node covers are warned of, by kind and at the first spawn" *
           doctest::test_suite("N58")) {
     Lines lines;
-    InterestDef def;
-    def.rules.nodes = {near(NodeMembers::bound)};
+    Rules def;
+    def.nodes = {near(Members::bound)};
     def.kinds.resize(3);
-    def.kinds[1].never_default = true;
+    def.kinds[1].needs_node = true;
     def.kinds[2].nodes = {NodeId{0}};
-    def.log = lines.sink();
-    auto made = InterestManager::create(def);
-    REQUIRE(made);
+    REQUIRE(problem_of(def) == "");
+    InterestManager manager(def, lines.sink());
     CHECK(lines.warnings.size() == 1);
     CHECK(has(lines.warnings, "kind 0 is bound to no node"));
-    InterestManager& manager = *made;
     lines.warnings.clear();
-    CHECK(manager.spawn(lines::id(1), {.place = {}, .kind = KindId{2}}) == Status::ok);
-    CHECK(manager.spawn(lines::id(2), {.place = {}, .kind = KindId{1}}) == Status::ok);
-    CHECK(manager.spawn(lines::id(3), {.place = {}, .mode = EntityMode::global}) == Status::ok);
+    const auto spawn = [&](std::uint32_t index, const EntityDef& like = {}) {
+        EntityDef one = like;
+        one.id = lines::id(index);
+        CHECK(manager.spawn(one) == one.id);
+    };
+    spawn(1, {.kind = KindId{2}});
+    spawn(2, {.kind = KindId{1}});
+    spawn(3, {.mode = EntityMode::global});
     CHECK(lines.warnings.empty());
-    CHECK(manager.spawn(lines::id(4), {}) == Status::ok);
-    CHECK(manager.spawn(lines::id(5), {}) == Status::ok);
-    CHECK(manager.add_default_node(lines::id(1)) == Status::ok);
+    spawn(4);
+    spawn(5);
+    CHECK(manager.bind_default(lines::id(1)) == Status::ok);
     REQUIRE(lines.warnings.size() == 1);
     CHECK(has(lines.warnings, "entity 4 is bound to no node"));
     // With a node for them there is nothing to say.
     lines.warnings.clear();
-    InterestRules rules = def.rules;
-    rules.nodes.push_back(near(NodeMembers::unbound));
+    Rules rules = def;
+    rules.nodes.push_back(near(Members::unbound));
     CHECK(manager.set_rules(rules) == Status::ok);
-    CHECK(manager.spawn(lines::id(6), {}) == Status::ok);
+    spawn(6);
     CHECK(lines.warnings.empty());
     // A node that is off covers nothing.
     rules.nodes.back().enabled = false;
     CHECK(manager.set_rules(rules) == Status::ok);
     CHECK(lines.warnings.size() == 1);
-    CHECK(manager.spawn(lines::id(7), {}) == Status::ok);
+    spawn(7);
     CHECK(has(lines.warnings, "entity 7 is bound to no node"));
 }
 
 TEST_CASE(
     "traps: the value of a Result that holds an error aborts and prints why, in every build") {
-    const std::string words = words_before_abort([] {
-        InterestDef def;
-        def.rules.nodes = {near(NodeMembers::all)};
-        def.rules.nodes[0].steps[0].kernel.enter_m = -1;
+    Lines lines;
+    const TrapSchema schema;
+    Stage stage(schema.schema, 0);
+    const std::string words = words_before_abort([&] {
+        ServerDef def = def_of(schema, lines, Members::all);
+        def.rules.nodes[0].steps[0].enter = -1;
         def.log = LogSink::none();
-        InterestManager manager = std::move(InterestManager::create(def)).value();
-        manager.tick();
+        Server server = std::move(Server::create(def, stage)).value();
+        server.tick(1);
     });
     CHECK(words.find("bad_configuration") != std::string::npos);
     CHECK(words.find("node 'near', step 1: a distance needs 0 < enter <= leave") !=
@@ -198,10 +203,33 @@ TEST_CASE(
     CHECK(words_before_abort([] { (void)*Result<int>(3); }) == "");
 }
 
+TEST_CASE(
+    "traps: unsound rules are asserted, and a manager that has them says why and shows nothing") {
+    static int asserted;
+    asserted = 0;
+    const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++asserted; });
+    Lines lines;
+    Rules def;
+    def.nodes = {near(Members::all)};
+    def.nodes[0].steps[0].enter = -1;
+    InterestManager manager(def, lines.sink());
+    set_assert_handler(old);
+#if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
+    CHECK(asserted == 1);
+#endif
+    const std::string why = "node 'near', step 1: a distance needs 0 < enter <= leave";
+    CHECK(manager.problem().find(why) != std::string::npos);
+    CHECK(has(lines.errors, why));
+    const EntityId entity = manager.spawn({});
+    const ObserverId observer = manager.add_observer({.viewpoint = entity});
+    manager.tick();
+    CHECK_FALSE(manager.is_relevant(observer, entity));
+}
+
 TEST_CASE("traps: the first value of a component that is beyond its range is logged") {
     Lines lines;
     const TrapSchema schema;
-    Stage stage(schema.schema, 0, def_of(schema, lines, NodeMembers::all));
+    Stage stage(schema.schema, 0, def_of(schema, lines, Members::all));
     const EntityId one = stage.spawn(schema.wolf, {100, 100, 0});
     const EntityId other = stage.spawn(schema.wolf, {100, 100, 0});
     stage.step(2);
@@ -221,12 +249,19 @@ TEST_CASE("traps: the first value of a component that is beyond its range is log
 
 TEST_CASE("traps: joining the unit of an entity that is itself a member is a bad argument") {
     using namespace lines;
-    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)})});
+    InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
     for (std::uint32_t i = 1; i <= 3; ++i) lines::spawn(manager, i, 50);
-    CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
-    CHECK(manager.join_unit(id(1), id(2)) == Status::bad_argument);
-    CHECK(manager.join_unit(id(3), id(2)) == Status::bad_argument);
-    CHECK(manager.join_unit(id(3), id(9)) == Status::stale_id);
+    const auto join_unit = [&](EntityId member, EntityId root) {
+        return internal(manager).join_unit(member, root, EntityId::none);
+    };
+    CHECK(join_unit(id(2), id(1)) == Status::ok);
+    CHECK(join_unit(id(1), id(2)) == Status::bad_argument);
+    CHECK(join_unit(id(3), id(2)) == Status::bad_argument);
+    CHECK(join_unit(id(3), id(9)) == Status::stale_id);
+    // In public terms, a child goes below any member, and not below its own.
+    CHECK(manager.attach(id(1), id(2)) == Status::bad_argument);
+    CHECK(manager.attach(id(3), id(9)) == Status::stale_id);
+    CHECK(manager.attach(id(3), id(2)) == Status::ok);
 }
 
 }  // namespace purview::test

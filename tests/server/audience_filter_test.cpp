@@ -29,7 +29,7 @@ struct AudienceSchema {
         health = schema.component<Health>("health")
                      .integer("now", &Health::now, -10, 1000)
                      .integer("most", &Health::most, -10, 1000);
-        const KeyDomain domain = schema.key("team", team.id, "team");
+        const KeyId domain = schema.key("team", team.id, "team");
         schema.audience(health.id, {type, domain, &chosen, keeps});
         RpcDesc desc;
         desc.delivery = RpcDelivery::reliable_ordered;
@@ -53,8 +53,8 @@ double health_of(Stage& stage, std::uint32_t client, EntityId entity, const Audi
     REQUIRE(ghost != no_ghost);
     return stage.clients[client]->value_of(ghost, is.health.id, 0);
 }
-bool is_told(Stage& stage, std::uint32_t client, EntityId entity, const AudienceSchema& is) {
-    return stage.clients[client]->is_told(stage.ghost(client, entity), is.health.id);
+bool is_replicated(Stage& stage, std::uint32_t client, EntityId entity, const AudienceSchema& is) {
+    return stage.clients[client]->is_replicated(stage.ghost(client, entity), is.health.id);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ TEST_CASE("audience: owner only, all but the owner, the owner's team (F22 M27 O3
             stage.world().edit(soldiers[i], is.team)->team = i == 0 ? 2 : 1;
             *stage.world().edit(soldiers[i], is.health) = {static_cast<std::int16_t>(100 + i), 500};
             CHECK(stage.world().set_owner(soldiers[i], stage.observers[i]) == Status::ok);
-            CHECK(stage.interest().set_main_entity(stage.observers[i], soldiers[i]) == Status::ok);
+            CHECK(stage.visibility().set_viewpoint(stage.observers[i], soldiers[i]) == Status::ok);
         }
         stage.step(4);
         for (std::uint32_t who = 0; who < 3; ++who) {
@@ -80,7 +80,7 @@ TEST_CASE("audience: owner only, all but the owner, the owner's team (F22 M27 O3
                 const bool told = type == AudienceType::owner    ? who == whose
                                   : type == AudienceType::others ? who != whose
                                                                  : (who == 0) == (whose == 0);
-                CHECK(is_told(stage, who, soldiers[whose], is) == told);
+                CHECK(is_replicated(stage, who, soldiers[whose], is) == told);
                 // Whoever is not told has what a component of zeros has, not the lowest value.
                 CHECK(health_of(stage, who, soldiers[whose], is) == (told ? 100.0 + whose : 0.0));
             }
@@ -99,19 +99,19 @@ TEST_CASE(
         *stage.world().edit(soldier, is.health) = {77, 500};
         *stage.world().edit(stone, is.health) = {33, 500};
         stage.step(4);
-        CHECK_FALSE(is_told(stage, 0, soldier, is));
+        CHECK_FALSE(is_replicated(stage, 0, soldier, is));
         CHECK(health_of(stage, 0, soldier, is) == 0);
         stage.step(30);  // long after the last change
         is.chosen.chosen = stage.observers[0];
         stage.step(2);
-        CHECK(is_told(stage, 0, soldier, is));
+        CHECK(is_replicated(stage, 0, soldier, is));
         CHECK(health_of(stage, 0, soldier, is) == 77);
         CHECK(health_of(stage, 0, stone, is) == 33);
         CHECK(stage.clients[0]->value_of(stage.ghost(0, soldier), is.health.id, 1) == 500);
-        CHECK_FALSE(is_told(stage, 1, soldier, is));
+        CHECK_FALSE(is_replicated(stage, 1, soldier, is));
         is.chosen.chosen = ObserverId::none;
         stage.step(2);
-        CHECK_FALSE(is_told(stage, 0, soldier, is));
+        CHECK_FALSE(is_replicated(stage, 0, soldier, is));
         CHECK(health_of(stage, 0, soldier, is) == (keeps ? 77 : 0));
         stage.world().edit(soldier, is.health)->now = 55;  // not his business
         stage.step(2);
@@ -162,7 +162,7 @@ TEST_CASE(
 
 TEST_CASE("audience: owners, teams and main entities that change are noticed (F22 F25 M27)") {
     constexpr std::uint32_t clients = 3, soldiers = 4;
-    constexpr KeyDomain teams{0};
+    constexpr KeyId teams{0};
     for (const AudienceType type :
          {AudienceType::owner, AudienceType::others, AudienceType::same_key}) {
         const AudienceSchema is(type);
@@ -199,7 +199,7 @@ TEST_CASE("audience: owners, teams and main entities that change are noticed (F2
                     break;
                 case 2:
                     main[who] = random.below(soldiers + 1);
-                    REQUIRE(stage.interest().set_main_entity(
+                    REQUIRE(stage.visibility().set_viewpoint(
                                 stage.observers[who],
                                 main[who] == soldiers ? EntityId::none : all[main[who]].id) ==
                             Status::ok);
@@ -214,18 +214,18 @@ TEST_CASE("audience: owners, teams and main entities that change are noticed (F2
                 }
                 case 4:  // what he has while nobody stands for him
                     own[who] = static_cast<std::uint8_t>(random.below(3));
-                    REQUIRE(stage.interest().set_observer_key(observer, teams, Key{own[who]}) ==
+                    REQUIRE(stage.visibility().set_key(observer, teams, Key{own[who]}) ==
                             Status::ok);
                     break;
                 case 5:  // and beside that
                     if (more[who] != 0) {
-                        REQUIRE(stage.interest().remove_observer_key(observer, teams,
-                                                                     Key{more[who]}) == Status::ok);
+                        REQUIRE(stage.visibility().remove_key(observer, teams, Key{more[who]}) ==
+                                Status::ok);
                     }
                     more[who] = static_cast<std::uint8_t>(random.below(3));
                     if (more[who] != 0) {
-                        REQUIRE(stage.interest().add_observer_key(observer, teams,
-                                                                  Key{more[who]}) == Status::ok);
+                        REQUIRE(stage.visibility().add_key(observer, teams, Key{more[who]}) ==
+                                Status::ok);
                     }
                     break;
                 default:
@@ -242,7 +242,7 @@ TEST_CASE("audience: owners, teams and main entities that change are noticed (F2
                     const bool told = type == AudienceType::owner    ? owns
                                       : type == AudienceType::others ? !owns
                                                                      : owns || is_of_team;
-                    REQUIRE(is_told(stage, c, all[i].id, is) == told);
+                    REQUIRE(is_replicated(stage, c, all[i].id, is) == told);
                     REQUIRE(health_of(stage, c, all[i].id, is) == (told ? all[i].now : 0));
                     told_count += told ? 1 : 0;
                     changes += told != before[c * soldiers + i] ? 1 : 0;
@@ -309,7 +309,7 @@ TEST_CASE("audience: one entity with a component for each of them, on a bad line
     const Component<Uniform> team = schema.component<Uniform>("team")
                                         .integer("team", &Uniform::team, 0, 8)
                                         .integer("armour", &Uniform::armour, 0, 1000);
-    const KeyDomain domain = schema.key("team", team.id, "team");
+    const KeyId domain = schema.key("team", team.id, "team");
     std::array<Component<Health>, parts> part;
     std::vector<ComponentId> ids{team.id};
     for (std::uint32_t p = 0; p < parts; ++p) {
@@ -347,7 +347,7 @@ TEST_CASE("audience: one entity with a component for each of them, on a bad line
             case 2: {
                 const std::uint32_t c = random.below(clients);
                 main[c] = random.below(soldiers);
-                (void)stage.interest().set_main_entity(stage.observers[c], all[main[c]].id);
+                (void)stage.visibility().set_viewpoint(stage.observers[c], all[main[c]].id);
                 return;
             }
             case 3:
@@ -365,7 +365,7 @@ TEST_CASE("audience: one entity with a component for each of them, on a bad line
         }
     };
     for (std::uint32_t c = 0; c < clients; ++c)
-        (void)stage.interest().set_main_entity(stage.observers[c], all[0].id);
+        (void)stage.visibility().set_viewpoint(stage.observers[c], all[0].id);
     stage.step(4);
     for (int round = 0; round < 250; ++round) {
         stage.loss = 0.4F;
@@ -394,7 +394,7 @@ TEST_CASE("audience: one entity with a component for each of them, on a bad line
                 std::size_t combination = 0;
                 for (std::uint32_t p = 0; p < parts; ++p) {
                     CAPTURE(p);
-                    REQUIRE(client.is_told(ghost, part[p].id) == told[p]);
+                    REQUIRE(client.is_replicated(ghost, part[p].id) == told[p]);
                     REQUIRE(client.value_of(ghost, part[p].id, 0) == (told[p] ? one.now[p] : 0));
                     combination |= std::size_t{told[p]} << p;
                 }
@@ -488,7 +488,7 @@ TEST_CASE(
         const EntityId one = stage.spawn(knight);
         is.chosen.chosen = stage.observers[0];
         stage.step(10);
-        REQUIRE(is_told(stage, 0, one, is));
+        REQUIRE(is_replicated(stage, 0, one, is));
         stage.loses_all_to = 0;
         stage.world().edit(one, is.team)->team = 3;
         for (std::int16_t i = 0; i < 6; ++i) {
@@ -528,7 +528,7 @@ std::uint64_t hash_of_packets(bool names_another, bool names_whoever_goes) {
     for (unsigned i = 0; i < 6; ++i) {
         stage.step();
         if (names_another) stage.world().edit(soldier, target)->at = posts[i % 2];
-        CHECK(stage.interest().force_hide(posts[2], i % 2 == 0) == Status::ok);
+        CHECK(stage.visibility().set_hidden(posts[2], i % 2 == 0) == Status::ok);
     }
     stage.loses_all_to = 99;
     stage.step(10);
@@ -566,8 +566,8 @@ TEST_CASE("audience: calls reach whoever sees the entity, told or not (F22)") {
     const EntityId soldier = stage.spawn(is.soldier);
     is.chosen.chosen = stage.observers[1];
     stage.step(4);
-    CHECK_FALSE(is_told(stage, 0, soldier, is));
-    CHECK(is_told(stage, 1, soldier, is));
+    CHECK_FALSE(is_replicated(stage, 0, soldier, is));
+    CHECK(is_replicated(stage, 1, soldier, is));
     CHECK(stage.server->call(soldier, is.hit, Health{3, 4}));
     stage.step(3);
     for (std::uint32_t who = 0; who < 2; ++who) {
@@ -581,28 +581,28 @@ TEST_CASE("audience: calls reach whoever sees the entity, told or not (F22)") {
 
 TEST_CASE("audience: what makes no sense is refused") {
     Schema schema;
-    const Component<Place> place = schema.component<Place>("place");
-    Schema of_place = schema, no_key = schema, nobody = schema;
-    of_place.set_place(place.id);
-    of_place.audience(place.id, {AudienceType::owner});
-    CHECK(of_place.status() == Status::bad_configuration);
-    no_key.audience(place.id, {AudienceType::same_key});
+    const Component<Position> position = schema.component<Position>("place");
+    Schema of_position = schema, no_key = schema, nobody = schema;
+    of_position.set_position(position.id);
+    of_position.audience(position.id, {AudienceType::owner});
+    CHECK(of_position.status() == Status::bad_configuration);
+    no_key.audience(position.id, {AudienceType::same_key});
     CHECK(no_key.status() == Status::bad_configuration);
-    nobody.audience(place.id, {AudienceType::custom});
+    nobody.audience(position.id, {AudienceType::custom});
     CHECK(nobody.status() == Status::bad_configuration);
     // Corrections tell an owner all that he predicts, in whatever order it was said.
     for (const AudienceType type : {AudienceType::others, AudienceType::in_turn}) {
         Schema first = schema, then = schema;
-        first.audience(place.id, {type});
-        first.predict(place.id);
+        first.audience(position.id, {type});
+        first.predict(position.id);
         CHECK(first.status() == Status::bad_configuration);
-        then.predict(place.id);
-        then.audience(place.id, {type});
+        then.predict(position.id);
+        then.audience(position.id, {type});
         CHECK(then.status() == Status::bad_configuration);
     }
     Schema own = schema;
-    own.predict(place.id);
-    own.audience(place.id, {AudienceType::owner});
+    own.predict(position.id);
+    own.audience(position.id, {AudienceType::owner});
     CHECK(own.status() == Status::ok);
 }
 

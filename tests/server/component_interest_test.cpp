@@ -45,12 +45,12 @@ struct TwoAudiences {
         open = schema.component<Part>("open").integer("number", &Part::number, 0, 0xffff);
         left = schema.component<Part>("left").integer("number", &Part::number, 7, 0xffff);
         right = schema.component<Part>("right").integer("number", &Part::number, 0, 0xffff);
-        schema.audience(left.id, {AudienceType::custom, KeyDomain::none, &left_audience, false});
-        schema.audience(right.id, {AudienceType::custom, KeyDomain::none, &right_audience, false});
+        schema.audience(left.id, {AudienceType::custom, KeyId::none, &left_audience, false});
+        schema.audience(right.id, {AudienceType::custom, KeyId::none, &right_audience, false});
         kind = schema.kind("named", {open.id, left.id, right.id});
         REQUIRE(schema.status() == Status::ok);
-        def.kinds.resize(1);
-        def.kinds[0].mode = EntityMode::explicit_only;
+        def.rules.kinds.resize(1);
+        def.rules.kinds[0].mode = EntityMode::explicit_only;
     }
     Schema schema;
     NotedAudience left_audience, right_audience;
@@ -90,7 +90,7 @@ TEST_CASE("component interest: no component is sent without its entity" *
     }
     CHECK(part_of(stage, 1, entity, is.open) == 3);
     CHECK(part_of(stage, 1, entity, is.left) != 1'059);
-    CHECK_FALSE(stage.client(1).is_told(stage.ghost(1, entity), is.left.id));
+    CHECK_FALSE(stage.client(1).is_replicated(stage.ghost(1, entity), is.left.id));
     // In bytes: what is not for it costs it nothing. Each has its acknowledgements.
     const auto bytes = [&](std::uint32_t who) { return stage.bytes_to[who] - before[who]; };
     CHECK(bytes(0) > bytes(1));
@@ -152,8 +152,8 @@ TEST_CASE("component interest: each component has its own audience, by client an
                 CHECK(part_of(stage, who, entities[bits], is.right) ==
                       (has_right ? 200 + bits : 0));
                 const GhostId ghost = stage.ghost(who, entities[bits]);
-                CHECK(stage.client(who).is_told(ghost, is.left.id) == has_left);
-                CHECK(stage.client(who).is_told(ghost, is.right.id) == has_right);
+                CHECK(stage.client(who).is_replicated(ghost, is.left.id) == has_left);
+                CHECK(stage.client(who).is_replicated(ghost, is.right.id) == has_right);
             }
         }
     }
@@ -169,12 +169,12 @@ TEST_CASE("component interest: an audience may restrict any component but the po
             CAPTURE(static_cast<int>(type));
             CAPTURE(is_position);
             Schema schema;
-            const Component<Place> position = add_place(schema, 0, 100);
+            const Component<Position> position = add_position(schema, 0, 100);
             const Component<Part> team =
                 schema.component<Part>("team").integer("number", &Part::number, 0, 8);
             const Component<Part> hands =
                 schema.component<Part>("hands").integer("number", &Part::number, 0, 8);
-            const KeyDomain domain = schema.key("team", team.id, "number");
+            const KeyId domain = schema.key("team", team.id, "number");
             schema.audience(is_position ? position.id : hands.id, {type, domain, &audience, false});
             (void)schema.kind("thing", {position.id, team.id, hands.id});
             ServerDef def;

@@ -4,8 +4,10 @@
 // Where two features meet: what each of them promises holds all the same.
 #include <deque>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
+#include "core/internal_access.hpp"
 #include "purview/host_view.hpp"
 #include "purview/limits.hpp"
 #include "support/stage.hpp"
@@ -27,30 +29,58 @@ struct Text {
 
 struct FieldSchema {
     FieldSchema() {
-        place = add_place(schema, 0, 1024);
+        position = add_position(schema, 0, 1024);
         body = schema.component<BodyHealth>("body").integer("hp", &BodyHealth::hp, 0, 1000);
         secret = schema.component<Secret>("secret").integer("ammo", &Secret::ammo, 0, 1000);
         schema.audience(secret.id, {.type = AudienceType::owner});
-        walker = schema.kind("walker", {place.id, body.id});
-        soldier = schema.kind("soldier", {place.id, body.id, secret.id});
-        boat = schema.kind("boat", {place.id});
-        schema.edit_kind(boat).relative_place = true;
-        def.rules.bounds_max = {1024, 1024, 0};
+        walker = schema.kind("walker", {position.id, body.id});
+        soldier = schema.kind("soldier", {position.id, body.id, secret.id});
+        boat = schema.kind("boat", {position.id});
+        schema.edit_kind(boat).relative_position = true;
+        def.rules.max = {1024, 1024, 0};
         REQUIRE(schema.status() == Status::ok);
     }
-    static NodeDesc near(float range_m) {
-        NodeDesc node;
+    static NodeDef near(float range) {
+        NodeDef node;
         node.name = "near";
-        node.type = NodeType::grid;
-        node.steps = {add(within(range_m))};
+        node.add(within(range));
         return node;
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<BodyHealth> body;
     Component<Secret> secret;
     KindId walker{}, soldier{}, boat{};
     ServerDef def;
+};
+
+/// Which calls about relevance a type has.
+template <class T>
+struct Calls {
+    static constexpr bool spawn = requires(T & t, EntityDef def) { t.spawn(def); };
+    static constexpr bool despawn = requires(T & t, EntityId e) { t.despawn(e); };
+    static constexpr bool move = requires(T & t, EntityId e) { t.move(e, Vec3{}); };
+    static constexpr bool move_columns = requires(T & t, PositionColumns c) { t.move(c); };
+    static constexpr bool set_flag = requires(T & t, EntityId e) { t.set_flag(e, FlagId{}, true); };
+    static constexpr bool set_entity_key = requires(T & t, EntityId e) {
+        t.set_key(e, KeyId{}, Key{});
+    };
+    static constexpr bool set_value = requires(T & t, EntityId e) {
+        t.set_value(e, ValueId{}, 1.0F);
+    };
+    static constexpr bool set_owner = requires(T & t, EntityId e, ObserverId o) {
+        t.set_owner(e, o);
+    };
+    static constexpr bool set_group_radius = requires(T & t, EntityId e) {
+        t.set_group_radius(e, 1.0F);
+    };
+    static constexpr bool attach = requires(T & t, EntityId e) { t.attach(e, e); };
+    static constexpr bool detach = requires(T & t, EntityId e, EntityDef def) { t.detach(e, def); };
+    static constexpr bool add_observer = requires(T & t) { t.add_observer(); };
+    static constexpr bool remove_observer = requires(T & t, ObserverId o) { t.remove_observer(o); };
+    static constexpr bool set_rules = requires(T & t, Rules rules) { t.set_rules(rules); };
+    static constexpr bool set_level = requires(T & t) { t.set_level(InterestLevel::none); };
+    static constexpr bool tick = requires(T & t) { t.tick(); };
 };
 
 /// A game that does as it is told when it is called.
@@ -152,8 +182,8 @@ TEST_CASE("promises: two that change places above each other, whichever has the 
             CHECK(stage.client().parent_of(above) == no_ghost);
             const Tick now = stage.client().newest_tick();
             for (const EntityId one : {a, b}) {
-                const Vec3 is_at = stage.world().place_of(one);
-                const Vec3 shown = stage.client().place_of(stage.ghost(0, one), now);
+                const Vec3 is_at = stage.world().position_of(one);
+                const Vec3 shown = stage.client().position_of(stage.ghost(0, one), now);
                 CHECK(std::abs(shown.x - is_at.x) < 0.1F);
                 CHECK(std::abs(shown.y - is_at.y) < 0.1F);
             }
@@ -175,7 +205,7 @@ TEST_CASE("promises: the game may close others while it is told that somebody le
     party.step(5);
     CHECK(party.game.left_ones.size() == 6);
     for (const ObserverId observer : party.game.observers)
-        CHECK_FALSE(party.server->interest().is_ready(observer));
+        CHECK_FALSE(party.server->visibility().is_ready(observer));
     CHECK(party.server->stats().sessions == 0);
 }
 
@@ -198,15 +228,13 @@ TEST_CASE("promises: datagrams may carry a later time than the tick that reads t
 }
 
 TEST_CASE("promises: the id of an observer never comes back, however many come and go") {
-    auto made = InterestManager::create({});
-    REQUIRE(made);
-    InterestManager& interest = *made;
+    InterestManager interest{Rules{}};
     std::vector<ObserverId> seen;
     for (int i = 0; i < 10'000; ++i) {
-        const auto observer = interest.add_observer();
-        REQUIRE(observer);
-        seen.push_back(*observer);
-        CHECK(interest.remove_observer(*observer) == Status::ok);
+        const ObserverId observer = interest.add_observer({.is_ready = false});
+        REQUIRE(observer != ObserverId::none);
+        seen.push_back(observer);
+        CHECK(interest.remove_observer(observer) == Status::ok);
         interest.tick();
     }
     std::sort(seen.begin(), seen.end());
@@ -219,12 +247,10 @@ TEST_CASE(
     Stage stage(is.schema, 2);
     const EntityId secret = stage.spawn(is.walker);
     stage.step(3);
-    CHECK(stage.interest().remove_observer(stage.observers[0]) == Status::refused);
-    const auto own = stage.interest().add_observer();  // the game's
-    REQUIRE(own);
-    CHECK(stage.interest().remove_observer(*own) == Status::ok);
+    static_assert(Calls<InterestManager>::remove_observer && !Calls<Visibility>::remove_observer);
+    static_assert(Calls<InterestManager>::add_observer && !Calls<Visibility>::add_observer);
     // So what is hidden from now on goes.
-    CHECK(stage.interest().force_hide(secret, true) == Status::ok);
+    CHECK(stage.visibility().set_hidden(secret, true) == Status::ok);
     stage.step(3);
     CHECK(stage.ghost(0, secret) == no_ghost);
     for (const CloseReason none : {CloseReason::none, CloseReason{99}})
@@ -234,48 +260,39 @@ TEST_CASE(
     stage.step(2);
     CHECK(stage.client().state() == ClientState::closed);
     CHECK(stage.client().close_reason() == CloseReason::kicked);
-    CHECK(stage.interest().remove_observer(stage.observers[0]) == Status::stale_id);
+    CHECK(stage.visibility().set_ready(stage.observers[0], true) == Status::stale_id);
 }
 
 TEST_CASE("promises: what a server's interest has from the world nobody else tells it") {
-    static int asserted;
-    asserted = 0;
-    const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++asserted; });
+    // A game gets a type without these calls.
+    static_assert(std::is_same_v<decltype(std::declval<Server&>().visibility()), Visibility&>);
+    using Own = Calls<InterestManager>;
+    using Given = Calls<Visibility>;
+    static_assert(Own::spawn && !Given::spawn);
+    static_assert(Own::despawn && !Given::despawn);
+    static_assert(Own::move && !Given::move);
+    static_assert(Own::move_columns && !Given::move_columns);
+    static_assert(Own::set_flag && !Given::set_flag);
+    static_assert(Own::set_entity_key && !Given::set_entity_key);
+    static_assert(Own::set_value && !Given::set_value);
+    static_assert(Own::set_owner && !Given::set_owner);
+    static_assert(Own::set_group_radius && !Given::set_group_radius);
+    static_assert(Own::attach && !Given::attach);
+    static_assert(Own::detach && !Given::detach);
+    static_assert(Own::set_rules && !Given::set_rules);
+    static_assert(Own::set_level && !Given::set_level);
+    static_assert(Own::tick && !Given::tick);
+    static_assert(!std::is_constructible_v<InterestManager, Visibility&&>);
+    static_assert(!std::is_move_assignable_v<Visibility>);
     const FieldSchema is;
     Stage stage(is.schema, 1, is.def);
     const EntityId thing = stage.spawn(is.walker), other = stage.spawn(is.walker);
     stage.step(4);
     REQUIRE(stage.ghost(0, thing) != no_ghost);
-    InterestManager& interest = stage.interest();
-    const ObserverId observer = stage.observers[0];
-    const Vec3 place = interest.place_of(thing), away = {1000, 1000, 0};
-    const EntityId foreign = make_entity_id(5'000'000, 1);
-    for (const Status status :
-         {interest.spawn(foreign, {}), interest.despawn(thing), interest.move(thing, away),
-          interest.set_flag(thing, FlagId{0}, true), interest.set_key(thing, KeyDomain{0}, Key{1}),
-          interest.set_value(thing, ValueId{0}, 1), interest.set_owner(thing, observer),
-          interest.set_bounds(thing, 1), interest.join_unit(thing, other),
-          interest.leave_unit(thing, {}), interest.hold_observer(observer, false),
-          interest.set_rules({})})
-        CHECK(status == Status::refused);
-    const Move move{thing, away};
-    interest.move(std::span(&move, 1));
-    PlaceColumns columns;
-    columns.entities = std::span(&thing, 1);
-    columns.x = columns.y = &away.x;
-    interest.move(columns);
-    CHECK(interest.remove_observer(observer) == Status::refused);
-    // A tick out of turn would swallow the leave.
-    CHECK(interest.deny(observer, thing, true) == Status::ok);
-    interest.tick();
+    CHECK(stage.visibility().deny(stage.observers[0], thing, true) == Status::ok);
     stage.step(2);
     CHECK(stage.ghost(0, thing) == no_ghost);
     CHECK(stage.ghost(0, other) != no_ghost);
-    CHECK(interest.place_of(thing).x == place.x);
-    set_assert_handler(old);
-#if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
-    CHECK(asserted == 1);
-#endif
 }
 
 TEST_CASE("promises: a tick of a server within itself does nothing") {
@@ -312,7 +329,7 @@ TEST_CASE("promises: what is given to somebody who has gone is nobody's, and hid
     const EntityId crate = stage.spawn(is.walker);
     const ObserverId gone = stage.observers[1];
     CHECK(stage.world().set_owner(crate, stage.observers[0]) == Status::ok);
-    CHECK(stage.interest().force_hide(crate, true) == Status::ok);
+    CHECK(stage.visibility().set_hidden(crate, true) == Status::ok);
     stage.step(3);
     CHECK(stage.ghost(0, crate) != no_ghost);  // only its owner sees it
     CHECK(stage.server->close(gone, CloseReason::kicked) == Status::ok);
@@ -340,7 +357,7 @@ TEST_CASE(
     CHECK(world.attach(member, root) == Status::ok);
     stage.step(3);
     CHECK(stage.ghost(0, root) != no_ghost);
-    world.edit(member, is.place)->at.x = NAN;
+    world.edit(member, is.position)->at.x = NAN;
     CHECK(world.despawn(root) == Status::ok);
     CHECK(world.despawn(member) == Status::ok);
     stage.step(3);
@@ -349,7 +366,7 @@ TEST_CASE(
     for (int i = 0; i < 2; ++i) {
         const EntityId next = stage.spawn(is.walker);
         CHECK((index_of(next) == index_of(root) || index_of(next) == index_of(member)));
-        CHECK(stage.interest().force_hide(next, true) == Status::ok);
+        CHECK(stage.visibility().set_hidden(next, true) == Status::ok);
         stage.step(3);
         CHECK(stage.ghost(0, next) == no_ghost);
     }
@@ -359,7 +376,7 @@ TEST_CASE("promises: a message to a session that ends, or to a probe, is refused
     const FieldSchema is;
     Stage stage(is.schema, 1, is.def);
     const std::array<std::byte, 3> message{};
-    const auto probe = stage.server->add_probe();
+    const auto probe = stage.server->add_reference_client();
     REQUIRE(probe);
     CHECK(stage.server->send_message(*probe, message) == Status::stale_id);
     CHECK(stage.server->send_message(stage.observers[0], message) == Status::ok);
@@ -379,7 +396,7 @@ TEST_CASE("promises: who is closed is told the first reason, and a second close 
     CHECK(close(CloseReason::malformed, "too late") == Status::stale_id);
     CHECK(stage.client().close_reason() == CloseReason::kicked);
     CHECK(stage.client().reason_text() == "too loud");
-    const auto probe = stage.server->add_probe();
+    const auto probe = stage.server->add_reference_client();
     REQUIRE(probe);
     CHECK(stage.server->close(*probe, CloseReason::kicked) == Status::stale_id);
 }
@@ -408,11 +425,11 @@ TEST_CASE("promises: who is closed has left everything that he had entered") {
 TEST_CASE("promises: rules without settings undo those of the rules before, also for what stays") {
     FieldSchema is;
     is.def.rules.nodes = {FieldSchema::near(500)};
-    is.def.rules.nodes[0].settings.every_ticks = 20;
-    is.def.rules.nodes[0].settings.leave = LeavePolicy::freeze;
+    is.def.rules.nodes[0].replication.every_ticks = 20;
+    is.def.rules.nodes[0].replication.leave = Retention::freeze;
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {100, 100, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId entity = stage.spawn(is.walker, {120, 100, 0});
     stage.step(20);
     std::uint16_t value = 0;
@@ -427,8 +444,8 @@ TEST_CASE("promises: rules without settings undo those of the rules before, also
         return updates;
     };
     CHECK(updates_in(100) == 5);
-    InterestRules rules = stage.server->rules();
-    rules.nodes[0].settings = {};
+    Rules rules = stage.server->rules();
+    rules.nodes[0].replication = {};
     CHECK(stage.server->set_rules(rules) == Status::ok);
     CHECK(updates_in(100) == 100);
     (void)stage.changes();
@@ -441,10 +458,10 @@ TEST_CASE(
     "promises: a node's leave policy holds for whoever comes and goes again and again (N43)") {
     FieldSchema is;
     is.def.rules.nodes = {FieldSchema::near(50)};
-    is.def.rules.nodes[0].settings.leave = LeavePolicy::freeze;
+    is.def.rules.nodes[0].replication.leave = Retention::freeze;
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {100, 100, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     CHECK(stage.world().set_owner(me, stage.observers[0]) == Status::ok);
     const EntityId entity = stage.spawn(is.walker, {120, 100, 0});
     stage.step(20);
@@ -462,12 +479,12 @@ TEST_CASE(
 
 TEST_CASE("promises: a copy that lingers for ever does (F19)") {
     FieldSchema is;
-    is.schema.edit_kind(is.walker).leave = LeavePolicy::freeze;
-    is.schema.edit_kind(is.walker).linger_ticks = ~0U;
+    is.schema.edit_kind(is.walker).leave = Retention::freeze;
+    is.schema.edit_kind(is.walker).retention_ticks = ~0U;
     is.def.rules.nodes = {FieldSchema::near(50)};
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {100, 100, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId entity = stage.spawn(is.walker, {120, 100, 0});
     stage.step(20);
     (void)stage.changes();
@@ -479,8 +496,8 @@ TEST_CASE("promises: a copy that lingers for ever does (F19)") {
 TEST_CASE("promises: what is told in turn arrives, also when its enter was lost and a child came") {
     for (const bool has_child : {false, true}) {
         Schema schema;
-        const auto place = add_place(schema, -1024, 1024);
-        std::vector<ComponentId> parts{place.id};
+        const auto position = add_position(schema, -1024, 1024);
+        std::vector<ComponentId> parts{position.id};
         for (int i = 0; i < 4; ++i) {
             const ComponentId book = schema.component<Text>("book" + std::to_string(i))
                                          .text("a", &Text::a)
@@ -489,7 +506,7 @@ TEST_CASE("promises: what is told in turn arrives, also when its enter was lost 
             schema.audience(book, {.type = AudienceType::in_turn});
             parts.push_back(book);
         }
-        const KindId shelf = schema.kind("shelf", parts), cup = schema.kind("cup", {place.id});
+        const KindId shelf = schema.kind("shelf", parts), cup = schema.kind("cup", {position.id});
         ServerDef def;
         def.budget_bytes_per_tick = 200;
         Stage stage(schema, 1, def);
@@ -539,8 +556,8 @@ TEST_CASE("promises: calls that are held for somebody end with him") {
     desc.hold_ticks = 400;
     const Rpc<BodyHealth> rpc =
         party.is.schema.rpc<BodyHealth>("wait", desc).integer("hp", &BodyHealth::hp, 0, 1000);
-    party.is.def.kinds.resize(3);
-    for (auto& kind : party.is.def.kinds) kind.mode = EntityMode::explicit_only;
+    party.is.def.rules.kinds.resize(3);
+    for (auto& kind : party.is.def.rules.kinds) kind.mode = EntityMode::explicit_only;
     party.make_server();
     party.step(10);
     REQUIRE(party.game.observers.size() == 2);
@@ -553,8 +570,8 @@ TEST_CASE("promises: calls that are held for somebody end with him") {
     party.step(1);
     CHECK(party.server->close(party.game.observers[1], CloseReason::kicked) == Status::ok);
     party.step(3);
-    CHECK(party.server->data().calls.held().empty());
-    CHECK(party.server->data().calls.held_pairs() == 0);
+    CHECK(internal(*party.server).calls.held().empty());
+    CHECK(internal(*party.server).calls.held_pairs() == 0);
     for (int i = 0; i < 420; ++i) {
         party.step(1);
         CHECK(party.server->rpc_late_culls().empty());
@@ -565,14 +582,14 @@ TEST_CASE("promises: a game may add a probe when it is called") {
     Party party(40);
     std::uint32_t probes = 0;
     party.game.on_joined = [&](Server& server) {
-        for (int i = 0; i < 3; ++i) probes += server.add_probe() ? 1 : 0;
+        for (int i = 0; i < 3; ++i) probes += server.add_reference_client() ? 1 : 0;
     };
     party.is.def.sessions_per_host_max = 100;
     party.make_server();
     party.step(20);
     CHECK(party.game.observers.size() == 40);
     CHECK(probes == 120);
-    CHECK(party.server->data().sessions.size() == 160);
+    CHECK(internal(*party.server).sessions.size() == 160);
 }
 
 TEST_CASE("promises: a client knows the tick also while the game says more than the line carries") {
@@ -595,7 +612,7 @@ TEST_CASE("promises: what a client has seen is no newer than what it said, howev
     party.step(20);
     REQUIRE(party.game.observers.size() == 1);
     Server& server = *party.server;
-    const Session& session = *server.data().sessions[0];
+    const Session& session = *internal(server).sessions[0];
     std::vector<EntityId> crowd;
     for (int i = 0; i < 2'000; ++i)
         crowd.push_back(*server.world().spawn(party.is.walker, {1, 1, 0}));
@@ -631,11 +648,11 @@ TEST_CASE("promises: what a client has seen is no newer than what it said, howev
 TEST_CASE("promises: the first view is complete, whatever comes and goes meanwhile") {
     FieldSchema is;
     is.def.budget_bytes_per_tick = 128;
-    is.def.kinds.resize(3);
-    for (auto& kind : is.def.kinds) kind.mode = EntityMode::explicit_only;
+    is.def.rules.kinds.resize(3);
+    for (auto& kind : is.def.rules.kinds) kind.mode = EntityMode::explicit_only;
     Party party(1);
     party.is.def.budget_bytes_per_tick = 128;
-    party.is.def.kinds = is.def.kinds;
+    party.is.def.rules.kinds = is.def.rules.kinds;
     party.make_server();
     Server& server = *party.server;
     std::vector<EntityId> crowd;
@@ -643,13 +660,13 @@ TEST_CASE("promises: the first view is complete, whatever comes and goes meanwhi
         crowd.push_back(*server.world().spawn(party.is.walker, {1, 1, 0}));
     party.game.on_joined = [&](Server& its) {
         for (const EntityId entity : crowd)
-            (void)its.interest().allow(party.game.observers[0], entity, true);
+            (void)its.visibility().allow(party.game.observers[0], entity, true);
     };
     for (std::uint32_t i = 0; i < 200 && !party.clients[0]->is_view_complete(); ++i) {
         if (!party.game.observers.empty()) {  // a bullet a tick
             (void)server.world().despawn(crowd.back());
             crowd.back() = *server.world().spawn(party.is.walker, {1, 1, 0});
-            (void)server.interest().allow(party.game.observers[0], crowd.back(), true);
+            (void)server.visibility().allow(party.game.observers[0], crowd.back(), true);
             for (std::size_t k = 0; k < 100; ++k)
                 server.world().edit(crowd[k], party.is.body)->hp =
                     static_cast<std::uint16_t>((i * 7 + k) % 1000);
@@ -730,21 +747,20 @@ TEST_CASE("promises: a roster is told until it has arrived, and not for ever, wh
     // Nothing arrives for a while, or news of what has arrived takes longer than 64 packets.
     for (const std::uint32_t clients_every : {1U, 80U}) {
         Schema schema;  // without audiences, which a shared section refuses
-        const auto place = add_place(schema, 0, 1024);
+        const auto position = add_position(schema, 0, 1024);
         const Component<BodyHealth> body =
             schema.component<BodyHealth>("body").integer("hp", &BodyHealth::hp, 0, 1000);
-        const KindId walker = schema.kind("walker", {place.id, body.id});
+        const KindId walker = schema.kind("walker", {position.id, body.id});
         ServerDef def;
-        def.rules.bounds_max = {1024, 1024, 0};
-        NodeDesc street;
+        def.rules.max = {1024, 1024, 0};
+        NodeDef street;
         street.name = "street";
-        street.type = NodeType::grid;
-        street.mode = NodeMode::update_many;
-        street.steps = {add(neighbourhood({.width_m = 64, .height_m = 64, .rings = 1}))};
+        street.payload = Payload::update_many;
+        street.add(cells(64, 64, 1));
         def.rules.nodes = {street};
         Stage stage(schema, 1, def);
         const EntityId me = stage.spawn(walker, {500, 500, 0});
-        CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+        CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
         std::vector<EntityId> crowd;
         for (int i = 0; i < 60; ++i)
             crowd.push_back(stage.spawn(

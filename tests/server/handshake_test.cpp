@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "client/client_data.hpp"
+#include "core/internal_access.hpp"
 #include "link/handshake.hpp"
 #include "link/messages.hpp"
 #include "protocol/rpc_inbox.hpp"
@@ -92,7 +93,7 @@ struct Parley {
         for (int i = 0; i < 20; ++i) step();
         REQUIRE(client.state() == ClientState::joined);
     }
-    Session& session(std::size_t i = 0) { return *server->data().sessions[i]; }
+    Session& session(std::size_t i = 0) { return *internal(*server).sessions[i]; }
 
     SmallSchema is;
     CommandKeeper game;
@@ -284,7 +285,7 @@ TEST_CASE("host: a client takes no welcome to another schema than it wants") {
             house.answer(house.answered());
         }
         CHECK(house.client.state() == (change == 0 ? ClientState::joined : ClientState::closed));
-        CHECK(house.client.data().ghosts.has_value() == (change == 0));
+        CHECK(internal(house.client).ghosts.has_value() == (change == 0));
         if (change != 0) CHECK(house.client.close_reason() == CloseReason::malformed);
     }
 }
@@ -305,7 +306,7 @@ TEST_CASE("host: a client that cannot read a message says so, and the server has
     CHECK(close->reason == CloseReason::malformed);
     house.ask(said);
     house.server->tick(house.now);
-    CHECK(house.server->data().sessions.empty());
+    CHECK(internal(*house.server).sessions.empty());
 }
 
 TEST_CASE("host: whose hello came before a shutdown does not come in after it") {
@@ -521,8 +522,8 @@ TEST_CASE("rpc: who goes on steering what is no more his is refused after a whil
     const GhostId ghost = world.ghost_of(0, world.player(0));
     REQUIRE(ghost != no_ghost);
     const auto steer = [&] {
-        CHECK(world.client(0).data().call_unchecked(world.schema().steer.id, ghost,
-                                                    words_of_ping(1)));
+        CHECK(internal(world.client(0))
+                  .call_unchecked(world.schema().steer.id, ghost, words_of_ping(1)));
         world.step();
     };
     steer();
@@ -556,8 +557,8 @@ TEST_CASE("rpc: of one client no more than 256 calls come to the game in a tick"
     constexpr std::uint32_t per_packet = 20, packets = 15;
     std::uint32_t number = 0;
     const auto shout = [&](std::size_t client) {
-        CHECK(world.client(client).data().call_unchecked(world.schema().shouts[0].id, no_ghost,
-                                                         words_of_ping(++number)));
+        CHECK(internal(world.client(client))
+                  .call_unchecked(world.schema().shouts[0].id, no_ghost, words_of_ping(++number)));
     };
     for (std::uint32_t i = 0; i < packets; ++i) {
         for (std::uint32_t k = 0; k < per_packet; ++k) shout(0);
@@ -700,7 +701,7 @@ TEST_CASE("rpc: a held call is handed out in the last tick of its time, and in n
         CHECK(its.world.late.size() == (after == 0 ? 0 : 2));
         (void)its.world.server().world().move(thing, its.at_hand);
         its.world.run(1);
-        REQUIRE(its.world.server().interest().is_relevant(its.world.observer(0), thing));
+        REQUIRE(its.world.server().visibility().is_relevant(its.world.observer(0), thing));
         its.world.run(4);
         for (std::size_t client = 0; client < 2; ++client)
             CHECK(its.world.got(client).size() == (after == 0 ? 1 : 0));
@@ -748,7 +749,7 @@ TEST_CASE("rpc: what is held again is held no longer than from when it was calle
     CHECK(world.server().call(thing, hold, Ping{0, 1}));
     world.step();
     const Tick last = world.server().current_tick() + SmallSchema::hold_ticks;
-    const std::vector<HeldCall>& held = world.server().data().calls.held();
+    const std::vector<HeldCall>& held = internal(world.server()).calls.held();
     world.run(10);
     REQUIRE(held.size() == 1);
     // It comes into sight, behind more calls than fit, and goes before its turn has come.

@@ -62,14 +62,14 @@ struct Beside {
         view.emplace(std::move(HostView::create(world.server(), presented)).value());
         avatar = *world.server().world().spawn(world.schema().player, {280, 20, 0});
         (void)world.server().world().set_owner(avatar, view->observer());
-        (void)world.server().interest().set_main_entity(view->observer(), avatar);
+        (void)world.server().visibility().set_viewpoint(view->observer(), avatar);
         step();
     }
     void step() {
         world.step();
         view->update();
     }
-    void place(Vec3 at) {
+    void put(Vec3 at) {
         world.place_player(0, at);
         (void)world.server().world().move(avatar, at);
     }
@@ -85,7 +85,7 @@ auto events_of(Beside& both, ObserverId observer) {
     std::vector<std::tuple<EntityId, KindId, Reason, bool>> out;
     for (const ServerEvent& event : both.world.server().events()) {
         if (event.observer != observer || event.entity == both.avatar ||
-            event.entity == both.world.player(0) || event.copy == CopyChange::dropped) {
+            event.entity == both.world.player(0) || event.copy == Change::dropped) {
             continue;
         }
         out.emplace_back(event.entity, event.kind, event.reason, event.is_enter());
@@ -114,7 +114,7 @@ TEST_CASE("host view: a server's own player gets the events and the calls of a r
         world.got(0).clear();
         std::uint32_t number = 1;
         for (int tick = 0; tick < 300; ++tick) {
-            if (random.below(8) == 0) both.place(anywhere());
+            if (random.below(8) == 0) both.put(anywhere());
             for (EntityId& animal : animals) {
                 switch (random.below(60)) {
                     case 0:
@@ -127,13 +127,13 @@ TEST_CASE("host view: a server's own player gets the events and the calls of a r
                     case 2: {
                         const bool on = random.below(2) == 0;
                         for (const ObserverId who : {remote, local})
-                            CHECK(server.interest().deny(who, animal, on) == Status::ok);
+                            CHECK(server.visibility().deny(who, animal, on) == Status::ok);
                         break;
                     }
                     case 3: {
                         const bool on = random.below(2) == 0;
                         for (const ObserverId who : {remote, local})
-                            CHECK(server.interest().allow(who, animal, on) == Status::ok);
+                            CHECK(server.visibility().allow(who, animal, on) == Status::ok);
                         break;
                     }
                     default:
@@ -190,7 +190,7 @@ TEST_CASE("host view: a server's own player gets the events and the calls of a r
 TEST_CASE("host view: a call comes behind the changes of its tick, with what the wire can say") {
     Beside both(1);
     Server& server = both.world.server();
-    both.place({10, 10, 0});
+    both.put({10, 10, 0});
     const EntityId animal = both.world.spawn({12, 10, 0});
     both.step();
     const std::uint32_t before = both.presented.changes;
@@ -222,7 +222,7 @@ TEST_CASE("host view: a call comes behind the changes of its tick, with what the
 TEST_CASE("host view: what is for all but a host's own player does not reach him") {
     Beside both(1);
     Server& server = both.world.server();
-    both.place({10, 10, 0});
+    both.put({10, 10, 0});
     const EntityId animal = both.world.spawn({12, 10, 0});
     for (int i = 0; i < 3; ++i) both.step();
     const ObserverId local = both.view->observer();
@@ -239,10 +239,10 @@ TEST_CASE("host view: what is for all but a host's own player does not reach him
 TEST_CASE("host view: who is told more of what he is shown hears that it has changed") {
     Beside both(1);
     Server& server = both.world.server();
-    both.place({10, 10, 0});
+    both.put({10, 10, 0});
     const EntityId other = *server.world().spawn(both.world.schema().player, {12, 10, 0});
     for (int i = 0; i < 3; ++i) both.step();
-    REQUIRE(server.interest().is_relevant(both.view->observer(), other));
+    REQUIRE(server.visibility().is_relevant(both.view->observer(), other));
     const std::uint32_t before = both.presented.changes;
     CHECK(server.world().set_owner(other, both.view->observer()) == Status::ok);
     both.step();
@@ -252,18 +252,18 @@ TEST_CASE("host view: who is told more of what he is shown hears that it has cha
 TEST_CASE("host view: what somebody is told more of while it is hidden has changed when shown") {
     Beside both(1);
     Server& server = both.world.server();
-    both.place({10, 10, 0});
+    both.put({10, 10, 0});
     const EntityId other = *server.world().spawn(both.world.schema().player, {12, 10, 0});
     for (int i = 0; i < 3; ++i) both.step();
     const ObserverId local = both.view->observer();
     const auto changes_while_hidden = [&](auto&& edit) {
         const std::uint32_t before = both.presented.changes_of[other];
-        CHECK(server.interest().deny(local, other, true) == Status::ok);
+        CHECK(server.visibility().deny(local, other, true) == Status::ok);
         both.step();
         CHECK_FALSE(both.view->is_shown(other));
         edit();
         both.step();
-        CHECK(server.interest().deny(local, other, false) == Status::ok);
+        CHECK(server.visibility().deny(local, other, false) == Status::ok);
         both.step();
         CHECK(both.view->is_shown(other));
         return both.presented.changes_of[other] - before;
@@ -280,7 +280,8 @@ TEST_CASE("host view: what was there before it comes with all that its player is
     const EntityId before = world.spawn({12, 10, 0});
     world.run(3);
     auto view = std::move(HostView::create(world.server(), presented)).value();
-    CHECK(world.server().interest().set_area(view.observer(), 0, {10, 10, 0}) == Status::ok);
+    CHECK(world.server().visibility().set_area(view.observer(), 0, Area::at({10, 10, 0})) ==
+          Status::ok);
     const EntityId behind = world.spawn({12, 10, 0});
     for (int i = 0; i < 3; ++i) {
         world.step();
@@ -294,7 +295,7 @@ TEST_CASE("host view: what was there before it comes with all that its player is
 TEST_CASE("host view: a call names nobody who has gone since, whoever ended him") {
     Beside both(1);
     Server& server = both.world.server();
-    both.place({10, 10, 0});
+    both.put({10, 10, 0});
     both.step();
     const EntityId shown = both.world.spawn({12, 10, 0});
     CHECK(server.call(shown, both.world.ordered_cull(), Ping{0, 1}));
@@ -312,7 +313,7 @@ TEST_CASE("host view: a call names nobody who has gone since, whoever ended him"
     both.step();
     CHECK(server.call(next, both.world.ordered_cull(), Ping{0, 2}));
     both.world.step();
-    CHECK(server.interest().deny(both.view->observer(), next, true) == Status::ok);
+    CHECK(server.visibility().deny(both.view->observer(), next, true) == Status::ok);
     both.step();
     CHECK(both.presented.calls == std::vector<HeardCall>{news_of(2)});
 }
@@ -322,7 +323,7 @@ TEST_CASE("host view: what ticks without an update have changed comes with the n
     Server& server = both.world.server();
     World& world = server.world();
     const Component<Body> body = both.world.schema().body;
-    both.place({10, 10, 0});
+    both.put({10, 10, 0});
     const EntityId leaves = both.world.spawn({12, 10, 0}), ends = both.world.spawn({13, 10, 0}),
                    stays = both.world.spawn({14, 10, 0}), turns = both.world.spawn({15, 10, 0}),
                    comes = both.world.spawn({250, 10, 0});
@@ -337,12 +338,12 @@ TEST_CASE("host view: what ticks without an update have changed comes with the n
     CHECK(world.move(leaves, {250, 10, 0}) == Status::ok);
     CHECK(world.despawn(ends) == Status::ok);
     CHECK(world.move(comes, {12, 10, 0}) == Status::ok);
-    CHECK(server.interest().deny(both.view->observer(), turns, true) == Status::ok);
+    CHECK(server.visibility().deny(both.view->observer(), turns, true) == Status::ok);
     world.edit(stays, body)->hp = 7;
     both.world.step();
     EntityId next = EntityId::none;  // whoever has the index of what has ended
     while (index_of(next) != index_of(ends)) next = both.world.spawn({16, 10, 0});
-    CHECK(server.interest().deny(both.view->observer(), turns, false) == Status::ok);
+    CHECK(server.visibility().deny(both.view->observer(), turns, false) == Status::ok);
     both.step();
     using Heard = std::vector<std::pair<EntityId, Reason>>;
     const auto has = [](const Heard& heard, EntityId entity, Reason reason) {
@@ -374,7 +375,7 @@ TEST_CASE("host view: what ticks without an update have changed comes with the n
 
 TEST_CASE("host view: two updates after one tick are one") {
     Beside both(1);
-    both.place({10, 10, 0});
+    both.put({10, 10, 0});
     const EntityId animal = both.world.spawn({12, 10, 0});
     both.step();
     const auto shown = both.presented.shown;
@@ -400,10 +401,10 @@ TEST_CASE("host view: whatever is left out, what is shown is what was relevant i
     both.presented.shown.clear();
     both.presented.hidden.clear();
     std::map<EntityId, int> balance;
-    server.interest().for_each_relevant(local, [&](EntityId entity) { balance[entity] = 1; });
+    server.visibility().for_each_relevant(local, [&](EntityId entity) { balance[entity] = 1; });
     std::size_t left_out = 0;
     for (int tick = 0; tick < 400; ++tick) {
-        if (random.below(8) == 0) both.place(anywhere());
+        if (random.below(8) == 0) both.put(anywhere());
         for (EntityId& animal : animals) {
             const std::uint32_t what = random.below(40);
             if (what == 0) {
@@ -412,7 +413,7 @@ TEST_CASE("host view: whatever is left out, what is shown is what was relevant i
             } else if (what == 1) {
                 CHECK(server.world().move(animal, anywhere()) == Status::ok);
             } else if (what == 2) {
-                CHECK(server.interest().deny(local, animal, random.below(2) == 0) == Status::ok);
+                CHECK(server.visibility().deny(local, animal, random.below(2) == 0) == Status::ok);
             }
         }
         world.step();
@@ -421,7 +422,7 @@ TEST_CASE("host view: whatever is left out, what is shown is what was relevant i
             continue;
         }
         std::vector<EntityId> relevant;
-        server.interest().relevant(local, relevant);
+        server.visibility().relevant(local, relevant);
         both.view->update();
         for (const auto& [entity, reason] : both.presented.shown) CHECK(++balance[entity] == 1);
         for (const auto& [entity, reason] : both.presented.hidden) CHECK(--balance[entity] == 0);
@@ -429,7 +430,7 @@ TEST_CASE("host view: whatever is left out, what is shown is what was relevant i
         both.presented.hidden.clear();
         for (const EntityId entity : relevant) REQUIRE(both.view->is_shown(entity));
         for (const EntityId animal : animals)
-            REQUIRE(both.view->is_shown(animal) == server.interest().is_relevant(local, animal));
+            REQUIRE(both.view->is_shown(animal) == server.visibility().is_relevant(local, animal));
     }
     CHECK(left_out > 100);
 }
@@ -439,19 +440,19 @@ TEST_CASE("host view: what the game has made his is nobody's when the view ends 
     Server& server = both.world.server();
     const EntityId theirs = both.world.spawn({10, 10, 0});
     CHECK(server.world().set_owner(theirs, both.world.observer(0)) == Status::ok);
-    both.place({250, 10, 0});
+    both.put({250, 10, 0});
     both.step();
-    CHECK(server.interest().is_relevant(both.world.observer(0), theirs));
+    CHECK(server.visibility().is_relevant(both.world.observer(0), theirs));
     CHECK(server.world().set_owner(theirs, both.view->observer()) == Status::ok);
     both.view.reset();
     both.world.step();
-    CHECK_FALSE(server.interest().is_relevant(both.world.observer(0), theirs));
+    CHECK_FALSE(server.visibility().is_relevant(both.world.observer(0), theirs));
 }
 
 TEST_CASE("host view: who ends it disconnects: his events end in pairs, nothing is held for him") {
     Beside both(1);
     Server& server = both.world.server();
-    both.place({10, 10, 0});
+    both.put({10, 10, 0});
     const EntityId near = both.world.spawn({12, 10, 0}), far = both.world.spawn({250, 10, 0});
     both.step();
     const Rpc<Ping> hold = both.world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);

@@ -5,6 +5,7 @@
 
 #include "client/client_data.hpp"
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "protocol/rpc_args.hpp"
 #include "support/drive_world.hpp"
 
@@ -13,7 +14,7 @@ using namespace purview::test;
 
 namespace {
 
-InputFrame frame_of(CommandTick tick) {
+InputFrame frame_of(InputNumber tick) {
     InputFrame frame;
     frame.tick = tick;
     return frame;
@@ -33,16 +34,16 @@ TEST_CASE(
         InputQueue queue;
         InputCounters counters;
         // The model: a sorted list of what waits, a credit.
-        std::vector<CommandTick> waits;
-        CommandTick consumed = 0;
+        std::vector<InputNumber> waits;
+        InputNumber consumed = 0;
         std::uint32_t credit = 0;
         std::uint64_t ticks = 0;
-        CommandTick next = 1;
+        InputNumber next = 1;
         std::uint64_t model_consumed = 0;
         bool began = false;
         for (int tick = 0; tick < 300; ++tick) {
             for (std::uint32_t n = random.below(random.chance(0.1F) ? 12 : 3); n > 0; --n) {
-                const CommandTick pushed =
+                const InputNumber pushed =
                     random.chance(0.1F) ? 1 + random.below(next + 5) : next++;
                 InputFrame frame = frame_of(pushed);
                 const Status status = queue.push(frame, settings, counters);
@@ -57,7 +58,7 @@ TEST_CASE(
                 began = true;
             }
             if (began) ++ticks;
-            std::vector<CommandTick> taken;
+            std::vector<InputNumber> taken;
             if (waits.empty()) {
                 if (began) credit = std::min(credit + 1, settings.catch_up_max);
             } else {
@@ -72,7 +73,7 @@ TEST_CASE(
             }
             model_consumed += taken.size();
             queue.begin_tick();
-            for (const CommandTick one : taken) {
+            for (const InputNumber one : taken) {
                 REQUIRE(queue.take(settings, counters) != nullptr);
                 REQUIRE(queue.consumed() == one);
             }
@@ -173,9 +174,9 @@ TEST_CASE(
         std::uint64_t commands = 0, parts = 0, foreign = 0;
     };
     Seen seen[2];
-    std::map<std::pair<std::uint32_t, CommandTick>, int> times;
+    std::map<std::pair<std::uint32_t, InputNumber>, int> times;
     world.on_input = [&](Server&, ObserverId observer, GroupState& group,
-                         const GroupCommand& command) {
+                         const GroupInput& command) {
         const std::size_t who = observer == driver ? 0 : 1;
         ++seen[who].commands;
         ++times[{static_cast<std::uint32_t>(who), command.tick()}];
@@ -190,12 +191,12 @@ TEST_CASE(
             seen[who].foreign += has && !group.is_owned(m);
         }
     };
-    world.player(0).control = [&](auto& player, CommandTick) {
+    world.player(0).control = [&](auto& player, InputNumber) {
         (void)player.prediction->set_part(world.ghost(0, car), s.drive, Drive{1, 0, false});
         CHECK(player.prediction->set_part(world.ghost(0, turret), s.turn, Turn{1}) ==
               Status::refused);
     };
-    world.player(1).control = [&](auto& player, CommandTick) {
+    world.player(1).control = [&](auto& player, InputNumber) {
         (void)player.prediction->set_part(world.ghost(1, turret), s.turn, Turn{1});
     };
     world.run(100);
@@ -205,7 +206,7 @@ TEST_CASE(
         CHECK(one.foreign == 0);
     }
     for (const auto& [key, count] : times) CHECK(count == 1);
-    CHECK(world.world().place_of(car).x > 5);
+    CHECK(world.world().position_of(car).x > 5);
     CHECK(world.world().get(turret, s.aim)->yaw > 1);
     // The driver never predicts what the gunner does, so it never corrects him.
     CHECK(world.player(0).prediction->stats().corrections == 0);
@@ -223,10 +224,10 @@ TEST_CASE(
     const EntityId turret_of_theirs = world.spawn_under(theirs, s.turret, mine);
     const EntityId second = world.spawn(s.vehicle, {}, mine);
     world.run(20);
-    ClientData& client = world.player(0).client.data();
+    ClientData& client = internal(world.player(0).client);
     std::uint64_t parts = 0;
     world.on_input = [&](Server&, ObserverId observer, GroupState& group,
-                         const GroupCommand& command) {
+                         const GroupInput& command) {
         for (std::size_t m = 0; m < group.size(); ++m) {
             const bool has =
                 command.part(m, s.drive) != nullptr || command.part(m, s.turn) != nullptr;
@@ -301,7 +302,7 @@ TEST_CASE(
     const EntityId turret = world.spawn_under(car, s.turret, world.player().observer);
     world.run(20);
     std::vector<Status> set;
-    world.player().control = [&](auto& player, CommandTick) {
+    world.player().control = [&](auto& player, InputNumber) {
         set.push_back(player.prediction->set_part(world.ghost(0, turret), s.turn, Turn{1}));
         (void)player.prediction->set_part(world.ghost(0, car), s.drive, Drive{1, 0, false});
     };
@@ -314,10 +315,10 @@ TEST_CASE(
     const float yaw = world.world().get(turret, s.aim)->yaw;
     const std::uint64_t refused = world.server->input_counters().switched_off;
     CHECK(refused > 0);
-    const float x = world.world().place_of(car).x;
+    const float x = world.world().position_of(car).x;
     world.run(30);
     CHECK(world.world().get(turret, s.aim)->yaw == yaw);
-    CHECK(world.world().place_of(car).x > x);
+    CHECK(world.world().position_of(car).x > x);
     CHECK(world.server->input_counters().switched_off == refused);
     CHECK(world.player().prediction->get(world.ghost(0, turret), s.aim)->yaw == yaw);
     REQUIRE(world.server->set_in_input(turret, true) == Status::ok);
@@ -336,17 +337,17 @@ TEST_CASE("input: a client with a fast clock is given no more than one command a
             world.spawn(s.vehicle, {0, 10.0F * static_cast<float>(i), 0}, world.player(i).observer);
     world.run(20);
     for (std::size_t i = 0; i < 2; ++i) {
-        world.player(i).control = [&, i](auto& player, CommandTick) {
+        world.player(i).control = [&, i](auto& player, InputNumber) {
             (void)player.prediction->set_part(world.ghost(i, car[i]), s.drive, Drive{1, 0, false});
         };
     }
     world.player(1).clock = 2;
     world.player(1).skew = -world.now;
-    const CommandTick before = world.player(1).prediction->stats().consumed;
+    const InputNumber before = world.player(1).prediction->stats().consumed;
     world.run(600);
-    const CommandTick consumed = world.player(1).prediction->stats().consumed - before;
-    const float honest = world.world().place_of(car[0]).x;
-    const float fast = world.world().place_of(car[1]).x;
+    const InputNumber consumed = world.player(1).prediction->stats().consumed - before;
+    const float honest = world.world().position_of(car[0]).x;
+    const float fast = world.world().position_of(car[1]).x;
     MESSAGE("consumed " << consumed << " in 600 ticks; honest " << honest << " m, fast " << fast
                         << " m; refused " << world.server->input_counters().too_far_ahead);
     CHECK(consumed <= 600 + 2);
@@ -380,7 +381,7 @@ TEST_CASE("input: a command above the cap is refused where it is given, and at t
             (void)world.spawn_under(cars.back(), s.turret, world.player().observer);
     }
     world.run(60);
-    ClientData& client = world.player().client.data();
+    ClientData& client = internal(world.player().client);
     bool done = false;
     world.after_client = [&](auto&, Micros) {
         if (done) return;
@@ -406,7 +407,7 @@ TEST_CASE("input: a command above the cap is refused where it is given, and at t
 namespace {
 
 struct Driven {
-    double metres = 0;
+    double meters = 0;
     InputCounters counters;
     std::vector<std::uint64_t> bytes;  ///< of each tick
 };
@@ -417,28 +418,28 @@ Driven drive(const std::function<void(InputFrame&)>& tamper,
     DriveWorld world(1);
     const EntityId car = world.spawn(world.schema.vehicle, {}, world.player().observer);
     const EntityId hidden = world.spawn(world.schema.shell);
-    (void)world.server->interest().deny(world.player().observer, hidden, true);
+    (void)world.server->visibility().deny(world.player().observer, hidden, true);
     std::uint32_t tick = 0;
     world.on_simulate = [&](Server& server, Tick) { act(server.world(), car, hidden, ++tick); };
     world.run(60);
-    world.player().control = [&](DriveWorld::Player& player, CommandTick) {
+    world.player().control = [&](DriveWorld::Player& player, InputNumber) {
         Drive drive;
         drive.throttle = 1;
         (void)player.prediction->set_part(world.ghost(0, car), world.schema.drive.id,
                                           std::as_bytes(std::span(&drive, 1)));
     };
     world.after_client = [&](DriveWorld::Player& player, Micros) {
-        auto& outbox = player.client.data().inputs.outbox;
+        auto& outbox = internal(player.client).inputs.outbox;
         if (InputFrame* frame = outbox.find(outbox.newest()); frame != nullptr) tamper(*frame);
     };
     Driven driven;
-    const double from = world.world().place_of(car).x;
+    const double from = world.world().position_of(car).x;
     for (int i = 0; i < 180; ++i) {
         const std::uint64_t before = world.player().client.stats().bytes_received;
         world.run(1);
         driven.bytes.push_back(world.player().client.stats().bytes_received - before);
     }
-    driven.metres = world.world().place_of(car).x - from;
+    driven.meters = world.world().position_of(car).x - from;
     driven.counters = world.server->input_counters();
     CHECK(world.ghost(0, hidden) == no_ghost);
     return driven;
@@ -454,8 +455,8 @@ TEST_CASE("input: a group that a command names eight times is stepped once") {
             if (frame.groups.size() == 1) frame.groups.resize(8, frame.groups[0]);
         },
         nothing);
-    CHECK(honest.metres > 10);
-    CHECK(std::abs(lying.metres - honest.metres) < 0.01);
+    CHECK(honest.meters > 10);
+    CHECK(std::abs(lying.meters - honest.meters) < 0.01);
     CHECK(honest.counters.named_twice == 0);
     CHECK(lying.counters.named_twice > 1'000);
 }

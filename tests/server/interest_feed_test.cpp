@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "support/stage.hpp"
-#include "support/steps.hpp"
 
 namespace purview::test {
 
@@ -18,28 +17,28 @@ namespace {
 
 struct PortSchema {
     PortSchema() {
-        place = add_place(schema, 0, 400);
-        boat = schema.kind("boat", {place.id});
-        pilot = schema.kind("pilot", {place.id});
+        position = add_position(schema, 0, 400);
+        boat = schema.kind("boat", {position.id});
+        pilot = schema.kind("pilot", {position.id});
         REQUIRE(schema.status() == Status::ok);
     }
-    /// A pair has a past: a margin, and with `min_stay_ticks` a stay.
-    ServerDef def(std::uint32_t min_stay_ticks) const {
+    /// A pair has a past: a margin, and with `minimum_relevance_ticks` a stay.
+    ServerDef def(std::uint32_t minimum_relevance_ticks) const {
         ServerDef def;
         def.group_members_max = 64;
         def.group_depth_max = 32;
-        def.rules.bounds_max = {400, 400, 0};
-        def.rules.min_stay_ticks = min_stay_ticks;
-        def.rules.range_classes_m = {20, 80};
-        def.rules.nodes = {lines::node("near", {add(within(40, 60))}, NodeMembers::unbound),
-                           lines::node("harbour", {add(within(15, 25))}, NodeMembers::bound)};
-        def.kinds.resize(2);
-        def.kinds[index_of(pilot)].split = true;
-        def.kinds[index_of(pilot)].promote_ancestors = true;
+        def.rules.max = {400, 400, 0};
+        def.rules.minimum_relevance_ticks = minimum_relevance_ticks;
+        def.rules.range_classes = {20, 80};
+        def.rules.node("near").add(within(40).leave_at(60)).members = Members::unbound;
+        def.rules.node("harbour").add(within(15).leave_at(25)).members = Members::bound;
+        def.rules.kinds.resize(2);
+        def.rules.kinds[index_of(pilot)].culled_independently = true;
+        def.rules.kinds[index_of(pilot)].keeps_ancestors = true;
         return def;
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     KindId boat{}, pilot{};
 };
 
@@ -55,13 +54,13 @@ class Port {
           stage_(is_.schema, 3, is_.def(seed % 2 == 0 ? 0 : 6)) {
         for (std::uint32_t o = 0; o < 3; ++o) set_eye(o);
         for (std::uint32_t i = 0; i < boats; ++i) spawn();
-        stage_.interest();
+        stage_.visibility();
     }
 
     /// Returns all that interest says of it.
     std::string step() {
         for (EntityId& one : all_) {
-            if (random_.chance(0.4F)) (void)world().move(one, somewhere(world().place_of(one)));
+            if (random_.chance(0.4F)) (void)world().move(one, somewhere(world().position_of(one)));
         }
         if (random_.chance(0.2F)) set_eye(random_.below(3));
         say_something();
@@ -87,7 +86,7 @@ class Port {
         return {go(near.x), go(near.y), 0};
     }
     void set_eye(std::uint32_t o) {
-        (void)stage_.interest().set_area(stage_.observers[o], 0, somewhere({160, 160, 0}));
+        stage_.visibility().set_area(stage_.observers[o], 0, Area::at(somewhere({160, 160, 0})));
     }
     void spawn() {
         const KindId kind = random_.chance(0.3F) ? is_.pilot : is_.boat;
@@ -107,28 +106,28 @@ class Port {
     }
     void say_something() {
         const EntityId one = any(random_);
-        InterestManager& interest = stage_.interest();
+        Visibility& interest = stage_.visibility();
         switch (random_.below(6)) {
             case 0:
-                (void)interest.set_range(one, random_.chance(0.5F) ? 80.0F : 0.0F);
+                interest.set_range(one, random_.chance(0.5F) ? 80.0F : 0.0F);
                 break;
             case 1: {
                 const std::array<NodeId, 1> harbour{NodeId{1}};
-                (void)interest.set_nodes(one, std::span(harbour).first(random_.below(2)));
+                interest.rebind(one, std::span(harbour).first(random_.below(2)));
                 break;
             }
             case 2:
-                (void)interest.set_place_override(
-                    one, random_.chance(0.5F) ? any(random_) : EntityId::none);
+                interest.set_position_source(one,
+                                             random_.chance(0.5F) ? any(random_) : EntityId::none);
                 break;
             case 3:
-                (void)interest.deny(stage_.observers[random_.below(3)], one, random_.chance(0.3F));
+                interest.deny(stage_.observers[random_.below(3)], one, random_.chance(0.3F));
                 break;
             case 4:
-                (void)interest.allow(stage_.observers[random_.below(3)], one, random_.chance(0.3F));
+                interest.allow(stage_.observers[random_.below(3)], one, random_.chance(0.3F));
                 break;
             default:
-                (void)interest.force_hide(one, random_.chance(0.2F));
+                interest.set_hidden(one, random_.chance(0.2F));
                 break;
         }
     }
@@ -176,9 +175,9 @@ class Port {
         }
     }
     std::string all_that_is_known() {
-        InterestManager& interest = stage_.interest();
+        Visibility& interest = stage_.visibility();
         std::multiset<std::string> events;  // in the order of joins
-        for (const RelevanceEvent& event : interest.events()) {
+        for (const RelevanceEvent& event : internal(interest).events()) {
             events.insert((event.enter ? "+" : "-") + std::to_string(index_of(event.entity)) +
                           " to " + std::to_string(index_of(event.observer)) + " by " +
                           std::to_string(static_cast<int>(event.reason)) + "\n");
@@ -207,24 +206,25 @@ class Port {
 }  // namespace
 
 TEST_CASE("server: a membership that is undone before the tick takes nothing from anybody") {
-    for (const std::uint32_t min_stay_ticks : {0U, 20U}) {
+    for (const std::uint32_t minimum_relevance_ticks : {0U, 20U}) {
         for (int how = 0; how < 6; ++how) {
-            CAPTURE(min_stay_ticks);
+            CAPTURE(minimum_relevance_ticks);
             CAPTURE(how);
             PortSchema is;
-            Stage stage(is.schema, 1, is.def(min_stay_ticks));
+            Stage stage(is.schema, 1, is.def(minimum_relevance_ticks));
             World& world = stage.world();
-            REQUIRE(stage.interest().set_area(stage.observers[0], 0, {100, 100, 0}) == Status::ok);
+            REQUIRE(stage.visibility().set_area(stage.observers[0], 0, Area::at({100, 100, 0})) ==
+                    Status::ok);
             const EntityId boat = stage.spawn(is.boat, {120, 100, 0});
             const EntityId crew = stage.spawn(is.boat, {120, 100, 0});
             const EntityId other = stage.spawn(is.boat, {150, 100, 0});
             REQUIRE(world.attach(crew, boat) == Status::ok);
             stage.step(3);
             // In the margin; or out of it, and its stay is not over.
-            const float x = min_stay_ticks == 0 ? 150 : 200;
+            const float x = minimum_relevance_ticks == 0 ? 150 : 200;
             REQUIRE(world.move(boat, {x, 100, 0}) == Status::ok);
             stage.step();
-            REQUIRE(stage.interest().is_relevant(stage.observers[0], boat));
+            REQUIRE(stage.visibility().is_relevant(stage.observers[0], boat));
             switch (how) {
                 case 0:
                     REQUIRE(world.attach(boat, other) == Status::ok);
@@ -263,8 +263,8 @@ TEST_CASE("server: a membership that is undone before the tick takes nothing fro
                     break;
             }
             stage.step(2);
-            CHECK(stage.interest().is_relevant(stage.observers[0], boat));
-            CHECK(stage.interest().is_relevant(stage.observers[0], crew));
+            CHECK(stage.visibility().is_relevant(stage.observers[0], boat));
+            CHECK(stage.visibility().is_relevant(stage.observers[0], crew));
             CHECK(stage.ghost(0, boat) != no_ghost);
         }
     }
@@ -290,19 +290,20 @@ TEST_CASE("server: who is below a member that goes into a split one, or out of i
     for (const bool has_split_below : {false, true}) {
         CAPTURE(has_split_below);
         Stage stage(is.schema, 1, is.def(0));
-        REQUIRE(stage.interest().set_area(stage.observers[0], 0, Vec3{200, 200, 0}) == Status::ok);
+        REQUIRE(stage.visibility().set_area(stage.observers[0], 0, Area::at({200, 200, 0})) ==
+                Status::ok);
         const auto spawn = [&](KindId kind) { return stage.spawn(kind, {200, 200, 0}); };
         const EntityId ship = spawn(is.boat), cabin = spawn(is.pilot), chest = spawn(is.boat),
                        coin = spawn(has_split_below ? is.pilot : is.boat);
         REQUIRE(stage.world().attach(cabin, ship) == Status::ok);
         REQUIRE(stage.world().attach(chest, ship) == Status::ok);
         REQUIRE(stage.world().attach(coin, chest) == Status::ok);
-        REQUIRE(stage.interest().force_hide(cabin, true) == Status::ok);
+        REQUIRE(stage.visibility().set_hidden(cabin, true) == Status::ok);
         for (const bool is_hidden : {false, true, false}) {
             REQUIRE(stage.world().attach(chest, is_hidden ? cabin : ship) == Status::ok);
             stage.step(6);
             for (const EntityId one : {chest, coin}) {
-                CHECK(stage.interest().is_relevant(stage.observers[0], one) == !is_hidden);
+                CHECK(stage.visibility().is_relevant(stage.observers[0], one) == !is_hidden);
                 CHECK((stage.ghost(0, one) == no_ghost) == is_hidden);
             }
         }

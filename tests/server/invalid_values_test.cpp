@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "client/client_data.hpp"
+#include "core/internal_access.hpp"
 #include "idle_game.hpp"
 #include "purview/limits.hpp"
 #include "support/stage.hpp"
@@ -24,23 +25,23 @@ struct Vest {
 
 struct EdgeSchema {
     EdgeSchema() {
-        place = add_place(schema, 0, 1024);
+        position = add_position(schema, 0, 1024);
         vest = schema.component<Vest>("vest")
                    .integer("hp", &Vest::hp, 0, 1000)
                    .boolean("cloaked", &Vest::cloaked);
         cloaked = schema.flag("cloaked", vest.id, "cloaked");
-        walker = schema.kind("walker", {place.id, vest.id});
-        boat = schema.kind("boat", {place.id});
-        schema.edit_kind(boat).relative_place = true;
+        walker = schema.kind("walker", {position.id, vest.id});
+        boat = schema.kind("boat", {position.id});
+        schema.edit_kind(boat).relative_position = true;
         RpcDesc desc;
         desc.direction = RpcDirection::to_server;
         desc.callers = RpcCallers::owner;
         fire = schema.rpc<Vest>("fire", desc).integer("hp", &Vest::hp, 0, 1000);
         REQUIRE_MESSAGE(schema.status() == Status::ok, schema.problem());
-        def.rules.bounds_max = {1024, 1024, 0};
+        def.rules.max = {1024, 1024, 0};
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Vest> vest;
     FlagId cloaked{};
     KindId walker{}, boat{};
@@ -48,8 +49,8 @@ struct EdgeSchema {
     ServerDef def;
 };
 
-bool is_at(Vec3 place, float x, float y) {
-    return std::abs(place.x - x) < 0.1F && std::abs(place.y - y) < 0.1F;
+bool is_at(Vec3 position, float x, float y) {
+    return std::abs(position.x - x) < 0.1F && std::abs(position.y - y) < 0.1F;
 }
 
 }  // namespace
@@ -61,16 +62,16 @@ TEST_CASE("edges: a place that is no number is put back, also where somebody is 
         const EntityId ship = stage.spawn(is.boat, {100, 100, 0});
         const EntityId man = stage.spawn(is.boat, {105, 100, 0});
         stage.step(3);
-        stage.world().edit(is_child ? man : ship, is.place)->at.x = not_a_number;
+        stage.world().edit(is_child ? man : ship, is.position)->at.x = not_a_number;
         CHECK(stage.world().attach(man, ship) == Status::ok);
         stage.step(3);
-        CHECK(is_at(stage.world().local_place_of(man), 5, 0));
+        CHECK(is_at(stage.world().local_position_of(man), 5, 0));
         CHECK(stage.world().move(ship, {200, 300, 0}) == Status::ok);
         stage.step(3);
-        CHECK(is_at(stage.world().place_of(man), 205, 300));
+        CHECK(is_at(stage.world().position_of(man), 205, 300));
         const Tick now = stage.client().newest_tick();
-        CHECK(is_at(stage.client().place_of(stage.ghost(0, man), now), 205, 300));
-        CHECK(stage.server->stats().bad_places > 0);
+        CHECK(is_at(stage.client().position_of(stage.ghost(0, man), now), 205, 300));
+        CHECK(stage.server->stats().bad_positions > 0);
     }
 }
 
@@ -81,12 +82,12 @@ TEST_CASE("edges: what lies beyond its range is told as the end of it, and count
         float free = 0;
     };
     Schema schema;
-    const Component<Place> place = add_place(schema, -10, 10);
+    const Component<Position> position = add_position(schema, -10, 10);
     const Component<Mood> body = schema.component<Mood>("body")
-                                     .quantised("warmth", &Mood::warmth, {0, 1, 0.25})
+                                     .quantized("warmth", &Mood::warmth, {0, 1, 0.25})
                                      .integer("mood", &Mood::mood, -3, 3)
                                      .real("free", &Mood::free);
-    const KindId kind = schema.kind("one", {place.id, body.id});
+    const KindId kind = schema.kind("one", {position.id, body.id});
     Stage stage(schema, 1);
     const EntityId one = stage.spawn(kind, {10, -10.004F, 0});
     const EntityId other = stage.spawn(kind, {0, 0, 0});
@@ -103,7 +104,7 @@ TEST_CASE("edges: what lies beyond its range is told as the end of it, and count
     CHECK(stage.world().move(other, {0, 11, 0}) == Status::ok);
     CHECK(counted() == 1);
     CHECK(stage.server->stats().clamped_entity == other);
-    CHECK(stage.server->stats().clamped_component == place.id);
+    CHECK(stage.server->stats().clamped_component == position.id);
     CHECK(stage.world().move(other, {0, 12, 0}) == Status::ok);
     CHECK(counted() == 1);  // it is there already
     CHECK(stage.world().move(other, {0, 0, 0}) == Status::ok);
@@ -120,7 +121,7 @@ TEST_CASE("edges: what lies beyond its range is told as the end of it, and count
     CHECK(stage.world().move(one, {0, 30, 0}) == Status::ok);
     stage.step(3);
     const Tick now = stage.client().newest_tick();
-    CHECK(is_at(stage.client().place_of(stage.ghost(0, one), now), 0, 10));
+    CHECK(is_at(stage.client().position_of(stage.ghost(0, one), now), 0, 10));
 }
 
 TEST_CASE("edges: a place within its parent that would be nowhere in the world is refused") {
@@ -131,23 +132,23 @@ TEST_CASE("edges: a place within its parent that would be nowhere in the world i
     CHECK(stage.world().attach(man, ship) == Status::ok);
     stage.step(3);
     CHECK(stage.world().move(ship, {3e38F, 100, 0}) == Status::ok);
-    CHECK(stage.world().set_local_place(man, {3e38F, 0, 0}) == Status::bad_position);
-    CHECK(stage.world().set_local_place(man, {2, 0, 0}) == Status::ok);
-    CHECK(is_at(stage.world().local_place_of(man), 2, 0));
+    CHECK(stage.world().set_local_position(man, {3e38F, 0, 0}) == Status::bad_position);
+    CHECK(stage.world().set_local_position(man, {2, 0, 0}) == Status::ok);
+    CHECK(is_at(stage.world().local_position_of(man), 2, 0));
 }
 
 TEST_CASE("edges: who is asked about a place that is no number knows of nobody there") {
     const EdgeSchema is;
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {100, 100, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     stage.step(3);
     std::vector<ObserverId> observers;
     std::vector<EntityId> entities;
     for (const float bad : {not_a_number, std::numeric_limits<float>::infinity()}) {
-        stage.interest().observers_covering({bad, 0, 0}, observers);
-        stage.interest().entities_in({bad, bad, bad}, {1, 1, 1}, entities);
-        stage.interest().entities_in({0, 0, 0}, {bad, 1, 1}, entities);
+        stage.visibility().observers_covering({bad, 0, 0}, observers);
+        stage.visibility().entities_in({bad, bad, bad}, {1, 1, 1}, entities);
+        stage.visibility().entities_in({0, 0, 0}, {bad, 1, 1}, entities);
     }
     CHECK(observers.empty());
     CHECK(entities.empty());
@@ -188,7 +189,7 @@ TEST_CASE("edges: a member that is denied does not show in what is told of its g
         stage.clients_every = 6;
         const EntityId cart = stage.spawn(is.walker, {100, 100, 0});
         const EntityId crate = stage.spawn(is.walker, {100, 100, 0});
-        CHECK(stage.interest().deny(stage.observers[0], crate, true) == Status::ok);
+        CHECK(stage.visibility().deny(stage.observers[0], crate, true) == Status::ok);
         if (has_crate) CHECK(stage.world().attach(crate, cart) == Status::ok);
         std::vector<std::uint64_t> bytes;
         for (int t = 0; t < 30; ++t) {
@@ -208,25 +209,23 @@ TEST_CASE("edges: a member that is denied does not show in what is told of its g
 TEST_CASE("edges: who asks the server for its interest changes nothing of what is told") {
     const auto bytes_of = [](bool asks) {
         EdgeSchema is;
-        NodeDesc node;
+        NodeDef node;
         node.name = "street";
-        node.type = NodeType::grid;
-        node.mode = NodeMode::read_many;
-        node.steps = {add(neighbourhood({.width_m = 60, .height_m = 60})),
-                      subtract(flagged(is.cloaked))};
+        node.payload = Payload::read_many;
+        node.add(cells(60, 60)).subtract(is.cloaked);
         is.def.rules.nodes = {node};
-        is.def.kinds.resize(2);
-        is.def.kinds[index_of(is.boat)].mode = EntityMode::explicit_only;
+        is.def.rules.kinds.resize(2);
+        is.def.rules.kinds[index_of(is.boat)].mode = EntityMode::explicit_only;
         Stage stage(is.schema, 2, is.def);
         std::vector<EntityId> crowd;
         crowd.reserve(20);
         for (int i = 0; i < 20; ++i)
             crowd.push_back(stage.spawn(is.walker, {100.0F + static_cast<float>(i), 100, 0}));
         for (std::uint32_t i = 0; i < 2; ++i)
-            CHECK(stage.interest().set_main_entity(stage.observers[i], crowd[i]) == Status::ok);
+            CHECK(stage.visibility().set_viewpoint(stage.observers[i], crowd[i]) == Status::ok);
         stage.step(20);
         stage.world().edit(crowd[5], is.vest)->cloaked = true;
-        if (asks) (void)stage.server->interest();
+        if (asks) (void)stage.server->visibility();
         stage.step(5);
         const ServerStats before = stage.server->stats();
         for (int t = 0; t < 50; ++t) {
@@ -264,7 +263,7 @@ TEST_CASE("edges: configurations that cannot be kept are refused when a server i
         def.session_timeout_ms = 20'000;
     }));
     for (const float bad : {0.0F, -1.0F, not_a_number, std::numeric_limits<float>::infinity()}) {
-        is.schema.edit_kind(is.walker).urgency = bad;
+        is.schema.edit_kind(is.walker).priority = bad;
         CHECK_FALSE(made_with([](ServerDef&) {}));
     }
 }
@@ -319,20 +318,19 @@ TEST_CASE("edges: a large call goes although shared sections fill what is left")
         is.schema.add_field(shout.id, text);
     }
     REQUIRE_MESSAGE(is.schema.status() == Status::ok, is.schema.problem());
-    NodeDesc node;
+    NodeDef node;
     node.name = "street";
-    node.type = NodeType::grid;
-    node.mode = NodeMode::read_many;
-    node.steps = {add(neighbourhood({.width_m = 60, .height_m = 60}))};
+    node.payload = Payload::read_many;
+    node.add(cells(60, 60));
     is.def.rules.nodes = {node};
-    is.def.kinds.resize(2);
-    is.def.kinds[index_of(is.boat)].mode = EntityMode::explicit_only;
+    is.def.rules.kinds.resize(2);
+    is.def.rules.kinds[index_of(is.boat)].mode = EntityMode::explicit_only;
     is.def.budget_bytes_per_tick = 220;
     Stage stage(is.schema, 1, is.def);
     std::vector<EntityId> crowd;
     for (int i = 0; i < 28; ++i)
         crowd.push_back(stage.spawn(is.walker, {100.0F + static_cast<float>(i), 100, 0}));
-    CHECK(stage.interest().set_main_entity(stage.observers[0], crowd[0]) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], crowd[0]) == Status::ok);
     std::uint16_t hp = 0;
     const auto step = [&](int ticks) {
         for (int t = 0; t < ticks; ++t) {
@@ -356,24 +354,23 @@ TEST_CASE("edges: a cone looks where it is told to, however long the direction i
     const EdgeSchema is;
     for (const float length : {1e-30F, 1.0F, 1e30F}) {
         ServerDef def = is.def;
-        NodeDesc node;
+        NodeDef node;
         node.name = "sight";
-        node.type = NodeType::grid;
-        node.steps = {add(in_area())};
+        node.add(in_area());
         def.rules.nodes = {node};
         Stage stage(is.schema, 1, def);
         const EntityId before = stage.spawn(is.walker, {120, 101, 0});
         const EntityId behind = stage.spawn(is.walker, {80, 101, 0});
         Area area;
         area.shape = AreaShape::cone;
-        area.centre = {100, 101, 0};
-        area.radius_m = 50;
-        area.half_angle_deg = 30;
+        area.center = {100, 101, 0};
+        area.radius = 50;
+        area.half_angle_degrees = 30;
         area.direction = {length, 0, 1e30F};  // what is above does not count here
-        CHECK(stage.interest().set_area(stage.observers[0], 1, area) == Status::ok);
+        CHECK(stage.visibility().set_area(stage.observers[0], 1, area) == Status::ok);
         stage.step(3);
-        CHECK(stage.interest().is_relevant(stage.observers[0], before));
-        CHECK_FALSE(stage.interest().is_relevant(stage.observers[0], behind));
+        CHECK(stage.visibility().is_relevant(stage.observers[0], before));
+        CHECK_FALSE(stage.visibility().is_relevant(stage.observers[0], behind));
     }
 }
 
@@ -412,7 +409,7 @@ TEST_CASE("edges: a hole in the line in which both sides use up their packets en
             }
         };
         if (hole.has_heard_all) client_turn(true);
-        const Session& session = *stage.server->data().sessions[0];
+        const Session& session = *internal(*stage.server).sessions[0];
         CHECK(session.link.packets_under_way() == (hole.has_heard_all ? 0 : 1));
         // Nine seconds of ten, at 200 turns a second.
         for (int i = 0; i < 1'800; ++i) turn(hole.is_up_open, hole.is_down_open);
@@ -420,7 +417,7 @@ TEST_CASE("edges: a hole in the line in which both sides use up their packets en
         for (int i = 0; i < 60; ++i) turn(true, true);
         CHECK(stage.client().state() == ClientState::joined);
         CHECK(session.link.packets_under_way() < 10);
-        CHECK(stage.server->data().time.tick - stage.client().newest_tick() < 3);
+        CHECK(internal(*stage.server).time.tick - stage.client().newest_tick() < 3);
     }
 }
 
@@ -439,16 +436,15 @@ TEST_CASE("edges: events and relations that nobody takes are bounded, and counte
         for (int k = 1; k < static_cast<int>(fleet.size()); k += 2)
             CHECK(stage.world().attach(fleet[k], fleet[k - 1]) == Status::ok);
         stage.step(2);
-        came += stage.client(1).events().size() + stage.client(1).relation_events().size();
+        came += stage.client(1).events().size() + stage.client(1).group_events().size();
         stage.client(1).clear_events();
-        if (i == 149) stage.client(2).data().note_taken();  // as C takes them
+        if (i == 149) internal(stage.client(2)).note_taken();  // as C takes them
         CHECK(stage.client(0).events().size() <= bound);
-        CHECK(stage.client(0).relation_events().size() <= bound);
+        CHECK(stage.client(0).group_events().size() <= bound);
     }
     const Client& lazy = stage.client(0);
     CHECK(lazy.stats().events_dropped > 0);
-    CHECK(lazy.stats().events_dropped + lazy.events().size() + lazy.relation_events().size() ==
-          came);
+    CHECK(lazy.stats().events_dropped + lazy.events().size() + lazy.group_events().size() == came);
     CHECK(stage.client(1).stats().events_dropped == 0);
     // What was taken and is kept for a while makes room for what was not.
     CHECK(stage.client(2).stats().events_dropped == 0);

@@ -3,6 +3,7 @@
 //
 // What a server meets in months: a pause of its own, everybody at once, numbers that end.
 #include "client/client_data.hpp"
+#include "core/internal_access.hpp"
 #include "purview/limits.hpp"
 #include "support/rpc_support.hpp"
 #include "support/stage.hpp"
@@ -15,7 +16,7 @@ namespace {
 class Gate final : public Game {
   public:
     explicit Gate(std::uint32_t count) {
-        (void)schema.kind("thing", {add_place(schema, 0, 100).id});
+        (void)schema.kind("thing", {add_position(schema, 0, 100).id});
         ServerDef def;
         def.schema = &schema;
         def.mac = &test_mac;
@@ -60,7 +61,7 @@ class Gate final : public Game {
     bool joined(Server& its, ObserverId, const JoinRequest&) override {
         ++in;
         (void)its.world().spawn(KindId{});
-        (void)its.interest();  // knows of it already
+        (void)its.visibility();  // knows of it already
         return true;
     }
     void left(Server&, ObserverId) override { --in; }
@@ -115,7 +116,7 @@ TEST_CASE("host: before ticks have no more numbers the server shuts down") {
     Gate gate(2);
     for (int i = 0; i < 8; ++i) gate.step();
     REQUIRE(gate.in == 2);
-    gate.server->data().time.tick = ~Tick{0} - (1U << 20) - 1;
+    internal(*gate.server).time.tick = ~Tick{0} - (1U << 20) - 1;
     gate.step();
     CHECK(gate.in == 0);
     for (const auto& client : gate.clients) {
@@ -130,7 +131,7 @@ TEST_CASE(
     const EntityId far = world.spawn({200, 10, 0});
     world.place_player(0, {12, 10, 0});
     world.run(5);
-    world.server().data().calls.set_next_call(0xfffffffdU);
+    internal(world.server()).calls.set_next_call(0xfffffffdU);
     const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
     for (std::uint32_t i = 1; i <= 6; ++i)
         CHECK(world.server().call(far, hold, Ping{0, i}).has_value());

@@ -16,6 +16,7 @@
 #endif
 
 #include "client/ghosts.hpp"
+#include "core/internal_access.hpp"
 #include "idle_game.hpp"
 #include "link/handshake.hpp"
 #include "link/messages.hpp"
@@ -139,9 +140,9 @@ std::size_t heap_bytes() {
 /// parent's.
 struct Snapshot {
     Snapshot() : bytes(1U << 20), out(bytes) {
-        (void)add_place(schema, 0, 100);
+        (void)add_position(schema, 0, 100);
         kind = schema.kind("thing", {ComponentId{0}});
-        schema.edit_kind(kind).relative_place = true;
+        schema.edit_kind(kind).relative_position = true;
         ghosts = std::make_unique<ClientGhosts>(schema);
     }
     void begin(std::uint32_t enters) {
@@ -200,21 +201,21 @@ TEST_CASE(
     nobody.begin(1);
     nobody.enter(0, 900'000);
     CHECK(nobody.read());
-    CHECK(std::isfinite(nobody.ghosts->place_at(0, 1).x));
+    CHECK(std::isfinite(nobody.ghosts->position_at(0, 1).x));
 
     Snapshot circle;
     circle.begin(2);
     circle.enter(0, 1);
     circle.enter(0, 0);
     CHECK(circle.read());
-    CHECK(std::isfinite(circle.ghosts->place_at(1, 1).x));
+    CHECK(std::isfinite(circle.ghosts->position_at(1, 1).x));
 
     Snapshot chain;
     constexpr LocalId links = 50'000;
     chain.begin(links);
     for (LocalId i = 0; i < links; ++i) chain.enter(0, i == 0 ? no_local_id : i - 1);
     CHECK(chain.read());
-    CHECK(std::isfinite(chain.ghosts->place_at(links - 1, 1).x));
+    CHECK(std::isfinite(chain.ghosts->position_at(links - 1, 1).x));
 }
 
 TEST_CASE("liars: a server that says why a ghost comes or goes in no known way is refused") {
@@ -270,7 +271,7 @@ TEST_CASE("liars: a conversation that is over does not take place once more") {
     SmallWorld world(62, {});
     world.add_client();
     world.run(40);
-    Session& session = *world.server->data().sessions[0];
+    Session& session = *internal(*world.server).sessions[0];
     const Address from = session.address;
     const std::uint64_t nonce = session.nonce;
     const auto answer = [&] {
@@ -289,7 +290,7 @@ TEST_CASE("liars: a conversation that is over does not take place once more") {
     world.clients[0]->up->blackout = world.clients[0]->down->blackout = true;
     CHECK(world.server->close(session.observer, CloseReason::kicked) == Status::ok);
     world.server->receive(heard, from, world.now);
-    CHECK(world.server->data().sessions.back()->state == Session::State::closing);
+    CHECK(internal(*world.server).sessions.back()->state == Session::State::closing);
     world.run(10);
     world.server->receive(heard, from, world.now);
     CHECK(world.server->stats().sessions == 0);
@@ -313,7 +314,7 @@ TEST_CASE("liars: who comes and goes between two ticks is not kept a thousand ti
         bytes.resize(write(Close{liar.id, CloseReason::left}, bytes));
         house.server->receive(bytes, liar.address, house.now);
     }
-    CHECK(house.server->data().sessions.size() == kept);
+    CHECK(internal(*house.server).sessions.size() == kept);
     CHECK(dropped == 1'000 - kept);
     CHECK(house.server->drops().address_limit == 1'000 - kept);
     CHECK(Liar(house, at(1, 77)).connect());  // nobody else is kept out
@@ -328,7 +329,7 @@ TEST_CASE("liars: who skips numbers does not make the answers longer for ever") 
     for (std::uint32_t i = 1; i <= 20; ++i) liar.send_nothing(i * 900);
     CHECK(liar.malformed() == 19);
     house.tick();
-    CHECK(house.server->data().sessions[0]->link.header_bits_max() < 1'100);
+    CHECK(internal(*house.server).sessions[0]->link.header_bits_max() < 1'100);
 }
 
 TEST_CASE("liars: where a long header leaves no room for a packet none is sent") {
@@ -403,7 +404,7 @@ TEST_CASE("liars: a network is one host, also for those who move there") {
         REQUIRE(mover.prove(there, mover.id));
     }
     std::uint32_t there = 0;
-    for (const auto& session : house.server->data().sessions)
+    for (const auto& session : internal(*house.server).sessions)
         there += session->address.host[0] == 0x20 ? 1 : 0;
     CHECK(there == def.sessions_per_host_max);
     CHECK(house.server->drops().address_limit == 24 + 10);
@@ -429,7 +430,7 @@ TEST_CASE("liars: nobody calls before he has joined") {
         out.boolean(false);  // no inputs
     };
     liar.send(1, send_call, liar.address);
-    CHECK(house.server->data().sessions[0]->calls_in.counters().arrived == 0);
+    CHECK(internal(*house.server).sessions[0]->calls_in.counters().arrived == 0);
     CHECK(liar.malformed() == 1);
 }
 
@@ -441,7 +442,7 @@ std::uint32_t ticks_kept(bool hears, bool is_elsewhere) {
     world.add_client();
     world.run(40);
     REQUIRE(world.server->stats().observers_ready == 1);
-    Session& session = *world.server->data().sessions[0];
+    Session& session = *internal(*world.server).sessions[0];
     const std::uint64_t id = session.connection_id;
     Address from = session.address;
     if (is_elsewhere) from.host[3] = 77;
@@ -506,7 +507,8 @@ TEST_CASE("liars: who never says that he knows who left is not given room withou
         client.tick(now);
         std::span<const std::byte> said;
         while (client.next_datagram(said)) server.receive(said, address, now);
-        const bool is_in = client.state() == ClientState::joined && !server.data().sessions.empty();
+        const bool is_in =
+            client.state() == ClientState::joined && !internal(server).sessions.empty();
         // Other entities each time: the leave of one that returns goes with its enter.
         if (is_in && ticks % 3 == 0) {
             for (const EntityId entity : herd) CHECK(server.world().despawn(entity) == Status::ok);
@@ -519,8 +521,8 @@ TEST_CASE("liars: who never says that he knows who left is not given room withou
         while (server.next_datagram(out)) {
             // What tells of a leave does not arrive; it is told again, and does not, either.
             bool tells_of_leave = false;
-            if (is_in && !server.data().sessions.empty()) {
-                const GhostTable& ghosts = server.data().sessions[0]->ghosts;
+            if (is_in && !internal(server).sessions.empty()) {
+                const GhostTable& ghosts = internal(server).sessions[0]->ghosts;
                 most = std::max(most, ghosts.leaving_count());
                 if (ghosts.records_under_way() > 0) {
                     ghosts.for_each_sent(ghosts.last_record(), [&](auto item) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/client_data.hpp"
+#include "core/internal_access.hpp"
 #include "purview/host_view.hpp"
 #include "purview/limits.hpp"
 #include "small_game.hpp"
@@ -185,7 +186,7 @@ TEST_CASE(
         CHECK(line.game.messages == all);
         CHECK(line.game.commands == std::vector<std::string>{"go"});
         // What a tick does not need is given back.
-        CHECK(line.server->data().sessions[0]->messages.capacity() <= 4'096);
+        CHECK(internal(*line.server).sessions[0]->messages.capacity() <= 4'096);
         line.client->leave();
         CHECK(line.client->send_message(bytes_of("late")) == Status::not_ready);
     }
@@ -356,13 +357,13 @@ TEST_CASE("messages: what a server has sent is counted, whoever has left since")
 TEST_CASE("messages: a probe is nobody's session, and is not closed with any") {
     Line line;
     line.step(10);
-    const ObserverId probe = *line.server->add_probe();
+    const ObserverId probe = *line.server->add_reference_client();
     line.step(2);
     CHECK(line.server->close(probe, CloseReason::kicked) == Status::stale_id);
     line.server->address_closed(Address{});
     line.step(2);
     CHECK(line.game.left_ones.empty());
-    CHECK(line.server->interest().is_ready(probe));
+    CHECK(line.server->visibility().is_ready(probe));
     CHECK(line.server->stats().bytes_sent == line.carried);
 }
 
@@ -373,51 +374,51 @@ TEST_CASE("messages: a view of the host that is put in another's place ends the 
     const ObserverId first = view.observer();
     view = std::move(HostView::create(*line.server, nothing)).value();
     line.step(1);
-    CHECK_FALSE(line.server->interest().is_ready(first));
-    CHECK(line.server->interest().is_ready(view.observer()));
+    CHECK_FALSE(line.server->visibility().is_ready(first));
+    CHECK(line.server->visibility().is_ready(view.observer()));
 }
 
 TEST_CASE("messages: what interest alone can be told, a server can be told as well (F18)") {
     Line line([](ServerDef& def) {
-        def.areas_max = 3;
-        def.ready_requires_entity = true;
-        def.count_observers = true;
-        def.measure_changed = true;
+        def.rules.areas_max = 3;
+        def.rules.ready_requires_viewpoint = true;
+        def.rules.count_observers = true;
+        def.rules.measure_scores = true;
     });
-    const auto interest = [&]() -> InterestManager& { return line.server->interest(); };
+    const auto visibility = [&]() -> Visibility& { return line.server->visibility(); };
     line.step(10);
     REQUIRE(line.client->state() == ClientState::joined);
     const ObserverId observer = line.game.observers[0];
-    CHECK_FALSE(interest().is_ready(observer));
+    CHECK_FALSE(visibility().is_ready(observer));
     const EntityId player = *line.server->world().spawn(line.schema.player, {20, 20, 0});
-    CHECK(interest().set_main_entity(observer, player) == Status::ok);
+    CHECK(visibility().set_viewpoint(observer, player) == Status::ok);
     line.step(1);
-    CHECK(interest().is_ready(observer));
-    REQUIRE(interest().edges().size() == 1);
-    CHECK(interest().edges()[0].entity == player);
-    CHECK(interest().edges()[0].first);
+    CHECK(visibility().is_ready(observer));
+    REQUIRE(visibility().newly_observed().size() == 1);
+    CHECK(visibility().newly_observed()[0] == player);
+    CHECK(visibility().no_longer_observed().empty());
     for (std::uint32_t key = 1; key <= 4; ++key) {
-        const Status status = interest().set_area(observer, key, Area::sphere({20, 20, 0}, 5));
+        const Status status = visibility().set_area(observer, key, Area::sphere({20, 20, 0}, 5));
         CHECK(status == (key <= 3 ? Status::ok : Status::capacity));
     }
     CHECK(line.server->world().move(player, {21, 20, 0}) == Status::ok);
     line.step(1);
-    CHECK(interest().changed_strengths(observer).entities.size() == 1);
+    CHECK(visibility().changed_scores(observer).entities.size() == 1);
     line.step(3);
     CHECK(line.client->ghost_count() == 1);
 
-    Line single([](ServerDef& def) { def.single_area = true; });
+    Line single([](ServerDef& def) { def.rules.single_area = true; });
     single.step(10);
     const ObserverId only = single.game.observers[0];
     for (std::uint32_t key = 1; key <= 20; ++key) {
-        CHECK(single.server->interest().set_area(only, key, Area::sphere({20, 20, 0}, 5)) ==
+        CHECK(single.server->visibility().set_area(only, key, Area::sphere({20, 20, 0}, 5)) ==
               Status::ok);
     }
     ServerDef def;
     def.schema = &single.schema.schema;
     def.mac = &test_mac;
     def.secret = test_secret;
-    def.areas_max = limits::areas_per_observer + 1;
+    def.rules.areas_max = limits::areas_per_observer + 1;
     CHECK(Server::create(def, single.game).error() == Status::bad_configuration);
 }
 

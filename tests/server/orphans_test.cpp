@@ -13,23 +13,22 @@ namespace {
 
 struct LoadSchema {
     LoadSchema() {
-        const Component<Place> place = add_place(schema, 0, 200);
-        player = schema.kind("player", {place.id});
-        wagon = schema.kind("wagon", {place.id});
-        crate = schema.kind("crate", {place.id});
+        const Component<Position> position = add_position(schema, 0, 200);
+        player = schema.kind("player", {position.id});
+        wagon = schema.kind("wagon", {position.id});
+        crate = schema.kind("crate", {position.id});
         REQUIRE(schema.status() == Status::ok);
     }
     ServerDef def(bool splits) const {
-        NodeDesc near;
+        NodeDef near;
         near.name = "near";
-        near.type = NodeType::grid;
-        near.steps = {add(within(30))};
-        near.members = NodeMembers::unbound;
+        near.add(within(30));
+        near.members = Members::unbound;
         ServerDef def;
-        def.rules.bounds_max = {200, 200, 0};
+        def.rules.max = {200, 200, 0};
         def.rules.nodes = {near};
-        def.kinds.resize(3);
-        def.kinds[index_of(crate)].split = splits;
+        def.rules.kinds.resize(3);
+        def.rules.kinds[index_of(crate)].culled_independently = splits;
         return def;
     }
     Schema schema;
@@ -43,7 +42,7 @@ struct Load {
         for (std::uint32_t i = 0; i < 2; ++i) {
             const EntityId player = stage.spawn(schema.player, {10, 10, 0});
             CHECK(stage.world().set_owner(player, stage.observers[i]) == Status::ok);
-            CHECK(stage.interest().set_main_entity(stage.observers[i], player) == Status::ok);
+            CHECK(stage.visibility().set_viewpoint(stage.observers[i], player) == Status::ok);
         }
         wagon = stage.spawn(schema.wagon, {12, 10, 0});
         crate = stage.spawn(schema.crate, {12, 10, 0});
@@ -55,7 +54,7 @@ struct Load {
     std::string seen(std::uint32_t i = 0) {
         std::string text;
         for (const auto& [entity, name] : {std::pair{wagon, 'w'}, {crate, 'c'}, {inner, 'i'}})
-            if (stage.interest().is_relevant(stage.observers[i], entity)) text += name;
+            if (stage.visibility().is_relevant(stage.observers[i], entity)) text += name;
         return text;
     }
     /// What one tick makes of it, and that no client ever held more.
@@ -92,7 +91,7 @@ TEST_CASE("orphans: the end of a force-hidden parent shows nobody, until the gam
         CAPTURE(is_root);
         Load load;
         const EntityId hidden = is_root ? load.wagon : load.crate;
-        CHECK(load.stage.interest().force_hide(hidden, true) == Status::ok);
+        CHECK(load.stage.visibility().set_hidden(hidden, true) == Status::ok);
         CHECK(load.stepped() == (is_root ? "" : "w"));
         load.stage.changes();
         CHECK(load.stage.world().despawn(hidden) == Status::ok);
@@ -100,7 +99,7 @@ TEST_CASE("orphans: the end of a force-hidden parent shows nobody, until the gam
         CHECK(load.stage.changes() == "");
         // The orphan itself is hidden now, and can be shown.
         const EntityId orphan = is_root ? load.crate : load.inner;
-        CHECK(load.stage.interest().force_hide(orphan, false) == Status::ok);
+        CHECK(load.stage.visibility().set_hidden(orphan, false) == Status::ok);
         CHECK(load.stepped() == (is_root ? "ci" : "wi"));
     }
 }
@@ -108,7 +107,7 @@ TEST_CASE("orphans: the end of a force-hidden parent shows nobody, until the gam
 TEST_CASE("orphans: whom the parent was denied to sees no orphan, everybody else does" *
           doctest::test_suite("O48")) {
     Load load;
-    CHECK(load.stage.interest().deny(load.stage.observers[0], load.wagon, true) == Status::ok);
+    CHECK(load.stage.visibility().deny(load.stage.observers[0], load.wagon, true) == Status::ok);
     CHECK(load.stepped(0) == "");
     CHECK(load.stepped(1) == "wci");
     load.stage.changes(0);
@@ -116,7 +115,7 @@ TEST_CASE("orphans: whom the parent was denied to sees no orphan, everybody else
     CHECK(load.stepped(0) == "");
     CHECK(load.stepped(1) == "ci");
     CHECK(load.stage.changes(0) == "");
-    CHECK(load.stage.interest().deny(load.stage.observers[0], load.crate, false) == Status::ok);
+    CHECK(load.stage.visibility().deny(load.stage.observers[0], load.crate, false) == Status::ok);
     CHECK(load.stepped(0) == "ci");
 }
 
@@ -125,11 +124,11 @@ TEST_CASE("orphans: below an explicit-only root, or one without nodes, they are 
     for (const bool by_mode : {true, false}) {
         CAPTURE(by_mode);
         Load load;
-        InterestManager& interest = load.stage.interest();
+        Visibility& interest = load.stage.visibility();
         if (by_mode) {
             CHECK(interest.set_mode(load.wagon, EntityMode::explicit_only) == Status::ok);
         } else {
-            CHECK(interest.set_nodes(load.wagon, {}) == Status::orphaned);
+            CHECK(interest.rebind(load.wagon, {}) == Status::orphaned);
         }
         CHECK(load.stepped() == "");
         CHECK(load.stage.world().despawn(load.wagon) == Status::ok);
@@ -142,8 +141,8 @@ TEST_CASE("orphans: below an explicit-only root, or one without nodes, they are 
     }
     // What is shown to everybody was shown in its group as well.
     Load load;
-    CHECK(load.stage.interest().set_mode(load.wagon, EntityMode::explicit_only) == Status::ok);
-    CHECK(load.stage.interest().set_mode(load.crate, EntityMode::global) == Status::ok);
+    CHECK(load.stage.visibility().set_mode(load.wagon, EntityMode::explicit_only) == Status::ok);
+    CHECK(load.stage.visibility().set_mode(load.crate, EntityMode::global) == Status::ok);
     CHECK(load.stepped() == "wci");
     CHECK(load.stage.world().despawn(load.wagon) == Status::ok);
     CHECK(load.stepped() == "ci");
@@ -156,7 +155,7 @@ TEST_CASE("orphans: no order of despawns in one tick reveals a member of a hidde
             CAPTURE(order);
             CAPTURE(count);
             Load load;
-            CHECK(load.stage.interest().force_hide(load.wagon, true) == Status::ok);
+            CHECK(load.stage.visibility().set_hidden(load.wagon, true) == Status::ok);
             CHECK(load.stepped() == "");
             load.stage.changes();
             std::array<EntityId, 3> all{load.wagon, load.crate, load.inner};
@@ -173,7 +172,7 @@ TEST_CASE("orphans: no order of despawns in one tick reveals a member of a hidde
 TEST_CASE("orphans: who is detached by the game, or joins another group, is judged by itself" *
           doctest::test_suite("O48")) {
     Load load;
-    CHECK(load.stage.interest().force_hide(load.wagon, true) == Status::ok);
+    CHECK(load.stage.visibility().set_hidden(load.wagon, true) == Status::ok);
     CHECK(load.stepped() == "");
     CHECK(load.stage.world().detach(load.crate) == Status::ok);
     CHECK(load.stepped() == "ci");
@@ -182,14 +181,14 @@ TEST_CASE("orphans: who is detached by the game, or joins another group, is judg
 
     // What counts of a tick is what it comes to: here the wagon is gone.
     Load both;
-    CHECK(both.stage.interest().force_hide(both.wagon, true) == Status::ok);
+    CHECK(both.stage.visibility().set_hidden(both.wagon, true) == Status::ok);
     CHECK(both.stepped() == "");
     CHECK(both.stage.world().detach(both.crate) == Status::ok);
     CHECK(both.stage.world().despawn(both.wagon) == Status::ok);
     CHECK(both.stepped() == "");
 
     Load other;
-    CHECK(other.stage.interest().force_hide(other.wagon, true) == Status::ok);
+    CHECK(other.stage.visibility().set_hidden(other.wagon, true) == Status::ok);
     CHECK(other.stepped() == "");
     const EntityId next = other.stage.spawn(other.schema.wagon, {12, 10, 0});
     CHECK(other.stage.world().despawn(other.wagon) == Status::ok);
@@ -216,7 +215,7 @@ TEST_CASE("orphans: a group is despawned whole in one step, with what takes no p
     CHECK(other.stepped() == "w");
     // Hidden ones show nothing while they go.
     Load hidden;
-    CHECK(hidden.stage.interest().force_hide(hidden.wagon, true) == Status::ok);
+    CHECK(hidden.stage.visibility().set_hidden(hidden.wagon, true) == Status::ok);
     CHECK(hidden.stepped() == "");
     hidden.stage.changes();
     CHECK(hidden.stage.world().despawn_group(hidden.wagon) == Status::ok);
@@ -228,11 +227,11 @@ TEST_CASE("orphans: a split member stays as hidden as the parent that ends" *
           doctest::test_suite("O48")) {
     Load load(true);
     CHECK(load.stepped() == "wci");
-    CHECK(load.stage.interest().force_hide(load.wagon, true) == Status::ok);
+    CHECK(load.stage.visibility().set_hidden(load.wagon, true) == Status::ok);
     CHECK(load.stepped() == "");
     CHECK(load.stage.world().despawn(load.wagon) == Status::ok);
     CHECK(load.stepped() == "");
-    CHECK(load.stage.interest().force_hide(load.crate, false) == Status::ok);
+    CHECK(load.stage.visibility().set_hidden(load.crate, false) == Status::ok);
     CHECK(load.stepped() == "ci");
 }
 

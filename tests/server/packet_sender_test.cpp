@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Whatever else a game says in every tick, what needs most of a packet comes, too.
+#include "core/internal_access.hpp"
 #include "support/stage.hpp"
 
 namespace purview::test {
@@ -80,7 +81,7 @@ TEST_CASE("budget: what needs most of a packet comes beside calls and messages o
                 if (ghost == no_ghost) return false;
                 const auto& parts = is.schema.kinds()[index_of(is.kind)].components;
                 return std::all_of(parts.begin(), parts.end(), [&](ComponentId part) {
-                    return stage.client().is_told(ghost, part);
+                    return stage.client().is_replicated(ghost, part);
                 });
             };
             std::uint32_t ticks = 0;
@@ -110,7 +111,7 @@ TEST_CASE("budget: what needs most of a packet comes beside calls and messages o
 TEST_CASE("budget: a probe counts what is told in turn, too, though no packet holds it whole") {
     const ScrollSchema is(true, 8);
     Stage stage(is.schema, 1, is.def);
-    REQUIRE(stage.server->add_probe());
+    REQUIRE(stage.server->add_reference_client());
     const auto bytes = [&] { return stage.server->stats().probe_bytes; };
     stage.step();
     const std::uint64_t before = bytes();
@@ -129,7 +130,7 @@ TEST_CASE("budget: a small child does not keep out the parent that it cannot com
     ScrollSchema is;
     const Component<Vec3> tag = is.schema.component<Vec3>("tag").real("x", &Vec3::x);
     const KindId child = is.schema.kind("child", {tag.id});
-    is.schema.edit_kind(child).urgency = 4;
+    is.schema.edit_kind(child).priority = 4;
     Stage stage(is.schema, 1, is.def);
     const EntityId other = stage.spawn(is.kind);
     stage.step(3);
@@ -200,11 +201,11 @@ TEST_CASE("budget: a call that found no room is not held once the pair is denied
     CHECK(take_said(stage.client()) == 1);
     const EntityId other = scrolls[stage.ghost(0, scrolls[0]) == no_ghost ? 0 : 1];
     REQUIRE(stage.ghost(0, other) == no_ghost);
-    CHECK(stage.interest().deny(stage.observers[0], other, true) == Status::ok);
+    CHECK(stage.visibility().deny(stage.observers[0], other, true) == Status::ok);
     stage.step();
     REQUIRE(stage.server->rpc_late_culls().size() == 1);
-    CHECK(stage.server->data().calls.held().empty());
-    CHECK(stage.interest().deny(stage.observers[0], other, false) == Status::ok);
+    CHECK(internal(*stage.server).calls.held().empty());
+    CHECK(stage.visibility().deny(stage.observers[0], other, false) == Status::ok);
     stage.step(20);
     CHECK(stage.ghost(0, other) != no_ghost);
     CHECK(take_said(stage.client()) == 0);

@@ -4,6 +4,7 @@
 // Bytes from strangers, and limits.
 #include <doctest/doctest.h>
 
+#include "core/internal_access.hpp"
 #include "link/handshake.hpp"
 #include "purview/limits.hpp"
 #include "server/server_data.hpp"
@@ -105,7 +106,7 @@ TEST_CASE("host: well sealed nonsense from a proven client closes its session an
     world.add_client();
     world.add_client();
     world.run(40);
-    auto& sessions = world.server->data().sessions;
+    auto& sessions = internal(*world.server).sessions;
     REQUIRE(sessions.size() == 2);
     const std::uint64_t id = sessions[0]->connection_id;
     const Address from = sessions[0]->address;
@@ -144,7 +145,7 @@ TEST_CASE(
         }
     }
     CHECK(world.server->stats().sessions == 0);
-    CHECK(world.server->data().sessions.empty());
+    CHECK(internal(*world.server).sessions.empty());
     // Bytes that are no question get no answer at all.
     std::vector<std::byte> nothing(64, std::byte{7});
     world.server->receive(nothing, stranger(1), world.now);
@@ -155,8 +156,8 @@ TEST_CASE(
     "host: wrong version, wrong schema, no room and too many from one host are refused with the "
     "reason") {
     SmallWorld world(24, {});
-    world.server->data().def.sessions_max = 3;
-    world.server->data().def.sessions_per_host_max = 2;
+    internal(*world.server).def.sessions_max = 3;
+    internal(*world.server).def.sessions_per_host_max = 2;
     const auto refusal = [&](const std::vector<std::byte>& question, const Address& from) {
         world.server->receive(question, from, world.now);
         const auto out = answers(*world.server);
@@ -206,7 +207,7 @@ TEST_CASE(
     for (int round = 0; round < 3; ++round) {
         world.clients[0]->address.port = static_cast<std::uint16_t>(9000 + round);
         world.run(40);
-        CHECK(world.server->data().sessions[0]->address == world.clients[0]->address);
+        CHECK(internal(*world.server).sessions[0]->address == world.clients[0]->address);
     }
     CHECK(world.joined_count() == 2);
     CHECK(world.clients[0]->client.stats().packets_received > 100);
@@ -269,7 +270,7 @@ TEST_CASE(
     world.def.session_timeout_ms = 10'000;
     world.clients[0]->down->blackout = true;
     world.run(150);
-    const Session& stalled = *world.server->data().sessions[0];
+    const Session& stalled = *internal(*world.server).sessions[0];
     CHECK(stalled.link.packets_under_way() > 100);
     CHECK(stalled.link.packets_under_way() <= PacketLink::under_way_max);
     CHECK(stalled.ghosts.memory_bytes() < 2'000'000);

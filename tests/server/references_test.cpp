@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "purview/host_view.hpp"
 #include "support/stage.hpp"
 
@@ -22,8 +23,8 @@ struct AimSchema {
         archer = schema.kind("archer", {aim.id});
         target = schema.kind("target", {aim.id});
         REQUIRE(schema.status() == Status::ok);
-        def.kinds.resize(2);
-        def.kinds[index_of(target)].mode = EntityMode::explicit_only;
+        def.rules.kinds.resize(2);
+        def.rules.kinds[index_of(target)].mode = EntityMode::explicit_only;
     }
     Schema schema;
     Component<AimAt> aim;
@@ -45,15 +46,15 @@ TEST_CASE("reference: names whom the client sees, and nobody else") {
     CHECK(stage.ghost(0, target) == no_ghost);
     CHECK(aimed_at() == no_ghost);
     // It comes into sight: the reference is told without having changed.
-    CHECK(stage.interest().allow(stage.observers[0], target, true) == Status::ok);
+    CHECK(stage.visibility().allow(stage.observers[0], target, true) == Status::ok);
     stage.step(2);
     REQUIRE(stage.ghost(0, target) != no_ghost);
     CHECK(aimed_at() == stage.ghost(0, target));
     // It goes, and comes back.
-    CHECK(stage.interest().allow(stage.observers[0], target, false) == Status::ok);
+    CHECK(stage.visibility().allow(stage.observers[0], target, false) == Status::ok);
     stage.step(2);
     CHECK(aimed_at() == no_ghost);
-    CHECK(stage.interest().allow(stage.observers[0], target, true) == Status::ok);
+    CHECK(stage.visibility().allow(stage.observers[0], target, true) == Status::ok);
     stage.step(3);
     CHECK(aimed_at() == stage.ghost(0, target));
     // Nobody, itself, somebody who is gone.
@@ -74,29 +75,29 @@ TEST_CASE("reference: names whom the client sees, and nobody else") {
 
 TEST_CASE("reference: a copy that is kept names nobody by mistake, now or when it goes on") {
     AimSchema is;
-    is.schema.edit_kind(is.archer).leave = LeavePolicy::freeze;
-    is.def.kinds[index_of(is.archer)].mode = EntityMode::explicit_only;
+    is.schema.edit_kind(is.archer).leave = Retention::freeze;
+    is.def.rules.kinds[index_of(is.archer)].mode = EntityMode::explicit_only;
     Stage stage(is.schema, 1, is.def);
     const ObserverId me = stage.observers[0];
     const EntityId archer = stage.spawn(is.archer), target = stage.spawn(is.target);
     stage.world().edit(archer, is.aim)->at = target;
-    CHECK(stage.interest().allow(me, archer, true) == Status::ok);
-    CHECK(stage.interest().allow(me, target, true) == Status::ok);
+    CHECK(stage.visibility().allow(me, archer, true) == Status::ok);
+    CHECK(stage.visibility().allow(me, target, true) == Status::ok);
     stage.step(5);
     const GhostId copy = stage.ghost(0, archer), was = stage.ghost(0, target);
     REQUIRE(stage.client().reference_of(copy, is.aim.id, 0) == was);
-    CHECK(stage.interest().allow(me, archer, false) == Status::ok);
+    CHECK(stage.visibility().allow(me, archer, false) == Status::ok);
     stage.step(4);
-    REQUIRE(stage.client().kept_as(copy) == LeavePolicy::freeze);
+    REQUIRE(stage.client().retention(copy) == Retention::freeze);
     CHECK(stage.client().reference_of(copy, is.aim.id, 0) == was);
     CHECK(stage.world().despawn(target) == Status::ok);
     stage.step(6);
     const EntityId other = stage.spawn(is.target);
-    CHECK(stage.interest().allow(me, other, true) == Status::ok);
+    CHECK(stage.visibility().allow(me, other, true) == Status::ok);
     stage.step(4);
     REQUIRE(stage.ghost(0, other) == was);  // the same id
     CHECK(stage.client().reference_of(copy, is.aim.id, 0) == no_ghost);
-    CHECK(stage.interest().allow(me, archer, true) == Status::ok);
+    CHECK(stage.visibility().allow(me, archer, true) == Status::ok);
     stage.step(4);
     REQUIRE(stage.ghost(0, archer) == copy);
     CHECK(stage.client().reference_of(copy, is.aim.id, 0) == no_ghost);
@@ -104,25 +105,25 @@ TEST_CASE("reference: a copy that is kept names nobody by mistake, now or when i
 
 TEST_CASE("reference: who has left names nobody by mistake, as long as he can be asked") {
     AimSchema is;
-    is.def.kinds[index_of(is.archer)].mode = EntityMode::explicit_only;
+    is.def.rules.kinds[index_of(is.archer)].mode = EntityMode::explicit_only;
     Stage stage(is.schema, 1, is.def);
     const ObserverId me = stage.observers[0];
     const EntityId target = stage.spawn(is.target), archer = stage.spawn(is.archer);
     stage.world().edit(archer, is.aim)->at = target;
     for (const EntityId entity : {target, archer})
-        CHECK(stage.interest().allow(me, entity, true) == Status::ok);
+        CHECK(stage.visibility().allow(me, entity, true) == Status::ok);
     stage.step(5);
     const GhostId left = stage.ghost(0, archer), was = stage.ghost(0, target);
     REQUIRE(stage.client().reference_of(left, is.aim.id, 0) == was);
     stage.client().clear_events();
-    CHECK(stage.interest().allow(me, archer, false) == Status::ok);
+    CHECK(stage.visibility().allow(me, archer, false) == Status::ok);
     stage.step(3);
     REQUIRE(stage.ghost(0, archer) == no_ghost);
     CHECK(stage.client().reference_of(left, is.aim.id, 0) == was);
     CHECK(stage.world().despawn(target) == Status::ok);
     stage.step(5);
     const EntityId other = stage.spawn(is.target);
-    CHECK(stage.interest().allow(me, other, true) == Status::ok);
+    CHECK(stage.visibility().allow(me, other, true) == Status::ok);
     stage.step(3);
     REQUIRE(stage.ghost(0, other) == was);  // the same id
     CHECK(stage.client().reference_of(left, is.aim.id, 0) == no_ghost);
@@ -134,14 +135,14 @@ TEST_CASE("reference: an id that is used again names nobody by mistake") {
     const EntityId archer = stage.spawn(is.archer);
     for (int round = 0; round < 20; ++round) {
         const EntityId target = stage.spawn(is.target);
-        CHECK(stage.interest().allow(stage.observers[0], target, true) == Status::ok);
+        CHECK(stage.visibility().allow(stage.observers[0], target, true) == Status::ok);
         stage.world().edit(archer, is.aim)->at = target;
         if (round % 3 == 0) stage.loses_all_to = 0;  // the enter is lost
         stage.step(round % 4);
         CHECK(stage.world().despawn(target) == Status::ok);
         stage.step(round % 2);
         const EntityId other = stage.spawn(is.target);
-        CHECK(stage.interest().allow(stage.observers[0], other, true) == Status::ok);
+        CHECK(stage.visibility().allow(stage.observers[0], other, true) == Status::ok);
         for (int i = 0; i < 12; ++i) {
             stage.step();
             if (i == 2) stage.loses_all_to = 99;
@@ -164,7 +165,7 @@ TEST_CASE(
     stage.step(3);
     stage.clients_every = 8;  // what is sent stays under way
     const auto may_know = [&](EntityId entity, bool may) {
-        CHECK(stage.interest().allow(me, entity, may) == Status::ok);
+        CHECK(stage.visibility().allow(me, entity, may) == Status::ok);
     };
     may_know(ship, true);
     stage.step();
@@ -172,7 +173,7 @@ TEST_CASE(
     may_know(man, true);
     stage.world().edit(archer, is.aim)->at = man;
     stage.step();
-    GhostTable& ghosts = stage.server->data().sessions[0]->ghosts;
+    GhostTable& ghosts = internal(*stage.server).sessions[0]->ghosts;
     const LocalId named = ghosts.find(man);
     REQUIRE(ghosts.needs_enter(named));
     REQUIRE(stage.ghost(0, man) == no_ghost);
@@ -211,13 +212,14 @@ TEST_CASE("reference: who names somebody is known in every tick, as they come, g
             for (std::size_t t = 0; t < targets.size(); ++t)
                 if (at == targets[t]) naming[t].insert(archer);
         }
-        world.data().settle();
-        fields.diff(world.data(), now);
-        world.data().clear_changes();
+        internal(world).settle();
+        fields.diff(internal(world), now);
+        internal(world).clear_changes();
         for (std::size_t t = 0; t < targets.size(); ++t) {
             std::size_t found = 0;
-            for (const EntityId one : fields.referrers_of(world.data(), targets[t])) {
-                const bool names = fields.does_name(world.data(), one, targets[t], ~FieldMask{0});
+            for (const EntityId one : fields.referrers_of(internal(world), targets[t])) {
+                const bool names =
+                    fields.does_name(internal(world), one, targets[t], ~FieldMask{0});
                 REQUIRE(names == naming[t].contains(one));
                 found += names ? 1 : 0;
             }
@@ -241,7 +243,7 @@ TEST_CASE("reference: a host's own player is told what a remote one is told (M25
                    hidden = stage.spawn(is.target), other = stage.spawn(is.target);
     const auto show_both = [&](EntityId entity, bool value) {
         show(stage, 0, entity, value);
-        CHECK(stage.interest().allow(view.observer(), entity, value) == Status::ok);
+        CHECK(stage.visibility().allow(view.observer(), entity, value) == Status::ok);
     };
     const auto told = [&] {
         stage.step();
@@ -275,13 +277,13 @@ TEST_CASE("reference: a host's own player is told what a remote one is told (M25
     // What changes of one that is hidden is told once, behind `show`.
     stage.world().edit(archer, is.aim)->at = seen;
     CHECK(told() == 1);
-    CHECK(stage.interest().deny(view.observer(), archer, true) == Status::ok);
+    CHECK(stage.visibility().deny(view.observer(), archer, true) == Status::ok);
     CHECK(told() == 0);
     stage.world().edit(archer, is.aim)->at = EntityId::none;
     CHECK(told() == 0);
     stage.world().edit(archer, is.aim)->at = archer;
     CHECK(told() == 0);
-    CHECK(stage.interest().deny(view.observer(), archer, false) == Status::ok);
+    CHECK(stage.visibility().deny(view.observer(), archer, false) == Status::ok);
     CHECK(told() == 1);
     // In a tick without an update.
     stage.world().edit(archer, is.aim)->at = seen;

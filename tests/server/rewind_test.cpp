@@ -4,6 +4,7 @@
 
 #include "client/client_data.hpp"
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "server/history.hpp"
 #include "support/drive_world.hpp"
 
@@ -33,25 +34,25 @@ class Gunner {
         const ObserverId player = world.player().observer;
         const EntityId vehicle = world.spawn(s.vehicle, {0, -50, 0}, player);
         turret_ = world.spawn_under(vehicle, s.turret, player);
-        world.player().control = [this](auto& its, CommandTick tick) { shoot(its, tick); };
+        world.player().control = [this](auto& its, InputNumber tick) { shoot(its, tick); };
         world.on_input = [this](Server& its, ObserverId observer, GroupState&,
-                                const GroupCommand& command) { meet(its, observer, command); };
+                                const GroupInput& command) { meet(its, observer, command); };
     }
     int shots = 0, hits = 0;
 
   private:
-    void shoot(DriveWorld::Player& its, CommandTick tick) {
+    void shoot(DriveWorld::Player& its, InputNumber tick) {
         const GhostId target = world_.ghost(0, target_), turret = world_.ghost(0, turret_);
         if (target == no_ghost || turret == no_ghost) return;
-        aims_[tick] = its.prediction->place_of(target, world_.now);
+        aims_[tick] = its.prediction->position_of(target, world_.now);
         (void)its.prediction->set_part(turret, world_.schema.turn, Turn{0, true});
     }
-    void meet(Server& its, ObserverId observer, const GroupCommand& command) {
+    void meet(Server& its, ObserverId observer, const GroupInput& command) {
         const auto aim = aims_.find(command.tick());
         if (aim == aims_.end()) return;
         const auto view = its.rewind(observer, command.view_tick());
         REQUIRE(view);
-        std::vector<RewoundHit> found;
+        std::vector<PastHit> found;
         REQUIRE(view->find_within(aim->second, 0.1F, found) == Status::ok);
         ++shots;
         hits += found.empty() ? 0 : 1;
@@ -59,17 +60,17 @@ class Gunner {
 
     DriveWorld& world_;
     EntityId target_, turret_{};
-    std::map<CommandTick, Vec3> aims_;
+    std::map<InputNumber, Vec3> aims_;
 };
 
 /// Moves of more than so much in a tick are jumps; 0: none is. Returns how many were looked at.
-std::uint64_t compare_history(float teleport_m, Axes axes = Axes::xy) {
+std::uint64_t compare_history(float teleport_distance, Axes axes = Axes::xy) {
     DriveSchema s;
-    s.schema.edit_kind(s.vehicle).teleport_m = teleport_m;
+    s.schema.edit_kind(s.vehicle).teleport_distance = teleport_distance;
     std::uint32_t jumps = 0;
     std::uint64_t candidates = 0;
     World world = World::create({.schema = &s.schema}).value();
-    History history(world.data(), 22, 8, axes);
+    History history(internal(world), 22, 8, axes);
     SplitMix random(3);
     std::vector<EntityId> alive;
     std::map<Tick, std::map<EntityId, std::pair<Vec3, int>>> copies;
@@ -87,15 +88,15 @@ std::uint64_t compare_history(float teleport_m, Axes axes = Axes::xy) {
             alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(at));
         }
         for (const EntityId entity : alive) {
-            Vec3 at = exchanged(axes, world.place_of(entity));
+            Vec3 at = exchanged(axes, world.position_of(entity));
             at.x += random.unit() * 2 - 1;
             at.y += random.unit() * 2 - 1;
             if (random.chance(0.005F)) at.x += 150;  // a teleport
             REQUIRE(world.move(entity, exchanged(axes, at)) == Status::ok);
         }
         REQUIRE(history.record(tick) == Status::ok);
-        world.data().clear_changes();
-        for (const EntityId entity : alive) copies[tick][entity] = {world.place_of(entity), 0};
+        internal(world).clear_changes();
+        for (const EntityId entity : alive) copies[tick][entity] = {world.position_of(entity), 0};
         // Queries about any moment that is remembered, against all entities.
         for (int q = 0; q < 20; ++q) {
             const double at = tick - static_cast<double>(random.unit()) * 20;
@@ -105,35 +106,36 @@ std::uint64_t compare_history(float teleport_m, Axes axes = Axes::xy) {
             volume.from = {random.unit() * 300, random.unit() * 300, 5};
             volume.to = volume.from;
             if (q % 2 == 0) volume.to = {random.unit() * 300, random.unit() * 300, 5};
-            volume.radius_m = random.unit() * 6;
+            volume.radius = random.unit() * 6;
             volume.from = exchanged(axes, volume.from);
             volume.to = exchanged(axes, volume.to);
             std::vector<EntityId> expected;
             for (const EntityId entity : alive) {
                 const auto then = copies[earlier].find(entity);
                 if (then == copies[earlier].end()) continue;
-                Vec3 place = then->second.first;
+                Vec3 position = then->second.first;
                 if (earlier < tick) {
                     const Vec3 next = copies[earlier + 1][entity].first;
-                    const bool is_jump = teleport_m > 0 && next.x - place.x > teleport_m;
+                    const bool is_jump =
+                        teleport_distance > 0 && next.x - position.x > teleport_distance;
                     const auto part = is_jump ? 0 : static_cast<float>(at - earlier);
                     jumps += is_jump ? 1 : 0;
-                    place = {place.x + (next.x - place.x) * part,
-                             place.y + (next.y - place.y) * part,
-                             place.z + (next.z - place.z) * part};
+                    position = {position.x + (next.x - position.x) * part,
+                                position.y + (next.y - position.y) * part,
+                                position.z + (next.z - position.z) * part};
                 }
                 Vec3 remembered;
-                REQUIRE(history.place_at(entity, at, remembered));
-                REQUIRE(remembered == place);
-                if (distance_to(volume.from, volume.to, place) <= volume.radius_m)
+                REQUIRE(history.position_at(entity, at, remembered));
+                REQUIRE(remembered == position);
+                if (distance_to(volume.from, volume.to, position) <= volume.radius)
                     expected.push_back(entity);
             }
             std::vector<EntityId> found;
             history.for_each_near(volume, at, [&](EntityId entity) {
                 ++candidates;
-                Vec3 place;
-                if (history.place_at(entity, at, place) &&
-                    distance_to(volume.from, volume.to, place) <= volume.radius_m)
+                Vec3 position;
+                if (history.position_at(entity, at, position) &&
+                    distance_to(volume.from, volume.to, position) <= volume.radius)
                     found.push_back(entity);
             });
             std::sort(found.begin(), found.end());
@@ -142,9 +144,9 @@ std::uint64_t compare_history(float teleport_m, Axes axes = Axes::xy) {
             REQUIRE(found == expected);
         }
     }
-    Vec3 place;
-    CHECK_FALSE(history.place_at(alive.front(), 300, place));
-    CHECK((jumps > 100) == (teleport_m > 0));
+    Vec3 position;
+    CHECK_FALSE(history.position_at(alive.front(), 300, position));
+    CHECK((jumps > 100) == (teleport_distance > 0));
     return candidates;
 }
 
@@ -168,40 +170,40 @@ TEST_CASE("rewind: a passenger of a turning vehicle is where the client saw him 
     const EntityId ship = world.spawn(s.vehicle, {0, 0, 0});
     const EntityId rider = world.spawn_under(ship, s.rider, ObserverId::none, {20, 0, 0});
     world.on_simulate = [&](Server& server, Tick tick) {
-        const Vec3 at = server.world().place_of(ship);
+        const Vec3 at = server.world().position_of(ship);
         (void)server.world().move(ship, {at.x + 0.1F, at.y, at.z});
         server.world().edit(ship, s.motion)->heading = static_cast<float>(tick) * 0.02F;
     };
     world.run(90);
     Vec3 seen;
-    world.player().control = [&](auto& player, CommandTick) {
+    world.player().control = [&](auto& player, InputNumber) {
         if (world.ghost(0, rider) == no_ghost) return;
-        seen = player.prediction->place_of(world.ghost(0, rider), world.now);
+        seen = player.prediction->position_of(world.ghost(0, rider), world.now);
         (void)player.prediction->set_part(world.ghost(0, shooter), s.drive, Drive{});
     };
-    std::map<CommandTick, Vec3> sights;
+    std::map<InputNumber, Vec3> sights;
     world.after_client = [&](auto& player, Micros) {
         sights[player.prediction->newest_command()] = seen;
     };
     double worst = 0;
     int shots = 0;
     world.on_input = [&](Server& server, ObserverId observer, GroupState&,
-                         const GroupCommand& command) {
+                         const GroupInput& command) {
         if (sights.count(command.tick()) == 0 || command.view_tick() > server.current_tick())
             return;
         const auto view = server.rewind(observer, command.view_tick());
         REQUIRE(view);
-        const Vec3 then = view->place_of(rider), sight = sights[command.tick()];
+        const Vec3 then = view->position_of(rider), sight = sights[command.tick()];
         worst = std::max<double>(worst, std::hypot(then.x - sight.x, then.y - sight.y));
         ++shots;
-        std::vector<RewoundHit> found;
+        std::vector<PastHit> found;
         REQUIRE(view->find_within(sight, 0.5F, found) == Status::ok);
         CHECK(found.size() == 1);
     };
     world.run(400);
     CHECK(shots > 300);
     CHECK(worst < 0.1);
-    CHECK(world.world().place_of(rider).x != 20);
+    CHECK(world.world().position_of(rider).x != 20);
 }
 
 TEST_CASE(
@@ -214,61 +216,60 @@ TEST_CASE(
     Victim target{};
     target.body = world.spawn(s.vehicle, {0, 0, 0});
     target.shield = world.spawn_under(target.body, s.shell, ObserverId::none);
-    std::map<Tick, std::int32_t> strength_at;
+    std::map<Tick, std::int32_t> score_at;
     // It crosses at 20 m/s, and somebody else drains its shield by one in every tick.
     world.on_simulate = [&](Server& server, Tick tick) {
-        const Vec3 at = server.world().place_of(target.body);
+        const Vec3 at = server.world().position_of(target.body);
         (void)server.world().move(target.body, {at.x + 20.0F / 60, at.y, at.z});
-        server.world().edit(target.shield, s.shield)->strength =
-            1000 - static_cast<int>(tick) % 900;
-        strength_at[tick] = 1000 - static_cast<int>(tick) % 900;
+        server.world().edit(target.shield, s.shield)->score = 1000 - static_cast<int>(tick) % 900;
+        score_at[tick] = 1000 - static_cast<int>(tick) % 900;
     };
     world.run(90);
     Vec3 aimed;
     double aimed_tick = 0;
-    int shots = 0, hits = 0, hits_in_present = 0, wrong_strength = 0;
+    int shots = 0, hits = 0, hits_in_present = 0, wrong_score = 0;
     float worst_miss = 0;
     double worst_view = 0;
-    world.player().control = [&](auto& player, CommandTick) {
+    world.player().control = [&](auto& player, InputNumber) {
         const GhostId ghost = world.ghost(0, target.body);
         if (ghost == no_ghost) return;
         const Micros own = world.now;
-        aimed = player.prediction->place_of(ghost, own);
+        aimed = player.prediction->position_of(ghost, own);
         aimed_tick = player.prediction->view_tick(own);
         (void)player.prediction->set_part(world.ghost(0, turret), s.turn, Turn{0, true});
     };
-    std::map<CommandTick, Vec3> aims;
-    std::map<CommandTick, double> ticks;
+    std::map<InputNumber, Vec3> aims;
+    std::map<InputNumber, double> ticks;
     world.after_client = [&](auto& player, Micros) {
         aims[player.prediction->newest_command()] = aimed;
         ticks[player.prediction->newest_command()] = aimed_tick;
     };
     world.on_input = [&](Server& server, ObserverId observer, GroupState& group,
-                         const GroupCommand& command) {
+                         const GroupInput& command) {
         const Turn* turn = command.part(1, s.turn);
         if (turn == nullptr || !turn->fire || aims.count(command.tick()) == 0) return;
         const auto view = server.rewind(observer, command.view_tick());
         REQUIRE(view);
         const Vec3 aim = aims[command.tick()];
-        const Vec3 from = server.world().place_of(group.entity(0));
-        std::vector<RewoundHit> found;
+        const Vec3 from = server.world().position_of(group.entity(0));
+        std::vector<PastHit> found;
         REQUIRE(view->find_along(from, {aim.x + (aim.x - from.x), aim.y + (aim.y - from.y), 0},
                                  0.5F, found) == Status::ok);
         ++shots;
-        const Vec3 then = view->place_of(target.body);
+        const Vec3 then = view->position_of(target.body);
         worst_view = std::max(worst_view, std::abs(ticks[command.tick()] - command.view_tick()));
         worst_miss = std::max(worst_miss, std::abs(then.x - aim.x));
         hits += !found.empty() && found.front().entity == target.body &&
                 found.front().root == target.body;
-        const Vec3 now = server.world().place_of(target.body);
+        const Vec3 now = server.world().position_of(target.body);
         hits_in_present +=
             distance_to(from, {2 * aim.x - from.x, 2 * aim.y - from.y, 0}, now) <= 0.5F;
         // The shield is that of the body's tick, not of now.
         const Shield* shield = view->get(target.shield, s.shield);
         REQUIRE(shield != nullptr);
         const auto tick = static_cast<Tick>(view->tick());
-        wrong_strength += shield->strength != strength_at[tick];
-        CHECK(server.world().get(target.shield, s.shield)->strength != strength_at[tick]);
+        wrong_score += shield->score != score_at[tick];
+        CHECK(server.world().get(target.shield, s.shield)->score != score_at[tick]);
         CHECK(view->write(target.shield, s.shield.id) == Status::refused);
     };
     world.run(600);
@@ -277,7 +278,7 @@ TEST_CASE(
     CHECK(shots > 500);
     CHECK(hits == shots);
     CHECK(hits_in_present == 0);
-    CHECK(wrong_strength == 0);
+    CHECK(wrong_score == 0);
     CHECK(worst_view <= 1.0 / 16);
     CHECK(worst_miss < 0.05F);
 }
@@ -297,7 +298,7 @@ TEST_CASE("rewind: who is the last to stop is drawn where he stopped, and is hit
     gunner.hits = gunner.shots = 0;
     float farthest = 0;
     world.after_client = [&](auto& player, Micros at) {
-        const Vec3 drawn = player.prediction->place_of(world.ghost(0, target), at);
+        const Vec3 drawn = player.prediction->position_of(world.ghost(0, target), at);
         farthest = std::max(farthest, std::abs(drawn.x - x));
     };
     world.run(200);
@@ -315,7 +316,7 @@ TEST_CASE(
         ServerDef def;
         def.rules.nodes.resize(1);
         def.rules.nodes[0].name = "all";
-        def.rules.nodes[0].settings.every_ticks = 4;
+        def.rules.nodes[0].replication.every_ticks = 4;
         DriveWorld world(1, Faults{.delay_us = 30'000}, 60, prediction, def);
         const EntityId target = world.spawn(world.schema.vehicle);
         float x = 0;
@@ -327,7 +328,7 @@ TEST_CASE(
         gunner.hits = gunner.shots = 0;
         float before = 0, least = 1, most = 0;
         world.after_client = [&](auto& player, Micros at) {
-            const float drawn = player.prediction->place_of(world.ghost(0, target), at).x;
+            const float drawn = player.prediction->position_of(world.ghost(0, target), at).x;
             const float step = before == 0 ? 0.2F : drawn - before;
             least = std::min(least, step);
             most = std::max(most, step);
@@ -350,16 +351,16 @@ TEST_CASE("rewind: what the shooter owns is as it is now, and is not hit (O19)")
     world.on_simulate = [&](Server& server, Tick tick) {
         (void)server.world().move(own, {static_cast<float>(tick), 0, 0});
         (void)server.world().move(other, {static_cast<float>(tick), 0, 0});
-        server.world().edit(shell, s.shield)->strength = static_cast<int>(tick);
+        server.world().edit(shell, s.shield)->score = static_cast<int>(tick);
     };
     world.run(60);
     const Tick now = world.server->current_tick();
     const auto view = world.server->rewind(world.player().observer, now - 10.5);
     REQUIRE(view);
-    CHECK(view->place_of(own).x == static_cast<float>(now));
-    CHECK(view->get(shell, s.shield)->strength == static_cast<int>(now));
-    CHECK(view->place_of(other).x == static_cast<float>(now) - 10.5F);
-    std::vector<RewoundHit> found;
+    CHECK(view->position_of(own).x == static_cast<float>(now));
+    CHECK(view->get(shell, s.shield)->score == static_cast<int>(now));
+    CHECK(view->position_of(other).x == static_cast<float>(now) - 10.5F);
+    std::vector<PastHit> found;
     CHECK(view->find_within({static_cast<float>(now), 0, 0}, 0.4F, found) == Status::ok);
     CHECK(found.empty());
     CHECK(view->find_within({static_cast<float>(now) - 10.5F, 0, 0}, 0.4F, found) == Status::ok);
@@ -379,20 +380,20 @@ TEST_CASE(
     const EntityId seen = world.spawn(s.vehicle, {1, 0, 0});
     const EntityId late = world.spawn(s.vehicle, {2, 0, 0});
     const EntityId gone = world.spawn(s.vehicle, {3, 0, 0});
-    REQUIRE(world.server->interest().deny(observer, late, true) == Status::ok);
+    REQUIRE(world.server->visibility().deny(observer, late, true) == Status::ok);
     world.run(30);
     const Tick change = world.server->current_tick() + 1;
-    REQUIRE(world.server->interest().deny(observer, late, false) == Status::ok);
-    REQUIRE(world.server->interest().deny(observer, gone, true) == Status::ok);
+    REQUIRE(world.server->visibility().deny(observer, late, false) == Status::ok);
+    REQUIRE(world.server->visibility().deny(observer, gone, true) == Status::ok);
     REQUIRE(world.server->world().move(gone, {40, 0, 0}) == Status::ok);  // where he sees it not
     world.run(20);
     const auto names = [&](double tick) {
         const auto view = world.server->rewind(observer, tick);
         REQUIRE(view);
-        std::vector<RewoundHit> found;
+        std::vector<PastHit> found;
         REQUIRE(view->find_within({2, 0, 0}, 5, found) == Status::ok);
         std::vector<EntityId> out;
-        for (const RewoundHit& hit : found) out.push_back(hit.entity);
+        for (const PastHit& hit : found) out.push_back(hit.entity);
         std::sort(out.begin(), out.end());
         for (const EntityId entity : {seen, late, gone}) {
             CHECK(view->sees(entity) == (std::find(out.begin(), out.end(), entity) != out.end()));
@@ -401,10 +402,10 @@ TEST_CASE(
     };
     CHECK(names(change - 5.5) == std::vector<EntityId>{seen, gone});
     CHECK(names(change - 0.5) == std::vector<EntityId>{seen, gone});
-    CHECK(world.server->rewind(observer, change - 0.5)->place_of(gone).x == 3);
+    CHECK(world.server->rewind(observer, change - 0.5)->position_of(gone).x == 3);
     CHECK(names(change) == std::vector<EntityId>{seen, late});
     CHECK(names(change + 10) == std::vector<EntityId>{seen, late});
-    CHECK(world.server->rewind(observer, change)->get(gone, s.place) == nullptr);
+    CHECK(world.server->rewind(observer, change)->get(gone, s.position) == nullptr);
 }
 
 TEST_CASE("rewind: what is said by hand in this tick is not what was seen in the past (O19)") {
@@ -413,20 +414,20 @@ TEST_CASE("rewind: what is said by hand in this tick is not what was seen in the
     const ObserverId observer = world.player().observer;
     const EntityId revealed = world.spawn(s.vehicle, {1, 0, 0});
     const EntityId cloaked = world.spawn(s.vehicle, {2, 0, 0});
-    InterestManager& interest = world.server->interest();
+    Visibility& interest = world.server->visibility();
     REQUIRE(interest.deny(observer, revealed, true) == Status::ok);
     world.run(30);
     REQUIRE(interest.deny(observer, revealed, false) == Status::ok);
-    REQUIRE(interest.force_hide(cloaked, true) == Status::ok);
+    REQUIRE(interest.set_hidden(cloaked, true) == Status::ok);
     const auto view = world.server->rewind(observer, world.server->current_tick() - 5.0);
     REQUIRE(view);
-    std::vector<RewoundHit> found;
+    std::vector<PastHit> found;
     REQUIRE(view->find_within({1.5F, 0, 0}, 0.7F, found) == Status::ok);
     REQUIRE(found.size() == 1);
     CHECK(found.front().entity == cloaked);
     CHECK(view->sees(cloaked));
     CHECK(!view->sees(revealed));
-    CHECK(view->get(revealed, s.place) == nullptr);
+    CHECK(view->get(revealed, s.position) == nullptr);
 }
 
 TEST_CASE("rewind: as far back as places are kept, so is who saw them, at every tick rate (O19)") {
@@ -435,11 +436,11 @@ TEST_CASE("rewind: as far back as places are kept, so is who saw them, at every 
     const ObserverId observer = world.player().observer;
     const EntityId late = world.spawn(s.vehicle, {2, 0, 0});
     const EntityId gone = world.spawn(s.vehicle, {3, 0, 0});
-    REQUIRE(world.server->interest().deny(observer, late, true) == Status::ok);
+    REQUIRE(world.server->visibility().deny(observer, late, true) == Status::ok);
     world.run(30);
     const Tick change = world.server->current_tick() + 1;
-    REQUIRE(world.server->interest().deny(observer, late, false) == Status::ok);
-    REQUIRE(world.server->interest().deny(observer, gone, true) == Status::ok);
+    REQUIRE(world.server->visibility().deny(observer, late, false) == Status::ok);
+    REQUIRE(world.server->visibility().deny(observer, gone, true) == Status::ok);
     world.run(11);
     const auto before = world.server->rewind(observer, change - 2);
     REQUIRE(before);
@@ -455,7 +456,7 @@ TEST_CASE("rewind: a client cannot say that it looked further back than it can h
     (void)car;
     world.run(60);
     double oldest = 1e9, newest = -1e9;
-    world.on_input = [&](Server& server, ObserverId, GroupState&, const GroupCommand& command) {
+    world.on_input = [&](Server& server, ObserverId, GroupState&, const GroupInput& command) {
         oldest = std::min(oldest, command.view_tick() - server.current_tick());
         newest = std::max(newest, command.view_tick() - server.current_tick());
     };
@@ -465,7 +466,7 @@ TEST_CASE("rewind: a client cannot say that it looked further back than it can h
     for (const double lie : {-500.0, 300.0}) {
         oldest = 1e9, newest = -1e9;
         world.after_client = [&](auto& player, Micros) {
-            InputOutbox& outbox = player.client.data().inputs.outbox;
+            InputOutbox& outbox = internal(player.client).inputs.outbox;
             if (InputFrame* frame = outbox.find(outbox.newest()))
                 frame->view_tick = std::max(0.0, world.server->current_tick() + lie);
         };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/internal_access.hpp"
 #include "purview/limits.hpp"
 #include "support/rpc_support.hpp"
 
@@ -19,7 +20,7 @@ TEST_CASE(
     world.place_player(0, {12, 10, 0});
     world.place_player(1, {250, 250, 0});
     world.place_player(2, {11, 10, 0});
-    (void)world.server().interest().deny(world.observer(2), near, true);
+    (void)world.server().visibility().deny(world.observer(2), near, true);
     world.run(10);
     const CallId call = *world.server().call(near, world.ordered_cull(), Ping{7, 1});
     world.step();
@@ -84,7 +85,7 @@ TEST_CASE("rpc: one about an entity that leaves or goes in the tick of the call 
 TEST_CASE("rpc: a static one reaches everybody who is ready, wherever he stands (F20)") {
     CallWorld world(3);
     world.place_player(1, {250, 250, 0});
-    (void)world.server().interest().set_ready(world.observer(2), false);
+    (void)world.server().visibility().set_ready(world.observer(2), false);
     world.run(5);
     for (const Rpc<Ping> news : world.schema().news)
         CHECK(world.server().call_all(news, Ping{0, index_of(news.id)}).has_value());
@@ -143,7 +144,7 @@ TEST_CASE("rpc: an event at a place reaches those whose areas cover it (P25)") {
     world.place_player(0, {100, 100, 0});
     world.place_player(1, {150, 100, 0});
     world.place_player(2, {250, 250, 0});
-    (void)world.server().interest().set_area(world.observer(2), 1, {130, 100, 0});
+    world.server().visibility().set_area(world.observer(2), 1, Area::at({130, 100, 0}));
     world.run(5);
     CHECK(world.server().call_at({125, 100, 0}, world.schema().booms[2], Ping{0, 1}).has_value());
     CHECK(world.server().call_at({145, 100, 0}, world.schema().booms[0], Ping{0, 2}).has_value());
@@ -192,8 +193,8 @@ TEST_CASE("rpc: a held one waits until the entity is relevant, and not beyond it
     (void)world.server().world().move(never, {15, 10, 0});
     world.run(5);
     CHECK(world.got(0).size() == limits::rpc_queued_per_entity);
-    CHECK(world.server().data().calls.held().empty());
-    CHECK(world.server().data().calls.held_pairs() == 0);
+    CHECK(internal(world.server()).calls.held().empty());
+    CHECK(internal(world.server()).calls.held_pairs() == 0);
 }
 
 TEST_CASE("rpc: what is held for one observer takes no room from another (F20 P14)") {
@@ -230,7 +231,7 @@ TEST_CASE("rpc: none is held about whoever is below a member that is denied") {
         if (i > 0) CHECK(world.server().world().attach(line[i], line[i - 1]) == Status::ok);
     }
     world.run(10);
-    CHECK(world.server().interest().deny(world.observer(0), line[1], true) == Status::ok);
+    CHECK(world.server().visibility().deny(world.observer(0), line[1], true) == Status::ok);
     world.run(3);
     const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
     for (std::uint32_t i = 0; i < 3; ++i) CHECK(world.server().call(line[i], hold, Ping{0, i}));
@@ -243,7 +244,7 @@ TEST_CASE("rpc: none is held about whoever is below a member that is denied") {
         REQUIRE(reports[denied].culled.size() == 1);
         CHECK(reports[denied].culled[0].reason == CullReason::denied);
     }
-    CHECK(world.server().interest().deny(world.observer(0), line[1], false) == Status::ok);
+    CHECK(world.server().visibility().deny(world.observer(0), line[1], false) == Status::ok);
     world.run(10);
     CHECK(world.ghost_of(0, line[2]) != no_ghost);
     CHECK(numbers(world.got(0)) == Numbers{0});
@@ -259,14 +260,14 @@ TEST_CASE("rpc: what is held about somebody who is denied then is culled, whatev
     const CallId made = *world.server().call(entity, hold, Ping{0, 1});
     world.run(2);
     CHECK(world.late.empty());
-    CHECK(world.server().interest().deny(me, entity, true) == Status::ok);
+    CHECK(world.server().visibility().deny(me, entity, true) == Status::ok);
     world.run(2);
     REQUIRE(world.late.size() == 1);
     CHECK(world.late[0].call == made);
     CHECK(world.late[0].culled.reason == CullReason::denied);
-    CHECK(world.server().data().calls.held_pairs() == 0);
-    CHECK(world.server().interest().deny(me, entity, false) == Status::ok);
-    CHECK(world.server().interest().allow(me, entity, true) == Status::ok);
+    CHECK(internal(world.server()).calls.held_pairs() == 0);
+    CHECK(world.server().visibility().deny(me, entity, false) == Status::ok);
+    CHECK(world.server().visibility().allow(me, entity, true) == Status::ok);
     world.run(5);
     CHECK(world.ghost_of(0, entity) != no_ghost);
     CHECK(world.got(0).empty());
@@ -322,7 +323,8 @@ TEST_CASE("rpc: more than may wait for an observer are culled for capacity (F21)
     }
     CHECK(sent == limits::rpc_pending_per_observer);
     CHECK(full == 20);
-    CHECK(world.server().data().sessions[0]->calls_out.size() == limits::rpc_pending_per_observer);
+    CHECK(internal(world.server()).sessions[0]->calls_out.size() ==
+          limits::rpc_pending_per_observer);
     world.peer(0).down.blackout = false;
     world.run(60);
     CHECK(world.got(0).size() == limits::rpc_pending_per_observer);

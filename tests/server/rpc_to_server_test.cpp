@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "core/internal_access.hpp"
 #include "link/handshake.hpp"
 #include "purview/limits.hpp"
 #include "support/print_set.hpp"
@@ -102,7 +103,7 @@ TEST_CASE(
         world.run(10);
         world.records = true;
         for (std::uint32_t i = 0; i < limits::rpc_refused; ++i) {
-            ClientData& data = world.client(0).data();
+            ClientData& data = internal(world.client(0));
             CHECK(data.call_unchecked(world.schema().uses[i % 3].id, 2 + i, words(i, i)));
             CHECK(data.call_unchecked(world.schema().shouts[2].id, no_ghost, words(0, i)));
             world.step();
@@ -150,8 +151,8 @@ TEST_CASE("rpc: a guess at a ghost that is relevant and has not arrived yet is r
     (void)world.spawn({10, 10, 0});
     world.run(2);
     for (std::uint32_t guess = 1; guess < 6; ++guess) {
-        CHECK(world.client(0).data().call_unchecked(world.schema().uses[1].id, guess,
-                                                    words(0, guess)));
+        CHECK(internal(world.client(0))
+                  .call_unchecked(world.schema().uses[1].id, guess, words(0, guess)));
     }
     world.run(2);
     CHECK(world.called.empty());
@@ -166,11 +167,11 @@ TEST_CASE("rpc: a call that a role may not make is refused and counted (O32)") {
     world.run(10);
     CHECK(world.client(1).call(world.schema().schema, world.schema().shouts[0], no_ghost, Ping{}) ==
           Status::refused);
-    ClientData& spectator = world.client(1).data();
+    ClientData& spectator = internal(world.client(1));
     CHECK(spectator.call_unchecked(world.schema().shouts[2].id, no_ghost, words(0, 1)));
     CHECK(spectator.call_unchecked(world.schema().uses[2].id, world.ghost_of(1, entity),
                                    words(0, 2)));
-    ClientData& player = world.client(0).data();
+    ClientData& player = internal(world.client(0));
     CHECK(player.call_unchecked(world.schema().steer.id, world.ghost_of(0, entity), words(0, 3)));
     CHECK(player.call_unchecked(world.schema().steer.id, world.ghost_of(0, world.player(1)),
                                 words(0, 4)));
@@ -184,7 +185,8 @@ TEST_CASE("rpc: a call that a role may not make is refused and counted (O32)") {
 TEST_CASE("rpc: a session that keeps making calls it may not is closed, no other is (O32)") {
     CallWorld world(2);
     const auto refuse_once = [&] {
-        CHECK(world.client(0).data().call_unchecked(world.schema().uses[2].id, 900, words(0, 0)));
+        CHECK(
+            internal(world.client(0)).call_unchecked(world.schema().uses[2].id, 900, words(0, 0)));
         world.step();
     };
     for (int round = 0; round < 2; ++round) {
@@ -209,8 +211,8 @@ TEST_CASE("rpc: too many refused calls are those of any ten seconds, whenever th
         world.run(10);
         const auto refuse = [&](std::uint32_t times) {
             for (; times > 0; --times) {
-                CHECK(world.client(0).data().call_unchecked(world.schema().uses[1].id, 9,
-                                                            words(0, 1)));
+                CHECK(internal(world.client(0))
+                          .call_unchecked(world.schema().uses[1].id, 9, words(0, 1)));
                 world.step();
             }
             world.run(2);
@@ -307,7 +309,7 @@ TEST_CASE(
 TEST_CASE("rpc: calls of the wrong direction, and nonsense in their place, are malformed packets") {
     CallWorld world(2);
     for (std::uint32_t i = 0; i < 3; ++i)
-        CHECK(world.client(0).data().call_unchecked(world.schema().news[2].id, 0, words(0, 0)));
+        CHECK(internal(world.client(0)).call_unchecked(world.schema().news[2].id, 0, words(0, 0)));
     world.run(100);  // sent again and again: no such packet is acknowledged
     CHECK(world.called.empty());
     CHECK(world.server().drops().malformed_packet > 30);
@@ -371,9 +373,9 @@ TEST_CASE("rpc: a call about a ghost that has left is no offence when its entity
     };
     world.peer(0).down.blackout = true;  // he does not hear that it is not his any more
     move_to({250, 250, 0});
-    REQUIRE(!world.server().interest().is_relevant(world.observer(0), entity));
+    REQUIRE(!world.server().visibility().is_relevant(world.observer(0), entity));
     move_to({10, 10, 0});
-    REQUIRE(world.server().interest().is_relevant(world.observer(0), entity));
+    REQUIRE(world.server().visibility().is_relevant(world.observer(0), entity));
     REQUIRE(world.client(0).call(world.schema().schema, world.schema().steer, ghost, Ping{0, 2}) ==
             Status::ok);
     world.run(3);
@@ -413,12 +415,12 @@ TEST_CASE("rpc: an ordered call that waits for one that was lost is judged as it
         world.in_next_tick([&units, me, shown](Server& server) {
             for (const EntityId unit : units) {
                 CHECK(server.world().set_owner(unit, ObserverId::none) == Status::ok);
-                CHECK(server.interest().allow(me, unit, shown) == Status::ok);
+                CHECK(server.visibility().allow(me, unit, shown) == Status::ok);
             }
         });
         world.step();
     }
-    REQUIRE(world.server().interest().is_relevant(me, units[1]));
+    REQUIRE(world.server().visibility().is_relevant(me, units[1]));
     world.run(20);
     CHECK(world.server().rpc_counters().gone > 0);
     CHECK(world.server().rpc_counters().refused_caller == 0);

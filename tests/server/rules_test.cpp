@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "core/internal_access.hpp"
 #include "server/server_data.hpp"
 #include "small_game.hpp"
 #include "support/steps.hpp"
@@ -23,39 +24,41 @@ class QuietGame final : public Game {
     void simulate(Server&, Tick) override {}
 };
 
-InterestRules rules_of(std::vector<StepDesc> steps) {
-    InterestRules rules;
-    rules.bounds_max = {300, 300, 0};
+using lines::add;
+
+Rules rules_of(std::vector<Kernel> steps) {
+    Rules rules;
+    rules.max = {300, 300, 0};
     rules.nodes = {lines::node("near", std::move(steps))};
     return rules;
 }
 
 /// A server with one observer in the middle; its clock goes on by ticks.
 struct QuietWorld {
-    explicit QuietWorld(InterestRules rules, std::vector<KindInterest> kinds = {},
+    explicit QuietWorld(Rules rules, std::vector<KindRules> kinds = {},
                         InterestLevel level = InterestLevel::full) {
         hp = schema.schema.value("hp", schema.body.id, "hp");
         ServerDef def;
         def.schema = &schema.schema;
         def.rules = std::move(rules);
-        def.kinds = std::move(kinds);
-        def.level = level;
+        def.rules.kinds = std::move(kinds);
+        def.rules.level = level;
         def.mac = &test_mac;
         def.secret = test_secret;
         auto made = Server::create(def, game);
         REQUIRE(made);
         server = std::make_unique<Server>(std::move(made).value());
         player = spawn(schema.player, 0);
-        observer = *server->interest().add_observer();
-        REQUIRE(server->interest().set_main_entity(observer, player) == Status::ok);
-        REQUIRE(server->interest().set_ready(observer, true) == Status::ok);
+        observer = internal(*server).manager.add_observer({.is_ready = false});
+        REQUIRE(server->visibility().set_viewpoint(observer, player) == Status::ok);
+        REQUIRE(server->visibility().set_ready(observer, true) == Status::ok);
     }
     /// So many metres from the observer.
     EntityId spawn(KindId kind, float away_m) {
         return *server->world().spawn(kind, {150 + away_m, 150, 0});
     }
     void tick() { server->tick(now += 50'000); }
-    bool sees(EntityId entity) const { return server->interest().is_relevant(observer, entity); }
+    bool sees(EntityId entity) const { return server->visibility().is_relevant(observer, entity); }
 
     SmallSchema schema;
     ValueId hp{};
@@ -65,6 +68,11 @@ struct QuietWorld {
     ObserverId observer{};
     Micros now = 0;
 };
+
+/// What the observer gained and lost in the last tick.
+std::span<const RelevanceEvent> events(QuietWorld& world) {
+    return internal(*world.server).interest.events_of(world.observer);
+}
 
 }  // namespace
 
@@ -78,7 +86,7 @@ TEST_CASE(
     CHECK_FALSE(world.sees(far));
     CHECK(world.server->rules_revision() == 1);
 
-    const InterestRules wider = rules_of({add(within(60))});
+    const Rules wider = rules_of({add(within(60))});
     const RuleTrial trial = world.server->try_rules(wider);
     CHECK(trial.problem.empty());
     REQUIRE(trial.gains.size() == 1);
@@ -90,45 +98,44 @@ TEST_CASE(
 
     REQUIRE(world.server->set_rules(wider) == Status::ok);
     CHECK(world.server->rules_revision() == 2);
-    CHECK(world.server->rules().nodes[0].steps[0].kernel.enter_m == 60);
+    CHECK(world.server->rules().nodes[0].steps[0].enter == 60);
     CHECK_FALSE(world.sees(far));
     world.tick();
     CHECK(world.sees(far));
     CHECK(world.sees(near));
-    auto events = world.server->interest().events_of(world.observer);
-    REQUIRE(events.size() == 1);
-    CHECK(events[0].entity == far);
-    CHECK(events[0].enter);
+    REQUIRE(events(world).size() == 1);
+    CHECK(events(world)[0].entity == far);
+    CHECK(events(world)[0].enter);
     world.tick();
-    CHECK(world.server->interest().events_of(world.observer).empty());
+    CHECK(events(world).empty());
 
     REQUIRE(world.server->set_rules(rules_of({add(within(10))})) == Status::ok);
     world.tick();
     CHECK_FALSE(world.sees(near));
-    CHECK(world.server->interest().events_of(world.observer).size() == 2);
+    CHECK(events(world).size() == 2);
 }
 
 TEST_CASE("host: unsound rules are refused while a server runs, and nothing is changed (N39)") {
     QuietWorld world(rules_of({add(within(40))}));
     const EntityId near = world.spawn(world.schema.animal, 30);
     world.tick();
-    InterestRules bad = rules_of({add(within(60))});
-    bad.nodes[0].steps[0].kernel.leave_m = 50;
+    Rules bad = rules_of({add(within(60))});
+    bad.nodes[0].steps[0].leave = 50;
     CHECK(world.server->set_rules(bad) == Status::bad_configuration);
     CHECK_FALSE(world.server->try_rules(bad).problem.empty());
-    bad.nodes[0].steps[0].kernel.leave_m = std::nanf("");
+    bad.nodes[0].steps[0].leave = std::nanf("");
     CHECK(world.server->set_rules(bad) == Status::bad_configuration);
     CHECK(world.server->rules_revision() == 1);
-    CHECK(world.server->rules().nodes[0].steps[0].kernel.enter_m == 40);
+    CHECK(world.server->rules().nodes[0].steps[0].enter == 40);
     world.tick();
     CHECK(world.sees(near));
 }
 
 TEST_CASE("host: a trial says which kinds cannot be in a shared mode, as does the server (N39)") {
     QuietWorld world(rules_of({add(within(40))}));
-    InterestRules shared = rules_of({add(neighbourhood({30, 30}))});
-    shared.nodes[0].mode = NodeMode::update_many;
-    CHECK(world.server->interest().try_rules(shared).problem.empty());
+    Rules shared = rules_of({add(cells(30, 30))});
+    shared.nodes[0].payload = Payload::update_many;
+    CHECK(internal(*world.server).manager.try_rules(shared).problem.empty());
     CHECK(world.server->try_rules(shared).problem.find("a shared mode") != std::string::npos);
     CHECK(world.server->set_rules(shared) == Status::bad_configuration);
 }
@@ -137,14 +144,14 @@ TEST_CASE("host: rules change under clients without a mismatch (N39)") {
     SmallWorld world(31, {0.05F, 0, 0, 20'000, 5'000});
     for (int i = 0; i < 5; ++i) world.add_client();
     world.run(60);
-    const InterestRules first = small_rules(world.schema);
-    InterestRules second = first;
-    second.nodes[0].steps[0].kernel.enter_m = 90;
-    second.nodes[0].steps[0].kernel.leave_m = 95;
-    InterestRules third = first;
+    const Rules first = small_rules(world.schema);
+    Rules second = first;
+    second.nodes[0].steps[0].enter = 90;
+    second.nodes[0].steps[0].leave = 95;
+    Rules third = first;
     third.nodes[0].steps.pop_back();
     for (int round = 0; round < 4; ++round) {
-        for (const InterestRules& rules : {second, third, first}) {
+        for (const Rules& rules : {second, third, first}) {
             REQUIRE(world.server->set_rules(rules) == Status::ok);
             world.run(25);
         }
@@ -158,20 +165,20 @@ TEST_CASE("host: rules change under clients without a mismatch (N39)") {
 
 TEST_CASE(
     "host: a kind's nodes, mode and range are those of each of its entities (N40 F3 F10 F11 M11)") {
-    InterestRules rules = rules_of({add(within(40))});
-    rules.nodes[0].members = NodeMembers::unbound;
-    rules.range_classes_m = {60, 140};
+    Rules rules = rules_of({add(within(40))});
+    rules.nodes[0].members = Members::unbound;
+    rules.range_classes = {60, 140};
     rules.nodes.push_back(rules.nodes[0]);
     rules.nodes[1].name = "towers";
-    rules.nodes[1].members = NodeMembers::bound;
-    rules.nodes[1].steps[0].kernel.range = RangeOf::entity;
+    rules.nodes[1].members = Members::bound;
+    rules.nodes[1].steps[0].range = RangeFrom::entity;
     SmallSchema names;
-    std::vector<KindInterest> kinds(index_of(names.crate) + 1);
+    std::vector<KindRules> kinds(index_of(names.crate) + 1);
     kinds[index_of(names.animal)].mode = EntityMode::explicit_only;
     kinds[index_of(names.wagon)].mode = EntityMode::global;
     kinds[index_of(names.tree)].nodes = {NodeId{1}};
-    kinds[index_of(names.tree)].range_m = 120;
-    kinds[index_of(names.crate)].never_default = true;
+    kinds[index_of(names.tree)].range = 120;
+    kinds[index_of(names.crate)].needs_node = true;
     QuietWorld world(rules, kinds);
     const EntityId animal = world.spawn(world.schema.animal, 10);
     const EntityId wagon = world.spawn(world.schema.wagon, 149);
@@ -185,18 +192,18 @@ TEST_CASE(
     CHECK_FALSE(world.sees(far_tree));
     CHECK_FALSE(world.sees(crate));
     CHECK(world.sees(world.player));
-    REQUIRE(world.server->interest().allow(world.observer, animal, true) == Status::ok);
+    REQUIRE(world.server->visibility().allow(world.observer, animal, true) == Status::ok);
     world.tick();
     CHECK(world.sees(animal));
 }
 
 TEST_CASE(
     "host: a field that is named as a value decides in the tick in which it is written (N41)") {
-    StepDesc strong;
-    strong.op = StepOp::require;
-    strong.kernel.type = KernelType::value;
-    strong.kernel.value = ValueId{0};
-    strong.kernel.value_min = 50;
+    Kernel strong;
+    strong.combine = Combine::require;
+    strong.type = KernelType::value;
+    strong.value = ValueId{0};
+    strong.min = 50;
     QuietWorld world(rules_of({add(within(40)), strong}));
     const EntityId animal = world.spawn(world.schema.animal, 10);
     const EntityId tree = world.spawn(world.schema.tree, 10);  // has no body
@@ -215,7 +222,7 @@ TEST_CASE(
 TEST_CASE(
     "host: whether an owner sees his own is said by the kind of schema or interest (M8 F11)") {
     SmallSchema names;
-    std::vector<KindInterest> kinds(index_of(names.crate) + 1);
+    std::vector<KindRules> kinds(index_of(names.crate) + 1);
     kinds[index_of(names.animal)].owner_sees = false;
     QuietWorld world(rules_of({add(within(40))}), kinds);
     const EntityId animal = world.spawn(world.schema.animal, 100);
@@ -233,7 +240,7 @@ TEST_CASE(
     const EntityId far = world.spawn(world.schema.animal, 100);
     world.tick();
     CHECK(world.sees(far));
-    world.server->interest().set_level(InterestLevel::full);
+    world.server->set_interest_level(InterestLevel::full);
     world.tick();
     CHECK_FALSE(world.sees(far));
 }
@@ -246,11 +253,11 @@ TEST_CASE("host: kinds that the schema has not, or nodes that the rules have not
     def.mac = &test_mac;
     def.secret = test_secret;
     def.rules = rules_of({add(within(40))});
-    def.kinds.resize(schema.schema.kinds().size());
+    def.rules.kinds.resize(schema.schema.kinds().size());
     CHECK(Server::create(def, game));
-    def.kinds[0].nodes = {NodeId{1}};
+    def.rules.kinds[0].nodes = {NodeId{1}};
     CHECK(Server::create(def, game).error() == Status::bad_configuration);
-    def.kinds.assign(schema.schema.kinds().size() + 1, {});
+    def.rules.kinds.assign(schema.schema.kinds().size() + 1, {});
     CHECK(Server::create(def, game).error() == Status::bad_configuration);
 }
 

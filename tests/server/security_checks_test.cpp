@@ -9,6 +9,7 @@
 
 #include "client/client_data.hpp"
 #include "client/ghosts.hpp"
+#include "core/internal_access.hpp"
 #include "link/handshake.hpp"
 #include "link/messages.hpp"
 #include "purview/limits.hpp"
@@ -75,7 +76,7 @@ TEST_CASE("host: who never says what arrived is sent no more than the bound") {
     world.run(40);
     world.clients[0]->down->blackout = true;
     world.run(5);
-    PacketLink& link = world.server->data().sessions[0]->link;
+    PacketLink& link = internal(*world.server).sessions[0]->link;
     while (link.can_send()) {  // they are all lost
         std::vector<std::byte> bytes(300);
         BitWriter out(bytes);
@@ -90,7 +91,7 @@ TEST_CASE("host: of a flood of commands between two ticks only some are kept") {
     world.add_client();
     world.run(40);
     const std::vector<std::byte> command(limits::command_bytes);
-    Session& session = *world.server->data().sessions[0];
+    Session& session = *internal(*world.server).sessions[0];
     for (std::uint32_t i = 0; i < 50; ++i) {
         receive(world, session, 300 + i, [&](BitWriter& out) {
             out.boolean(false);  // no fragments, no digest
@@ -107,7 +108,7 @@ TEST_CASE("host: of a flood of commands between two ticks only some are kept") {
     CHECK(session.next_command > 250);
     CHECK(session.commands.size() >= 40 * limits::command_bytes);
     CHECK(session.commands.size() <= 42 * limits::command_bytes);
-    CHECK(world.server->data().drops.commands == 250 - 40);
+    CHECK(internal(*world.server).drops.commands == 250 - 40);
 }
 
 TEST_CASE("host: who sends more messages between two ticks than an honest client can is closed") {
@@ -115,7 +116,7 @@ TEST_CASE("host: who sends more messages between two ticks than an honest client
         SmallWorld world(34, {});
         world.add_client();
         world.run(40);
-        Session& session = *world.server->data().sessions[0];
+        Session& session = *internal(*world.server).sessions[0];
         std::vector<std::byte> stream;
         for (std::uint32_t i = 0; i < messages; ++i) {
             const std::size_t size = 1'001;
@@ -163,7 +164,7 @@ TEST_CASE("host: who joins twice has joined once") {
     SmallWorld world(32, {});
     world.add_client();
     world.run(40);
-    Session& session = *world.server->data().sessions[0];
+    Session& session = *internal(*world.server).sessions[0];
     REQUIRE(session.state == Session::State::joined);
     const ObserverId observer = session.observer;
     const std::size_t players = world.game.players.size();
@@ -181,8 +182,8 @@ TEST_CASE("host: whom the game has refused may not ask again") {
     world.add_client();
     world.run(20);
     CHECK(world.clients[0]->client.state() == ClientState::refused);
-    REQUIRE(world.server->data().sessions.size() == 1);
-    Session& session = *world.server->data().sessions[0];
+    REQUIRE(internal(*world.server).sessions.size() == 1);
+    Session& session = *internal(*world.server).sessions[0];
     REQUIRE(session.state == Session::State::accepted);
     world.game.refuse_joins = false;
     join_again(world, session);
@@ -241,75 +242,75 @@ TEST_CASE("replication: a copy is kept only of what was held") {
         ghosts.sent(ghosts.begin_record(e, 1), lane, SentAs::enter);
     }
     ghosts.resolve(5, true);
-    ghosts.leave(entity(5), Reason::left, {LeavePolicy::freeze, 100});
-    ghosts.leave(entity(6), Reason::left, {LeavePolicy::freeze, 100});
-    CHECK(ghosts.kept_as(0) == LeavePolicy::freeze);
-    CHECK(ghosts.kept_as(1) == LeavePolicy::despawn);
+    ghosts.leave(entity(5), Reason::left, {Retention::freeze, 100});
+    ghosts.leave(entity(6), Reason::left, {Retention::freeze, 100});
+    CHECK(ghosts.retention(0) == Retention::freeze);
+    CHECK(ghosts.retention(1) == Retention::despawn);
     CHECK(ghosts.enter(entity(6), KindId{}, false, 3) == 2);  // from the beginning
 }
 
 TEST_CASE("replication: no more copies are kept than there is room for") {
     GhostTable ghosts;
-    constexpr std::uint32_t count = GhostTable::lingering_max + 10;
+    constexpr std::uint32_t count = GhostTable::retained_max + 10;
     PacketRecord& record = ghosts.begin_record(1, 1);
     for (std::uint32_t e = 0; e < count; ++e)
         ghosts.sent(record, ghosts.enter(entity(e), KindId{}, false, 1), SentAs::enter);
     ghosts.resolve(1, true);
     std::uint32_t kept = 0;
     for (std::uint32_t e = 0; e < count; ++e) {
-        ghosts.leave(entity(e), Reason::left, {LeavePolicy::freeze, 100});
-        kept += ghosts.kept_as(e) == LeavePolicy::freeze ? 1 : 0;
+        ghosts.leave(entity(e), Reason::left, {Retention::freeze, 100});
+        kept += ghosts.retention(e) == Retention::freeze ? 1 : 0;
     }
-    CHECK(kept == GhostTable::lingering_max);
+    CHECK(kept == GhostTable::retained_max);
 }
 
 TEST_CASE("replication: where more copies are to be kept than there is room for, the oldest go") {
     Schema schema;
     const KindId tree = schema.kind("tree", {}), stone = schema.kind("stone", {});
-    schema.edit_kind(tree).leave = LeavePolicy::deactivate;
+    schema.edit_kind(tree).leave = Retention::deactivate;
     ServerDef def;
-    def.kinds.resize(2);
+    def.rules.kinds.resize(2);
     for (const KindId kind : {tree, stone})
-        def.kinds[index_of(kind)].mode = EntityMode::explicit_only;
+        def.rules.kinds[index_of(kind)].mode = EntityMode::explicit_only;
     Stage stage(schema, 1, def);
     const ObserverId me = stage.observers[0];
-    constexpr std::uint32_t room = GhostTable::lingering_max;
+    constexpr std::uint32_t room = GhostTable::retained_max;
     std::vector<EntityId> all;
     for (std::uint32_t e = 0; e < room + 40; ++e)
         all.push_back(stage.spawn(e < room + 20 ? tree : stone));
     const auto show = [&](std::uint32_t from, std::uint32_t to, bool value) {
         for (std::uint32_t e = from; e < to; ++e)
-            CHECK(stage.interest().allow(me, all[e], value) == Status::ok);
+            CHECK(stage.visibility().allow(me, all[e], value) == Status::ok);
         stage.step(value ? 12 : 3);
     };
     const auto became = [&] {
-        std::map<CopyChange, std::uint32_t> count;
+        std::map<Change, std::uint32_t> count;
         for (const ClientEvent& event : stage.client().events()) ++count[event.copy];
         stage.client().clear_events();
         return count;
     };
     show(0, room + 40, true);
-    REQUIRE(became()[CopyChange::made] == room + 40);
+    REQUIRE(became()[Change::entered] == room + 40);
     show(0, 100, false);
     show(100, room, false);
     auto changes = became();
-    CHECK(changes[CopyChange::kept] == room);
-    CHECK(changes[CopyChange::dropped] == 0);
+    CHECK(changes[Change::retained] == room);
+    CHECK(changes[Change::dropped] == 0);
     show(room + 20, room + 40, false);  // stones: whose copies nobody keeps
     changes = became();
-    CHECK(changes[CopyChange::removed] == 20);
-    CHECK(changes[CopyChange::dropped] == 0);
+    CHECK(changes[Change::left] == 20);
+    CHECK(changes[Change::dropped] == 0);
     show(0, 1, true);  // and goes again: it is not the oldest any more
     show(0, 1, false);
     (void)became();
     show(room, room + 20, false);
     changes = became();
-    CHECK(changes[CopyChange::kept] == 20);
-    CHECK(changes[CopyChange::dropped] == 20);
+    CHECK(changes[Change::retained] == 20);
+    CHECK(changes[Change::dropped] == 20);
     show(0, 50, true);
     changes = became();
-    CHECK(changes[CopyChange::made] == 20);
-    CHECK(changes[CopyChange::resumed] == 30);
+    CHECK(changes[Change::entered] == 20);
+    CHECK(changes[Change::resumed] == 30);
 }
 
 TEST_CASE("replication: an update counts only for a ghost that is held") {
@@ -384,7 +385,7 @@ TEST_CASE("liars: ghosts take no more of a client's memory than they may, whatev
         const KindId kind = schema.kind("one", {numbers.id});
         REQUIRE_MESSAGE(schema.status() == Status::ok, schema.problem());
         Stage stage(schema, 1);
-        ClientGhosts& ghosts = *stage.client().data().ghosts;
+        ClientGhosts& ghosts = *internal(stage.client()).ghosts;
         CHECK(ghosts.bytes_max == ClientDef{}.ghost_bytes_max);
         constexpr std::size_t some = 60'000;
         ghosts.bytes_max = some;

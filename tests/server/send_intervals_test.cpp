@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/internal_access.hpp"
 #include "support/stage.hpp"
 
 namespace purview::test {
@@ -14,26 +15,25 @@ namespace purview::test {
 namespace {
 
 struct PaceSchema {
-    explicit PaceSchema(std::vector<SendRate> rates = {}) {
-        place = schema.component<Place>("place");
-        FieldDef x{"x", FieldType::quantised, 0, 4, true, 0, 1024, 0.01, 0};
-        schema.add_field(place.id, x);
-        schema.set_place(place.id);
+    explicit PaceSchema(std::vector<SendInterval> rates = {}) {
+        position = schema.component<Position>("place");
+        FieldDef x{"x", FieldType::quantized, 0, 4, true, 0, 1024, 0.01, 0};
+        schema.add_field(position.id, x);
+        schema.set_position(position.id);
         body = schema.component<Body>("body").integer("hp", &Body::hp, 0, 1000);
-        walker = schema.kind("walker", {place.id, body.id});
+        walker = schema.kind("walker", {position.id, body.id});
         schema.edit_kind(walker).rates = std::move(rates);
         REQUIRE(schema.status() == Status::ok);
-        def.rules.bounds_max = {1024, 10, 0};
+        def.rules.max = {1024, 10, 0};
     }
-    NodeDesc near(float radius) const {
-        NodeDesc node;
+    NodeDef near(float radius) const {
+        NodeDef node;
         node.name = "near";
-        node.type = NodeType::grid;
-        node.steps = {add(within(radius))};
+        node.add(within(radius));
         return node;
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Body> body;
     KindId walker{};
     ServerDef def;
@@ -61,7 +61,7 @@ TEST_CASE(
     is.def.rules.nodes = {is.near(100)};  // strength 1 - d / 200
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {500, 0, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId close = stage.spawn(is.walker, {510, 0, 0});
     const EntityId middle = stage.spawn(is.walker, {550, 0, 0});
     const EntityId far = stage.spawn(is.walker, {595, 0, 0});
@@ -86,26 +86,26 @@ TEST_CASE(
     "(N43)") {
     PaceSchema is;
     is.def.rules.nodes = {is.near(50), is.near(100)};
-    is.def.rules.nodes[0].settings.every_ticks = 2;
-    is.def.rules.nodes[1].settings = {6, 3, LeavePolicy::stale};
+    is.def.rules.nodes[0].replication.every_ticks = 2;
+    is.def.rules.nodes[1].replication = {6, 3, Retention::stale};
     is.def.rules.nodes[1].name = "wide";
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {500, 0, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId inner = stage.spawn(is.walker, {540, 0, 0});
     const EntityId outer = stage.spawn(is.walker, {590, 0, 0});
     stage.step(20);
     CHECK(updates(stage, is, inner, 60) == 30);
     CHECK(updates(stage, is, outer, 60) == 10);
-    const Explanation why = stage.interest().explain(stage.observers[0], inner);
+    const Explanation why = stage.visibility().explain(stage.observers[0], inner);
     CHECK(why.settings.every_ticks_by == "near");
-    CHECK(why.settings.urgency_by == "wide");
+    CHECK(why.settings.priority_by == "wide");
     CHECK(why.settings.leave_by == "wide");
     CHECK(why.settings.settings.every_ticks == 2);
-    CHECK(why.settings.settings.urgency == 3);
+    CHECK(why.settings.settings.priority == 3);
     CHECK(why.text().find("settings: every 2 ticks ('near'), urgency 3") != std::string::npos);
     CHECK(why.text().find("leave stale ('wide')") != std::string::npos);
-    CHECK(stage.interest().explain(stage.observers[0], outer).settings.every_ticks_by == "wide");
+    CHECK(stage.visibility().explain(stage.observers[0], outer).settings.every_ticks_by == "wide");
     // It comes nearer: within eight ticks it is heard of more often.
     CHECK(stage.world().move(outer, {541, 0, 0}) == Status::ok);
     stage.step(8);
@@ -118,7 +118,7 @@ TEST_CASE("pace: where the budget binds, the nearer and the more urgent are fres
     is.def.budget_bytes_per_tick = 160;
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {500, 0, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     std::vector<EntityId> walkers;
     for (int i = 0; i < 300; ++i)
         walkers.push_back(stage.spawn(is.walker, {500 + static_cast<float>(i) * 0.63F, 0, 0}));
@@ -164,7 +164,7 @@ TEST_CASE("pace: nothing waits longer than is derived, and some of it for half a
         Stage stage(schema, 1, def);
         stage.loss = 0.2F;
         stage.clients_every = 3;
-        const GhostTable& ghosts = stage.server->data().sessions.front()->ghosts;
+        const GhostTable& ghosts = internal(*stage.server).sessions.front()->ghosts;
         std::vector<EntityId> slabs;
         for (std::size_t i = 0; i < count; ++i) slabs.push_back(stage.spawn(kind));
         constexpr double beside_body_bits = 30;  // its id, its kind and what says how it is linked
@@ -202,7 +202,7 @@ TEST_CASE("pace: the urgency of a kind counts from its enter on (X2)") {
     Schema schema;
     const Component<Body> body = schema.component<Body>("body").integer("hp", &Body::hp, 0, 1000);
     const KindId walker = schema.kind("walker", {body.id}), alarm = schema.kind("alarm", {body.id});
-    schema.edit_kind(alarm).urgency = 8;
+    schema.edit_kind(alarm).priority = 8;
     ServerDef def;
     def.budget_bytes_per_tick = 160;
     Stage stage(schema, 1, def);
@@ -275,11 +275,11 @@ TEST_CASE(
 
 TEST_CASE("pace: who comes back is told so at once, whatever his curve (X7)") {
     PaceSchema is({{0, 40}});
-    is.schema.edit_kind(is.walker).leave = LeavePolicy::freeze;
+    is.schema.edit_kind(is.walker).leave = Retention::freeze;
     is.def.rules.nodes = {is.near(100)};
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {500, 0, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId other = stage.spawn(is.walker, {510, 0, 0});
     const auto step = [&](int ticks, float x) {
         for (int t = 0; t < ticks; ++t) {
@@ -302,13 +302,13 @@ TEST_CASE("pace: a new owner, parent or part is told at once, whatever the curve
     PaceSchema is({{0, 40}});
     const Component<Body> secret =
         is.schema.component<Body>("secret").integer("hp", &Body::hp, 0, 9);
-    const KindId holder = is.schema.kind("holder", {is.place.id, is.body.id, secret.id});
+    const KindId holder = is.schema.kind("holder", {is.position.id, is.body.id, secret.id});
     is.schema.edit_kind(holder).rates = {{0, 40}};
     is.schema.audience(secret.id, {AudienceType::owner});
     is.def.rules.nodes = {is.near(100)};
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {500, 0, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId other = stage.spawn(holder, {510, 0, 0});
     const auto step = [&](int ticks) {
         for (int t = 0; t < ticks; ++t) {
@@ -323,7 +323,7 @@ TEST_CASE("pace: a new owner, parent or part is told at once, whatever the curve
     CHECK(stage.world().set_owner(other, stage.observers[0]) == Status::ok);
     step(2);
     CHECK(stage.client().is_owned(ghost));
-    CHECK(stage.client().is_told(ghost, secret.id));
+    CHECK(stage.client().is_replicated(ghost, secret.id));
     step(3);
     CHECK(stage.world().attach(other, me) == Status::ok);
     step(2);
@@ -335,7 +335,7 @@ TEST_CASE("pace: a new owner whose packet is lost is told again at once (X7)") {
     is.def.rules.nodes = {is.near(100)};
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {500, 0, 0});
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const EntityId other = stage.spawn(is.walker, {510, 0, 0});
     std::uint32_t updates = 0;
     const auto step = [&](int ticks) {
@@ -371,7 +371,7 @@ TEST_CASE("pace: when the budget begins to bind, all are weighed, not one in eig
     for (int i = 0; i < 150; ++i) near.push_back(stage.spawn(is.walker, {501, 0, 0}));
     const EntityId me = stage.spawn(is.walker, {500, 0, 0});
     stage.step(3);
-    CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+    CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const auto held = [&](const std::vector<EntityId>& list) {
         return std::count_if(list.begin(), list.end(),
                              [&](EntityId one) { return stage.ghost(0, one) != no_ghost; });
@@ -384,14 +384,14 @@ TEST_CASE("pace: when the budget begins to bind, all are weighed, not one in eig
 }
 
 TEST_CASE("pace: what is new goes first, by as much as is asked for (X2)") {
-    const auto held_after = [](float first_urgency) {
+    const auto held_after = [](float enter_priority) {
         PaceSchema is;
         is.def.rules.nodes = {is.near(200)};
         is.def.budget_bytes_per_tick = 160;
-        is.def.first_urgency = first_urgency;
+        is.def.enter_priority = enter_priority;
         Stage stage(is.schema, 1, is.def);
         const EntityId me = stage.spawn(is.walker, {500, 0, 0});
-        CHECK(stage.interest().set_main_entity(stage.observers[0], me) == Status::ok);
+        CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
         std::vector<EntityId> known, fresh;
         for (int i = 0; i < 300; ++i) known.push_back(stage.spawn(is.walker, {510, 0, 0}));
         const auto step = [&](int ticks) {
@@ -452,7 +452,7 @@ Pacing listen(Stage& stage, const PaceSchema& is, const std::vector<EntityId>& w
 
 TEST_CASE("pace: no more of a kind than its limit in a tick, the longest waiting first (X9)") {
     PaceSchema is;
-    const KindId other = is.schema.kind("other", {is.place.id, is.body.id});
+    const KindId other = is.schema.kind("other", {is.position.id, is.body.id});
     is.schema.edit_kind(is.walker).limit = {.per_tick = 3};
     Stage stage(is.schema, 1, is.def);
     std::vector<EntityId> walkers;
@@ -466,7 +466,7 @@ TEST_CASE("pace: no more of a kind than its limit in a tick, the longest waiting
     const Pacing first = listen(stage, is, walkers, 6);
     CHECK(first.most_in_a_tick == 3);
     CHECK(stage.ghost(0, walkers.back()) != no_ghost);
-    REQUIRE(stage.server->add_probe());  // for which there are no limits
+    REQUIRE(stage.server->add_reference_client());  // for which there are no limits
     stage.step();
     const std::uint64_t waited = stage.server->stats().limited_updates;
     std::vector<EntityId> all = walkers;
@@ -486,7 +486,7 @@ TEST_CASE("pace: no more of a kind than its limit in a tick, the longest waiting
 TEST_CASE("pace: who waits for his parent takes nobody's turn (X9)") {
     for (const bool are_known : {false, true}) {
         PaceSchema is;
-        const KindId ship = is.schema.kind("ship", {is.place.id, is.body.id});
+        const KindId ship = is.schema.kind("ship", {is.position.id, is.body.id});
         is.schema.edit_kind(is.walker).limit = {.per_tick = 2};
         Stage stage(is.schema, 1, is.def);
         std::vector<EntityId> walkers, crew;
@@ -570,10 +570,10 @@ TEST_CASE("pace: longer lists go in more parts, one a tick (X11)") {
 }
 
 TEST_CASE("pace: a limit or a weight that makes no sense is refused (X2 X9 X11)") {
-    const auto is_refused = [](const SendLimit& limit, float first_urgency) {
+    const auto is_refused = [](const SendLimit& limit, float enter_priority) {
         PaceSchema is;
         is.schema.edit_kind(is.walker).limit = limit;
-        is.def.first_urgency = first_urgency;
+        is.def.enter_priority = enter_priority;
         is.def.schema = &is.schema;
         is.def.mac = &test_mac;
         is.def.secret = test_secret;
@@ -592,22 +592,23 @@ TEST_CASE("pace: a limit or a weight that makes no sense is refused (X2 X9 X11)"
     CHECK(is_refused({}, 1e9F));  // nothing comes before leaves
     CHECK(is_refused({}, std::numeric_limits<float>::infinity()));
     CHECK(is_refused({}, std::numeric_limits<float>::quiet_NaN()));
-    const auto is_node_refused = [](float urgency) {
+    const auto is_node_refused = [](float priority) {
         PaceSchema is;
         is.def.schema = &is.schema;
         is.def.mac = &test_mac;
         is.def.secret = test_secret;
         is.def.rules.nodes = {is.near(100)};
-        is.def.rules.nodes[0].settings.urgency = urgency;
-        return problem_of(is.def).find("urgency") != std::string::npos;
+        is.def.rules.nodes[0].replication.priority = priority;
+        return problem_of(is.def).find("priority") != std::string::npos;
     };
-    for (const float urgency : {1e-6F, 1.0F, 1e6F}) CHECK_FALSE(is_node_refused(urgency));
-    for (const float urgency : {0.0F, 1e-44F, 2e6F, 3e38F, std::numeric_limits<float>::quiet_NaN()})
-        CHECK(is_node_refused(urgency));
+    for (const float priority : {1e-6F, 1.0F, 1e6F}) CHECK_FALSE(is_node_refused(priority));
+    for (const float priority :
+         {0.0F, 1e-44F, 2e6F, 3e38F, std::numeric_limits<float>::quiet_NaN()})
+        CHECK(is_node_refused(priority));
 }
 
 TEST_CASE("pace: a curve that makes no sense is refused") {
-    const std::vector<std::vector<SendRate>> wrong{
+    const std::vector<std::vector<SendInterval>> wrong{
         {{0.5F, 0}}, {{2, 1}}, {{0, 1}, {0.5F, 4}}, {{0.5F, 4}, {0.5F, 2}}};
     for (const auto& curve : wrong) {
         PaceSchema is(curve);

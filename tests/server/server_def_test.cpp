@@ -8,7 +8,7 @@
 #include <string>
 
 #include "idle_game.hpp"
-#include "purview/server_profile.hpp"
+#include "purview/presets.hpp"
 #include "server/server_def.hpp"
 #include "small_game.hpp"
 
@@ -56,18 +56,18 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
         {[](auto&, auto& schema) { (void)schema.kind("shelf", {}); }, Status::bad_configuration,
          "schema: "},
         {[](auto& def, auto&) { def.mac = nullptr; }, Status::bad_configuration, "no mac"},
-        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).teleport_m = -1; },
-         Status::bad_configuration, "teleport_m"},
-        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).relative_place = true; },
-         Status::bad_configuration, "kind 'shelf', relative_place needs a place"},
+        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).teleport_distance = -1; },
+         Status::bad_configuration, "teleport_distance"},
+        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).relative_position = true; },
+         Status::bad_configuration, "kind 'shelf', relative_position needs a position"},
         {[](auto& def, auto&) { def.secret = {}; }, Status::bad_configuration, "no secret"},
         {[](auto& def, auto&) { def.mac = [](auto, auto, auto) {}; }, Status::bad_configuration,
          "the same for other data"},
         {[](auto& def, auto&) { def.tick_hz = 1'001; }, Status::bad_configuration, "tick_hz"},
         {[](auto& def, auto&) { def.budget_bytes_per_tick = 127; }, Status::bad_configuration,
          "budget_bytes_per_tick must be 128 or more"},
-        {[](auto& def, auto&) { def.first_urgency = 0; }, Status::bad_configuration,
-         "first_urgency"},
+        {[](auto& def, auto&) { def.enter_priority = 0; }, Status::bad_configuration,
+         "enter_priority"},
         {[](auto& def, auto&) { def.sessions_max = 1U << 20; }, Status::bad_configuration,
          "sessions_max is at most 1048544"},
         {[](auto& def, auto&) { def.entities_max = 0; }, Status::bad_configuration, "entities_max"},
@@ -79,11 +79,11 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
          "input.lead_max"},
         {[](auto& def, auto&) { def.input.waiting_target = def.input.lead_max + 1; },
          Status::bad_configuration, "input.waiting_target"},
-        {[](auto& def, auto&) { def.rewind.cell_m = 0; }, Status::bad_configuration,
-         "rewind.cell_m"},
+        {[](auto& def, auto&) { def.rewind.cell_size = 0; }, Status::bad_configuration,
+         "rewind.cell_size"},
         {[](auto& def, auto&) { def.rewind.ticks = 0xfffffffe; }, Status::bad_configuration,
          "rewind.ticks is at most 65536"},
-        {[](auto& def, auto&) { def.kinds.resize(2); }, Status::bad_configuration,
+        {[](auto& def, auto&) { def.rules.kinds.resize(2); }, Status::bad_configuration,
          "settings of 2 kinds, and the schema has 1"},
         {[](auto&, auto& schema) {
              schema.edit_kind(KindId{0}).rates = {{0.5F, 2}, {0.25F, 1}};
@@ -93,8 +93,8 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
              schema.edit_kind(KindId{0}).limit.buckets = {{4, 2}, {8, 2}};
          },
          Status::bad_configuration, "kind 'shelf', limit: parts must ascend"},
-        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).urgency = 1e7F; },
-         Status::bad_configuration, "kind 'shelf', urgency"},
+        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).priority = 1e7F; },
+         Status::bad_configuration, "kind 'shelf', priority"},
         {[](auto& def, auto&) { def.budget_bytes_per_tick = 150; }, Status::too_large,
          "kind 'shelf' may need 1"},
         {[](auto& def, auto& schema) {
@@ -104,31 +104,26 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
              def.budget_bytes_per_tick = 300;
          },
          Status::too_large, "the schema takes 1"},
-        {[](auto& def, auto&) { def.areas_max = 64; }, Status::bad_configuration,
+        {[](auto& def, auto&) { def.rules.areas_max = 64; }, Status::bad_configuration,
          "areas_max is at most 63"},
         {[](auto& def, auto&) {
-             def.kinds.resize(1);
-             def.kinds[0].nodes = {NodeId{1}};
+             def.rules.kinds.resize(1);
+             def.rules.kinds[0].nodes = {NodeId{1}};
          },
          Status::bad_configuration, "kind 'shelf', node 1 is not there"},
         {[](auto& def, auto&) {
-             def.kinds.resize(1);
-             def.kinds[0].range_m = 10;
+             def.rules.kinds.resize(1);
+             def.rules.kinds[0].range = 10;
          },
-         Status::bad_configuration, "kind 'shelf', range_m"},
+         Status::bad_configuration, "kind 'shelf', range is 0 to the largest"},
         {[](auto& def, auto&) {
-             def.kinds.resize(1);
-             def.kinds[0].by_bounds = true;
+             def.rules.kinds.resize(1);
+             def.rules.kinds[0].uses_group_radius = true;
          },
-         Status::bad_configuration, "kind 'shelf', by_bounds"},
-        {[](auto& def, auto&) {
-             def.rules.nodes = {{.name = "open ones", .steps = {add(flagged(FlagId{1}))}}};
-         },
+         Status::bad_configuration, "kind 'shelf', uses_group_radius needs"},
+        {[](auto& def, auto&) { def.rules.node("open ones").add(FlagId{1}); },
          Status::bad_configuration, "node 'open ones', a step names a flag that is not there"},
-        {[](auto& def, auto&) {
-             def.rules.nodes = {
-                 {.name = "near", .type = NodeType::grid, .steps = {add(within(9, 3))}}};
-         },
+        {[](auto& def, auto&) { def.rules.node("near").add(within(9).leave_at(3)); },
          Status::bad_configuration, "node 'near', "},
     };
     IdleGame game;
@@ -172,24 +167,25 @@ TEST_CASE("host: what is too large is so until a packet has the room that is nam
     CHECK(has + 1 == needs);
 }
 
-TEST_CASE("host: a server that begins with a profile has all that the profile says of interest") {
-    for (const Profile begun : {Profile::ngo, Profile::mirror, Profile::fusion, Profile::phaser}) {
-        CAPTURE(to_string(begun));
+TEST_CASE("host: a server that begins with a preset has all that the preset says of interest") {
+    for (const Preset begun : {Preset::ngo, Preset::mirror, Preset::fusion, Preset::phaser}) {
+        CAPTURE(static_cast<int>(begun));
         ShelfSchema shelf;
-        (void)add_place(shelf.schema, 0, 100);
-        ServerDef def = server_profile(begun);
+        (void)add_position(shelf.schema, 0, 100);
+        ServerDef def;
+        def.rules = preset(begun);
         def.schema = &shelf.schema;
         def.mac = &test_mac;
         def.secret = test_secret;
         CHECK(problem_of(def) == "");
-        const InterestDef theirs = profile(begun);
-        const InterestDef its = interest_def_of(def);
-        REQUIRE(its.rules.nodes.size() == 1);
-        CHECK(its.rules.nodes[0].name == theirs.rules.nodes[0].name);
-        CHECK(its.rules.axes == theirs.rules.axes);
-        CHECK(its.rules.range_classes_m == theirs.rules.range_classes_m);
-        CHECK(its.ready_requires_entity == (begun == Profile::mirror));
-        CHECK(its.owner_sees == (begun != Profile::fusion));
+        const Rules theirs = preset(begun);
+        const Rules its = rules_of(def);
+        REQUIRE(its.nodes.size() == 1);
+        CHECK(its.nodes[0].name == theirs.nodes[0].name);
+        CHECK(its.axes == theirs.axes);
+        CHECK(its.range_classes == theirs.range_classes);
+        CHECK(its.ready_requires_viewpoint == (begun == Preset::mirror));
+        CHECK(its.owner_sees == (begun != Preset::fusion));
     }
 }
 

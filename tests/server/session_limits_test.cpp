@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/internal_access.hpp"
 #include "idle_game.hpp"
 #include "purview/client.hpp"
 #include "purview/limits.hpp"
@@ -120,7 +121,7 @@ TEST_CASE("bounds: who proves addresses and joins nothing leaves the room to tho
     std::uint32_t made = 0;
     for (std::uint8_t i = 0; i < 40; ++i) made += inn.prove(ipv6(i, 0, 0), 100U + i) != 0 ? 1 : 0;
     CHECK(made == 5);
-    CHECK(inn.server->data().sessions.size() == 5);
+    CHECK(internal(*inn.server).sessions.size() == 5);
     CHECK(inn.server->drops().full == 35);
     // Those who wait are not refused, and come in as soon as the others have had their time.
     ClientDef client_def;
@@ -174,7 +175,7 @@ TEST_CASE("bounds: who moves into a full network stays where he was, who moves w
     CHECK(inn.server->drops().address_limit == 1);
     inn.move(of_home[0], 10, 1, ipv6(1, 1, 8));
     CHECK(inn.server->drops().address_limit == 1);
-    const auto& sessions = inn.server->data().sessions;
+    const auto& sessions = internal(*inn.server).sessions;
     CHECK(sessions[0]->address == ipv6(1, 1, 8));
     CHECK(sessions[4]->address == ipv6(2, 1, 0));
 }

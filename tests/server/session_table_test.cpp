@@ -109,7 +109,7 @@ TEST_CASE("session table: an observer or a connection that it does not have is n
     CHECK(table.find(observer_of(3)) == nullptr);
     CHECK(table.find_connection(0) == nullptr);
     CHECK(table.find_connection(~std::uint64_t{0}) == nullptr);  // a peer may send any id
-    Session& probe = table.add_probe(std::make_unique<Session>(), observer_of(3));
+    Session& probe = table.add_reference_client(std::make_unique<Session>(), observer_of(3));
     CHECK(table.find(observer_of(3)) == &probe);
     CHECK(table.find_connection(0) == nullptr);
     table.set_observer(probe, ObserverId::none);

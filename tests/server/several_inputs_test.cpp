@@ -54,13 +54,13 @@ struct RobotSchema {
 class RobotStep final : public GroupStep {
   public:
     explicit RobotStep(const RobotSchema& schema) : s(&schema) {}
-    void step(GroupState& group, const GroupCommand& command) override {
+    void step(GroupState& group, const GroupInput& command) override {
         for (std::size_t m = 0; m < group.size(); ++m) {
             Spine* spine = group.edit(m, s->spine);
             if (spine == nullptr) continue;
             if (const Legs* legs = command.part(m, s->legs)) spine->x += legs->step;
             spine->order = 0;
-            for (const GroupCommand::Part& part : command.parts(m)) {
+            for (const GroupInput::Part& part : command.parts(m)) {
                 if (part.data == nullptr) continue;
                 spine->order = spine->order * 10 + (part.input == s->legs.id ? 1 : 2);
                 if (part.input == s->hands.id)
@@ -85,7 +85,7 @@ class RobotGame final : public Game {
     }
     void left(Server&, ObserverId) override {}
     void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void input(Server&, ObserverId, GroupState& group, const GroupCommand& command) override {
+    void input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
         step.step(group, command);
     }
     void simulate(Server&, Tick) override {}
@@ -108,7 +108,7 @@ struct Robots {
     Server make() {
         ServerDef def;
         def.schema = &schema.schema;
-        def.rules.nodes = {NodeDesc{}};
+        def.rules.nodes = {NodeDef{}};
         def.mac = &test_mac;
         def.secret = test_secret;
         return Server::create(def, game).value();
@@ -295,7 +295,7 @@ TEST_CASE("client: the order of activation can be logged, parents first and chil
     CHECK(lines[1].find("kind=drone parent=") != std::string::npos);
     CHECK(lines[1].find("reason=entered") != std::string::npos);
     lines.clear();
-    CHECK(stage.interest().force_hide(root, true) == Status::ok);
+    CHECK(stage.visibility().set_hidden(root, true) == Status::ok);
     stage.step(5);
     REQUIRE(lines.size() == 2);
     CHECK(lines[0].find("deactivate ghost=") == 0);

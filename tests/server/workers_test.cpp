@@ -44,7 +44,7 @@ Outcome run_crowd(ExecutorAt&& executor_at) {
         herd.push_back(stage.spawn(schema.animal, {10 + static_cast<float>(i), 10, 0}));
     for (const ObserverId observer : stage.observers) {
         const EntityId player = stage.spawn(schema.player, {40, 12, 0});
-        CHECK(stage.interest().set_main_entity(observer, player) == Status::ok);
+        CHECK(stage.visibility().set_viewpoint(observer, player) == Status::ok);
     }
     Outcome all;
     SplitMix random(5);

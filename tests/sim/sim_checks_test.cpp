@@ -13,24 +13,24 @@ TEST_CASE("sim checks: server events that are not strictly in turn are found") {
     constexpr ObserverId observer{1U << 20 | 3};
     constexpr EntityId entity{std::uint64_t{1} << 32 | 7};
     EventPairs pairs;
-    const auto is_right = [&](CopyChange copy) {
+    const auto is_right = [&](Change copy) {
         return pairs.take({observer, entity, KindId{}, Reason::entered, copy}).empty();
     };
     CHECK_FALSE(
-        EventPairs().take({observer, entity, KindId{}, Reason::left, CopyChange::removed}).empty());
-    CHECK(is_right(CopyChange::made));
+        EventPairs().take({observer, entity, KindId{}, Reason::left, Change::left}).empty());
+    CHECK(is_right(Change::entered));
     CHECK(pairs.held(observer) == 1);
-    CHECK_FALSE(is_right(CopyChange::made));
+    CHECK_FALSE(is_right(Change::entered));
     CHECK(pairs.held(observer) == 1);
-    CHECK(is_right(CopyChange::kept));
+    CHECK(is_right(Change::retained));
     CHECK(pairs.held(observer) == 0);
-    CHECK_FALSE(is_right(CopyChange::made));
-    CHECK(is_right(CopyChange::kept));
-    CHECK(is_right(CopyChange::resumed));
-    CHECK_FALSE(is_right(CopyChange::dropped));
-    CHECK_FALSE(is_right(CopyChange::resumed));
-    CHECK(is_right(CopyChange::kept));
-    CHECK_FALSE(is_right(CopyChange::removed));
+    CHECK_FALSE(is_right(Change::entered));
+    CHECK(is_right(Change::retained));
+    CHECK(is_right(Change::resumed));
+    CHECK_FALSE(is_right(Change::dropped));
+    CHECK_FALSE(is_right(Change::resumed));
+    CHECK(is_right(Change::retained));
+    CHECK_FALSE(is_right(Change::left));
     std::size_t open = 0;
     pairs.for_each_observer([&](ObserverId) { ++open; });
     CHECK(open == 0);

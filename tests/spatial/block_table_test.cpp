@@ -50,19 +50,19 @@ TEST_CASE(
         BlockTable table(three_d);
         const float cell = random.between(2, 30);
         table.add_layer({-20, -20, -20}, {80, 120, 40}, cell);
-        table.add_unplaced_layer();
+        table.add_abstract_layer();
         const GridLayer& layer = table.layers()[0];
-        std::vector<Vec3> places;
+        std::vector<Vec3> positions;
         std::vector<Slot> slots;
         for (std::uint32_t i = 0; i < 150; ++i) {
             Vec3 at{random.between(-60, 140), random.between(-60, 160),
                     three_d ? random.between(-60, 80) : 0};
             if (random.chance(0.3F)) at = {std::floor(at.x), std::floor(at.y), std::floor(at.z)};
-            places.push_back(at);
+            positions.push_back(at);
             slots.push_back(table.insert(make_entity_id(i, 1), 0, at));
         }
         std::vector<Reach> reaches;
-        std::vector<Vec3> centres;
+        std::vector<Vec3> centers;
         const float radius = random.between(0.5F, 90), inside = radius * random.between(0.5F, 1);
         for (std::uint32_t r = 0; r <= random.below(4); ++r) {
             const Vec3 made_at{random.between(-80, 160), random.between(-80, 180),
@@ -77,7 +77,7 @@ TEST_CASE(
                 if (sub_cell_of(layer, three_d, there) == sub_cell_of(layer, three_d, made_at))
                     now = there;
             }
-            centres.push_back(now);
+            centers.push_back(now);
         }
         std::vector<CellRun> runs;
         std::vector<RowSpan> spans;
@@ -91,13 +91,13 @@ TEST_CASE(
                 if (i - run.inside_first < run.inside_count) within.insert(run.first + i);
             }
         }
-        for (std::size_t i = 0; i < places.size(); ++i) {
+        for (std::size_t i = 0; i < positions.size(); ++i) {
             bool is_near = false;
             const BlockIndex at = table.cell_of_block(block_of(slots[i]));
-            for (const Vec3 centre : centres) {
-                const float dx = places[i].x - centre.x;
-                const float dy = places[i].y - centre.y;
-                const float dz = places[i].z - centre.z;
+            for (const Vec3 center : centers) {
+                const float dx = positions[i].x - center.x;
+                const float dy = positions[i].y - center.y;
+                const float dz = positions[i].z - center.z;
                 const float squared = dx * dx + dy * dy + dz * dz;
                 if (squared <= radius * radius) not_covered += 1 - covered.count(at);
                 is_near |= squared <= inside * inside;
@@ -120,11 +120,11 @@ TEST_CASE("blocks: random inserts, moves and removals keep every entity findable
     for (int round = 0; round < 10; ++round) {
         BlockTable table(false);
         table.add_layer({0, 0, 0}, {30, 30, 0}, 10);
-        table.add_unplaced_layer();
+        table.add_abstract_layer();
         const auto flag = table.add_flag_column();
         const auto key = table.add_key_column();
         struct Twin {
-            Vec3 place;
+            Vec3 position;
             bool flag;
             Key key;
         };
@@ -154,7 +154,7 @@ TEST_CASE("blocks: random inserts, moves and removals keep every entity findable
                     const Move elsewhere{there, {random.between(-90, 90), 15, 0}};
                     const Move last{there, at};
                     const std::array moves{elsewhere, last};  // the last wins
-                    table.write_places(std::span<const Move>(moves));
+                    table.write_positions(std::span<const Move>(moves));
                     table.settle_moves();
                     const Slot to = table.slot_of(there);
                     if (to != from) {
@@ -163,7 +163,7 @@ TEST_CASE("blocks: random inserts, moves and removals keep every entity findable
                         REQUIRE(table.displaced_from(from).entity == there);
                         REQUIRE(table.displaced_from(from).to == to);
                     }
-                    if (!table.is_unplaced(block_of(to))) twin[there].place = at;
+                    if (!table.is_abstract(block_of(to))) twin[there].position = at;
                 }
             }
             if (tick % 3 == 0) table.shuffle_cell(random.below(25));
@@ -171,7 +171,7 @@ TEST_CASE("blocks: random inserts, moves and removals keep every entity findable
                 const Slot slot = table.slot_of(entity);
                 REQUIRE(slot != no_slot);
                 REQUIRE(table.entity(slot) == entity);
-                REQUIRE(table.place(slot) == expected.place);
+                REQUIRE(table.position(slot) == expected.position);
                 REQUIRE(table.flag(flag, slot) == expected.flag);
                 REQUIRE(table.key(key, slot) == expected.key);
             }
@@ -195,35 +195,35 @@ TEST_CASE("blocks: random inserts, moves and removals keep every entity findable
 TEST_CASE("blocks: whoever comes again is in the layer that he comes to") {
     BlockTable table(false);
     for (int layer = 0; layer < 2; ++layer) table.add_layer({0, 0, 0}, {30, 30, 0}, 10);
-    const std::uint32_t unplaced = table.add_unplaced_layer();
+    const std::uint32_t abstract = table.add_abstract_layer();
     const std::array ids{make_entity_id(3, 1), make_entity_id(4, 1)};
     for (const EntityId id : ids) {
         table.insert(id, 0, {5, 5, 0});
-        table.change_layer(id, unplaced);
+        table.change_layer(id, abstract);
     }
     table.remove(table.slot_of(ids[0]), false);
-    CHECK(table.will_be_placed(table.insert(ids[0], 1, {5, 5, 0})));
+    CHECK(table.will_be_positioned(table.insert(ids[0], 1, {5, 5, 0})));
     table.settle_moves();
     CHECK(table.layer_of(block_of(table.slot_of(ids[0]))) == 1);
-    CHECK(table.layer_of(block_of(table.slot_of(ids[1]))) == unplaced);
+    CHECK(table.layer_of(block_of(table.slot_of(ids[1]))) == abstract);
 }
 
 TEST_CASE("blocks: whoever is about to have a place can be moved") {
     for (const bool nudges : {false, true}) {
         BlockTable table(false);
         table.add_layer({0, 0, 0}, {30, 30, 0}, 10);
-        const std::uint32_t unplaced = table.add_unplaced_layer();
+        const std::uint32_t abstract = table.add_abstract_layer();
         const EntityId id = make_entity_id(3, 1);
         table.keep_nudges(nudges);
-        table.insert(id, unplaced, {5, 5, 0});
+        table.insert(id, abstract, {5, 5, 0});
         const Move move{id, {25, 25, 0}};
-        table.write_places(std::span(&move, 1));
-        CHECK(table.place(table.slot_of(id)).x == 5);
+        table.write_positions(std::span(&move, 1));
+        CHECK(table.position(table.slot_of(id)).x == 5);
         table.change_layer(id, 0);
-        table.write_places(std::span(&move, 1));
+        table.write_positions(std::span(&move, 1));
         table.settle_moves();
         const Slot slot = table.slot_of(id);
-        CHECK(table.place(slot).x == 25);
+        CHECK(table.position(slot).x == 25);
         CHECK(table.cell_of_block(block_of(slot)) == table.layers()[0].cell_at({25, 25, 0}));
     }
 }
@@ -231,7 +231,7 @@ TEST_CASE("blocks: whoever is about to have a place can be moved") {
 TEST_CASE("blocks: overflow blocks of a crowd that came and went are used again") {
     BlockTable table(false);
     table.add_layer({0, 0, 0}, {20, 10, 0}, 10);
-    table.add_unplaced_layer();
+    table.add_abstract_layer();
     BlockIndex most = 0;
     for (int round = 0; round < 20; ++round) {
         for (std::uint32_t i = 0; i < 500; ++i) {
@@ -249,7 +249,7 @@ TEST_CASE("blocks: overflow blocks of a crowd that came and went are used again"
 TEST_CASE("blocks: an overflow block that stays empty leaves its ring after a while") {
     BlockTable table(false);
     table.add_layer({0, 0, 0}, {20, 10, 0}, 10);
-    table.add_unplaced_layer();
+    table.add_abstract_layer();
     for (std::uint32_t i = 0; i < 40; ++i) table.insert(make_entity_id(i, 1), 0, {5, 5, 0});
     const BlockIndex base = table.layers()[0].cell_at({5, 5, 0});
     CHECK(table.overflowing().test(base));
@@ -262,10 +262,10 @@ TEST_CASE("blocks: an overflow block that stays empty leaves its ring after a wh
 }
 
 TEST_CASE("blocks: a layer of many cells asks for its memory as often as one of few") {
-    const auto calls = [](float cell_m) {
+    const auto calls = [](float cell_size) {
         lines::CountedMemory memory;
         BlockTable table(true);
-        table.add_layer({0, 0, 0}, {100, 100, 100}, cell_m);
+        table.add_layer({0, 0, 0}, {100, 100, 100}, cell_size);
         CHECK(table.block_end() == table.cell_end());
         return memory.calls;
     };

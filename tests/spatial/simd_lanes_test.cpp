@@ -80,25 +80,25 @@ Lanes random_lanes(SplitMix& random, unsigned axes) {
     return lanes;
 }
 
-Vec3 random_place(SplitMix& random, unsigned axes) {
+Vec3 random_position(SplitMix& random, unsigned axes) {
     return {random.between(-100, 100), random.between(-100, 100),
             axes == 3 ? random.between(-100, 100) : 0};
 }
 
 /// Appends how near the lanes of a block are, one by one.
-void add_nearness(const Lanes& lanes, BlockIndex block, Mask mask, std::span<const Vec3> places,
-                  float reach_m, float least, std::vector<float>& out) {
+void add_nearness(const Lanes& lanes, BlockIndex block, Mask mask, std::span<const Vec3> positions,
+                  float reach, float least, std::vector<float>& out) {
     for (unsigned lane = 0; lane < lanes_per_block; ++lane) {
         if ((mask >> lane & 1U) == 0) continue;
         double best = 1e9;
-        for (const Vec3 place : places) {
-            const double x = double{lanes.coordinate(0, block, lane)} - place.x;
-            const double y = double{lanes.coordinate(1, block, lane)} - place.y;
+        for (const Vec3 position : positions) {
+            const double x = double{lanes.coordinate(0, block, lane)} - position.x;
+            const double y = double{lanes.coordinate(1, block, lane)} - position.y;
             const double z =
-                lanes.axes == 3 ? double{lanes.coordinate(2, block, lane)} - place.z : 0;
+                lanes.axes == 3 ? double{lanes.coordinate(2, block, lane)} - position.z : 0;
             best = std::min(best, std::sqrt(x * x + y * y + z * z));
         }
-        out.push_back(std::max(static_cast<float>(1 - best / reach_m), least));
+        out.push_back(std::max(static_cast<float>(1 - best / reach), least));
     }
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("lanes: those with a flag are picked as one by one, on every instructi
                 const auto rest = static_cast<std::uint32_t>(lanes.blocks.size() - at);
                 const std::uint32_t n = std::min(random.below(40), rest);
                 windows.push_back({lanes.blocks.data() + at, lanes.masks.data() + at, n,
-                                   random_place(random, axes)});
+                                   random_position(random, axes)});
                 at += n;
             }
             PickedLanes picked;
@@ -155,19 +155,19 @@ TEST_CASE("lanes: those with a flag are picked as one by one, on every instructi
             REQUIRE(std::equal(numbers.begin(), numbers.end(), gathered.begin()));
 
             // How near they are: those of the windows after the first.
-            const float reach_m = random.between(20, 400), least = 0.01F;
+            const float reach = random.between(20, 400), least = 0.01F;
             std::vector<float> right;
             for (std::size_t w = 1; w < windows.size(); ++w) {
                 for (std::size_t i = ends[w - 1].blocks; i < ends[w].blocks; ++i)
                     add_nearness(lanes, picked.blocks[i], picked.masks[i],
-                                 std::span(&windows[w].from, 1), reach_m, least, right);
+                                 std::span(&windows[w].from, 1), reach, least, right);
                 ends[w].lanes = static_cast<std::uint32_t>(right.size());
             }
             std::vector<LaneEnd> told(ends.begin() + 1, ends.end());
             for (LaneEnd& end : told) end.lanes = 12345;
             std::vector<float> said(right.size() + lanes_per_block);
-            REQUIRE(gather_nearness(lanes.at(), std::span(windows).subspan(1), picked, first,
-                                    reach_m, least, told.data(), said.data()) == right.size());
+            REQUIRE(gather_nearness(lanes.at(), std::span(windows).subspan(1), picked, first, reach,
+                                    least, told.data(), said.data()) == right.size());
             for (std::size_t i = 0; i < right.size(); ++i)
                 REQUIRE(said[i] == doctest::Approx(right[i]).epsilon(1e-4));
             for (std::size_t w = 1; w < windows.size(); ++w)
@@ -181,15 +181,16 @@ TEST_CASE("lanes: nearness to several places as one by one, on every instruction
         SplitMix random(4);
         for (int run = 0; run < 400; ++run) {
             const Lanes lanes = random_lanes(random, run % 2 == 0 ? 2 : 3);
-            std::vector<Vec3> places;
+            std::vector<Vec3> positions;
             for (std::uint32_t n = 1 + random.below(3); n > 0; --n)
-                places.push_back(random_place(random, lanes.axes));
-            const float reach_m = random.between(20, 400), least = 0.01F;
+                positions.push_back(random_position(random, lanes.axes));
+            const float reach = random.between(20, 400), least = 0.01F;
             std::vector<float> right;
             for (std::size_t i = 0; i < lanes.blocks.size(); ++i)
-                add_nearness(lanes, lanes.blocks[i], lanes.masks[i], places, reach_m, least, right);
+                add_nearness(lanes, lanes.blocks[i], lanes.masks[i], positions, reach, least,
+                             right);
             std::vector<float> said(right.size() + lanes_per_block);
-            REQUIRE(gather_nearness(lanes.at(), lanes.blocks, lanes.masks, places, reach_m, least,
+            REQUIRE(gather_nearness(lanes.at(), lanes.blocks, lanes.masks, positions, reach, least,
                                     said.data()) == right.size());
             for (std::size_t i = 0; i < right.size(); ++i)
                 REQUIRE(said[i] == doctest::Approx(right[i]).epsilon(1e-4));

@@ -26,7 +26,7 @@ inline Car make_car(DriveWorld& world, std::size_t player, Vec3 at = {}) {
 }
 
 /// Straight, then curves to both sides, with the turret turning and bursts of the jetpack.
-inline void drive(DriveWorld& world, DriveWorld::Player& player, const Car& car, CommandTick tick) {
+inline void drive(DriveWorld& world, DriveWorld::Player& player, const Car& car, InputNumber tick) {
     const std::size_t who = static_cast<std::size_t>(player.address.port - 1);
     const GhostId vehicle = world.ghost(who, car.vehicle);
     if (vehicle == no_ghost) return;

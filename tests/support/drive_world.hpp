@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/internal_access.hpp"
 #include "faulty_network.hpp"
 #include "purview/prediction.hpp"
 #include "purview/server.hpp"
@@ -33,7 +34,7 @@ struct Tank {
     float fuel = 100;
 };
 struct Shield {
-    std::int32_t strength = 100;
+    std::int32_t score = 100;
 };
 struct Aim {
     float yaw = 0;
@@ -51,16 +52,16 @@ struct Turn {
 struct DriveSchema {
     /// `by_corrections`: an owner is told of what he predicts by nothing else.
     explicit DriveSchema(bool by_corrections = false) {
-        auto place_of = schema.component<Spot>("place");
-        place = place_of;
+        auto position_of = schema.component<Spot>("place");
+        position = position_of;
         auto motion_of = schema.component<Motion>("motion");
         motion_of.real("heading", &Motion::heading).real("speed", &Motion::speed);
         motion = motion_of;
         auto fuel_of = schema.component<Tank>("tank");
-        fuel_of.quantised("fuel", &Tank::fuel, {0, 100, 0.001});
+        fuel_of.quantized("fuel", &Tank::fuel, {0, 100, 0.001});
         tank = fuel_of;
         auto shield_of = schema.component<Shield>("shield");
-        shield_of.integer("strength", &Shield::strength, 0, 1000);
+        shield_of.integer("strength", &Shield::score, 0, 1000);
         shield = shield_of;
         auto aim_of = schema.component<Aim>("aim");
         aim_of.real("yaw", &Aim::yaw);
@@ -71,33 +72,33 @@ struct DriveSchema {
         for (const char* name : {"x", "y", "z"}) {
             FieldDef field;
             field.name = name;
-            field.type = FieldType::quantised;
+            field.type = FieldType::quantized;
             field.offset_bytes = static_cast<std::uint16_t>(4 * (*name - 'x'));
             field.size_bytes = 4;
             field.min = -4096;
             field.max = 4096;
             field.step = 1.0 / 256;
-            schema.add_field(place.id, field);
+            schema.add_field(position.id, field);
         }
-        schema.set_place(place.id);
+        schema.set_position(position.id);
         auto drive_of = schema.input<Drive>("drive");
-        drive_of.quantised("throttle", &Drive::throttle, {-1, 1, 1.0 / 127})
-            .quantised("steer", &Drive::steer, {-1, 1, 1.0 / 127})
+        drive_of.quantized("throttle", &Drive::throttle, {-1, 1, 1.0 / 127})
+            .quantized("steer", &Drive::steer, {-1, 1, 1.0 / 127})
             .boolean("jet", &Drive::jet);
         drive = drive_of;
         auto turn_of = schema.input<Turn>("turn");
-        turn_of.quantised("rate", &Turn::rate, {-1, 1, 1.0 / 127}).boolean("fire", &Turn::fire);
+        turn_of.quantized("rate", &Turn::rate, {-1, 1, 1.0 / 127}).boolean("fire", &Turn::fire);
         turn = turn_of;
-        vehicle = schema.kind("vehicle", {place.id, motion.id});
-        turret = schema.kind("turret", {place.id, aim.id});
+        vehicle = schema.kind("vehicle", {position.id, motion.id});
+        turret = schema.kind("turret", {position.id, aim.id});
         jetpack = schema.kind("jetpack", {tank.id});
         shell = schema.kind("shield", {shield.id});
-        player = schema.kind("player", {place.id, motion.id});
-        rider = schema.kind("rider", {place.id});
-        walker = schema.kind("walker", {place.id, motion.id});
+        player = schema.kind("player", {position.id, motion.id});
+        rider = schema.kind("rider", {position.id});
+        walker = schema.kind("walker", {position.id, motion.id});
         for (const KindId kind : {rider, walker})
-            schema.edit_kind(kind).relative_place = !by_corrections;
-        if (by_corrections) schema.edit_kind(vehicle).leave = LeavePolicy::freeze;
+            schema.edit_kind(kind).relative_position = !by_corrections;
+        if (by_corrections) schema.edit_kind(vehicle).leave = Retention::freeze;
         for (const KindId kind : {vehicle, walker})
             schema.set_orientation(kind, motion.id, "heading");
         schema.take_input(vehicle, drive.id);
@@ -105,17 +106,17 @@ struct DriveSchema {
         schema.take_input(player, drive.id);
         schema.take_input(walker, drive.id);
         schema.edit_kind(player).is_inner_root = true;
-        for (const ComponentId component : {place.id, motion.id, tank.id, aim.id})
+        for (const ComponentId component : {position.id, motion.id, tank.id, aim.id})
             schema.predict(component);
-        for (const ComponentId component : {place.id, motion.id, tank.id, aim.id}) {
+        for (const ComponentId component : {position.id, motion.id, tank.id, aim.id}) {
             if (by_corrections) schema.audience(component, {AudienceType::unpredicted});
         }
-        schema.rewind(place.id);
+        schema.rewind(position.id);
         schema.rewind(shield.id);
         REQUIRE_MESSAGE(schema.status() == Status::ok, schema.problem());
     }
     Schema schema;
-    Component<Spot> place;
+    Component<Spot> position;
     Component<Motion> motion;
     Component<Tank> tank;
     Component<Shield> shield;
@@ -129,7 +130,7 @@ struct DriveSchema {
 class DriveStep final : public GroupStep {
   public:
     DriveStep(const DriveSchema& schema, float hz) : s(&schema), dt(1 / hz) {}
-    void step(GroupState& group, const GroupCommand& command) override {
+    void step(GroupState& group, const GroupInput& command) override {
         ++(command.is_replay() ? replays : steps);
         float wanted_jet = 0;
         for (std::size_t m = 0; m < group.size(); ++m) {
@@ -138,8 +139,8 @@ class DriveStep final : public GroupStep {
             }
             const Drive* drive = command.part(m, s->drive);
             Motion* motion = group.edit(m, s->motion);
-            Spot* place = group.edit(m, s->place);
-            if (motion == nullptr || place == nullptr) continue;
+            Spot* position = group.edit(m, s->position);
+            if (motion == nullptr || position == nullptr) continue;
             if (drive != nullptr) {
                 motion->speed += (drive->throttle * 20 - motion->speed) * dt;
                 motion->heading += drive->steer * dt;
@@ -154,8 +155,8 @@ class DriveStep final : public GroupStep {
                     boost = 2;
                 }
             }
-            place->at.x += std::cos(motion->heading) * motion->speed * boost * dt + bias;
-            place->at.y += std::sin(motion->heading) * motion->speed * boost * dt;
+            position->at.x += std::cos(motion->heading) * motion->speed * boost * dt + bias;
+            position->at.y += std::sin(motion->heading) * motion->speed * boost * dt;
         }
         bias = 0;
     }
@@ -180,7 +181,7 @@ class DriveWorld : public Game {
         Micros skew = 0;
         Address address;
         /// Sets the parts of one command.
-        std::function<void(Player&, CommandTick)> control;
+        std::function<void(Player&, InputNumber)> control;
         std::vector<Status> statuses;
         bool is_silent = false;  ///< gives no commands, not even empty ones
     };
@@ -233,7 +234,7 @@ class DriveWorld : public Game {
         return made;
     }
     GhostId ghost(std::size_t player, EntityId entity) {
-        Session* session = server->data().sessions.find(players[player]->observer);
+        Session* session = internal(*server).sessions.find(players[player]->observer);
         const LocalId lane = session->ghosts.find(entity);
         return lane != no_local_id && players[player]->client.is_held(lane) ? lane : no_ghost;
     }
@@ -274,7 +275,7 @@ class DriveWorld : public Game {
         if (on_simulate) on_simulate(its, tick);
     }
     void input(Server& its, ObserverId observer, GroupState& group,
-               const GroupCommand& command) override {
+               const GroupInput& command) override {
         if (on_input) on_input(its, observer, group, command);
         step_.step(group, command);
     }
@@ -284,7 +285,7 @@ class DriveWorld : public Game {
     std::unique_ptr<record::Border> border;  ///< of the server
     std::vector<std::unique_ptr<Player>> players;
     std::function<void(Server&, Tick)> on_simulate;
-    std::function<void(Server&, ObserverId, GroupState&, const GroupCommand&)> on_input;
+    std::function<void(Server&, ObserverId, GroupState&, const GroupInput&)> on_input;
     std::function<void(Player&, Micros)> after_client;
     Micros now = 1'000'000;
     double pace = 1;  ///< ticks of the server, of those it ought to make

@@ -57,42 +57,38 @@ class CountedMemory {
 
 // -- nodes of one's own ---------------------------------------------------------------------------
 
-inline NodeDesc own_node(std::string name, std::shared_ptr<InterestNode> custom,
-                         NodeMembers members = NodeMembers::all) {
-    NodeDesc own = node(std::move(name), {}, members);
-    own.type = NodeType::custom;
+inline NodeDef own_node(std::string name, std::shared_ptr<CustomNode> custom,
+                        Members members = Members::all) {
+    NodeDef own = node(std::move(name), {}, members);
     own.custom = std::move(custom);
     return own;
 }
-inline NodeDesc dispatched(std::string name, std::shared_ptr<const InterestDispatcher> dispatcher,
-                           std::vector<StepDesc> steps = {},
-                           NodeMembers members = NodeMembers::all) {
-    NodeDesc outer = node(std::move(name), std::move(steps), members);
-    outer.type = NodeType::dispatcher;
+inline NodeDef dispatched(std::string name, std::shared_ptr<const Dispatcher> dispatcher,
+                          std::vector<Kernel> steps = {}, Members members = Members::all) {
+    NodeDef outer = node(std::move(name), std::move(steps), members);
     outer.dispatcher = std::move(dispatcher);
     return outer;
 }
 
 constexpr NodeId node0{0}, node1{1}, node2{2};
-using Members = NodeMembers;
+using Members = purview::Members;
 
 /// Three flags, two domains of keys, two values; a square of 100.
-inline InterestDef def_of(std::vector<NodeDesc> nodes) {
-    InterestDef def;
-    def.rules.bounds_max = {100, 100, 100};
-    def.rules.entities_expected = 100;
-    def.rules.nodes = std::move(nodes);
-    def.flag_count = 3;
-    def.key_count = 2;
-    def.value_count = 2;
+inline Rules def_of(std::vector<NodeDef> nodes) {
+    Rules def;
+    def.max = {100, 100, 100};
+    def.entities_expected = 100;
+    def.nodes = std::move(nodes);
+    def.flag_names.resize(3);
+    def.key_names.resize(2);
+    def.value_names.resize(2);
     return def;
 }
-inline InterestManager make(const InterestDef& def) {
-    Result<InterestManager> made = InterestManager::create(def);
-    REQUIRE(made);
-    return std::move(made).value();
+inline InterestManager make(const Rules& rules) {
+    REQUIRE(problem_of(rules) == "");
+    return InterestManager(rules);
 }
-inline InterestManager make(std::vector<NodeDesc> nodes) {
+inline InterestManager make(std::vector<NodeDef> nodes) {
     return make(def_of(std::move(nodes)));
 }
 
@@ -101,18 +97,19 @@ inline InterestManager make(std::vector<NodeDesc> nodes) {
 /// For the expression that it stands in: it holds no nodes of its own.
 inline EntityDef bound_to(float x, std::initializer_list<NodeId> nodes, std::uint16_t flags = 0) {
     EntityDef def;
-    def.place = {x, 50, 0};
+    def.position = {x, 50, 0};
     def.nodes = std::span(nodes.begin(), nodes.size());
-    def.flags = flags;
+    def.flags = FlagSet(flags);
     return def;
 }
 inline EntityId spawn(InterestManager& manager, std::uint32_t index, EntityDef def) {
-    CHECK(manager.spawn(id(index), def) == Status::ok);
+    def.id = id(index);
+    CHECK(manager.spawn(def) == id(index));
     return id(index);
 }
 inline EntityId spawn(InterestManager& manager, std::uint32_t index, float x, float y = 50) {
     EntityDef def;
-    def.place = {x, y, 0};
+    def.position = {x, y, 0};
     return spawn(manager, index, def);
 }
 inline void put(InterestManager& manager, std::uint32_t index, float x, float y = 50) {
@@ -120,10 +117,7 @@ inline void put(InterestManager& manager, std::uint32_t index, float x, float y 
 }
 /// A ready observer; without a main entity, a spectator.
 inline ObserverId watch(InterestManager& manager, EntityId main = EntityId::none) {
-    const ObserverId observer = *manager.add_observer();
-    CHECK(manager.set_main_entity(observer, main) == Status::ok);
-    CHECK(manager.set_ready(observer, true) == Status::ok);
-    return observer;
+    return manager.add_observer({.viewpoint = main});
 }
 
 /// What the observer knows; every entity is named once.
@@ -148,9 +142,9 @@ struct News {
 };
 inline News news(const InterestManager& manager, ObserverId observer) {
     News news;
-    for (const RelevanceEvent& event : manager.events_of(observer))
+    for (const InterestEvent& event : manager.events(observer))
         (event.enter ? news.in : news.out).insert(index_of(event.entity));
-    CHECK(news.in.size() + news.out.size() == manager.events_of(observer).size());
+    CHECK(news.in.size() + news.out.size() == manager.events(observer).size());
     return news;
 }
 inline News tick_news(InterestManager& manager, ObserverId observer) {

@@ -161,7 +161,7 @@ class CallWorld final : public Game {
         (void)server.world().set_owner(players_[who], observer);
         observers_[who] = observer;
         ++joined_;
-        return server.interest().set_main_entity(observer, players_[who]) == Status::ok;
+        return server.visibility().set_viewpoint(observer, players_[who]) == Status::ok;
     }
     void left(Server&, ObserverId) override {}
     void command(Server&, ObserverId, std::span<const std::byte>) override {}

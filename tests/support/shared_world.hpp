@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "core/internal_access.hpp"
 #include "faulty_network.hpp"
 #include "proof.hpp"
 #include "purview/client.hpp"
@@ -23,7 +24,7 @@
 
 namespace purview::test {
 
-inline constexpr NodeMode shared_modes[] = {NodeMode::update_many, NodeMode::read_many};
+inline constexpr Payload shared_modes[] = {Payload::update_many, Payload::read_many};
 
 /// What makes an entity nearly as large as a datagram.
 struct Lot {
@@ -33,25 +34,25 @@ struct Lot {
 
 struct CellSchema {
     explicit CellSchema(bool has_chests = false) {
-        place = add_place(schema, 0, 320);
+        position = add_position(schema, 0, 320);
         body = schema.component<Body>("body")
                    .integer("tag", &Body::tag, 0, (1 << 20) - 1)
                    .integer("hp", &Body::hp, 0, 999)
                    .boolean("cloaked", &Body::cloaked)
-                   .quantised("facing", &Body::facing, {-4, 4, 0.05});
+                   .quantized("facing", &Body::facing, {-4, 4, 0.05});
         mind = schema.component<Mind>("mind")
                    .text("name", &Mind::name)
                    .reference("target", &Mind::target)
                    .ranged("effort", &Mind::effort, -10, 10);
-        walker = schema.kind("walker", {place.id, body.id});
-        fox = schema.kind("fox", {place.id, body.id, mind.id});
-        crate = schema.kind("crate", {place.id, body.id});
+        walker = schema.kind("walker", {position.id, body.id});
+        fox = schema.kind("fox", {position.id, body.id, mind.id});
+        crate = schema.kind("crate", {position.id, body.id});
         if (has_chests) add_chests();
         cloaked = schema.flag("cloaked", body.id, "cloaked");
         if (schema.status() != Status::ok) std::abort();
     }
     void add_chests() {
-        std::vector<ComponentId> parts{place.id, body.id};
+        std::vector<ComponentId> parts{position.id, body.id};
         for (std::size_t i = 0; i < lots.size(); ++i) {
             lots[i] = schema.component<Lot>("lot" + std::to_string(i));
             for (std::uint32_t f = 0; f < Lot::count; ++f) {
@@ -64,24 +65,20 @@ struct CellSchema {
         }
         chest = schema.kind("chest", parts);
     }
-    InterestRules rules(NodeMode mode) const {
-        InterestRules rules;
-        rules.bounds_max = {side_m, side_m, 0};
+    Rules rules(Payload mode) const {
+        Rules rules;
+        rules.max = {side_m, side_m, 0};
         rules.entities_expected = 300;
-        NodeDesc node;
+        NodeDef node;
         node.name = "cells";
-        node.type = NodeType::grid;
-        node.mode = mode;
-        StepDesc around{StepOp::add, {KernelType::neighbourhood}};
-        around.kernel.cells = {width_m, height_m, 0, 1};
-        StepDesc cloak{StepOp::subtract, {KernelType::flag, 0, 0, KeyDomain::none, cloaked}};
-        node.steps = {around, cloak};
+        node.payload = mode;
+        node.add(cells(width, height)).subtract(cloaked);
         rules.nodes = {node};
         return rules;
     }
-    static constexpr float side_m = 300, width_m = 50, height_m = 40;
+    static constexpr float side_m = 300, width = 50, height = 40;
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Body> body;
     Component<Mind> mind;
     std::array<Component<Lot>, 3> lots{};
@@ -90,7 +87,7 @@ struct CellSchema {
 };
 
 struct CellWorldDef {
-    NodeMode mode = NodeMode::per_observer;
+    Payload mode = Payload::per_observer;
     std::uint64_t seed = 1;
     Faults faults = {};
     std::uint32_t budget_bytes = 4'800;
@@ -180,7 +177,7 @@ class CellWorld final : public Game {
                 return std::to_string(its.value_of(of, component, field)) + " ";
             };
             std::string line = std::to_string(index_of(its.kind_of(g))) + ": ";
-            for (std::size_t f = 0; f < 2; ++f) line += number(g, is.place.id, f);
+            for (std::size_t f = 0; f < 2; ++f) line += number(g, is.position.id, f);
             for (std::size_t f = 0; f < 4; ++f) line += number(g, is.body.id, f);
             if (its.kind_of(g) == is.fox) {
                 line += its.text_of(g, is.mind.id, 0) + " " + number(g, is.mind.id, 2);
@@ -198,11 +195,11 @@ class CellWorld final : public Game {
     /// The same from the world itself.
     std::vector<EntityId> relevant(std::uint32_t client) const {
         std::vector<EntityId> out;
-        server->data().interest.relevant(observers[client], out);
+        internal(*server).manager.relevant(observers[client], out);
         return out;
     }
     Session& session(std::uint32_t client) {
-        return *server->data().sessions.find(observers[client]);
+        return *internal(*server).sessions.find(observers[client]);
     }
     GhostId ghost(std::uint32_t client, EntityId entity) {
         const LocalId lane = session(client).ghosts.find(entity);
@@ -225,7 +222,7 @@ class CellWorld final : public Game {
         server->world().edit(*made, is.body)->tag = next_tag++;
         return *made;
     }
-    EntityId spawn(KindId kind) { return spawn(kind, random_place()); }
+    EntityId spawn(KindId kind) { return spawn(kind, random_position()); }
 
     bool joined(Server&, ObserverId observer, const JoinRequest& request) override {
         const auto who = static_cast<std::uint32_t>(std::atoi(std::string(request.name).c_str()));
@@ -236,7 +233,7 @@ class CellWorld final : public Game {
             spawn(is.walker, {own.between(0, is.side_m), own.between(0, is.side_m), 0});
         players[index_of(observer)] = player;
         (void)server->world().set_owner(player, observer);
-        return server->interest().set_main_entity(observer, player) == Status::ok;
+        return server->visibility().set_viewpoint(observer, player) == Status::ok;
     }
     void left(Server&, ObserverId) override {}
     void command(Server&, ObserverId, std::span<const std::byte>) override {}
@@ -245,7 +242,7 @@ class CellWorld final : public Game {
         World& world = server->world();
         for (EntityId& entity : movers) {
             if (random.chance(0.3F)) wander(entity, 6);
-            if (random.chance(0.003F)) (void)world.move(entity, random_place());
+            if (random.chance(0.003F)) (void)world.move(entity, random_position());
             Body* body = world.edit(entity, is.body);
             if (random.chance(0.1F)) body->hp = static_cast<std::uint16_t>(random.below(1000));
             if (random.chance(0.05F)) body->facing = random.between(-3, 3);
@@ -271,7 +268,7 @@ class CellWorld final : public Game {
         }
         for (auto& [observer, player] : players) {
             wander(player, 8);
-            if (random.chance(0.01F)) (void)world.move(player, random_place());
+            if (random.chance(0.01F)) (void)world.move(player, random_position());
         }
         if (def.denies && tick % 10 == 0) deny_somebody();
     }
@@ -297,10 +294,12 @@ class CellWorld final : public Game {
     Micros now = 1'000'000;
 
   private:
-    Vec3 random_place() { return {random.between(0, is.side_m), random.between(0, is.side_m), 0}; }
+    Vec3 random_position() {
+        return {random.between(0, is.side_m), random.between(0, is.side_m), 0};
+    }
     EntityId anybody() { return movers[random.below(static_cast<std::uint32_t>(movers.size()))]; }
     void wander(EntityId entity, float step) {
-        Vec3 at = server->world().place_of(entity);
+        Vec3 at = server->world().position_of(entity);
         at.x = std::clamp(at.x + random.between(-step, step), 0.0F, is.side_m);
         at.y = std::clamp(at.y + random.between(-step, step), 0.0F, is.side_m);
         (void)server->world().move(entity, at);
@@ -308,13 +307,13 @@ class CellWorld final : public Game {
     void deny_somebody() {
         if (players.empty()) return;
         for (const auto& [observer, entity] : denied)
-            (void)server->interest().deny(observer, entity, false);
+            (void)server->visibility().deny(observer, entity, false);
         denied.clear();
         for (const ObserverId observer : observers) {
             if (observer == ObserverId::none) continue;
             for (int i = 0; i < 5; ++i) {
                 const EntityId entity = anybody();
-                if (server->interest().deny(observer, entity, true) == Status::ok)
+                if (server->visibility().deny(observer, entity, true) == Status::ok)
                     denied.emplace_back(observer, entity);
             }
         }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/internal_access.hpp"
 #include "purview/client.hpp"
 #include "server/server_data.hpp"
 #include "small_game.hpp"
@@ -67,7 +68,7 @@ class Stage final : public Game {
         }
     }
     World& world() { return server->world(); }
-    InterestManager& interest() { return server->interest(); }
+    Visibility& visibility() { return server->visibility(); }
     EntityId spawn(KindId kind, Vec3 at = {}) {
         const auto made = world().spawn(kind, at);
         REQUIRE(made);
@@ -87,7 +88,7 @@ class Stage final : public Game {
     }
     /// The client's name for it, or no_ghost.
     GhostId ghost(std::uint32_t client, EntityId entity) {
-        for (const auto& session : server->data().sessions) {
+        for (const auto& session : internal(*server).sessions) {
             if (session->observer != observers[client]) continue;
             const LocalId lane = session->ghosts.find(entity);
             return lane != no_local_id && clients[client]->is_held(lane) ? lane : no_ghost;
@@ -144,7 +145,7 @@ void add_lines(Schema& schema, Id owner, std::uint32_t count, std::uint32_t stri
 }
 
 inline void show(Stage& stage, std::uint32_t client, EntityId entity, bool value = true) {
-    CHECK(stage.interest().allow(stage.observers[client], entity, value) == Status::ok);
+    CHECK(stage.visibility().allow(stage.observers[client], entity, value) == Status::ok);
 }
 
 }  // namespace purview::test

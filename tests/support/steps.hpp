@@ -16,39 +16,59 @@ namespace purview::test::lines {
 
 // -- steps ----------------------------------------------------------------------------------------
 
-inline StepDesc step(StepOp op, KernelType type) {
-    StepDesc step;
-    step.op = op;
-    step.kernel.type = type;
-    return step;
+inline Kernel add(Kernel kernel) {
+    kernel.combine = Combine::add;
+    return kernel;
+}
+inline Kernel subtract(Kernel kernel) {
+    kernel.combine = Combine::subtract;
+    return kernel;
+}
+inline Kernel require(Kernel kernel) {
+    kernel.combine = Combine::require;
+    return kernel;
+}
+inline Kernel within(float enter, float leave = 0) {
+    return purview::within(enter).leave_at(leave > 0 ? leave : enter);
+}
+inline Kernel flagged(FlagId flag) {
+    return flag;
+}
+inline Kernel ask(std::shared_ptr<const InterestKernel> kernel) {
+    return kernel;
+}
+inline Kernel step(Combine combine, KernelType type) {
+    return Kernel(type, combine);
+}
+inline Kernel step(Combine combine, Kernel kernel) {
+    kernel.combine = combine;
+    return kernel;
 }
 /// The margin is beyond the enter radius.
-inline StepDesc within(StepOp op, float enter_m, float margin_m = 0) {
-    return {op, purview::within(enter_m, enter_m + margin_m)};
+inline Kernel within(Combine combine, float enter, float margin_m = 0) {
+    return step(combine, within(enter, enter + margin_m));
 }
-inline StepDesc flag(StepOp op, std::uint8_t number) {
-    return {op, flagged(FlagId{number})};
+inline Kernel flag(Combine combine, std::uint8_t number) {
+    return step(combine, Kernel(FlagId{number}));
 }
-inline StepDesc same(StepOp op, std::uint8_t domain) {
-    return {op, purview::same(KeyDomain{domain})};
+inline Kernel same(Combine combine, std::uint8_t key) {
+    return step(combine, purview::same(KeyId{key}));
 }
-inline StepDesc own_kernel(StepOp op, std::shared_ptr<const InterestKernel> kernel) {
-    return {op, ask(std::move(kernel))};
+inline Kernel own_kernel(Combine combine, std::shared_ptr<const InterestKernel> kernel) {
+    return step(combine, Kernel(std::move(kernel)));
 }
-inline StepDesc cells(float width_m, float height_m, std::uint16_t rings = 1, float depth_m = 0) {
-    return add(neighbourhood({width_m, height_m, depth_m, rings}));
+inline Kernel cells(float width, float height, std::uint16_t rings = 1, float depth = 0) {
+    return purview::cells(width, height, rings, depth);
 }
-inline StepDesc inside_areas() {
-    return add(in_area());
+inline Kernel inside_areas() {
+    return in_area();
 }
 
 // -- nodes ----------------------------------------------------------------------------------------
 
-inline NodeDesc node(std::string name, std::vector<StepDesc> steps,
-                     NodeMembers members = NodeMembers::all) {
-    NodeDesc node;
+inline NodeDef node(std::string name, std::vector<Kernel> steps, Members members = Members::all) {
+    NodeDef node;
     node.name = std::move(name);
-    node.type = steps.empty() ? NodeType::everything : NodeType::grid;
     node.steps = std::move(steps);
     node.members = members;
     return node;

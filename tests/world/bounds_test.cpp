@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
 #include "small_game.hpp"
 #include "world/world_data.hpp"
 
@@ -19,16 +20,16 @@ namespace {
 
 struct Deck {
     Deck() {
-        place = add_place(schema, 0, 4000);
+        position = add_position(schema, 0, 4000);
         auto turn =
-            schema.component<Body>("turn").quantised("facing", &Body::facing, {-4, 4, 0.01});
+            schema.component<Body>("turn").quantized("facing", &Body::facing, {-4, 4, 0.01});
         facing = turn;
-        ship = schema.kind("ship", {place.id, facing.id});
-        car = schema.kind("car", {place.id, facing.id});
-        man = schema.kind("man", {place.id});
-        crate = schema.kind("crate", {place.id});
+        ship = schema.kind("ship", {position.id, facing.id});
+        car = schema.kind("car", {position.id, facing.id});
+        man = schema.kind("man", {position.id});
+        crate = schema.kind("crate", {position.id});
         note = schema.kind("note", {facing.id});
-        schema.edit_kind(car).relative_place = schema.edit_kind(man).relative_place = true;
+        schema.edit_kind(car).relative_position = schema.edit_kind(man).relative_position = true;
         schema.set_orientation(ship, facing.id, "facing");
         schema.set_orientation(car, facing.id, "facing");
         REQUIRE(schema.status() == Status::ok);
@@ -38,23 +39,23 @@ struct Deck {
         made.push_back(std::move(World::create(def)).value());
         std::vector<bool> by_kind(schema.kinds().size(), false);
         by_kind[index_of(ship)] = true;
-        made.front().data().keep_bounds(by_kind);
+        internal(made.front()).keep_bounds(by_kind);
     }
     World& world() { return made.front(); }
     /// What is told of the bounds in this tick.
     std::map<EntityId, float> tick() {
         std::map<EntityId, float> told;
-        world().data().settle();
-        (void)world().data().track_ops();
-        for (const GroupBounds::Change& change : world().data().take_bounds_changes()) {
+        internal(world()).settle();
+        (void)internal(world()).track_ops();
+        for (const GroupBounds::Change& change : internal(world()).take_bounds_changes()) {
             CHECK(told.count(change.root) == 0);
-            told[change.root] = change.radius_m;
+            told[change.root] = change.radius;
         }
-        world().data().clear_changes();
+        internal(world()).clear_changes();
         return told;
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Body> facing;
     KindId ship{}, car{}, man{}, crate{}, note{};
     std::vector<World> made;
@@ -82,7 +83,7 @@ TEST_CASE("world: bounds of groups are those from scratch, whatever happens: pro
         for (int i = 0; i < 25; ++i) spawn();
         for (int step = 0; step < 120; ++step) {
             for (std::uint32_t edits = random.below(5); edits > 0; --edits) {
-                if (random.chance(0.3F)) world.data().settle(true);  // somebody asks meanwhile
+                if (random.chance(0.3F)) internal(world).settle(true);  // somebody asks meanwhile
                 const auto at = random.below(static_cast<std::uint32_t>(all.size()));
                 const EntityId one = all[at];
                 const EntityId other = all[random.below(static_cast<std::uint32_t>(all.size()))];
@@ -108,7 +109,7 @@ TEST_CASE("world: bounds of groups are those from scratch, whatever happens: pro
                         (void)world.move(one, somewhere());
                         break;
                     case 6:
-                        (void)world.set_local_place(one, {random.between(-40, 40), 0, 0});
+                        (void)world.set_local_position(one, {random.between(-40, 40), 0, 0});
                         break;
                     default:
                         if (Body* body = world.edit(one, deck.facing); body != nullptr)
@@ -127,7 +128,7 @@ TEST_CASE("world: bounds of groups are those from scratch, whatever happens: pro
                     if (!counts || one == root || world.root_of(one) != root ||
                         world.kind_of(one) == deck.note)
                         continue;
-                    const Vec3 a = world.place_of(one), b = world.place_of(root);
+                    const Vec3 a = world.position_of(one), b = world.position_of(root);
                     largest = std::max(largest, std::hypot(double{a.x} - b.x, double{a.y} - b.y,
                                                            double{a.z} - b.z));
                     ++held;
@@ -136,7 +137,7 @@ TEST_CASE("world: bounds of groups are those from scratch, whatever happens: pro
                 const float is = known.count(root) == 0 ? 0 : known[root];
                 CHECK(is >= largest - 1e-3);  // what it carries along is rounded once a tick
                 CHECK(is <= largest + 1e-3);
-                CHECK(world.data().bounds_at(index_of(root)) == is);
+                CHECK(internal(world).bounds_at(index_of(root)) == is);
             }
         }
     }
@@ -154,20 +155,20 @@ TEST_CASE("world: nobody is measured while nothing moves within its group, and t
         REQUIRE(world.attach(crew.back(), ship) == Status::ok);
     }
     CHECK(deck.tick().at(ship) == doctest::Approx(99));
-    const std::uint64_t before = world.data().bounds_measured();
+    const std::uint64_t before = internal(world).bounds_measured();
     for (int t = 0; t < 50; ++t) {
         REQUIRE(world.move(ship, {2000 + static_cast<float>(t), 2000, 0}) == Status::ok);
         world.edit(ship, deck.facing)->facing += 0.05F;
         CHECK(deck.tick().empty());
     }
-    CHECK(world.data().bounds_measured() == before);
-    CHECK(world.data().relation_work().steps_up < 1000);
+    CHECK(internal(world).bounds_measured() == before);
+    CHECK(internal(world).relation_work().steps_up < 1000);
     // One of them walks up the mast's shadow, and back.
-    REQUIRE(world.set_local_place(crew[0], {300, 0, 0}) == Status::ok);
+    REQUIRE(world.set_local_position(crew[0], {300, 0, 0}) == Status::ok);
     CHECK(deck.tick().at(ship) == doctest::Approx(300));
-    REQUIRE(world.set_local_place(crew[0], {0, 0, 0}) == Status::ok);
+    REQUIRE(world.set_local_position(crew[0], {0, 0, 0}) == Status::ok);
     CHECK(deck.tick().at(ship) == doctest::Approx(99));
-    CHECK(world.data().bounds_measured() == before + 2);
+    CHECK(internal(world).bounds_measured() == before + 2);
     for (const EntityId one : crew) REQUIRE(world.detach(one) == Status::ok);
     CHECK(deck.tick().at(ship) == 0);
 }

@@ -15,21 +15,20 @@ namespace {
 
 struct TrainSchema {
     TrainSchema() {
-        const Component<Place> place = add_place(schema, 0, 200);
-        engine = schema.kind("engine", {place.id});
-        car = schema.kind("car", {place.id});
-        guest = schema.kind("guest", {place.id});
-        schema.edit_kind(car).relative_place = true;
+        const Component<Position> position = add_position(schema, 0, 200);
+        engine = schema.kind("engine", {position.id});
+        car = schema.kind("car", {position.id});
+        guest = schema.kind("guest", {position.id});
+        schema.edit_kind(car).relative_position = true;
         schema.edit_kind(guest).is_inner_root = true;
         REQUIRE(schema.status() == Status::ok);
     }
     ServerDef def() const {
-        NodeDesc near;
+        NodeDef near;
         near.name = "near";
-        near.type = NodeType::grid;
-        near.steps = {add(within(30))};
+        near.add(within(30));
         ServerDef def;
-        def.rules.bounds_max = {200, 200, 0};
+        def.rules.max = {200, 200, 0};
         def.rules.nodes = {near};
         def.group_depth_max = 3;
         def.group_members_max = 8;
@@ -58,7 +57,8 @@ Outcome run(bool is_declared) {
     const TrainSchema schema;
     Stage stage(schema.schema, 1, schema.def());
     Outcome out;
-    CHECK(stage.interest().set_area(stage.observers[0], 0, Vec3{100, 100, 0}) == Status::ok);
+    CHECK(stage.visibility().set_area(stage.observers[0], 0, Area::at(Vec3{100, 100, 0})) ==
+          Status::ok);
     const std::vector<GroupPart> parts = schema.train();
     if (is_declared) {
         const auto root = stage.world().spawn_group(parts, {110, 100, 0}, &out.members);
@@ -82,8 +82,8 @@ Outcome run(bool is_declared) {
         if (i == 30) CHECK(stage.world().detach(out.members[4]) == Status::ok);
         stage.step();
         for (const EntityId one : out.members) {
-            out.relevant.push_back(stage.interest().is_relevant(stage.observers[0], one));
-            out.positions.push_back(stage.world().place_of(one));
+            out.relevant.push_back(stage.visibility().is_relevant(stage.observers[0], one));
+            out.positions.push_back(stage.world().position_of(one));
         }
     }
     stage.world().members_of(out.members[0], out.in_attach_order);

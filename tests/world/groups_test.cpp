@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/internal_access.hpp"
 #include "small_game.hpp"
 #include "world/world_data.hpp"
 
@@ -31,9 +32,9 @@ struct Grove {
     EntityId crate() { return *world().spawn(small.crate); }
     EntityId tree() { return *world().spawn(small.tree); }
     void tick() {
-        world().data().settle();
-        (void)world().data().track_ops();
-        world().data().clear_changes();
+        internal(world()).settle();
+        (void)internal(world()).track_ops();
+        internal(world()).clear_changes();
     }
     SmallSchema small;
     std::vector<World> made;
@@ -54,7 +55,7 @@ TEST_CASE("world: where there are no places, none is relative to a parent") {
     Schema schema;
     const Component<Vec3> tag = schema.component<Vec3>("tag").real("x", &Vec3::x);
     const KindId kind = schema.kind("thing", {tag.id});
-    schema.edit_kind(kind).relative_place = true;
+    schema.edit_kind(kind).relative_position = true;
     WorldDef def;
     def.schema = &schema;
     World world = std::move(World::create(def)).value();
@@ -225,45 +226,44 @@ TEST_CASE(
     CHECK(world.attach(box, cart) == Status::ok);
     CHECK(world.attach(lid, box) == Status::ok);
     grove.tick();
-    CHECK(world.relation_events().size() == 2);
+    CHECK(world.group_events().size() == 2);
     CHECK(world.attach(cart, ship) == Status::ok);
     grove.tick();
-    REQUIRE(world.relation_events().size() == 3);
+    REQUIRE(world.group_events().size() == 3);
     const std::vector<EntityId> moved{cart, box, lid};
     for (std::size_t i = 0; i < 3; ++i) {
-        const RelationEvent& event = world.relation_events()[i];
+        const GroupEvent& event = world.group_events()[i];
         CHECK(event.entity == moved[i]);
         CHECK(event.old_root == cart);
         CHECK(event.new_root == ship);
     }
-    CHECK(world.relation_events()[0].old_parent == EntityId::none);
-    CHECK(world.relation_events()[0].new_parent == ship);
-    CHECK(world.relation_events()[2].old_parent == box);
-    CHECK(world.relation_events()[2].new_parent == box);
+    CHECK(world.group_events()[0].old_parent == EntityId::none);
+    CHECK(world.group_events()[0].new_parent == ship);
+    CHECK(world.group_events()[2].old_parent == box);
+    CHECK(world.group_events()[2].new_parent == box);
     // There and back in one tick is nothing; several steps are one.
     CHECK(world.detach(cart) == Status::ok);
     CHECK(world.attach(cart, ship) == Status::ok);
     grove.tick();
-    CHECK(world.relation_events().empty());
+    CHECK(world.group_events().empty());
     CHECK(world.detach(box) == Status::ok);
     CHECK(world.attach(box, ship) == Status::ok);
     grove.tick();
-    REQUIRE(world.relation_events().size() == 1);  // its root is what it was
-    CHECK(world.relation_events()[0].old_parent == cart);
-    CHECK(world.relation_events()[0].new_parent == ship);
+    REQUIRE(world.group_events().size() == 1);  // its root is what it was
+    CHECK(world.group_events()[0].old_parent == cart);
+    CHECK(world.group_events()[0].new_parent == ship);
     // A root that goes.
     CHECK(world.despawn(ship) == Status::ok);
     grove.tick();
     std::map<EntityId, EntityId> root_now;
-    for (const RelationEvent& event : world.relation_events())
-        root_now[event.entity] = event.new_root;
+    for (const GroupEvent& event : world.group_events()) root_now[event.entity] = event.new_root;
     CHECK(root_now == std::map<EntityId, EntityId>{{cart, cart}, {box, box}, {lid, box}});
     CHECK(world.despawn(lid) == Status::ok);
     grove.tick();
-    REQUIRE(world.relation_events().size() == 1);
-    CHECK(world.relation_events()[0].new_root == EntityId::none);
+    REQUIRE(world.group_events().size() == 1);
+    CHECK(world.group_events()[0].new_root == EntityId::none);
     grove.tick();
-    CHECK(world.relation_events().empty());
+    CHECK(world.group_events().empty());
 }
 
 TEST_CASE(
@@ -271,7 +271,7 @@ TEST_CASE(
     "concerns (O14)") {
     Grove grove(64, 64);
     World& world = grove.world();
-    WorldData& data = world.data();
+    WorldData& data = internal(world);
     std::vector<EntityId> chain{grove.crate()};
     for (int i = 0; i < 15; ++i) {
         chain.push_back(grove.crate());
@@ -332,8 +332,8 @@ TEST_CASE("world: whatever cannot be attached is refused with its own status (O6
     CHECK(world.attach(a, b) == Status::would_cycle);
     CHECK(world.attach(b, a) == Status::ok);  // it is there already
     grove.tick();
-    CHECK(world.relation_events().size() == 1);
-    CHECK(world.set_local_place(a, {1, 0, 0}) == Status::bad_argument);
+    CHECK(world.group_events().size() == 1);
+    CHECK(world.set_local_position(a, {1, 0, 0}) == Status::bad_argument);
 }
 
 TEST_CASE(
@@ -390,7 +390,7 @@ TEST_CASE(
                     std::advance(at, random.below(static_cast<std::uint32_t>(model.size())));
                     return at->first;
                 };
-                if (random.chance(0.2F)) world.data().settle(true);  // somebody asks meanwhile
+                if (random.chance(0.2F)) internal(world).settle(true);  // somebody asks meanwhile
                 const std::uint32_t what = model.size() < 4 ? 0 : random.below(12);
                 if (what < 2 && model.size() < 50) {
                     const bool plain = random.chance(0.15F);
@@ -460,8 +460,8 @@ TEST_CASE(
                 CHECK(std::equal(list.begin(), list.end(), children[e].begin(), children[e].end()));
             }
             grove.tick();
-            std::map<EntityId, RelationEvent> told;
-            for (const RelationEvent& event : world.relation_events()) {
+            std::map<EntityId, GroupEvent> told;
+            for (const GroupEvent& event : world.group_events()) {
                 CHECK(told.count(event.entity) == 0);  // once
                 told.emplace(event.entity, event);
             }
@@ -485,46 +485,46 @@ TEST_CASE(
 
 TEST_CASE("world: a relative place goes with its parent, and no change of parent moves anybody") {
     Grove grove;
-    grove.small.schema.edit_kind(grove.small.animal).relative_place = true;
+    grove.small.schema.edit_kind(grove.small.animal).relative_position = true;
     WorldDef def;
     def.schema = &grove.small.schema;
     World world = std::move(World::create(def)).value();
     const auto tick = [&] {
-        world.data().settle();
-        (void)world.data().track_ops();
-        world.data().clear_changes();
+        internal(world).settle();
+        (void)internal(world).track_ops();
+        internal(world).clear_changes();
     };
     const EntityId ship = *world.spawn(grove.small.wagon, {100, 100, 0});
     const EntityId man = *world.spawn(grove.small.animal, {103, 101, 0});
     const EntityId bird = *world.spawn(grove.small.animal, {104, 101, 0});
-    CHECK(world.local_place_of(man) == Vec3{103, 101, 0});
+    CHECK(world.local_position_of(man) == Vec3{103, 101, 0});
     CHECK(world.attach(man, ship) == Status::ok);
     CHECK(world.attach(bird, man) == Status::ok);
-    CHECK(world.place_of(man) == Vec3{103, 101, 0});
-    CHECK(world.local_place_of(man) == Vec3{3, 1, 0});
+    CHECK(world.position_of(man) == Vec3{103, 101, 0});
+    CHECK(world.local_position_of(man) == Vec3{3, 1, 0});
     tick();
     CHECK(world.move(ship, {200, 100, 0}) == Status::ok);
     tick();
-    CHECK(world.place_of(man) == Vec3{203, 101, 0});
-    CHECK(world.place_of(bird) == Vec3{204, 101, 0});
-    CHECK(world.set_local_place(man, {0, 2, 0}) == Status::ok);
-    CHECK(world.place_of(man) == Vec3{200, 102, 0});
+    CHECK(world.position_of(man) == Vec3{203, 101, 0});
+    CHECK(world.position_of(bird) == Vec3{204, 101, 0});
+    CHECK(world.set_local_position(man, {0, 2, 0}) == Status::ok);
+    CHECK(world.position_of(man) == Vec3{200, 102, 0});
     CHECK(world.move(ship, {210, 100, 0}) == Status::ok);
     tick();
-    CHECK(world.place_of(man) == Vec3{210, 102, 0});
-    CHECK(world.place_of(bird) == Vec3{211, 102, 0});
+    CHECK(world.position_of(man) == Vec3{210, 102, 0});
+    CHECK(world.position_of(bird) == Vec3{211, 102, 0});
     CHECK(world.move(man, {211, 100, 0}) == Status::ok);  // in the world
     tick();
-    CHECK(world.local_place_of(man) == Vec3{1, 0, 0});
+    CHECK(world.local_position_of(man) == Vec3{1, 0, 0});
     // The ship moves, and he leaves it in the same tick: where it had taken him.
     CHECK(world.move(ship, {220, 100, 0}) == Status::ok);
     CHECK(world.detach(man) == Status::ok);
     tick();
-    CHECK(world.place_of(man) == Vec3{221, 100, 0});
-    CHECK(world.place_of(bird) == Vec3{222, 100, 0});
+    CHECK(world.position_of(man) == Vec3{221, 100, 0});
+    CHECK(world.position_of(bird) == Vec3{222, 100, 0});
     const float nan = std::numeric_limits<float>::quiet_NaN();
-    CHECK(world.set_local_place(bird, {nan, 0, 0}) == Status::bad_position);
-    CHECK(world.set_local_place(man, {1, 0, 0}) == Status::bad_argument);
+    CHECK(world.set_local_position(bird, {nan, 0, 0}) == Status::bad_position);
+    CHECK(world.set_local_position(man, {1, 0, 0}) == Status::bad_argument);
 }
 
 TEST_CASE(
@@ -532,7 +532,7 @@ TEST_CASE(
     "parents before those below them, and whoever is gone last") {
     Grove grove(64, 32);
     World& world = grove.world();
-    WorldData& data = world.data();
+    WorldData& data = internal(world);
     SplitMix random(9);
     struct Seat {
         EntityId root, parent;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "core/internal_access.hpp"
 #include "core/rotation.hpp"
 #include "protocol/quantise.hpp"
 #include "support/stage.hpp"
@@ -36,31 +37,31 @@ constexpr double wheel_step = 2 * std::numbers::pi / 256;
 /// them passengers. A raft has no orientation, a float is not relative.
 struct FleetSchema {
     explicit FleetSchema(bool turns = true) {
-        place = schema.component<Place>("place");
+        position = schema.component<Position>("place");
         for (unsigned axis = 0; axis < 3; ++axis) {
             FieldDef field;
             field.name = std::string(1, static_cast<char>('x' + axis));
-            field.type = FieldType::quantised;
+            field.type = FieldType::quantized;
             field.offset_bytes = static_cast<std::uint16_t>(axis * sizeof(float));
             field.size_bytes = sizeof(float);
             field.min = axis == 2 ? -2000 : 0;
             field.max = field.min + 4000;
             field.step = 0.01;
-            schema.add_field(place.id, field);
+            schema.add_field(position.id, field);
         }
-        schema.set_place(place.id);
+        schema.set_position(position.id);
         hull = schema.component<Hull>("hull")
-                   .quantised("yaw", &Hull::yaw, {-4, 4, hull_step})
+                   .quantized("yaw", &Hull::yaw, {-4, 4, hull_step})
                    .integer("speed", &Hull::speed, 0, 100);
         wheel = schema.component<Wheel>("wheel").integer("yaw", &Wheel::yaw, 0, 255);
         head = schema.component<Head>("head").rotation("turn", &Head::turn);
-        ship = schema.kind("ship", {place.id, hull.id});
-        car = schema.kind("car", {place.id, wheel.id});
-        pod = schema.kind("pod", {place.id, head.id});
-        man = schema.kind("man", {place.id});
-        raft = schema.kind("raft", {place.id});
+        ship = schema.kind("ship", {position.id, hull.id});
+        car = schema.kind("car", {position.id, wheel.id});
+        pod = schema.kind("pod", {position.id, head.id});
+        man = schema.kind("man", {position.id});
+        raft = schema.kind("raft", {position.id});
         for (const KindId kind : {car, pod, man, raft})
-            schema.edit_kind(kind).relative_place = true;
+            schema.edit_kind(kind).relative_position = true;
         if (turns) {
             schema.set_orientation(ship, hull.id, "yaw");
             schema.set_orientation(car, wheel.id, "yaw", {256, TurnAxis::z});
@@ -69,7 +70,7 @@ struct FleetSchema {
         REQUIRE(schema.status() == Status::ok);
     }
     Schema schema;
-    Component<Place> place;
+    Component<Position> position;
     Component<Hull> hull;
     Component<Wheel> wheel;
     Component<Head> head;
@@ -111,7 +112,7 @@ template <class T>
 T told(const Schema& schema, Component<T> component, T value) {
     const ComponentDef& def = schema.components()[index_of(component.id)];
     auto* data = reinterpret_cast<std::byte*>(&value);
-    for (const FieldDef& field : def.fields) dequantise(field, quantise(field, data), data);
+    for (const FieldDef& field : def.fields) dequantize(field, quantize(field, data), data);
     return value;
 }
 
@@ -137,11 +138,11 @@ Matrix frame_of(const FleetSchema& is, const World& world, EntityId entity) {
     return product(frame_of(is, world, world.group_parent_of(entity)), own);
 }
 
-Vec3 place_by_model(const FleetSchema& is, const World& world, EntityId entity) {
-    if (!is_relative(is, world, entity)) return world.place_of(entity);
+Vec3 position_by_model(const FleetSchema& is, const World& world, EntityId entity) {
+    if (!is_relative(is, world, entity)) return world.position_of(entity);
     const EntityId parent = world.group_parent_of(entity);
-    const Vec3 above = place_by_model(is, world, parent);
-    const auto off = applied(frame_of(is, world, parent), world.local_place_of(entity));
+    const Vec3 above = position_by_model(is, world, parent);
+    const auto off = applied(frame_of(is, world, parent), world.local_position_of(entity));
     return {static_cast<float>(above.x + off[0]), static_cast<float>(above.y + off[1]),
             static_cast<float>(above.z + off[2])};
 }
@@ -182,7 +183,7 @@ class Fleet {
                 written.insert(one);
                 return false;
             case 5:
-                if (world_->set_local_place(
+                if (world_->set_local_position(
                         one, {random_.between(-40, 40), random_.between(-5, 5), 0}) == Status::ok)
                     written.insert(one);
                 return false;
@@ -252,7 +253,7 @@ TEST_CASE("world: where something is carried is known at once, and is where the 
                         CHECK(world.move(one, somewhere(1'000)) == Status::ok);
                         break;
                     case 2:
-                        (void)world.set_local_place(one, somewhere(20));
+                        (void)world.set_local_position(one, somewhere(20));
                         break;
                     case 3:
                         turn(one);
@@ -265,25 +266,25 @@ TEST_CASE("world: where something is carried is known at once, and is where the 
                         break;
                 }
             }
-            std::vector<Vec3> places, columns;
+            std::vector<Vec3> positions, columns;
             std::vector<Rotation> turned;
             for (const EntityId one : all) {
-                places.push_back(world.place_of(one));
-                columns.push_back(world.get(one, is.place)->at);
+                positions.push_back(world.position_of(one));
+                columns.push_back(world.get(one, is.position)->at);
                 turned.push_back(world.orientation_of(one));
             }
-            world.data().settle();
-            (void)world.data().track_ops();
+            internal(world).settle();
+            (void)internal(world).track_ops();
             for (std::size_t i = 0; i < all.size(); ++i) {
-                const Vec3 there = world.get(all[i], is.place)->at;
+                const Vec3 there = world.get(all[i], is.position)->at;
                 taken_along += distance(there, columns[i]) > 1 ? 1 : 0;
-                CHECK(distance(there, places[i]) < 1e-3);  // floats
-                CHECK(distance(world.place_of(all[i]), there) < 1e-3);
+                CHECK(distance(there, positions[i]) < 1e-3);  // floats
+                CHECK(distance(world.position_of(all[i]), there) < 1e-3);
                 CHECK(angle_between(world.orientation_of(all[i]), turned[i]) < 1e-6);
             }
-            world.data().clear_changes();
+            internal(world).clear_changes();
             for (std::size_t i = 0; i < all.size(); ++i)
-                CHECK(distance(world.place_of(all[i]), places[i]) < 1e-3);
+                CHECK(distance(world.position_of(all[i]), positions[i]) < 1e-3);
         }
         CHECK(taken_along > 100);
     }
@@ -300,16 +301,16 @@ TEST_CASE("world: a relative place turns with its parent, as matrices say (O4): 
         Fleet fleet(is, world, seed);
         fleet.populate();
         const auto tick = [&] {
-            world.data().settle();
-            (void)world.data().track_ops();
-            world.data().clear_changes();
+            internal(world).settle();
+            (void)internal(world).track_ops();
+            internal(world).clear_changes();
         };
         tick();
         for (int step = 0; step < 150; ++step) {
-            std::map<EntityId, Vec3> places, locals;
+            std::map<EntityId, Vec3> positions, locals;
             for (const EntityId one : fleet.all) {
-                places[one] = world.place_of(one);
-                locals[one] = world.local_place_of(one);
+                positions[one] = world.position_of(one);
+                locals[one] = world.local_position_of(one);
             }
             std::map<EntityId, EntityId> parents;
             for (const EntityId one : fleet.all) parents[one] = world.group_parent_of(one);
@@ -320,17 +321,17 @@ TEST_CASE("world: a relative place turns with its parent, as matrices say (O4): 
             const bool is_relation = fleet.edit();
             if (is_relation) {
                 ++relations;
-                CHECK(distance(world.place_of(fleet.moved), places[fleet.moved]) < 1e-3);
+                CHECK(distance(world.position_of(fleet.moved), positions[fleet.moved]) < 1e-3);
             }
             tick();
             for (const EntityId one : fleet.all) {
-                CHECK(distance(world.place_of(one), place_by_model(is, world, one)) < 5e-3);
+                CHECK(distance(world.position_of(one), position_by_model(is, world, one)) < 5e-3);
                 const bool is_still = fleet.written.count(one) == 0 &&
                                       parents[one] == world.group_parent_of(one) &&
                                       is_relative(is, world, one);
                 if (is_still) {
-                    CHECK(world.local_place_of(one) == locals[one]);  // it is told nothing
-                    carried += world.place_of(one) == places[one] ? 0 : 1;
+                    CHECK(world.local_position_of(one) == locals[one]);  // it is told nothing
+                    carried += world.position_of(one) == positions[one] ? 0 : 1;
                 }
                 if (!is_relation || tilted.count(fleet.moved) + tilted.count(one) != 0 ||
                     can_tilt(is, world, one))
@@ -340,9 +341,9 @@ TEST_CASE("world: a relative place turns with its parent, as matrices say (O4): 
                 for (EntityId above = one; above != EntityId::none;
                      above = world.group_parent_of(above)) {
                     if (above == fleet.moved || world.parent_of(above) == fleet.moved)
-                        bound += distance(places[one], places[above]) * wheel_step / 2;
+                        bound += distance(positions[one], positions[above]) * wheel_step / 2;
                 }
-                CHECK(distance(world.place_of(one), places[one]) <= bound);
+                CHECK(distance(world.position_of(one), positions[one]) <= bound);
             }
         }
     }
@@ -356,9 +357,9 @@ TEST_CASE("world: a passenger is off by its distance times half a step of the an
     def.schema = &is.schema;
     World world = std::move(World::create(def)).value();
     const auto tick = [&] {
-        world.data().settle();
-        (void)world.data().track_ops();
-        world.data().clear_changes();
+        internal(world).settle();
+        (void)internal(world).track_ops();
+        internal(world).clear_changes();
     };
     const EntityId ship = *world.spawn(is.ship, {2000, 2000, 0});
     const EntityId man = *world.spawn(is.man, {2080, 2060, 0});  // 100 m from its mast
@@ -370,10 +371,10 @@ TEST_CASE("world: a passenger is off by its distance times half a step of the an
         world.edit(ship, is.hull)->yaw = static_cast<float>(yaw);
         tick();
         const auto exact = applied(about_z(yaw), {80, 60, 0});
-        const Vec3 place = world.place_of(man);
-        const double off = std::hypot(place.x - 2000 - exact[0], place.y - 2000 - exact[1]);
+        const Vec3 position = world.position_of(man);
+        const double off = std::hypot(position.x - 2000 - exact[0], position.y - 2000 - exact[1]);
         largest = std::max(largest, off);
-        furthest = std::max(furthest, distance(place, {2080, 2060, 0}));
+        furthest = std::max(furthest, distance(position, {2080, 2060, 0}));
     }
     CHECK(largest <= 100 * hull_step / 2 + 1e-3);
     CHECK(largest > 0.4);   // the bound is no wider than it has to be
@@ -381,7 +382,7 @@ TEST_CASE("world: a passenger is off by its distance times half a step of the an
     // What is not a number turns nobody.
     world.edit(ship, is.hull)->yaw = std::nanf("");
     tick();
-    CHECK(std::isfinite(world.place_of(man).x));
+    CHECK(std::isfinite(world.position_of(man).x));
 }
 
 TEST_CASE("world: attach and detach turn nobody and write the field as seen from the parent (O4)") {
@@ -395,22 +396,22 @@ TEST_CASE("world: attach and detach turn nobody and write the field as seen from
     REQUIRE(world.attach(man, car) == Status::ok);
     world.edit(ship, is.hull)->yaw = static_cast<float>(std::numbers::pi / 2);
     world.edit(car, is.wheel)->yaw = 32;
-    world.data().settle();
-    const Vec3 before = world.place_of(man);
+    internal(world).settle();
+    const Vec3 before = world.position_of(man);
     REQUIRE(world.attach(car, ship) == Status::ok);
     CHECK(world.get(car, is.wheel)->yaw == 256 + 32 - 64);
-    world.data().settle();
-    CHECK(distance(world.place_of(man), before) <= 2 * wheel_step / 2 + 1e-3);
-    const Vec3 local = world.local_place_of(car);
+    internal(world).settle();
+    CHECK(distance(world.position_of(man), before) <= 2 * wheel_step / 2 + 1e-3);
+    const Vec3 local = world.local_position_of(car);
     CHECK(std::abs(local.x) < 0.3);  // to starboard, off by half a step of the ship's angle
     CHECK(std::abs(local.y + 50) < 0.3);
     // The ship turns on: the car and the man in it go around.
     world.edit(ship, is.hull)->yaw = static_cast<float>(std::numbers::pi);
-    world.data().settle();
-    CHECK(distance(world.place_of(car), {2000, 2050, 0}) < 0.5);
+    internal(world).settle();
+    CHECK(distance(world.position_of(car), {2000, 2050, 0}) < 0.5);
     REQUIRE(world.detach(car) == Status::ok);
     CHECK(std::abs(world.get(car, is.wheel)->yaw - (32 + 64)) <= 1);
-    CHECK(distance(world.place_of(car), {2000, 2050, 0}) < 0.5);
+    CHECK(distance(world.position_of(car), {2000, 2050, 0}) < 0.5);
     const Rotation turned = world.orientation_of(car);
     CHECK(std::abs(2 * std::atan2(turned.z, turned.w) - 96 * wheel_step) < 1.1 * wheel_step);
 }
@@ -456,19 +457,20 @@ TEST_CASE("replication: a passenger at rest on a turning ship costs nothing (O4 
         stage.step(10);
         stage.bytes_to[0] = 0;
         std::map<EntityId, Vec3> first;
-        for (const EntityId one : aboard) first[one] = world.place_of(one);
+        for (const EntityId one : aboard) first[one] = world.position_of(one);
         for (int t = 0; t < 60; ++t) {
             world.edit(ship, is.hull)->yaw += 0.03F;
             REQUIRE(world.move(ship, {2000 + static_cast<float>(t), 2000, 0}) == Status::ok);
             stage.step();
             for (const EntityId one : aboard) {
                 const Vec3 on_client =
-                    stage.client().place_of(stage.ghost(0, one), stage.client().newest_tick());
-                if (turns) CHECK(distance(on_client, world.place_of(one)) < 0.05);
+                    stage.client().position_of(stage.ghost(0, one), stage.client().newest_tick());
+                if (turns) CHECK(distance(on_client, world.position_of(one)) < 0.05);
             }
         }
         if (turns) {
-            for (const EntityId one : aboard) CHECK(distance(first[one], world.place_of(one)) > 20);
+            for (const EntityId one : aboard)
+                CHECK(distance(first[one], world.position_of(one)) > 20);
         }
         return stage.bytes_to[0];
     };
@@ -492,8 +494,8 @@ TEST_CASE(
             for (const EntityId one : fleet.all) {
                 const GhostId ghost = stage.ghost(0, one);
                 if (ghost == no_ghost) continue;
-                const Vec3 there = stage.client().place_of(ghost, stage.client().newest_tick());
-                CHECK(distance(there, stage.world().place_of(one)) < bound);
+                const Vec3 there = stage.client().position_of(ghost, stage.client().newest_tick());
+                CHECK(distance(there, stage.world().position_of(one)) < bound);
                 const Rotation a = stage.world().orientation_of(one);
                 const Rotation b =
                     stage.client().orientation_of(ghost, stage.client().newest_tick());
@@ -535,9 +537,9 @@ TEST_CASE("replication: between two ticks a passenger goes around with the ship,
         if (t == 0) continue;  // until then nothing was told
         const double newest = stage.client().newest_tick();
         for (const double part : {0.25, 0.5, 0.75}) {
-            const Vec3 at = stage.client().place_of(stage.ghost(0, man), newest - part);
+            const Vec3 at = stage.client().position_of(stage.ghost(0, man), newest - part);
             CHECK(std::abs(std::hypot(at.x - 2000, at.y - 2000) - 100) < 0.05);
-            const Vec3 now = stage.client().place_of(stage.ghost(0, man), newest);
+            const Vec3 now = stage.client().position_of(stage.ghost(0, man), newest);
             CHECK(std::abs(distance(at, now) - 2 * 100 * std::sin(0.1 * part)) < 1.2);
         }
     }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "core/internal_access.hpp"
 #include "small_game.hpp"
 #include "world/world_data.hpp"
 
@@ -44,7 +45,7 @@ TEST_CASE(
     CHECK(index_of(c) != index_of(a));
     CHECK(world.spawn(schema.tree).error() == Status::capacity);
     CHECK(world.despawn(c) == Status::ok);
-    world.data().clear_changes();
+    internal(world).clear_changes();
     const EntityId d = *world.spawn(schema.tree);
     CHECK(index_of(d) == index_of(a));
     CHECK(d != a);
@@ -60,12 +61,12 @@ TEST_CASE(
     CHECK(world.move(a, {nan, 0, 0}) == Status::bad_position);
     CHECK(world.spawn(schema.animal, {0, std::numeric_limits<float>::infinity(), 0}).error() ==
           Status::bad_position);
-    CHECK(world.place_of(a) == Vec3{1, 2, 0});
-    world.data().settle();
-    world.edit(a, schema.place)->at = {nan, nan, 0};
-    world.data().settle();
-    CHECK(world.place_of(a) == Vec3{1, 2, 0});
-    CHECK(world.data().bad_places() == 1);
+    CHECK(world.position_of(a) == Vec3{1, 2, 0});
+    internal(world).settle();
+    world.edit(a, schema.position)->at = {nan, nan, 0};
+    internal(world).settle();
+    CHECK(world.position_of(a) == Vec3{1, 2, 0});
+    CHECK(internal(world).bad_positions() == 1);
 }
 
 TEST_CASE(
@@ -74,21 +75,21 @@ TEST_CASE(
     World world = make_world(schema);
     const EntityId a = *world.spawn(schema.animal);
     world.edit(a, schema.body)->cloaked = true;
-    world.data().settle();
-    CHECK(world.data().track_attribute_changes().empty());
-    CHECK(world.data().flags_at(index_of(a)) == 1);
-    (void)world.data().track_ops();
-    world.data().clear_changes();
+    internal(world).settle();
+    CHECK(internal(world).track_attribute_changes().empty());
+    CHECK(internal(world).flags_at(index_of(a)) == 1);
+    (void)internal(world).track_ops();
+    internal(world).clear_changes();
     Body* body = world.edit(a, schema.body);
     body->cloaked = false;
     body->team = 3;
-    world.data().settle();
-    const auto both = world.data().track_attribute_changes();
+    internal(world).settle();
+    const auto both = internal(world).track_attribute_changes();
     REQUIRE(both.size() == 2);
     CHECK(both[0].flag == schema.cloaked);
     CHECK(both[1].key == Key{3});
-    world.data().settle();
-    CHECK(world.data().track_attribute_changes().empty());
+    internal(world).settle();
+    CHECK(internal(world).track_attribute_changes().empty());
 }
 
 TEST_CASE("world: what was written since somebody asked last is known when he asks again") {
@@ -97,21 +98,21 @@ TEST_CASE("world: what was written since somebody asked last is known when he as
     SplitMix random(4);
     std::vector<EntityId> all;
     for (int i = 0; i < 400; ++i) all.push_back(*world.spawn(schema.animal, {1, 2, 0}));
-    world.data().settle();
-    world.data().clear_changes();
+    internal(world).settle();
+    internal(world).clear_changes();
     const float nan = std::numeric_limits<float>::quiet_NaN();
     for (int tick = 0; tick < 20; ++tick) {
         for (int edit = 0; edit < 40; ++edit) {
             const EntityId one = all[random.below(400)], other = all[random.below(400)];
             world.edit(one, schema.body)->cloaked = random.chance(0.5F);
-            world.edit(other, schema.place)->at = {nan, 0, 0};
-            world.data().settle(true);
-            CHECK(world.data().flags_at(index_of(one)) ==
+            world.edit(other, schema.position)->at = {nan, 0, 0};
+            internal(world).settle(true);
+            CHECK(internal(world).flags_at(index_of(one)) ==
                   (world.get(one, schema.body)->cloaked ? 1 : 0));
-            CHECK(world.place_of(other) == Vec3{1, 2, 0});
+            CHECK(world.position_of(other) == Vec3{1, 2, 0});
         }
-        world.data().settle();
-        world.data().clear_changes();
+        internal(world).settle();
+        internal(world).clear_changes();
     }
 }
 
@@ -142,7 +143,7 @@ TEST_CASE(
     WorldDef def;
     def.schema = &schema;
     World world = std::move(World::create(def)).value();
-    WorldData& data = world.data();
+    WorldData& data = internal(world);
     const EntityId a = *world.spawn(person);
     const EntityId b = *world.spawn(stone);
     *world.edit(a, state) = {-7, 3'000'000'000, true, 36.6F};
@@ -245,7 +246,7 @@ TEST_CASE(
                 }
                 parent.erase(gone);
                 std::erase(all, gone);
-                world.data().clear_changes();
+                internal(world).clear_changes();
             }
             for (const EntityId e : all) {
                 REQUIRE(world.parent_of(e) == parent[e]);
@@ -262,12 +263,12 @@ TEST_CASE("world: a place is where floats are") {
         float y = 0, z = 0;
     };
     Schema schema;
-    schema.set_place(schema.component<Numbers>("numbers").integer("b", &Numbers::b, 0, 9).id());
+    schema.set_position(schema.component<Numbers>("numbers").integer("b", &Numbers::b, 0, 9).id());
     CHECK(schema.status() != Status::ok);
     CHECK(schema.problem() == "field 'b' lies where the Vec3 of the place does, and is no float");
     Schema later;
     auto numbers = later.component<Numbers>("numbers");
-    later.set_place(numbers.id());
+    later.set_position(numbers.id());
     numbers.real("y", &Numbers::y);
     CHECK(later.status() == Status::ok);
     numbers.integer("a", &Numbers::a, 0, 9);
@@ -289,8 +290,8 @@ TEST_CASE("world: an unsound schema says what is wrong with it, and makes no wor
     CHECK(range.problem().find("does not fit") != std::string::npos);
     Schema key;
     const auto body =
-        key.component<Body>("body").quantised("facing", &Body::facing, {0, 1, 0.1}).id();
-    CHECK(key.key("k", body, "facing") == KeyDomain::none);
+        key.component<Body>("body").quantized("facing", &Body::facing, {0, 1, 0.1}).id();
+    CHECK(key.key("k", body, "facing") == KeyId::none);
     CHECK(key.status() == Status::bad_configuration);
 }
 

@@ -11,7 +11,7 @@
 namespace purview {
 
 Status InterestData::set_flag(EntityId entity, FlagId flag, bool value) {
-    if (index_of(flag) >= def_.flag_count) return Status::bad_argument;
+    if (index_of(flag) >= rules_.flag_names.size()) return Status::bad_argument;
     if (!is_known(entity)) return Status::stale_id;
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot || table_.flag(index_of(flag), slot) == value) return Status::ok;
@@ -22,8 +22,8 @@ Status InterestData::set_flag(EntityId entity, FlagId flag, bool value) {
     return Status::ok;
 }
 
-Status InterestData::set_key(EntityId entity, KeyDomain domain, Key key) {
-    if (index_of(domain) >= def_.key_count) return Status::bad_argument;
+Status InterestData::set_key(EntityId entity, KeyId domain, Key key) {
+    if (index_of(domain) >= rules_.key_names.size()) return Status::bad_argument;
     if (!is_known(entity)) return Status::stale_id;
     if (key_of(entity, index_of(domain)) == key) return Status::ok;
     const Slot slot = table_.slot_of(entity);
@@ -39,8 +39,9 @@ Status InterestData::set_key(EntityId entity, KeyDomain domain, Key key) {
     return Status::ok;
 }
 
-Status InterestData::edit_more_keys(EntityId entity, KeyDomain domain, Key key, bool adds) {
-    if (index_of(domain) >= def_.key_count || key == Key::none) return Status::bad_argument;
+Status InterestData::edit_more_keys(EntityId entity, KeyId domain, Key key, bool adds) {
+    if (index_of(domain) >= rules_.key_names.size() || key == Key::none)
+        return Status::bad_argument;
     if (!is_known(entity)) return Status::stale_id;
     MoreKeys& keys = facts_table_.more_keys;
     const auto edit = [&] {
@@ -68,7 +69,7 @@ Status InterestData::edit_more_keys(EntityId entity, KeyDomain domain, Key key, 
 }
 
 Status InterestData::set_value(EntityId entity, ValueId value, float number) {
-    if (index_of(value) >= def_.value_count) return Status::bad_argument;
+    if (index_of(value) >= rules_.value_names.size()) return Status::bad_argument;
     if (!std::isfinite(number)) return Status::bad_position;
     if (!is_known(entity)) return Status::stale_id;
     const Slot slot = table_.slot_of(entity);
@@ -80,27 +81,27 @@ Status InterestData::set_value(EntityId entity, ValueId value, float number) {
     return Status::ok;
 }
 
-Status InterestData::set_range(EntityId entity, float range_m) {
-    const auto& classes = def_.rules.range_classes_m;
-    if (!(range_m >= 0) || range_m > (classes.empty() ? 0 : classes.back()))
+Status InterestData::set_range(EntityId entity, float range) {
+    const auto& classes = rules_.range_classes;
+    if (!(range >= 0) || range > (classes.empty() ? 0 : classes.back()))
         return Status::bad_argument;
     if (!is_known(entity)) return Status::stale_id;
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot) return Status::refused;
-    table_.set_number(facts_table_.columns.range, slot, range_m);
-    if (table_.will_be_placed(slot)) table_.change_layer(entity, layer_of(entity));
+    table_.set_number(facts_table_.columns.range, slot, range);
+    if (table_.will_be_positioned(slot)) table_.change_layer(entity, layer_of(entity));
     return Status::ok;
 }
 
-Status InterestData::set_bounds(EntityId entity, float radius_m) {
-    const KindInterest* kind = rules_of_kind(entity);
-    if (!(radius_m >= 0) || !std::isfinite(radius_m)) return Status::bad_argument;
+Status InterestData::set_group_radius(EntityId entity, float radius) {
+    const KindRules* kind = rules_of_kind(entity);
+    if (!(radius >= 0) || !std::isfinite(radius)) return Status::bad_argument;
     if (!is_known(entity)) return Status::stale_id;
-    if (kind == nullptr || !kind->by_bounds) return Status::bad_argument;
+    if (kind == nullptr || !kind->uses_group_radius) return Status::bad_argument;
     const Slot slot = table_.slot_of(entity);
     if (slot == no_slot) return Status::refused;
-    write_bounds(slot, std::min(radius_m, def_.rules.group_bounds_max_m));
-    if (table_.will_be_placed(slot)) table_.change_layer(entity, bounds_layer_);
+    write_bounds(slot, std::min(radius, rules_.group_radius_max));
+    if (table_.will_be_positioned(slot)) table_.change_layer(entity, bounds_layer_);
     return Status::ok;
 }
 

@@ -27,12 +27,17 @@ struct Columns {
     std::uint32_t watched = 0;           ///< some observer looks from it
     std::uint32_t more_keys = 0;         ///< it has keys beside the column
     std::uint32_t bounded = 0;           ///< its bounds are not 0
-    std::uint32_t changed = 0;           ///< this tick, with measure_changed
+    std::uint32_t changed = 0;           ///< this tick, with measure_scores
     std::uint32_t in_rows = 0;           ///< it is a member of some row that is not pulled
     // Numbers.
     std::uint32_t range = 0;   ///< its own, or 0
     std::uint32_t bounds = 0;  ///< of its group, or 0
 
+    static Columns add_to(BlockTable& table, const Rules& rules) {
+        return add_to(table, static_cast<std::uint32_t>(rules.flag_names.size()),
+                      static_cast<std::uint32_t>(rules.key_names.size()),
+                      static_cast<std::uint32_t>(rules.value_names.size()));
+    }
     static Columns add_to(BlockTable& table, std::uint32_t flags, std::uint32_t keys,
                           std::uint32_t values) {
         Columns c;

@@ -21,7 +21,7 @@ bool InterestData::find_wanted_rows_of(EntityId unit, std::uint32_t s) {
     const RowSource& source = program_.rows[s];
     RowStore& store = rows_[s];
     wanted_rows_.clear();
-    const NodeMembers members = def_.rules.nodes[index_of(source.node)].members;
+    const Members members = rules_.nodes[index_of(source.node)].members;
     if (facts_table_.bindings.is_member(source.node, members, unit) &&
         source.member->test_entity(slots, slot)) {
         switch (source.by) {
@@ -49,7 +49,7 @@ bool InterestData::find_wanted_rows_of(EntityId unit, std::uint32_t s) {
     bool passes = true;
     for (const Step& filter : source.filters) {
         const bool yes = filter.kernel->test_entity(slots, slot);
-        passes &= filter.op == StepOp::subtract ? !yes : yes;
+        passes &= filter.combine == Combine::subtract ? !yes : yes;
     }
     return passes;
 }
@@ -100,7 +100,7 @@ void InterestData::update_no_window(EntityId unit) {
 void InterestData::update_membership(EntityId unit, std::span<const NodeId> left) {
     const Slot slot = table_.slot_of(unit);
     const Bindings& bindings = facts_table_.bindings;
-    const auto& nodes = def_.rules.nodes;
+    const auto& nodes = rules_.nodes;
     bool is_open = false, any = false, all_dormant = true;
     const auto set_column = [&](NodeId node, bool is_in) {
         const std::uint32_t column = member_columns_.of(node);
@@ -109,8 +109,7 @@ void InterestData::update_membership(EntityId unit, std::span<const NodeId> left
     };
     // First what it is not a member of: another node may have the same column.
     const auto is_in_node = [&](NodeId id) {
-        const NodeMembers members =
-            nodes.empty() ? NodeMembers::unbound : nodes[index_of(id)].members;
+        const Members members = nodes.empty() ? Members::unbound : nodes[index_of(id)].members;
         return bindings.is_member(id, members, unit);
     };
     for_each_node_of(unit, left, [&](NodeId id) {
@@ -123,7 +122,7 @@ void InterestData::update_membership(EntityId unit, std::span<const NodeId> left
         is_open |= summary_.open_nodes.test(n);
         if (nodes.empty() || !nodes[n].enabled) return;
         any = true;
-        all_dormant &= nodes[n].refresh.type == RefreshType::dormant;
+        all_dormant &= nodes[n].dormant;
     });
     const std::uint32_t open = facts_table_.columns.open;
     if (table_.flag(open, slot) != is_open) {
@@ -132,11 +131,11 @@ void InterestData::update_membership(EntityId unit, std::span<const NodeId> left
     }
     const Vec3* away = dormant_.size() == 0 ? nullptr : dormant_.find(unit);
     if (any && all_dormant) {
-        if (away == nullptr) dormant_[unit] = table_.place(slot);
+        if (away == nullptr) dormant_[unit] = table_.position(slot);
     } else if (away != nullptr) {
         const Vec3 now = *away;
         dormant_.erase(unit);
-        write_place(unit, now);
+        write_position(unit, now);
     }
 }
 
@@ -148,11 +147,11 @@ void InterestData::update_bound(EntityId unit, std::span<const NodeId> left) {
 }
 
 void InterestData::bind(EntityId entity, const EntityDef& def) {
-    const KindInterest* kind = kind_of(def.kind);
+    const KindRules* kind = kind_of(def.kind);
     std::vector<NodeId> nodes;
     if (kind != nullptr && !def.replaces_kind_nodes) nodes = kind->nodes;
     nodes.insert(nodes.end(), def.nodes.begin(), def.nodes.end());
-    if (nodes.empty() && (kind == nullptr || !kind->never_default)) {
+    if (nodes.empty() && (kind == nullptr || !kind->needs_node)) {
         facts_table_.bindings.set_unbound(entity);
         if (def.mode == EntityMode::nodes) warn_of_uncovered(entity);
     } else {
@@ -160,11 +159,11 @@ void InterestData::bind(EntityId entity, const EntityDef& def) {
     }
 }
 
-std::uint32_t InterestData::layer_for(const KindInterest* kind, float range_m) const noexcept {
-    if (kind != nullptr && kind->by_bounds) return bounds_layer_;
-    const auto& classes = def_.rules.range_classes_m;
+std::uint32_t InterestData::layer_for(const KindRules* kind, float range) const noexcept {
+    if (kind != nullptr && kind->uses_group_radius) return bounds_layer_;
+    const auto& classes = rules_.range_classes;
     std::uint32_t layer = 0;
-    while (range_m > 0 && layer + 1 < classes.size() && classes[layer] < range_m) ++layer;
+    while (range > 0 && layer + 1 < classes.size() && classes[layer] < range) ++layer;
     return layer;
 }
 
@@ -175,42 +174,42 @@ std::uint32_t InterestData::layer_of(EntityId unit) const noexcept {
                      table_.number(facts_table_.columns.range, table_.slot_of(unit)));
 }
 
-void InterestData::write_bounds(Slot slot, float radius_m) {
+void InterestData::write_bounds(Slot slot, float radius) {
     const Columns& columns = facts_table_.columns;
-    const bool was = table_.flag(columns.bounded, slot), is = radius_m > 0;
-    table_.set_number(columns.bounds, slot, radius_m);
+    const bool was = table_.flag(columns.bounded, slot), is = radius > 0;
+    table_.set_number(columns.bounds, slot, radius);
     table_.set_flag(columns.bounded, slot, is);
     if (was != is) bounded_count_ += is ? 1 : static_cast<std::uint32_t>(-1);
 }
 
 Status InterestData::check_def(const EntityDef& def) const noexcept {
-    if (!is_finite(def.place)) return Status::bad_position;
-    const auto& classes = def_.rules.range_classes_m;
+    if (!is_finite(def.position)) return Status::bad_position;
+    const auto& classes = rules_.range_classes;
     const float range_max = classes.empty() ? 0 : classes.back();
-    if (!(def.range_m >= 0) || def.range_m > range_max) return Status::bad_argument;
+    if (!(def.range >= 0) || def.range > range_max) return Status::bad_argument;
     for (const float value : def.values) {
         if (!std::isfinite(value)) return Status::bad_argument;
     }
     for (const NodeId node : def.nodes) {
-        if (index_of(node) >= def_.rules.nodes.size()) return Status::bad_argument;
+        if (index_of(node) >= rules_.nodes.size()) return Status::bad_argument;
     }
     return Status::ok;
 }
 
 Slot InterestData::place_unit(EntityId unit, const EntityDef& def) {
-    const KindInterest* kind = kind_of(def.kind);
+    const KindRules* kind = kind_of(def.kind);
     const Columns& columns = facts_table_.columns;
-    const float range = def.range_m > 0 || kind == nullptr ? def.range_m : kind->range_m;
-    const std::uint32_t layer = def.placed ? layer_for(kind, range) : unplaced_layer_;
-    const Slot slot = table_.insert(unit, layer, inner(def.place));
-    if (def_.measure_changed) table_.set_flag(columns.changed, slot, true);
-    for (std::uint32_t f = 0; f < def_.flag_count; ++f) {
-        table_.set_flag(f, slot, ((def.flags >> f) & 1U) != 0);
+    const float range = def.range > 0 || kind == nullptr ? def.range : kind->range;
+    const std::uint32_t layer = def.has_position ? layer_for(kind, range) : abstract_layer_;
+    const Slot slot = table_.insert(unit, layer, inner(def.position));
+    if (rules_.measure_scores) table_.set_flag(columns.changed, slot, true);
+    for (std::uint32_t f = 0; f < rules_.flag_names.size(); ++f) {
+        table_.set_flag(f, slot, ((def.flags.bits >> f) & 1U) != 0);
     }
-    for (std::uint32_t d = 0; d < def_.key_count && d < def.keys.size(); ++d) {
+    for (std::uint32_t d = 0; d < rules_.key_names.size() && d < def.keys.size(); ++d) {
         table_.set_key(d, slot, def.keys[d]);
     }
-    for (std::uint32_t v = 0; v < def_.value_count && v < def.values.size(); ++v) {
+    for (std::uint32_t v = 0; v < rules_.value_names.size() && v < def.values.size(); ++v) {
         table_.set_number(v, slot, def.values[v]);
     }
     table_.set_number(columns.range, slot, range);
@@ -231,7 +230,7 @@ Slot InterestData::place_unit(EntityId unit, const EntityDef& def) {
     notify_nodes(unit, Notice::Type::added);
     // A spawn is evaluated in its tick, whatever the refresh of a node (entity-centric ones are
     // asked about the unit by update_bound).
-    for (CustomNode& custom : custom_)
+    for (CustomNodeState& custom : custom_)
         custom.asks_all |= !custom.node->is_entity_centric() && is_about(custom, unit);
     return slot;
 }
@@ -240,8 +239,8 @@ Slot InterestData::place_unit(EntityId unit, const EntityDef& def) {
 
 void InterestData::set_kind(EntityId entity, KindId kind) {
     kinds_.set(index_of(entity), kind);
-    const KindInterest* known = kind_of(kind);
-    ownership_.set_blind(entity, !def_.owner_sees || (known != nullptr && !known->owner_sees));
+    const KindRules* known = kind_of(kind);
+    ownership_.set_blind(entity, !rules_.owner_sees || (known != nullptr && !known->owner_sees));
 }
 
 Status InterestData::spawn(EntityId entity, const EntityDef& def) {
@@ -275,7 +274,7 @@ void InterestData::forget_entity(EntityId entity) {
     facts_table_.more_keys.clear(index);
     facts_table_.bindings.set_unbound(entity);
     if (index < facts_table_.velocities.size()) facts_table_.velocities[index] = {};
-    kinds_.set(index, EntityDef::no_kind);
+    kinds_.set(index, KindId::none);
 }
 
 Status InterestData::despawn(EntityId entity) {
@@ -337,7 +336,7 @@ Status InterestData::edit_nodes(EntityId entity, std::span<const NodeId> nodes, 
         }
         update_bound(entity, left);
         for (std::size_t c = 0; c < custom_.size(); ++c) {
-            CustomNode& custom = custom_[c];
+            CustomNodeState& custom = custom_[c];
             const bool is_of = is_about(custom, entity);
             if (is_of == was_of[c]) continue;
             custom.asks_all |= !custom.node->is_entity_centric();
@@ -354,7 +353,7 @@ Status InterestData::edit_nodes(EntityId entity, std::span<const NodeId> nodes, 
 
 Status InterestData::set_nodes(EntityId entity, std::span<const NodeId> nodes) {
     for (const NodeId node : nodes) {
-        if (index_of(node) >= def_.rules.nodes.size()) return Status::bad_argument;
+        if (index_of(node) >= rules_.nodes.size()) return Status::bad_argument;
     }
     return edit_nodes(entity, nodes, false);
 }
@@ -364,7 +363,7 @@ Status InterestData::add_default_node(EntityId entity) {
 }
 
 Status InterestData::add_node(EntityId entity, NodeId node) {
-    if (index_of(node) >= def_.rules.nodes.size()) return Status::bad_argument;
+    if (index_of(node) >= rules_.nodes.size()) return Status::bad_argument;
     const auto now = facts_table_.bindings.nodes_of(entity);
     std::vector<NodeId> nodes(now.begin(), now.end());
     nodes.push_back(node);
@@ -389,7 +388,7 @@ Status InterestData::recheck(EntityId entity) {
     is_anybody_asked_ = true;
     if (summary_.has_cells) edit_unit(unit, [&] { update_rows(unit); });
     ask_again(unit);
-    for (CustomNode& custom : custom_) custom.asks_all |= !custom.node->is_entity_centric();
+    for (CustomNodeState& custom : custom_) custom.asks_all |= !custom.node->is_entity_centric();
     notify_nodes(unit, Notice::Type::updated);
     // What it is may decide into which inner nodes its observers look.
     observers_.for_each_watcher(entity, [&](std::uint32_t o) { (void)rescan(id_of(o)); });

@@ -13,13 +13,13 @@ namespace purview {
 
 class EntityKinds {
   public:
-    /// EntityDef::no_kind: it has none.
+    /// KindId::none: it has none.
     KindId of(std::uint32_t index) const noexcept {
-        return index < kinds_.size() ? kinds_[index] : EntityDef::no_kind;
+        return index < kinds_.size() ? kinds_[index] : KindId::none;
     }
     void set(std::uint32_t index, KindId kind) {
-        if (kind != EntityDef::no_kind && kinds_.size() <= index)
-            kinds_.resize(index + 1 + index / 8, EntityDef::no_kind);
+        if (kind != KindId::none && kinds_.size() <= index)
+            kinds_.resize(index + 1 + index / 8, KindId::none);
         if (index < kinds_.size()) kinds_[index] = kind;
     }
 

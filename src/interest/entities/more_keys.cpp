@@ -13,7 +13,7 @@ std::span<const DomainKey> MoreKeys::of(std::uint32_t index) const noexcept {
     return lists_[*list];
 }
 
-bool MoreKeys::add(std::uint32_t index, KeyDomain domain, Key key) {
+bool MoreKeys::add(std::uint32_t index, KeyId domain, Key key) {
     const std::uint32_t* found = lists_by_.find(index);
     if (found == nullptr) {
         if (free_.empty()) {
@@ -33,7 +33,7 @@ bool MoreKeys::add(std::uint32_t index, KeyDomain domain, Key key) {
     return true;
 }
 
-int MoreKeys::remove(std::uint32_t index, KeyDomain domain, Key key) {
+int MoreKeys::remove(std::uint32_t index, KeyId domain, Key key) {
     const std::uint32_t* found = lists_by_.find(index);
     if (found == nullptr) return -1;
     auto& list = lists_[*found];

@@ -20,9 +20,9 @@ class MoreKeys {
     std::span<const DomainKey> of(std::uint32_t index) const noexcept;
     bool any() const noexcept { return lists_by_.size() > 0; }
     /// True: it has the key only now.
-    bool add(std::uint32_t index, KeyDomain domain, Key key);
+    bool add(std::uint32_t index, KeyId domain, Key key);
     /// How often it is still there, or -1: it was not.
-    int remove(std::uint32_t index, KeyDomain domain, Key key);
+    int remove(std::uint32_t index, KeyId domain, Key key);
     void clear(std::uint32_t index);
 
   private:

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Which observer owns an entity, and whether owning it makes it relevant
-// (KindInterest::owner_sees). An owner that left stays here: the caller checks whether it lives.
+// (KindRules::owner_sees). An owner that left stays here: the caller checks whether it lives.
 // Must not know: groups, pairs.
 #pragma once
 

@@ -24,35 +24,35 @@ bool InterestData::stands_with(EntityId entity, EntityId unit) const noexcept {
     return false;
 }
 
-void InterestData::write_place(EntityId entity, Vec3 inner_place) {
-    const Move one{entity, inner_place};
-    (void)table_.write_places(std::span(&one, 1));
+void InterestData::write_position(EntityId entity, Vec3 inner_position) {
+    const Move one{entity, inner_position};
+    (void)table_.write_positions(std::span(&one, 1));
     if (summary_.has_moving_cells) cell_movers_.push_back(entity);
 }
 
-Status InterestData::move(EntityId entity, Vec3 place) {
+Status InterestData::move(EntityId entity, Vec3 position) {
     if (!is_known(entity)) {
         ++counters.stale_ids;
         return Status::stale_id;
     }
-    if (!is_finite(place)) {
+    if (!is_finite(position)) {
         ++counters.bad_positions;
         return Status::bad_position;
     }
     if (is_member(entity)) return Status::ok;
     if (!position_sources_.empty()) {
         if (PositionSource* source = position_sources_.find(entity)) {
-            source->own_position = inner(place);
+            source->own_position = inner(position);
             return Status::ok;
         }
     }
     if (dormant_.size() > 0) {
         if (Vec3* away = dormant_.find(entity)) {
-            *away = inner(place);
+            *away = inner(position);
             return Status::ok;
         }
     }
-    write_place(entity, inner(place));
+    write_position(entity, inner(position));
     return Status::ok;
 }
 
@@ -64,7 +64,7 @@ struct ExchangedMoves {
     std::size_t size() const noexcept { return moves.size(); }
     const Move* data() const noexcept { return moves.data(); }
     Move operator[](std::size_t i) const noexcept {
-        return {moves[i].entity, exchanged(Axes::xz, moves[i].place)};
+        return {moves[i].entity, exchanged(Axes::xz, moves[i].position)};
     }
 };
 
@@ -73,17 +73,17 @@ struct ExchangedMoves {
 void InterestData::move(std::span<const Move> moves) {
     if (groups_.any() || !position_sources_.empty() || dormant_.size() > 0 ||
         summary_.has_moving_cells) {
-        for (const Move& one : moves) (void)move(one.entity, one.place);
+        for (const Move& one : moves) (void)move(one.entity, one.position);
         return;
     }
     const BlockTable::Refused refused = facts_table_.axes == Axes::xz
-                                            ? table_.write_places(ExchangedMoves{moves})
-                                            : table_.write_places(moves);
+                                            ? table_.write_positions(ExchangedMoves{moves})
+                                            : table_.write_positions(moves);
     counters.stale_ids += refused.stale_ids;
     counters.bad_positions += refused.bad_positions;
 }
 
-void InterestData::move(const PlaceColumns& columns) {
+void InterestData::move(const PositionColumns& columns) {
     moves_.clear();
     const auto at = [&](const float* column, std::size_t i) {
         if (column == nullptr) return 0.0F;
@@ -107,7 +107,7 @@ void InterestData::move(const PlaceColumns& columns) {
             if (slot != no_slot && !is_routed(columns.entities[i])) {
                 Vec3 now = inner({at(columns.x, i), at(columns.y, i), at(columns.z, i)});
                 if (is_flat) now.z = 0;
-                if (now == table_.place(slot)) continue;
+                if (now == table_.position(slot)) continue;
             }
             put(i);
         }
@@ -119,7 +119,7 @@ Status InterestData::update(EntityId entity) {
     if (!is_known(entity)) return Status::stale_id;
     const EntityId unit = unit_of(entity);
     if (dormant_.size() > 0) {
-        if (const Vec3* away = dormant_.find(unit)) write_place(unit, *away);
+        if (const Vec3* away = dormant_.find(unit)) write_position(unit, *away);
     }
     return recheck(unit);
 }
@@ -138,7 +138,7 @@ std::size_t InterestData::links_behind(EntityId unit, std::size_t most) const {
     return longest;
 }
 
-Status InterestData::set_place_override(EntityId entity, EntityId other) {
+Status InterestData::set_position_source(EntityId entity, EntityId other) {
     if (!is_known(entity)) return Status::stale_id;
     if (is_member(entity)) return Status::refused;
     if (other == EntityId::none) {
@@ -163,8 +163,8 @@ Status InterestData::set_place_override(EntityId entity, EntityId other) {
     }
     const Slot slot = table_.slot_of(entity);
     const Vec3* away = dormant_.find(entity);
-    position_sources_.add(entity, {other, away != nullptr ? *away : table_.place(slot),
-                                   !table_.will_be_placed(slot)});
+    position_sources_.add(entity, {other, away != nullptr ? *away : table_.position(slot),
+                                   !table_.will_be_positioned(slot)});
     return Status::ok;
 }
 
@@ -175,9 +175,9 @@ void InterestData::end_position_source(EntityId entity, PositionSource was) {
         if (Vec3* away = dormant_.find(entity)) *away = was.own_position;
     }
     const Slot slot = table_.slot_of(entity);
-    const std::uint32_t layer = was.was_unplaced ? unplaced_layer_ : layer_of(entity);
+    const std::uint32_t layer = was.was_abstract ? abstract_layer_ : layer_of(entity);
     const bool is_there = table_.layer_of(block_of(slot)) == layer;
-    if (is_there) write_place(entity, was.own_position);
+    if (is_there) write_position(entity, was.own_position);
     table_.change_layer(entity, layer, is_there ? nullptr : &was.own_position);
     if (summary_.has_moving_cells) cell_movers_.push_back(entity);
 }
@@ -213,14 +213,14 @@ void InterestData::apply_position_sources() {
         }
         const Slot slot = table_.slot_of(at), own = table_.slot_of(entity);
         if (slot == no_slot || own == no_slot) continue;
-        const bool has_place = table_.will_be_placed(slot);
-        const Vec3 there = table_.place(slot);
-        if (has_place != table_.will_be_placed(own)) {
+        const bool has_position = table_.will_be_positioned(slot);
+        const Vec3 there = table_.position(slot);
+        if (has_position != table_.will_be_positioned(own)) {
             // It has a place as long as the other has one.
-            table_.change_layer(entity, has_place ? layer_of(entity) : unplaced_layer_, &there);
+            table_.change_layer(entity, has_position ? layer_of(entity) : abstract_layer_, &there);
             if (summary_.has_moving_cells) cell_movers_.push_back(entity);
-        } else if (has_place && !(there == table_.place(own))) {
-            write_place(entity, there);
+        } else if (has_position && !(there == table_.position(own))) {
+            write_position(entity, there);
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Entities that take the position of another one (InterestManager::set_place_override).
+// Entities that take the position of another one (InterestManager::set_position_source).
 //
 // Invariants: an entity has at most one source; `entities()` has each entity with a source once, in
 // the order in which they got one; `followers` is the inverse of the sources. Sources may form
@@ -21,7 +21,7 @@ namespace purview {
 struct PositionSource {
     EntityId other = EntityId::none;
     Vec3 own_position;  ///< in force again when the source is taken away; counted axes first
-    bool was_unplaced = false;
+    bool was_abstract = false;
 };
 
 class PositionSources {

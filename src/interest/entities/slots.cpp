@@ -19,7 +19,7 @@ Slots::Slots(const BlockTable& table, const EntityFacts& facts, EntityId all) no
 std::span<const Mask> Slots::flags(FlagId flag) const noexcept {
     return table_->flags(index_of(flag));
 }
-std::span<const Key> Slots::keys(KeyDomain domain) const noexcept {
+std::span<const Key> Slots::keys(KeyId domain) const noexcept {
     return table_->keys(index_of(domain));
 }
 std::span<const Mask> Slots::lanes_with_more_keys() const noexcept {
@@ -49,11 +49,11 @@ std::uint32_t Slots::key_count() const noexcept {
 bool Slots::flag(FlagId flag, Slot slot) const noexcept {
     return table_->flag(index_of(flag), slot);
 }
-bool Slots::is_unplaced(BlockIndex block) const noexcept {
-    return table_->is_unplaced(block);
+bool Slots::is_abstract(BlockIndex block) const noexcept {
+    return table_->is_abstract(block);
 }
-bool Slots::has_place(Slot slot) const noexcept {
-    return table_->will_be_placed(slot);
+bool Slots::has_position(Slot slot) const noexcept {
+    return table_->will_be_positioned(slot);
 }
 void Slots::prefetch(BlockIndex block) const noexcept {
     const float* at = table_->coordinates(block);

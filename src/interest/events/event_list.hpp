@@ -17,6 +17,7 @@
 #include "core/buckets.hpp"
 #include "core/trim.hpp"
 #include "interest/events/explicit_change_log.hpp"
+#include "interest/events/relevance_event.hpp"
 #include "purview/interest.hpp"
 #include "purview/status.hpp"
 

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
-#include "purview/interest.hpp"
+#include "interest/events/relevance_event.hpp"
+#include "purview/types.hpp"
 
 namespace purview {
 
@@ -22,10 +23,15 @@ class ObserverCounts {
     std::uint32_t of(std::uint32_t index) const noexcept {
         return index < counts_.size() ? counts_[index] : 0;
     }
-    std::span<const ObserverEdge> edges() const noexcept { return edges_; }
-    void clear_edges() { edges_.clear(); }
+    std::span<const EntityId> newly_observed() const noexcept { return first_; }
+    std::span<const EntityId> no_longer_observed() const noexcept { return last_; }
+    void begin_tick() {
+        first_.clear();
+        last_.clear();
+    }
 
-    /// Counts the events of a tick and replaces edges(). is_alive(EntityId). O(events).
+    /// Counts the events of a tick, and adds to what begin_tick() cleared. is_alive(EntityId).
+    /// O(events).
     template <class IsAlive>
     void count(std::span<const RelevanceEvent> events, IsAlive&& is_alive) {
         gained_.clear();
@@ -36,7 +42,7 @@ class ObserverCounts {
             if (gained == nullptr) continue;
             const std::uint32_t now = counts_[index_of(event.entity)], before = now - *gained;
             if ((before == 0) != (now == 0) && is_alive(event.entity))
-                edges_.push_back({event.entity, now > 0});
+                (now > 0 ? first_ : last_).push_back(event.entity);
             gained_.erase(id);
         }
     }
@@ -50,8 +56,9 @@ class ObserverCounts {
         gained_[static_cast<std::uint64_t>(event.entity)] += gain;  // an index may have had two
     }
 
-    std::vector<std::uint32_t> counts_;  ///< by entity index
-    std::vector<ObserverEdge> edges_;
+    std::vector<std::uint32_t> counts_;             ///< by entity index
+    std::vector<EntityId> first_;                   ///< gained their first observer
+    std::vector<EntityId> last_;                    ///< lost their last one
     FlatMap<std::uint64_t, std::uint32_t> gained_;  ///< in this tick, by entity id; wraps
 };
 

@@ -18,8 +18,8 @@ namespace purview {
 // -- structure ------------------------------------------------------------------------------------
 
 bool InterestData::is_split_kind(EntityId entity) const noexcept {
-    const KindInterest* kind = rules_of_kind(entity);
-    return kind != nullptr && kind->split;
+    const KindRules* kind = rules_of_kind(entity);
+    return kind != nullptr && kind->culled_independently;
 }
 
 EntityId InterestData::parent_of(EntityId entity) const noexcept {
@@ -59,8 +59,8 @@ void InterestData::gather_mixed(EntityId top, std::vector<MixedUnit>& out) const
     for (std::uint32_t i = 0; i < out.size(); ++i) {
         const EntityId unit = out[i].unit;
         out[i].hides = is_hidden_by_rules(unit);
-        const KindInterest* kind = rules_of_kind(unit);
-        out[i].promotes = kind != nullptr && kind->promote_ancestors;
+        const KindRules* kind = rules_of_kind(unit);
+        out[i].promotes = kind != nullptr && kind->keeps_ancestors;
         for_each_member(unit, true, [&](EntityId member) {
             for (const EntityId split : splits_.below(member))
                 out.push_back({split, member, i, false, false});
@@ -166,7 +166,7 @@ bool InterestData::keep_stays(std::uint32_t o, std::span<const MixedUnit> group,
         // Who is about to leave was there when the tick began: he comes back, and gains nothing.
         const ExplicitChange* change = changes_.find(o, unit, observers_.size());
         if (change == nullptr || change->enter)
-            minimum_relevance_.begin(o, unit, tick_, def_.rules.min_stay_ticks);
+            minimum_relevance_.begin(o, unit, tick_, rules_.minimum_relevance_ticks);
     }
     return any_held;
 }
@@ -174,7 +174,7 @@ bool InterestData::keep_stays(std::uint32_t o, std::span<const MixedUnit> group,
 void InterestData::tell_mixed(std::uint32_t o, std::span<const MixedUnit> group) {
     std::vector<MixedAnswer>& answers = mixed_answers_;
     judge_mixed(o, group, answers);
-    if (def_.rules.min_stay_ticks > 0 && keep_stays(o, group, answers))
+    if (rules_.minimum_relevance_ticks > 0 && keep_stays(o, group, answers))
         judge_mixed(o, group, answers);
     const auto tell = [&](std::size_t i, EntityId entity, bool enter) {
         const EntityId unit = group[i].unit;

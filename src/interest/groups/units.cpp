@@ -260,7 +260,7 @@ void InterestData::take_marks_along(EntityId unit) {
 /// A unit becomes a member: nobody is judged by its keys now, but who looks out of it has them.
 void InterestData::keep_keys(EntityId unit) {
     GroupStore::Keys keys{};
-    for (std::size_t d = 0; d < def_.key_count; ++d) keys[d] = key_of(unit, d);
+    for (std::size_t d = 0; d < rules_.key_names.size(); ++d) keys[d] = key_of(unit, d);
     if (keys != GroupStore::Keys{}) groups_.set_keys(unit, keys);
 }
 

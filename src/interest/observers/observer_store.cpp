@@ -25,7 +25,7 @@ void ObserverStore::remove(std::uint32_t index) {
     PURVIEW_ASSERT(is_live(index));
     const ObserverId id = observers_[index].id;
     PURVIEW_ASSERT(observers_[index].main == EntityId::none && observers_[index].rows.empty());
-    set_sees_everything(index, false);
+    set_unculled(index, false);
     keep_areas(index, 0, 0);
     more_keys_.clear(index);
     observers_[index] = Observer{};
@@ -96,7 +96,7 @@ void ObserverStore::keep_areas(std::uint32_t index, std::uint64_t begin, std::ui
     });
 }
 
-void ObserverStore::set_sees_everything(std::uint32_t index, bool value) {
+void ObserverStore::set_unculled(std::uint32_t index, bool value) {
     if (observers_[index].sees_everything == value) return;
     observers_[index].sees_everything = value;
     if (value) {

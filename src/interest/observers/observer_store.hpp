@@ -52,8 +52,7 @@ struct alignas(cache_line_bytes) Observer {
     bool wants_ready = false;
     bool needs_scan = true;  ///< something of its own changed: areas, keys, readiness
     bool sees_everything = false;
-    bool is_held = false;  ///< hold_observer
-    float range_m = 0;
+    float range = 0;
     float lookahead_s = 0;
     Tick ready_since = 0;
     ObserverId id = ObserverId::none;
@@ -137,17 +136,17 @@ class ObserverStore {
     std::span<const DomainKey> more_keys(std::uint32_t index) const noexcept {
         return more_keys_.of(index);
     }
-    void add_key(std::uint32_t index, KeyDomain domain, Key key) {
+    void add_key(std::uint32_t index, KeyId domain, Key key) {
         (void)more_keys_.add(index, domain, key);
     }
     /// False: it does not have the key.
-    bool remove_key(std::uint32_t index, KeyDomain domain, Key key) {
+    bool remove_key(std::uint32_t index, KeyId domain, Key key) {
         return more_keys_.remove(index, domain, key) >= 0;
     }
 
     // -- observers that see everything, in no order
     std::span<const std::uint32_t> unculled() const noexcept { return unculled_; }
-    void set_sees_everything(std::uint32_t index, bool value);
+    void set_unculled(std::uint32_t index, bool value);
 
     // -- scans
     /// Something of its own changed: its window is scanned in the next tick.

@@ -28,7 +28,7 @@ void InterestData::take_relevant(std::uint32_t observer) {
 }
 
 void InterestData::forget_holds(std::uint32_t o) {
-    if (def_.rules.min_stay_ticks == 0) return;
+    if (rules_.minimum_relevance_ticks == 0) return;
     std::vector<EntityId> units;
     pairs_.for_each_of_observer(o, [&](EntityId unit, const PairEntry&) { units.push_back(unit); });
     for (const EntityId unit : units) {
@@ -58,15 +58,8 @@ void InterestData::forget_pairs(std::uint32_t o) {
     }
 }
 
-Status InterestData::hold_observer(ObserverId id, bool held) {
-    if (!is_observer(id)) return Status::stale_id;
-    observers_[index_of(id)].is_held = held;
-    return Status::ok;
-}
-
 Status InterestData::remove_observer(ObserverId id) {
     if (!is_observer(id)) return Status::stale_id;
-    if (observers_[index_of(id)].is_held) return Status::refused;
     const std::uint32_t o = index_of(id);
     take_relevant(o);
     Observer& observer = observers_[o];
@@ -74,7 +67,7 @@ Status InterestData::remove_observer(ObserverId id) {
     for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
     observer.rows.clear();
     forget_pairs(o);
-    (void)set_main_entity(id, EntityId::none);
+    (void)set_viewpoint(id, EntityId::none);
     for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
     observer.rows.clear();
     observers_.remove(o);
@@ -83,8 +76,8 @@ Status InterestData::remove_observer(ObserverId id) {
 
 void InterestData::apply_ready(std::uint32_t o) {
     Observer& observer = observers_[o];
-    const bool ready =
-        observer.wants_ready && (!def_.ready_requires_entity || observer.main != EntityId::none);
+    const bool ready = observer.wants_ready &&
+                       (!rules_.ready_requires_viewpoint || observer.main != EntityId::none);
     if (observer.ready == ready) return;
     if (!ready) {
         take_relevant(o);
@@ -115,8 +108,9 @@ Key InterestData::key_of(EntityId entity, std::size_t domain) const noexcept {
     return its == nullptr ? Key::none : (*its)[domain];
 }
 
-bool InterestData::has_key(ObserverId id, KeyDomain domain, Key key) const noexcept {
-    if (!is_observer(id) || index_of(domain) >= def_.key_count || key == Key::none) return false;
+bool InterestData::has_key(ObserverId id, KeyId domain, Key key) const noexcept {
+    if (!is_observer(id) || index_of(domain) >= rules_.key_names.size() || key == Key::none)
+        return false;
     const Observer& observer = observers_[index_of(id)];
     return observer.keys[index_of(domain)] == key ||
            std::any_of(
@@ -132,7 +126,7 @@ void InterestData::update_observer_keys(std::uint32_t o) {
     Observer& observer = observers_[o];
     observers_.must_scan(o);
     ++observer.keys_revision;
-    for (std::size_t d = 0; d < def_.key_count; ++d) {
+    for (std::size_t d = 0; d < rules_.key_names.size(); ++d) {
         observer.keys[d] =
             observer.main == EntityId::none ? observer.own_keys[d] : key_of(observer.main, d);
     }
@@ -199,8 +193,8 @@ void InterestData::find_wanted_rows(std::uint32_t o) {
                 collect(o, sight_);
                 cells_.clear();
                 source.dispatcher->cover(
-                    {id_of(o), observer.main, input_of(o, sight_).asker.outer_places,
-                     std::span(observer.keys).first(def_.key_count)},
+                    {id_of(o), observer.main, input_of(o, sight_).asker.outer_positions,
+                     std::span(observer.keys).first(rules_.key_names.size())},
                     cells_);
                 for (const CellId cell : cells_)
                     wanted_sources_.push_back({s, rows_[s].row_of(cell)});
@@ -231,7 +225,7 @@ void InterestData::update_observers_of_main(EntityId entity) {
     if (!is_known(entity)) {
         while (observers_.has_watchers(entity)) {
             const std::uint32_t first = observers_.first_of_main(index_of(entity));
-            (void)set_main_entity(id_of(first), EntityId::none);
+            (void)set_viewpoint(id_of(first), EntityId::none);
         }
         return;
     }
@@ -244,7 +238,7 @@ void InterestData::set_watched(EntityId entity) {
         table_.set_flag(facts_table_.columns.watched, slot, observers_.has_watchers(entity));
 }
 
-Status InterestData::set_main_entity(ObserverId id, EntityId entity) {
+Status InterestData::set_viewpoint(ObserverId id, EntityId entity) {
     if (!is_observer(id)) return Status::stale_id;
     if (entity != EntityId::none && !is_known(entity)) return Status::stale_id;
     const std::uint32_t o = index_of(id);
@@ -258,9 +252,9 @@ Status InterestData::set_main_entity(ObserverId id, EntityId entity) {
     return Status::ok;
 }
 
-Status InterestData::set_observer_key(ObserverId id, KeyDomain domain, Key key) {
+Status InterestData::set_observer_key(ObserverId id, KeyId domain, Key key) {
     if (!is_observer(id)) return Status::stale_id;
-    if (index_of(domain) >= def_.key_count) return Status::bad_argument;
+    if (index_of(domain) >= rules_.key_names.size()) return Status::bad_argument;
     const std::uint32_t o = index_of(id);
     if (observers_[o].own_keys[index_of(domain)] == key) return Status::ok;
     observers_[o].own_keys[index_of(domain)] = key;
@@ -268,9 +262,10 @@ Status InterestData::set_observer_key(ObserverId id, KeyDomain domain, Key key) 
     return Status::ok;
 }
 
-Status InterestData::edit_more_observer_keys(ObserverId id, KeyDomain domain, Key key, bool adds) {
+Status InterestData::edit_more_observer_keys(ObserverId id, KeyId domain, Key key, bool adds) {
     if (!is_observer(id)) return Status::stale_id;
-    if (index_of(domain) >= def_.key_count || key == Key::none) return Status::bad_argument;
+    if (index_of(domain) >= rules_.key_names.size() || key == Key::none)
+        return Status::bad_argument;
     const std::uint32_t o = index_of(id);
     if (adds) {
         observers_.add_key(o, domain, key);
@@ -296,30 +291,30 @@ Vec3 scaled(Vec3 d, bool flat) noexcept {
 }  // namespace
 
 Status InterestData::check_area(const Area& area) const noexcept {
-    if (!is_finite(area.centre) || !is_finite(area.half_sides) || !is_finite(area.direction))
+    if (!is_finite(area.center) || !is_finite(area.half_size) || !is_finite(area.direction))
         return Status::bad_position;
     if (area.follow != EntityId::none && !is_known(area.follow)) return Status::stale_id;
     const bool round = area.shape == AreaShape::sphere || area.shape == AreaShape::cone;
-    if (round && !(area.radius_m > 0 && area.radius_m <= reach_max_m)) return Status::bad_argument;
+    if (round && !(area.radius > 0 && area.radius <= reach_max)) return Status::bad_argument;
     const bool flat = !table_.is_three_d();
-    const Vec3 half = inner(area.half_sides), d = scaled(inner(area.direction), flat);
+    const Vec3 half = inner(area.half_size), d = scaled(inner(area.direction), flat);
     if (area.shape == AreaShape::box && (half.x < 0 || half.y < 0 || (!flat && half.z < 0)))
         return Status::bad_argument;
     if (area.shape != AreaShape::cone) return Status::ok;
     const float length = d.x * d.x + d.y * d.y + (flat ? 0 : d.z * d.z);
-    const bool good =
-        area.half_angle_deg > 0 && area.half_angle_deg < 180 && length > 0 && std::isfinite(length);
+    const bool good = area.half_angle_degrees > 0 && area.half_angle_degrees < 180 && length > 0 &&
+                      std::isfinite(length);
     return good ? Status::ok : Status::bad_argument;
 }
 
 /// With its counted axes first, and a direction of length 1.
 Area InterestData::inner(const Area& given) const noexcept {
     Area area = given;
-    area.centre = inner(given.centre);
-    area.half_sides = inner(given.half_sides);
+    area.center = inner(given.center);
+    area.half_size = inner(given.half_size);
     const bool flat = !table_.is_three_d();
     const Vec3 d = scaled(inner(given.direction), flat);
-    if (flat) area.centre.z = area.half_sides.z = 0;
+    if (flat) area.center.z = area.half_size.z = 0;
     float squared = d.x * d.x + d.y * d.y;
     if (table_.is_three_d()) squared = squared + d.z * d.z;
     const float length = std::sqrt(squared);
@@ -337,8 +332,8 @@ Status InterestData::set_area(ObserverId id, std::uint32_t key, const Area& area
     if (!is_observer(id)) return Status::stale_id;
     if (const Status status = check_area(area); status != Status::ok) return status;
     const std::uint32_t o = index_of(id);
-    if (def_.single_area) observers_.keep_areas(o, key, std::uint64_t{key} + 1);
-    if (!observers_.has_area(o, key) && observers_[o].areas.size() >= def_.areas_max)
+    if (rules_.single_area) observers_.keep_areas(o, key, std::uint64_t{key} + 1);
+    if (!observers_.has_area(o, key) && observers_[o].areas.size() >= rules_.areas_max)
         return Status::capacity;
     observers_.put_area(o, keyed(key, inner(area)));
     return Status::ok;
@@ -346,7 +341,7 @@ Status InterestData::set_area(ObserverId id, std::uint32_t key, const Area& area
 
 Status InterestData::set_areas(ObserverId id, std::span<const Area> areas) {
     if (!is_observer(id)) return Status::stale_id;
-    if (areas.size() > (def_.single_area ? 1 : def_.areas_max)) return Status::capacity;
+    if (areas.size() > (rules_.single_area ? 1 : rules_.areas_max)) return Status::capacity;
     for (const Area& area : areas) {
         if (const Status status = check_area(area); status != Status::ok) return status;
     }
@@ -362,11 +357,11 @@ Status InterestData::remove_area(ObserverId id, std::uint32_t key) {
     return observers_.remove_area(index_of(id), key) ? Status::ok : Status::not_found;
 }
 
-Status InterestData::set_observer_range(ObserverId id, float range_m) {
+Status InterestData::set_observer_range(ObserverId id, float range) {
     if (!is_observer(id)) return Status::stale_id;
-    if (!(range_m >= 0) || range_m > def_.rules.observer_range_max_m) return Status::bad_argument;
-    if (observers_[index_of(id)].range_m == range_m) return Status::ok;
-    observers_[index_of(id)].range_m = range_m;
+    if (!(range >= 0) || range > rules_.observer_range_max) return Status::bad_argument;
+    if (observers_[index_of(id)].range == range) return Status::ok;
+    observers_[index_of(id)].range = range;
     observers_.must_scan(index_of(id));
     return Status::ok;
 }
@@ -393,15 +388,15 @@ void InterestData::collect_owned(std::uint32_t o, std::vector<EntityId>& out) co
 /// Where it looks in that tick: areas end by then.
 void InterestData::collect(std::uint32_t o, Sight& sight, Tick tick) const {
     const Observer& observer = observers_[o];
-    sight.places.clear();
+    sight.positions.clear();
     sight.areas.clear();
     sight.owned.clear();
     const EntityId main_unit =
         observer.main == EntityId::none ? EntityId::none : unit_of(observer.main);
     const auto put = [&](EntityId unit) {
         const Slot slot = table_.slot_of(unit);
-        if (slot == no_slot || !table_.will_be_placed(slot)) return false;
-        sight.places.push_back(table_.place(slot));
+        if (slot == no_slot || !table_.will_be_positioned(slot)) return false;
+        sight.positions.push_back(table_.position(slot));
         return true;
     };
     if (program_.needs_owned) {
@@ -410,38 +405,38 @@ void InterestData::collect(std::uint32_t o, Sight& sight, Tick tick) const {
             if (program_.looks_from_owned && unit != main_unit) put(unit);
         }
     }
-    sight.owned_places = sight.places.size();
-    sight.main_places = main_unit != EntityId::none && put(main_unit) ? 1 : 0;
+    sight.owned_positions = sight.positions.size();
+    sight.main_positions = main_unit != EntityId::none && put(main_unit) ? 1 : 0;
     for (const KeyedArea& one : observer.areas) {
         if (one.ends != 0 && one.ends < tick) continue;
-        Vec3 centre = one.area.centre;
+        Vec3 center = one.area.center;
         if (one.area.follow != EntityId::none) {
             const Slot slot = table_.slot_of(unit_of(one.area.follow));
-            if (slot == no_slot || !table_.will_be_placed(slot)) continue;
-            const Vec3 at = table_.place(slot);
-            centre = {centre.x + at.x, centre.y + at.y, centre.z + at.z};
-            if (!is_finite(centre)) continue;  // each was, their sum is not
+            if (slot == no_slot || !table_.will_be_positioned(slot)) continue;
+            const Vec3 at = table_.position(slot);
+            center = {center.x + at.x, center.y + at.y, center.z + at.z};
+            if (!is_finite(center)) continue;  // each was, their sum is not
         }
-        if (one.area.shape == AreaShape::place) {
-            sight.places.push_back(centre);
+        if (one.area.shape == AreaShape::position) {
+            sight.positions.push_back(center);
         } else {
             sight.areas.push_back(one.area);
-            sight.areas.back().centre = centre;
+            sight.areas.back().center = center;
         }
     }
     if (facts_table_.axes != Axes::xz) return;
     sight.outer.clear();
-    for (std::size_t i = sight.owned_places; i < sight.places.size(); ++i)
-        sight.outer.push_back(exchanged(Axes::xz, sight.places[i]));
+    for (std::size_t i = sight.owned_positions; i < sight.positions.size(); ++i)
+        sight.outer.push_back(exchanged(Axes::xz, sight.positions[i]));
 }
 
 // -- pairs ----------------------------------------------------------------------------------------
 
-Status InterestData::set_sees_everything(ObserverId id, bool value) {
+Status InterestData::set_unculled(ObserverId id, bool value) {
     if (!is_observer(id)) return Status::stale_id;
     const std::uint32_t o = index_of(id);
     if (observers_[o].sees_everything == value) return Status::ok;
-    edit_observer(o, [&] { observers_.set_sees_everything(o, value); });
+    edit_observer(o, [&] { observers_.set_unculled(o, value); });
     return Status::ok;
 }
 
@@ -464,7 +459,7 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, PairMark mark, bo
     } else {
         facts.denied = value;
     }
-    if (facts.denied && def_.rules.min_stay_ticks > 0)
+    if (facts.denied && rules_.minimum_relevance_ticks > 0)
         minimum_relevance_.denial_checks.emplace_back(o, entity);
     const bool after = x_holds(o, entity, slot, &pair, facts);
     if (!value) pairs_.settle(o, pair);
@@ -493,7 +488,7 @@ Status InterestData::rescan(ObserverId id) {
     const std::uint32_t o = index_of(id);
     observers_.must_scan(o);
     if (summary_.has_cells) edit_observer_rows(o);
-    for (CustomNode& custom : custom_) {
+    for (CustomNodeState& custom : custom_) {
         if (custom.node->is_entity_centric()) {
             custom.asks_all = true;
             continue;

@@ -40,6 +40,13 @@ bool InterestData::is_denied_to_anybody(EntityId entity) const noexcept {
 }
 
 /// Windows are looked at one by one; for what comes otherwise, there are lists of who it may be.
+std::size_t relevant_count(const InterestData& interest, ObserverId observer) noexcept {
+    std::size_t count = 0;
+    if (interest.is_observer(observer))
+        interest.for_each_relevant(index_of(observer), [&](EntityId) { ++count; });
+    return count;
+}
+
 void InterestData::observers_of(EntityId entity, std::vector<ObserverId>& out) const {
     if (!is_known(entity)) return;
     const EntityId unit = unit_of(entity);
@@ -82,10 +89,10 @@ std::uint32_t InterestData::observer_count(EntityId entity) const noexcept {
     return is_known(entity) ? observer_counts_.of(index_of(entity)) : 0;
 }
 
-Vec3 InterestData::place_of(EntityId entity) const noexcept {
+Vec3 InterestData::position_of(EntityId entity) const noexcept {
     const Slot slot = table_.slot_of(unit_of(entity));
-    if (slot == no_slot || !table_.will_be_placed(slot)) return {};
-    return exchanged(facts_table_.axes, table_.place(slot));
+    if (slot == no_slot || !table_.will_be_positioned(slot)) return {};
+    return exchanged(facts_table_.axes, table_.position(slot));
 }
 
 std::span<const NodeId> InterestData::nodes_of(EntityId entity) const noexcept {
@@ -95,15 +102,16 @@ std::span<const NodeId> InterestData::nodes_of(EntityId entity) const noexcept {
 
 bool InterestData::has_flag(EntityId entity, FlagId flag) const noexcept {
     const Slot slot = table_.slot_of(unit_of(entity));
-    return slot != no_slot && index_of(flag) < def_.flag_count && table_.flag(index_of(flag), slot);
+    return slot != no_slot && index_of(flag) < rules_.flag_names.size() &&
+           table_.flag(index_of(flag), slot);
 }
 
-Key InterestData::key_of(EntityId entity, KeyDomain domain) const noexcept {
-    if (!is_known(entity) || index_of(domain) >= def_.key_count) return Key::none;
+Key InterestData::key_of(EntityId entity, KeyId domain) const noexcept {
+    if (!is_known(entity) || index_of(domain) >= rules_.key_names.size()) return Key::none;
     return key_of(entity, std::size_t{index_of(domain)});
 }
 
-bool InterestData::has_key(EntityId entity, KeyDomain domain, Key key) const noexcept {
+bool InterestData::has_key(EntityId entity, KeyId domain, Key key) const noexcept {
     if (key == Key::none || !is_known(entity)) return false;
     if (key_of(entity, domain) == key) return true;
     const auto more = facts_table_.more_keys.of(index_of(entity));
@@ -114,7 +122,7 @@ bool InterestData::has_key(EntityId entity, KeyDomain domain, Key key) const noe
 
 float InterestData::value_of(EntityId entity, ValueId value) const noexcept {
     const Slot slot = table_.slot_of(unit_of(entity));
-    return slot == no_slot || index_of(value) >= def_.value_count
+    return slot == no_slot || index_of(value) >= rules_.value_names.size()
                ? 0
                : table_.number(index_of(value), slot);
 }
@@ -125,7 +133,7 @@ ObserverId InterestData::owner_of(EntityId entity) const noexcept {
 }
 
 KindId InterestData::kind_of(EntityId entity) const noexcept {
-    return is_known(entity) ? kinds_.of(index_of(entity)) : EntityDef::no_kind;
+    return is_known(entity) ? kinds_.of(index_of(entity)) : KindId::none;
 }
 
 /// Whether a row of the observer's says it for the node.
@@ -154,7 +162,7 @@ bool InterestData::custom_says(std::size_t custom, std::uint32_t o, EntityId uni
 
 /// Room to work in for strength(): of each thread its own, so that several may ask at once. It
 /// outlives whom it worked for, so nothing of it comes through the hooks (purview/memory.hpp).
-struct StrengthRoom {
+struct ScoreRoom {
     /// Somebody about whom the nodes decide.
     struct Asked {
         std::uint32_t at;        ///< where the answer goes
@@ -182,25 +190,24 @@ struct StrengthRoom {
     MeasureScratch measure;
 };
 
-void InterestData::strength(ObserverId id, std::span<const EntityId> entities,
-                            std::span<float> strength, std::span<NodeSettings> settings) const {
-    PURVIEW_ASSERT(entities.size() == strength.size());
+void InterestData::score(ObserverId id, std::span<const EntityId> entities, std::span<float> score,
+                         std::span<Replication> settings) const {
+    PURVIEW_ASSERT(entities.size() == score.size());
     PURVIEW_ASSERT(settings.empty() || entities.size() == settings.size());
-    std::fill(strength.begin(), strength.end(), 0.0F);
-    std::fill(settings.begin(), settings.end(), NodeSettings{});
+    std::fill(score.begin(), score.end(), 0.0F);
+    std::fill(settings.begin(), settings.end(), Replication{});
     if (!is_observer(id) || !observers_[index_of(id)].ready) return;
-    entities = entities.first(std::min(entities.size(), strength.size()));
+    entities = entities.first(std::min(entities.size(), score.size()));
     if (settings.size() < entities.size()) settings = {};
-    if (def_.rules.nodes.empty() || def_.level == InterestLevel::none) settings = {};
-    static thread_local StrengthRoom room;
-    find_judged(index_of(id), entities, strength, !settings.empty(), room);
-    if (!room.who.empty()) measure_judged(index_of(id), strength, settings, room);
+    if (rules_.nodes.empty() || rules_.level == InterestLevel::none) settings = {};
+    static thread_local ScoreRoom room;
+    find_judged(index_of(id), entities, score, !settings.empty(), room);
+    if (!room.who.empty()) measure_judged(index_of(id), score, settings, room);
 }
 
 /// Puts those about whom nodes decide into the room; all others have their strength.
 void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entities,
-                               std::span<float> strength, bool with_settings,
-                               StrengthRoom& room) const {
+                               std::span<float> score, bool with_settings, ScoreRoom& room) const {
     const Window& window = observers_[o].window;
     const bool x_possible = is_x_possible();
     room.who.clear();
@@ -234,7 +241,7 @@ void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entiti
             if (!(is_inside && (window.masks()[at] & bit) != 0) && !x_holds(o, unit)) continue;
             if (has_cuts(unit) && is_cut(o, unit, entities[i])) continue;
         }
-        strength[i] = 1;  // by other means than nodes, or for the rest of its time
+        score[i] = 1;  // by other means than nodes, or for the rest of its time
         bool decides = true;
         if (x_possible) {
             PairFacts facts = is_one_of_mixed ? facts_with_below(o, unit) : facts_of(o, unit, slot);
@@ -261,21 +268,21 @@ void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entiti
 namespace {
 
 /// The most generous of both (N43).
-void take(NodeSettings& best, const NodeSettings& its, bool& has_settings) noexcept {
+void take(Replication& best, const Replication& its, bool& has_settings) noexcept {
     if (!std::exchange(has_settings, true)) {
         best = its;
         return;
     }
     best.every_ticks = std::min(best.every_ticks, its.every_ticks);
-    best.urgency = std::max(best.urgency, its.urgency);
+    best.priority = std::max(best.priority, its.priority);
     best.leave = std::max(best.leave, its.leave);
 }
 
 }  // namespace
 
 /// What the nodes make of them, block by block.
-void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
-                                  std::span<NodeSettings> settings, StrengthRoom& room) const {
+void InterestData::measure_judged(std::uint32_t o, std::span<float> score,
+                                  std::span<Replication> settings, ScoreRoom& room) const {
     const Window& window = observers_[o].window;
     const std::size_t n = room.blocks.size(), planes = 1 + program_.plane_count;
     room.masks.assign(planes * n, 0);
@@ -285,7 +292,7 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
     }
     collect(o, room.sight);
     ScanInput input = input_of(o, room.sight);
-    input.may_be_unplaced = true;
+    input.may_be_abstract = true;
     input.asker.again = true;
     // Node by node, rows too: whole nodes, not only what runs over windows.
     std::uint32_t asked = 0;
@@ -298,17 +305,16 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
     const std::span<float> said = std::span(room.said).first(asked);
     // Of bound nodes only those that one of them is bound to: there may be thousands.
     room.bound.clear();
-    for (const StrengthRoom::Asked& one : room.who) {
+    for (const ScoreRoom::Asked& one : room.who) {
         const auto its = facts_table_.bindings.nodes_of(one.unit);
         room.bound.insert(room.bound.end(), its.begin(), its.end());
     }
     std::sort(room.bound.begin(), room.bound.end());
     std::size_t custom = 0;  // its place among the custom nodes
     for (const WholeNode& node : program_.whole) {
-        const NodeMembers members = def_.rules.nodes.empty()
-                                        ? NodeMembers::unbound
-                                        : def_.rules.nodes[index_of(node.id)].members;
-        if (members == NodeMembers::bound && node.program.combine != StepOp::require &&
+        const Members members =
+            rules_.nodes.empty() ? Members::unbound : rules_.nodes[index_of(node.id)].members;
+        if (members == Members::bound && node.program.combine != Combine::require &&
             !std::binary_search(room.bound.begin(), room.bound.end(), node.id)) {
             custom += node.is_custom ? 1 : 0;
             continue;
@@ -319,7 +325,7 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
         }
         const std::uint32_t plane = node.program.result_plane;
         const bool is_due = input.is_due(node.program);
-        for (StrengthRoom::Asked& one : room.who) {
+        for (ScoreRoom::Asked& one : room.who) {
             float its = 0;
             bool says = false;
             if (facts_table_.bindings.is_member(node.id, members, one.unit)) {
@@ -337,19 +343,19 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
                                  in_rows_of(node.id, o, one.unit)
                            : its > 0;
             }
-            one.best = joined_strength(node.program.combine, one.best, its);
-            one.wanted = node.program.combine == StepOp::add       ? one.wanted || says
-                         : node.program.combine == StepOp::require ? one.wanted && says
-                                                                   : one.wanted && !says;
-            if (says && !settings.empty() && node.program.combine == StepOp::add) {
-                take(settings[one.at], def_.rules.nodes[index_of(node.id)].settings,
+            one.best = joined_score(node.program.combine, one.best, its);
+            one.wanted = node.program.combine == Combine::add       ? one.wanted || says
+                         : node.program.combine == Combine::require ? one.wanted && says
+                                                                    : one.wanted && !says;
+            if (says && !settings.empty() && node.program.combine == Combine::add) {
+                take(settings[one.at], rules_.nodes[index_of(node.id)].replication,
                      one.has_settings);
             }
         }
         custom += node.is_custom ? 1 : 0;
     }
-    for (const StrengthRoom::Asked& one : room.who) {
-        if (one.decides && one.best > 0) strength[one.at] = one.best;
+    for (const ScoreRoom::Asked& one : room.who) {
+        if (one.decides && one.best > 0) score[one.at] = one.best;
         if (settings.empty() || one.wanted) continue;
         const PairEntry* pair = pairs_.find(o, one.unit);
         if (pair == nullptr || !pair->held) settings[one.at] = {};
@@ -357,10 +363,9 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> strength,
 }
 
 void InterestData::entities_of(NodeId node, std::vector<EntityId>& out) const {
-    const std::vector<NodeDesc>& nodes = def_.rules.nodes;
+    const std::vector<NodeDef>& nodes = rules_.nodes;
     if (index_of(node) >= std::max<std::size_t>(nodes.size(), 1)) return;
-    const NodeMembers members =
-        nodes.empty() ? NodeMembers::unbound : nodes[index_of(node)].members;
+    const Members members = nodes.empty() ? Members::unbound : nodes[index_of(node)].members;
     for_each_unit([&](EntityId unit) {
         if (facts_table_.bindings.is_member(node, members, unit)) out.push_back(unit);
     });
@@ -375,12 +380,12 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
                (!three_d || (low.z <= at.z && at.z <= high.z));
     };
     const auto is_wanted = [&](EntityId entity) {
-        return kind == EntityDef::no_kind || kinds_.of(index_of(entity)) == kind;
+        return kind == KindId::none || kinds_.of(index_of(entity)) == kind;
     };
     const auto add_block = [&](BlockIndex block) {
         for (Mask rest = table_.occupied(block); rest != 0; rest &= static_cast<Mask>(rest - 1)) {
             const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
-            if (!inside(table_.place(slot))) continue;
+            if (!inside(table_.position(slot))) continue;
             const EntityId entity = table_.entity(slot);
             if (is_wanted(entity)) out.push_back(entity);
         }
@@ -388,7 +393,7 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
     const auto layers = table_.layers();
     for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
         const GridLayer& layer = layers[l];
-        const float slack = layer.cell_m * 0.01F;
+        const float slack = layer.cell_size * 0.01F;
         const std::uint32_t z0 = three_d ? layer.cell_z(low.z - slack) : 0;
         const std::uint32_t z1 = three_d ? layer.cell_z(high.z + slack) : 0;
         for (std::uint32_t z = z0; z <= z1; ++z) {
@@ -408,11 +413,11 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
     const std::size_t first = out.size();
     for (const EntityId entity : table_.leaving()) {
         const Slot slot = table_.slot_of(entity);
-        if (slot == no_slot || !inside(table_.place(slot))) continue;
+        if (slot == no_slot || !inside(table_.position(slot))) continue;
         const std::uint32_t number = table_.layer_of(block_of(slot));
         if (number + 1 == layers.size()) continue;  // it has no place any more
         const GridLayer& layer = layers[number];
-        const float slack = layer.cell_m * 0.01F;
+        const float slack = layer.cell_size * 0.01F;
         const std::uint32_t cell = table_.cell_of_block(block_of(slot)) - layer.first_cell;
         const std::uint32_t x = cell % layer.nx, y = cell / layer.nx % layer.ny;
         const std::uint32_t z = cell / (layer.nx * layer.ny);
@@ -435,14 +440,15 @@ InterestData::SpatialSteps InterestData::spatial_steps() const {
         NodeProgram spatial;
         spatial.combine = node.combine;
         for (const Step& step : node.steps) {
-            if (step.op == StepOp::add && step.kernel->needs_place()) spatial.steps.push_back(step);
+            if (step.combine == Combine::add && step.kernel->needs_position())
+                spatial.steps.push_back(step);
         }
         // What it takes away, or wants, it may take or want of some only.
-        if (spatial.steps.empty() || node.combine == StepOp::subtract) return;
+        if (spatial.steps.empty() || node.combine == Combine::subtract) return;
         for (const Step& step : spatial.steps) {
-            const float reach = step.kernel->reach_m();
+            const float reach = step.kernel->reach();
             if (!(reach > 0)) out.is_bounded = false;
-            out.reach_m = std::max(out.reach_m, reach * 1.001F);
+            out.reach = std::max(out.reach, reach * 1.001F);
         }
         out.nodes.push_back(std::move(spatial));
     };
@@ -453,20 +459,20 @@ InterestData::SpatialSteps InterestData::spatial_steps() const {
 
 /// A thing without flags and keys, put at one place after the other, judged by steps that look at
 /// places.
-void InterestData::observers_covering(std::span<const Vec3> places,
+void InterestData::observers_covering(std::span<const Vec3> positions,
                                       std::vector<Covering>& out) const {
     const SpatialSteps spatial = spatial_steps();
     BlockTable table(table_.is_three_d());
     table.add_layer({0, 0, 0}, {1, 1, 1}, 1);
-    (void)table.add_unplaced_layer();
+    (void)table.add_abstract_layer();
     EntityFacts facts;
     facts.axes = facts_table_.axes;
-    facts.columns = Columns::add_to(table, def_.flag_count, def_.key_count, def_.value_count);
+    facts.columns = Columns::add_to(table, rules_);
     constexpr EntityId probe = make_entity_id(0, 1);
     (void)table.insert(probe, 0, {});
     const auto put = [&](Vec3 at) {
         const std::array move{Move{probe, at}};
-        (void)table.write_places(std::span<const Move>(move));
+        (void)table.write_positions(std::span<const Move>(move));
         table.settle_moves();
         table.end_tick();
         return table.slot_of(probe);
@@ -476,11 +482,11 @@ void InterestData::observers_covering(std::span<const Vec3> places,
         std::uint32_t number;
     };
     std::vector<Probed> probed;
-    for (std::uint32_t i = 0; i < places.size(); ++i) {
-        if (is_finite(places[i])) probed.push_back({inner(places[i]), i});
+    for (std::uint32_t i = 0; i < positions.size(); ++i) {
+        if (is_finite(positions[i])) probed.push_back({inner(positions[i]), i});
     }
-    const float reach_m = spatial.reach_m;
-    const float reach_z = table.is_three_d() ? reach_m : std::numeric_limits<float>::infinity();
+    const float reach = spatial.reach;
+    const float reach_z = table.is_three_d() ? reach : std::numeric_limits<float>::infinity();
     const std::size_t first = out.size();
     std::vector<std::uint32_t> near;
     std::vector<Mask> masks(1 + program_.plane_count);
@@ -494,9 +500,9 @@ void InterestData::observers_covering(std::span<const Vec3> places,
         for (std::uint32_t i = 0; i < probed.size(); ++i) {
             const Vec3 at = probed[i].at;
             bool is_near = may_be_anywhere;
-            for (const Vec3 from : sight.places) {
+            for (const Vec3 from : sight.positions) {
                 const float across = std::max(std::abs(from.x - at.x), std::abs(from.y - at.y));
-                is_near = is_near || (across <= reach_m && std::abs(from.z - at.z) <= reach_z);
+                is_near = is_near || (across <= reach && std::abs(from.z - at.z) <= reach_z);
             }
             if (is_near) near.push_back(i);
         }

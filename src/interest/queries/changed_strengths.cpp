@@ -3,7 +3,7 @@
 //
 // How relevant whoever changed is to whom, observer by observer. While its window is at hand, the
 // lanes that windows alone decide about are measured together; all others, few as they are, as
-// `strength` measures anybody.
+// `score` measures anybody.
 #include <algorithm>
 
 #include "interest/edits.hpp"
@@ -18,9 +18,9 @@ void InterestData::begin_changed() {
     // Groups with split members and stays are settled when all windows are.
     measures_late_ = splits_.any() || split_queue_.any_released() || keeps_stays();
     measures_together_ = program_.nearness_m > 0 && bounded_count_ == 0;
-    for (Worker& worker : workers_) worker.strengths.clear();
+    for (Worker& worker : workers_) worker.scores.clear();
     changed_.begin(rows_.size());
-    const bool is_all_open = !observers_.unculled().empty() || def_.level != InterestLevel::full;
+    const bool is_all_open = !observers_.unculled().empty() || rules_.level != InterestLevel::full;
     const bool is_any_open = open_count_ > 0 || shown_count_ > 0;
     if (measures_late_ || (!is_all_open && !is_any_open && !summary_.has_shared_rows)) return;
     const auto flags = table_.flags(facts_table_.columns.changed);
@@ -52,18 +52,18 @@ void InterestData::for_each_changed_x(std::uint32_t o, Visit&& visit) const {
 }
 
 /// Takes those out of the observer's lanes about whom windows do not decide alone, and asks about
-/// them as `strength` does.
-void InterestData::settle_special(StrengthList::Part& part, Worker& worker) {
+/// them as `score` does.
+void InterestData::settle_special(ScoreList::Part& part, Worker& worker) {
     const std::uint32_t o = part.observer;
     worker.special.clear();
     const auto take_out = [&](EntityId unit, Slot slot) {
-        worker.strengths.drop(part, slot);
+        worker.scores.drop(part, slot);
         for_each_visible(o, unit, true, [&](EntityId one) { worker.special.push_back(one); });
     };
     if (is_x_possible())
         for_each_changed_x(o, [&](EntityId unit) { take_out(unit, table_.slot_of(unit)); });
     if (groups_.any()) {
-        worker.strengths.for_each_lane(part, [&](Slot slot, std::uint32_t) {
+        worker.scores.for_each_lane(part, [&](Slot slot, std::uint32_t) {
             const EntityId unit = table_.entity(slot);
             if (groups_.has_members(unit)) take_out(unit, slot);
         });
@@ -75,40 +75,40 @@ void InterestData::settle_special(StrengthList::Part& part, Worker& worker) {
 }
 
 /// Those of worker.special that are relevant.
-void InterestData::add_known(StrengthList::Part& part, Worker& worker) {
-    part.known = worker.strengths.known_size();
+void InterestData::add_known(ScoreList::Part& part, Worker& worker) {
+    part.known = worker.scores.known_size();
     if (!worker.special.empty()) {
         worker.said.resize(worker.special.size());
-        this->strength(id_of(part.observer), worker.special, worker.said);
+        this->score(id_of(part.observer), worker.special, worker.said);
     }
     for (std::size_t i = 0; i < worker.special.size(); ++i) {
         if (worker.said[i] > 0)
-            worker.strengths.add_known(index_of(worker.special[i]), worker.said[i]);
+            worker.scores.add_known(index_of(worker.special[i]), worker.said[i]);
     }
-    part.known_end = worker.strengths.known_size();
+    part.known_end = worker.scores.known_size();
 }
 
 /// Now, or, where all that matters is how near to one place they are, with many others.
-void InterestData::measure_changed(const Look& look, Worker& worker) {
+void InterestData::measure_scores(const Look& look, Worker& worker) {
     const std::uint32_t o = look.observer;
-    const std::span<const Vec3> places = look.input->views.of(program_.nearness_from);
-    if (measures_together_ && places.size() == 1) {
-        worker.strengths.look_at(o, observers_[o].window, places.front());
+    const std::span<const Vec3> positions = look.input->views.of(program_.nearness_from);
+    if (measures_together_ && positions.size() == 1) {
+        worker.scores.look_at(o, observers_[o].window, positions.front());
         return;
     }
-    StrengthList& out = worker.strengths;
+    ScoreList& out = worker.scores;
     const Window& window = observers_[o].window;
     auto& part = out.add(o, window, table_.flags(facts_table_.columns.changed));
-    measure_relevant(*look.input, window, out.blocks(part), out.lanes(part), out.strength_of(part),
+    measure_relevant(*look.input, window, out.blocks(part), out.lanes(part), out.score_of(part),
                      worker.measure);
     settle_special(part, worker);
 }
 
 void InterestData::measure_together(Worker& worker) {
-    const auto parts = worker.strengths.add(table_.flags(facts_table_.columns.changed), table_,
-                                            program_.nearness_m);
+    const auto parts =
+        worker.scores.add(table_.flags(facts_table_.columns.changed), table_, program_.nearness_m);
     if (!is_x_possible() && !groups_.any()) return;
-    for (StrengthList::Part& part : parts) settle_special(part, worker);
+    for (ScoreList::Part& part : parts) settle_special(part, worker);
 }
 
 void InterestData::measure_changed_late() {
@@ -120,26 +120,26 @@ void InterestData::measure_changed_late() {
             const Slot slot = table_.slot_of(unit_of(entity));
             if (slot != no_slot && has_changed(slot)) worker.special.push_back(entity);
         });
-        add_known(worker.strengths.add(o), worker);
+        add_known(worker.scores.add(o), worker);
     }
 }
 
 /// Who they are, of all observers at once: neighbours share much that has to be looked up.
 void InterestData::name_changed() {
-    strengths_.assign(observers_.size(), {});
+    scores_.assign(observers_.size(), {});
     for (Worker& worker : workers_) {
-        worker.strengths.name(table_);
-        for (const StrengthList::Part& part : worker.strengths.parts())
-            strengths_[part.observer] = worker.strengths.of(part);
+        worker.scores.name(table_);
+        for (const ScoreList::Part& part : worker.scores.parts())
+            scores_[part.observer] = worker.scores.of(part);
     }
     named_tick_ = tick_;
 }
 
-Strengths InterestData::changed_strengths(ObserverId observer) {
-    if (!is_observer(observer) || !def_.measure_changed) return {};
+Scores InterestData::changed_scores(ObserverId observer) {
+    if (!is_observer(observer) || !rules_.measure_scores) return {};
     if (named_tick_ != tick_) name_changed();
     const std::uint32_t o = index_of(observer);
-    return o < strengths_.size() ? strengths_[o] : Strengths{};
+    return o < scores_.size() ? scores_[o] : Scores{};
 }
 
 }  // namespace purview

@@ -29,15 +29,15 @@ namespace {
 
 /// A line about what is not usual; nothing where all is.
 std::string text_of(const ExplainedSettings& its) {
-    const NodeSettings usual;
+    const Replication usual;
     std::string out;
     const auto add = [&](const std::string& what, const std::string& node) {
         out += (out.empty() ? "  settings: " : ", ") + what + " ('" + node + "')";
     };
     if (its.settings.every_ticks != usual.every_ticks)
         add("every " + std::to_string(its.settings.every_ticks) + " ticks", its.every_ticks_by);
-    if (its.settings.urgency != usual.urgency)
-        add("urgency " + number_text(its.settings.urgency), its.urgency_by);
+    if (its.settings.priority != usual.priority)
+        add("urgency " + number_text(its.settings.priority), its.priority_by);
     if (its.settings.leave != usual.leave)
         add("leave " + std::string(to_string(its.settings.leave)), its.leave_by);
     return out.empty() ? out : out + "\n";
@@ -58,7 +58,8 @@ std::string Explanation::text() const {
         out += "  node '" + node.name + "'" + joins[static_cast<std::size_t>(node.combine)] + ": " +
                (node.is_member ? (node.result ? "yes" : "no") : "not its entity") + "\n";
         for (const ExplainedStep& step : node.steps) {
-            out += std::string("    ") + ops[static_cast<std::size_t>(step.op)] + ": " + step.what +
+            out += std::string("    ") + ops[static_cast<std::size_t>(step.combine)] + ": " +
+                   step.what +
                    (step.unknown  ? " -> unknown"
                     : step.answer ? " -> applies"
                                   : " -> does not apply") +
@@ -73,7 +74,7 @@ std::string Explanation::text() const {
         out += "  decided about entity " + std::to_string(index_of(unit)) + " of its group\n";
     if (held) out += "  no node says yes any more; it stays for the rest of its time\n";
     const std::string turn = relevant ? "would hide it" : "would show it";
-    for (const Change& change : single) out += "  " + turn + ": " + change.what + "\n";
+    for (const WhatIf& change : single) out += "  " + turn + ": " + change.what + "\n";
     if (turns_by_itself)
         out += "  it turns by itself: nodes are about to be asked, or a stay or an area ends\n";
     if (knows_changes && !turns_by_itself && single.empty() && pair.empty())
@@ -87,13 +88,13 @@ std::string Explanation::text() const {
 struct Case {
     EntityId id = EntityId::none;
     PairFacts facts;
-    bool placed = true;
-    Vec3 place;  ///< counted axes first
+    bool has_position = true;
+    Vec3 position;  ///< counted axes first
     std::uint16_t flags = 0;
     std::array<Key, Schema::keys_max> keys{};
     std::array<float, Schema::keys_max> values{};
-    float range_m = 0;
-    float bounds_m = 0;
+    float range = 0;
+    float group_radius_m = 0;
     std::vector<std::uint8_t> member;  ///< [nodes of the rules]
     std::vector<std::uint8_t> custom;  ///< [nodes of the rules] what a custom node said
     bool held = false;
@@ -113,21 +114,22 @@ class Judge {
     /// `nodes` may be null: it is a what-if question then. `hides`: whether a step subtracts what
     /// the entity says of itself.
     Stage judge(const Case& c, std::vector<ExplainedNode>* nodes, bool* hides = nullptr) const {
-        const InterestDef& def = data_.def_;
+        const Rules& def = data_.rules_;
         const Program& program = data_.program_;
         BlockTable table(data_.table_.is_three_d());
         table.add_layer({0, 0, 0}, {1, 1, 1}, 1);
-        const std::uint32_t unplaced = table.add_unplaced_layer();
-        const Columns columns =
-            Columns::add_to(table, def.flag_count, def.key_count, def.value_count);
-        const Slot slot = table.insert(make_entity_id(0, 1), c.placed ? 0 : unplaced, c.place);
-        for (std::uint32_t f = 0; f < def.flag_count; ++f)
+        const std::uint32_t abstract = table.add_abstract_layer();
+        const Columns columns = Columns::add_to(table, def);
+        const Slot slot =
+            table.insert(make_entity_id(0, 1), c.has_position ? 0 : abstract, c.position);
+        for (std::uint32_t f = 0; f < def.flag_names.size(); ++f)
             table.set_flag(f, slot, ((c.flags >> f) & 1U) != 0);
-        for (std::uint32_t k = 0; k < def.key_count; ++k) table.set_key(k, slot, c.keys[k]);
-        for (std::uint32_t v = 0; v < def.value_count; ++v) table.set_number(v, slot, c.values[v]);
-        table.set_number(columns.range, slot, c.range_m);
-        table.set_number(columns.bounds, slot, c.bounds_m);
-        table.set_flag(columns.bounded, slot, c.bounds_m > 0);
+        for (std::uint32_t k = 0; k < def.key_names.size(); ++k) table.set_key(k, slot, c.keys[k]);
+        for (std::uint32_t v = 0; v < def.value_names.size(); ++v)
+            table.set_number(v, slot, c.values[v]);
+        table.set_number(columns.range, slot, c.range);
+        table.set_number(columns.bounds, slot, c.group_radius_m);
+        table.set_flag(columns.bounded, slot, c.group_radius_m > 0);
         table.set_flag(columns.more_keys, slot, true);
         const std::array block{block_of(slot)};
         const Mask bit = lane_bit(lane_of(slot));
@@ -147,7 +149,7 @@ class Judge {
                 ScanScratch scratch;
                 evaluate(input, block, 0, masks, scratch);
                 result = (masks[0] & bit) != 0;
-                if (node.program.combine != StepOp::add)
+                if (node.program.combine != Combine::add)
                     result = !trace.empty() && (trace.back().so_far & bit) != 0;
                 if (nodes != nullptr) describe(input, block, slot, was, trace, out);
                 if (nodes != nullptr && waits(node.program)) {
@@ -157,12 +159,12 @@ class Judge {
             }
             const bool is_member = c.member[n] != 0;
             result = result && is_member;
-            const StepOp combine = node.program.combine;
-            yes = combine == StepOp::add       ? yes || result
-                  : combine == StepOp::require ? yes && result
-                                               : yes && !result;
+            const Combine combine = node.program.combine;
+            yes = combine == Combine::add       ? yes || result
+                  : combine == Combine::require ? yes && result
+                                                : yes && !result;
             if (nodes == nullptr) continue;
-            out.name = def.rules.nodes.empty() ? "default" : def.rules.nodes[n].name;
+            out.name = def.nodes.empty() ? "default" : def.nodes[n].name;
             out.result = result;
             out.is_member = is_member;
             out.combine = combine;
@@ -246,7 +248,7 @@ class Judge {
         input.asker.again = again;
         input.is_what_if = true;
         input.nodes = {&node.program, 1};
-        input.may_be_unplaced = true;
+        input.may_be_abstract = true;
         input.trace = &trace;
         input.stands_for = c.id;
         return input;
@@ -271,7 +273,7 @@ class Judge {
                                     slots,
                                     input.asker,
                                     {}};
-            out.steps.push_back({step.step->op, kernel.describe(question, lane_of(slot)),
+            out.steps.push_back({step.step->combine, kernel.describe(question, lane_of(slot)),
                                  (step.answer & bit) != 0, (step.unknown & bit) != 0,
                                  (step.so_far & bit) != 0});
         }
@@ -293,74 +295,74 @@ std::string words(Vec3 p, Axes axes) {
     return text;
 }
 
-void apply(const Change& change, Case& c) {
+void apply(const WhatIf& change, Case& c) {
     switch (change.type) {
-        case ChangeType::ready:
+        case WhatIfType::ready:
             c.facts.ready = change.value;
             break;
-        case ChangeType::deny:
+        case WhatIfType::deny:
             c.facts.denied = change.value;
             break;
-        case ChangeType::owner:
+        case WhatIfType::owner:
             c.facts.owned = change.value;
             break;
-        case ChangeType::force_hide:
+        case WhatIfType::force_hide:
             c.facts.force_hidden = change.value;
             break;
-        case ChangeType::show_to_all:
+        case WhatIfType::show_to_all:
             c.facts.shown_to_all = change.value;
             break;
-        case ChangeType::allow:
+        case WhatIfType::allow:
             c.facts.allowed = change.value;
             break;
-        case ChangeType::sees_everything:
+        case WhatIfType::sees_everything:
             c.facts.sees_everything = change.value;
             break;
-        case ChangeType::flag: {
+        case WhatIfType::flag: {
             const auto bit = static_cast<std::uint16_t>(1U << index_of(change.flag));
             c.flags = static_cast<std::uint16_t>(change.value ? c.flags | bit : c.flags & ~bit);
             break;
         }
-        case ChangeType::key:
+        case WhatIfType::key:
             c.keys[index_of(change.domain)] = change.key;
             break;
-        case ChangeType::move:
-            c.place = change.place;
+        case WhatIfType::move:
+            c.position = change.position;
             break;
-        case ChangeType::explicit_only:
+        case WhatIfType::explicit_only:
             c.facts.explicit_only = change.value;
             break;
-        case ChangeType::number:
+        case WhatIfType::number:
             c.values[index_of(change.number)] = change.to;
             break;
     }
 }
 
 /// What is said of the observer is so for the whole group.
-void apply(const Change& change, std::vector<Case>& group, std::size_t changed) {
+void apply(const WhatIf& change, std::vector<Case>& group, std::size_t changed) {
     const bool of_observer =
-        change.type == ChangeType::ready || change.type == ChangeType::sees_everything;
+        change.type == WhatIfType::ready || change.type == WhatIfType::sees_everything;
     for (std::size_t i = 0; i < group.size(); ++i) {
         if (of_observer || i == changed) apply(change, group[i]);
     }
 }
 
 /// Two changes of the same thing are no pair.
-bool is_same_input(const Change& a, const Change& b) {
-    return a.type == b.type && a.flag == b.flag && a.domain == b.domain && a.number == b.number;
+bool is_same_input(const WhatIf& a, const WhatIf& b) {
+    return a.type == b.type && a.flag == b.flag && a.key == b.key && a.number == b.number;
 }
 
 /// Places just inside and just outside of every circle, on the line through the entity, nearest
 /// first.
-void add_moves(const Case& c, std::span<const Vec3> places, std::span<const float> edges, Axes axes,
-               std::vector<Change>& out) {
-    const Vec3 at = c.place;
+void add_moves(const Case& c, std::span<const Vec3> positions, std::span<const float> edges,
+               Axes axes, std::vector<WhatIf>& out) {
+    const Vec3 at = c.position;
     const bool three_d = axes == Axes::xyz;
     const auto away = [&](Vec3 from) {
         const double flat = std::hypot(double{at.x} - from.x, double{at.y} - from.y);
         return three_d ? std::hypot(flat, double{at.z} - from.z) : flat;
     };
-    const Vec3 from = *std::min_element(places.begin(), places.end(),
+    const Vec3 from = *std::min_element(positions.begin(), positions.end(),
                                         [&](Vec3 a, Vec3 b) { return away(a) < away(b); });
     const double nearest = away(from);
     const double dx = nearest > 0 ? (double{at.x} - from.x) / nearest : 1;
@@ -368,55 +370,55 @@ void add_moves(const Case& c, std::span<const Vec3> places, std::span<const floa
     const double dz = nearest > 0 && three_d ? (double{at.z} - from.z) / nearest : 0;
     std::vector<double> distances{0};
     for (const float edge : edges) {
-        const double counted = double{edge} + c.bounds_m;
+        const double counted = double{edge} + c.group_radius_m;
         distances.push_back(counted * 0.998);
         distances.push_back(counted * 1.002 + 0.001);
     }
     std::sort(distances.begin(), distances.end(),
               [&](double a, double b) { return std::abs(a - nearest) < std::abs(b - nearest); });
     for (const double d : distances) {
-        Change change;
-        change.type = ChangeType::move;
+        WhatIf change;
+        change.type = WhatIfType::move;
         change.value = true;
-        change.place = {static_cast<float>(from.x + dx * d), static_cast<float>(from.y + dy * d),
-                        three_d ? static_cast<float>(from.z + dz * d) : at.z};
-        change.what = "move it to " + words(exchanged(axes, change.place), axes);
+        change.position = {static_cast<float>(from.x + dx * d), static_cast<float>(from.y + dy * d),
+                           three_d ? static_cast<float>(from.z + dz * d) : at.z};
+        change.what = "move it to " + words(exchanged(axes, change.position), axes);
         out.push_back(change);
     }
 }
 
 /// Numbers just inside and outside of what a step asks for.
-void add_numbers(const InterestRules& rules, const AttributeNames& names, std::uint32_t count,
-                 std::vector<Change>& out) {
+void add_numbers(const Rules& rules, const AttributeNames& names, std::uint32_t count,
+                 std::vector<WhatIf>& out) {
     const auto put = [&](ValueId value, float to) {
         if (!std::isfinite(to) || index_of(value) >= count) return;
-        Change change;
-        change.type = ChangeType::number;
+        WhatIf change;
+        change.type = WhatIfType::number;
         change.value = true;
         change.number = value;
         change.to = to;
         change.what = "set its " + names.value(value) + " to " + number_text(to);
         out.push_back(change);
     };
-    for (const NodeDesc& node : rules.nodes) {
-        for (const StepDesc& step : node.steps) {
-            if (step.kernel.type != KernelType::value) continue;
-            put(step.kernel.value, step.kernel.value_min);
-            put(step.kernel.value, step.kernel.value_max);
-            put(step.kernel.value, step.kernel.value_min - 1);
-            put(step.kernel.value, step.kernel.value_max + 1);
+    for (const NodeDef& node : rules.nodes) {
+        for (const Kernel& step : node.steps) {
+            if (step.type != KernelType::value) continue;
+            put(step.value, step.min);
+            put(step.value, step.max);
+            put(step.value, step.min - 1);
+            put(step.value, step.max + 1);
         }
     }
 }
 
 /// Those that turn the answer alone; or, if there are none, two that do it together.
 template <class Flips>
-void suggest(const std::vector<Change>& changes, Axes axes, Explanation& out, Flips&& flips) {
+void suggest(const std::vector<WhatIf>& changes, Axes axes, Explanation& out, Flips&& flips) {
     bool has_move = false;
-    for (const Change& change : changes) {
-        if (change.type == ChangeType::move && has_move) continue;  // the nearest is enough
+    for (const WhatIf& change : changes) {
+        if (change.type == WhatIfType::move && has_move) continue;  // the nearest is enough
         if (!flips(change, nullptr)) continue;
-        has_move = has_move || change.type == ChangeType::move;
+        has_move = has_move || change.type == WhatIfType::move;
         out.single.push_back(change);
     }
     for (std::size_t i = 0; out.single.empty() && out.pair.empty() && i < changes.size(); ++i) {
@@ -426,8 +428,8 @@ void suggest(const std::vector<Change>& changes, Axes axes, Explanation& out, Fl
         }
     }
     // Places as the caller knows them.
-    for (std::vector<Change>* list : {&out.single, &out.pair}) {
-        for (Change& change : *list) change.place = exchanged(axes, change.place);
+    for (std::vector<WhatIf>* list : {&out.single, &out.pair}) {
+        for (WhatIf& change : *list) change.position = exchanged(axes, change.position);
     }
 }
 
@@ -440,21 +442,21 @@ Case InterestData::case_of(std::uint32_t o, EntityId unit) const {
     Case now;
     now.id = unit;
     now.facts = is_mixed(unit) ? facts_with_below(o, unit) : facts_of(o, unit, slot);
-    now.placed = !table_.is_unplaced(block_of(slot));
-    now.place = table_.place(slot);
-    for (std::uint32_t f = 0; f < def_.flag_count; ++f) {
+    now.has_position = !table_.is_abstract(block_of(slot));
+    now.position = table_.position(slot);
+    for (std::uint32_t f = 0; f < rules_.flag_names.size(); ++f) {
         if (table_.flag(f, slot)) now.flags = static_cast<std::uint16_t>(now.flags | 1U << f);
     }
-    for (std::uint32_t k = 0; k < def_.key_count; ++k) now.keys[k] = table_.key(k, slot);
-    for (std::uint32_t v = 0; v < def_.value_count; ++v) now.values[v] = table_.number(v, slot);
-    now.range_m = table_.number(facts_table_.columns.range, slot);
-    now.bounds_m = table_.number(facts_table_.columns.bounds, slot);
-    const std::size_t nodes = std::max<std::size_t>(def_.rules.nodes.size(), 1);
+    for (std::uint32_t k = 0; k < rules_.key_names.size(); ++k) now.keys[k] = table_.key(k, slot);
+    for (std::uint32_t v = 0; v < rules_.value_names.size(); ++v)
+        now.values[v] = table_.number(v, slot);
+    now.range = table_.number(facts_table_.columns.range, slot);
+    now.group_radius_m = table_.number(facts_table_.columns.bounds, slot);
+    const std::size_t nodes = std::max<std::size_t>(rules_.nodes.size(), 1);
     now.member.assign(nodes, 0);
     now.custom.assign(nodes, 0);
     for (std::size_t n = 0; n < nodes; ++n) {
-        const NodeMembers members =
-            def_.rules.nodes.empty() ? NodeMembers::unbound : def_.rules.nodes[n].members;
+        const Members members = rules_.nodes.empty() ? Members::unbound : rules_.nodes[n].members;
         now.member[n] =
             facts_table_.bindings.is_member(NodeId{static_cast<std::uint16_t>(n)}, members, unit);
     }
@@ -471,11 +473,11 @@ Case InterestData::case_of(std::uint32_t o, EntityId unit) const {
     return now;
 }
 
-std::vector<Change> InterestData::changes_of(std::uint32_t o, EntityId unit, const Case& now,
-                                             std::span<const Vec3> places) const {
-    std::vector<Change> changes;
-    const auto toggle = [&](ChangeType type, bool is, const char* on, const char* off) {
-        Change change;
+std::vector<WhatIf> InterestData::changes_of(std::uint32_t o, EntityId unit, const Case& now,
+                                             std::span<const Vec3> positions) const {
+    std::vector<WhatIf> changes;
+    const auto toggle = [&](WhatIfType type, bool is, const char* on, const char* off) {
+        WhatIf change;
         change.type = type;
         change.value = !is;
         change.what = is ? off : on;
@@ -483,63 +485,63 @@ std::vector<Change> InterestData::changes_of(std::uint32_t o, EntityId unit, con
     };
     const Observer& observer = observers_[o];
     // Without a main entity it may be that readiness is not its own to give.
-    if (!def_.ready_requires_entity || observer.main != EntityId::none) {
-        toggle(ChangeType::ready, now.facts.ready, "make the observer ready",
+    if (!rules_.ready_requires_viewpoint || observer.main != EntityId::none) {
+        toggle(WhatIfType::ready, now.facts.ready, "make the observer ready",
                "make the observer not ready");
     }
-    toggle(ChangeType::deny, now.facts.denied, "deny the pair", "end the deny");
+    toggle(WhatIfType::deny, now.facts.denied, "deny the pair", "end the deny");
     const bool owns_itself = ownership_.owner_of(unit) == id_of(o);
     const PairEntry* pair = pairs_.find(o, unit);
     const bool is_blind = ownership_.is_blind(unit);
     const bool reads_owner = program_.needs_owned;
     if (!is_blind && !reads_owner && (!now.facts.owned || (owns_itself && pair->owned == 1))) {
-        toggle(ChangeType::owner, now.facts.owned, "give it to the observer",
+        toggle(WhatIfType::owner, now.facts.owned, "give it to the observer",
                "take it from the observer");
     }
     const Slot slot = table_.slot_of(unit);
     const bool global = table_.flag(facts_table_.columns.global_mode, slot);
-    toggle(ChangeType::force_hide, now.facts.force_hidden, "force-hide it", "end the force-hide");
+    toggle(WhatIfType::force_hide, now.facts.force_hidden, "force-hide it", "end the force-hide");
     const bool by_member = table_.flag(facts_table_.columns.shown_by_members, slot);
     if (!global && !by_member) {
-        toggle(ChangeType::show_to_all, now.facts.shown_to_all, "show it to all",
+        toggle(WhatIfType::show_to_all, now.facts.shown_to_all, "show it to all",
                "end the show to all");
-        toggle(ChangeType::explicit_only, now.facts.explicit_only, "make it explicit only",
+        toggle(WhatIfType::explicit_only, now.facts.explicit_only, "make it explicit only",
                "let nodes decide about it");
     }
     if (pair == nullptr || pair->member_allows == 0)
-        toggle(ChangeType::allow, now.facts.allowed, "allow the pair", "end the allow");
-    if (def_.level == InterestLevel::full) {
-        toggle(ChangeType::sees_everything, now.facts.sees_everything,
+        toggle(WhatIfType::allow, now.facts.allowed, "allow the pair", "end the allow");
+    if (rules_.level == InterestLevel::full) {
+        toggle(WhatIfType::sees_everything, now.facts.sees_everything,
                "let the observer see everything", "let the rules count for the observer");
     }
-    for (std::uint32_t f = 0; f < def_.flag_count; ++f) {
-        Change change;
-        change.type = ChangeType::flag;
+    for (std::uint32_t f = 0; f < rules_.flag_names.size(); ++f) {
+        WhatIf change;
+        change.type = WhatIfType::flag;
         change.flag = FlagId{static_cast<std::uint8_t>(f)};
         change.value = ((now.flags >> f) & 1U) == 0;
         change.what = (change.value ? "set " : "clear ") + names_.flag(change.flag);
         changes.push_back(change);
     }
     // The observer's own main entity takes his keys along.
-    for (std::uint32_t k = 0; k < def_.key_count && observer.main != unit; ++k) {
+    for (std::uint32_t k = 0; k < rules_.key_names.size() && observer.main != unit; ++k) {
         if (observer.keys[k] == Key::none) continue;
-        Change change;
-        change.type = ChangeType::key;
+        WhatIf change;
+        change.type = WhatIfType::key;
         change.value = true;
-        change.domain = KeyDomain{static_cast<std::uint8_t>(k)};
+        change.domain = KeyId{static_cast<std::uint8_t>(k)};
         change.key = now.keys[k] == observer.keys[k] ? Key::none : observer.keys[k];
         change.what = "set its " + names_.key(change.domain) + " to " +
                       (change.key == Key::none ? "none" : std::to_string(index_of(change.key)));
         changes.push_back(change);
     }
-    add_numbers(def_.rules, names_, def_.value_count, changes);
+    add_numbers(rules_, names_, static_cast<std::uint32_t>(rules_.value_names.size()), changes);
     // What stands where another stands, or is looked from, does not move alone.
     bool moves_alone =
         !is_routed(unit) && !program_.looks_from_owned && !stands_with(observer.main, unit);
     for (const KeyedArea& area : observer.areas)
         moves_alone = moves_alone && !stands_with(area.area.follow, unit);
-    if (now.placed && !places.empty() && moves_alone)
-        add_moves(now, places, program_.all_edges_m, facts_table_.axes, changes);
+    if (now.has_position && !positions.empty() && moves_alone)
+        add_moves(now, positions, program_.all_edges_m, facts_table_.axes, changes);
     return changes;
 }
 
@@ -558,10 +560,10 @@ Explanation InterestData::explain_hidden(std::uint32_t o, EntityId entity, Expla
     for (EntityId one = entity; one != unit; one = groups_.parent_of(one))
         cuts += cut_of(o, unit, one) != Stage::node ? 1 : 0;
     if (cuts != 1 || is_both || (is_denied && marks.cuts())) return out;
-    Change change;
-    change.type = is_denied                          ? ChangeType::deny
-                  : out.stage == Stage::force_hidden ? ChangeType::force_hide
-                                                     : ChangeType::explicit_only;
+    WhatIf change;
+    change.type = is_denied                          ? WhatIfType::deny
+                  : out.stage == Stage::force_hidden ? WhatIfType::force_hide
+                                                     : WhatIfType::explicit_only;
     change.what = is_denied                          ? "end the deny of the member"
                   : out.stage == Stage::force_hidden ? "end the force-hide of the member"
                                                      : "let its group decide about the member";
@@ -592,15 +594,15 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
         out.knows_changes = true;
         out.turns_by_itself = judge.is_shown(mixed) != out.relevant;
         if (out.turns_by_itself) return out;
-        std::vector<Change> changes =
-            changes_of(o, out.unit, mixed.cases[mixed.changed], judge.next_sight().places);
+        std::vector<WhatIf> changes =
+            changes_of(o, out.unit, mixed.cases[mixed.changed], judge.next_sight().positions);
         if (judge.has_cuts(mixed)) {
-            std::erase_if(changes, [](const Change& change) {
-                return change.type == ChangeType::owner || change.type == ChangeType::allow ||
-                       change.type == ChangeType::show_to_all;
+            std::erase_if(changes, [](const WhatIf& change) {
+                return change.type == WhatIfType::owner || change.type == WhatIfType::allow ||
+                       change.type == WhatIfType::show_to_all;
             });
         }
-        suggest(changes, facts_table_.axes, out, [&](const Change& a, const Change* b) {
+        suggest(changes, facts_table_.axes, out, [&](const WhatIf& a, const WhatIf* b) {
             Judge::Mixed then = mixed;
             apply(a, then.cases, then.changed);
             if (b != nullptr) apply(*b, then.cases, then.changed);
@@ -614,8 +616,8 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     }
     out.turns_by_itself = is_yes(judge.judge(now, nullptr)) != out.relevant;
     if (out.turns_by_itself) return out;
-    suggest(changes_of(o, unit, now, judge.next_sight().places), facts_table_.axes, out,
-            [&](const Change& a, const Change* b) {
+    suggest(changes_of(o, unit, now, judge.next_sight().positions), facts_table_.axes, out,
+            [&](const WhatIf& a, const WhatIf* b) {
                 Case then = now;
                 apply(a, then);
                 if (b != nullptr) apply(*b, then);
@@ -624,9 +626,9 @@ Explanation InterestData::explain(ObserverId id, EntityId entity) const {
     return out;
 }
 
-NodeSettings InterestData::settings(ObserverId id, EntityId entity, ExplainedSettings* by) const {
-    NodeSettings best;
-    if (!is_relevant(id, entity) || def_.rules.nodes.empty() || def_.level == InterestLevel::none) {
+Replication InterestData::settings(ObserverId id, EntityId entity, ExplainedSettings* by) const {
+    Replication best;
+    if (!is_relevant(id, entity) || rules_.nodes.empty() || rules_.level == InterestLevel::none) {
         return best;
     }
     const std::uint32_t o = index_of(id);
@@ -638,8 +640,8 @@ NodeSettings InterestData::settings(ObserverId id, EntityId entity, ExplainedSet
     if (judge.judge(now, &nodes) != Stage::node) return best;
     bool any = false;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        if (!nodes[i].result || nodes[i].combine != StepOp::add) continue;
-        const NodeSettings& its = def_.rules.nodes[index_of(program_.whole[i].id)].settings;
+        if (!nodes[i].result || nodes[i].combine != Combine::add) continue;
+        const Replication& its = rules_.nodes[index_of(program_.whole[i].id)].replication;
         const auto take = [&](auto& value, auto its_value, bool is_better, std::string* name) {
             if (any && !is_better) return;
             value = its_value;
@@ -647,8 +649,8 @@ NodeSettings InterestData::settings(ObserverId id, EntityId entity, ExplainedSet
         };
         take(best.every_ticks, its.every_ticks, its.every_ticks < best.every_ticks,
              by == nullptr ? nullptr : &by->every_ticks_by);
-        take(best.urgency, its.urgency, its.urgency > best.urgency,
-             by == nullptr ? nullptr : &by->urgency_by);
+        take(best.priority, its.priority, its.priority > best.priority,
+             by == nullptr ? nullptr : &by->priority_by);
         take(best.leave, its.leave, its.leave > best.leave,
              by == nullptr ? nullptr : &by->leave_by);
         any = true;

@@ -6,25 +6,25 @@
 
 namespace purview {
 
-void StrengthList::clear() noexcept {
+void ScoreList::clear() noexcept {
     size_ = picked_.size = 0;
     known_.clear();
     parts_.clear();
 }
 
 /// Room for n, and when there is none, for half as many again. What is in the list stays.
-void StrengthList::make_room(std::size_t n) {
+void ScoreList::make_room(std::size_t n) {
     const std::size_t room = size_ + n + lanes_per_block;
-    if (strength_.size() < room) strength_.resize(room + room / 2);
+    if (score_.size() < room) score_.resize(room + room / 2);
 }
 
-StrengthList::Part& StrengthList::add(std::uint32_t observer) {
+ScoreList::Part& ScoreList::add(std::uint32_t observer) {
     parts_.push_back({observer, 0, 0, size_, size_, 0, 0, false});
     return parts_.back();
 }
 
-StrengthList::Part& StrengthList::add(std::uint32_t observer, const Window& window,
-                                      std::span<const Mask> flags) {
+ScoreList::Part& ScoreList::add(std::uint32_t observer, const Window& window,
+                                std::span<const Mask> flags) {
     Part& part = add(observer);
     part.block = picked_.size;
     const LaneWindow one = lanes_of(window, {});
@@ -38,8 +38,8 @@ StrengthList::Part& StrengthList::add(std::uint32_t observer, const Window& wind
     return part;
 }
 
-std::span<StrengthList::Part> StrengthList::add(std::span<const Mask> flags,
-                                                const BlockTable& table, float nearness_m) {
+std::span<ScoreList::Part> ScoreList::add(std::span<const Mask> flags, const BlockTable& table,
+                                          float nearness_m) {
     const std::size_t n = windows_.size();
     std::uint32_t block = picked_.size, lane = size_;
     ends_.resize(n);
@@ -47,7 +47,7 @@ std::span<StrengthList::Part> StrengthList::add(std::span<const Mask> flags,
     make_room(std::size_t{picked_.size - block} * lanes_per_block);
     size_ += static_cast<std::uint32_t>(
         gather_nearness({table.coordinates(0), table.is_three_d() ? 3U : 2U}, windows_, picked_,
-                        block, nearness_m, least_strength, ends_.data(), strength_.data() + size_));
+                        block, nearness_m, score_min, ends_.data(), score_.data() + size_));
     const std::uint32_t begin = lane;
     for (std::size_t i = 0; i < n; ++i) {
         const std::uint32_t lane_end = begin + ends_[i].lanes;
@@ -60,16 +60,16 @@ std::span<StrengthList::Part> StrengthList::add(std::span<const Mask> flags,
     return std::span(parts_).last(n);
 }
 
-void StrengthList::drop(Part& part, Slot slot) noexcept {
+void ScoreList::drop(Part& part, Slot slot) noexcept {
     for_each_lane(part, [&](Slot one, std::uint32_t k) {
         if (one != slot) return;
-        strength_[k] = 0;
+        score_[k] = 0;
         part.has_dropped = true;
     });
 }
 
-void StrengthList::name(const BlockTable& table) {
-    entities_.resize(strength_.size());
+void ScoreList::name(const BlockTable& table) {
+    entities_.resize(score_.size());
     (void)gather_lanes(table.entity_indices(), picked_, entities_.data());
     if (!table.displaced().empty()) {  // somebody has left his lane since
         for (const Part& part : parts_) {
@@ -81,20 +81,20 @@ void StrengthList::name(const BlockTable& table) {
 }
 
 /// Lanes that were not dropped and known entities side by side.
-void StrengthList::settle(Part& part) {
+void ScoreList::settle(Part& part) {
     if (!part.has_dropped && part.known == part.known_end) return;
     make_room(part.lane_end - part.lane + part.known_end - part.known);
-    entities_.resize(strength_.size());
+    entities_.resize(score_.size());
     const std::uint32_t begin = size_;
-    const auto append = [&](std::uint32_t entity, float strength) {
+    const auto append = [&](std::uint32_t entity, float score) {
         entities_[size_] = entity;
-        strength_[size_++] = strength;
+        score_[size_++] = score;
     };
     for (std::uint32_t k = part.lane; k < part.lane_end; ++k) {
-        if (strength_[k] > 0) append(entities_[k], strength_[k]);
+        if (score_[k] > 0) append(entities_[k], score_[k]);
     }
     for (std::uint32_t k = part.known; k < part.known_end; ++k)
-        append(known_[k].entity, known_[k].strength);
+        append(known_[k].entity, known_[k].score);
     part = {part.observer, 0, 0, begin, size_, 0, 0, false};
 }
 

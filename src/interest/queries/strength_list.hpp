@@ -18,7 +18,7 @@
 
 namespace purview {
 
-class StrengthList {
+class ScoreList {
   public:
     /// Of one observer: lanes, and entities that windows alone do not decide about.
     struct Part {
@@ -41,7 +41,7 @@ class StrengthList {
     /// Appends a part for each of those windows: the lanes that have the flag, 1 - distance /
     /// nearness_m strong. [block_end()]: `flags`.
     std::span<Part> add(std::span<const Mask> flags, const BlockTable& table, float nearness_m);
-    /// Appends a part of those lanes of one window. Their strengths go to strength_of().
+    /// Appends a part of those lanes of one window. Their strengths go to score_of().
     Part& add(std::uint32_t observer, const Window& window, std::span<const Mask> flags);
     /// Appends a part without lanes.
     Part& add(std::uint32_t observer);
@@ -52,13 +52,13 @@ class StrengthList {
         return std::span(picked_.masks).subspan(part.block, part.block_end - part.block);
     }
     /// [lanes] of the last part, with room for lanes_per_block more.
-    std::span<float> strength_of(const Part& last) noexcept {
-        return std::span(strength_).subspan(last.lane, last.lane_end - last.lane);
+    std::span<float> score_of(const Part& last) noexcept {
+        return std::span(score_).subspan(last.lane, last.lane_end - last.lane);
     }
     /// Takes a lane out of the part, if it is there.
     void drop(Part& part, Slot slot) noexcept;
     std::uint32_t known_size() const noexcept { return static_cast<std::uint32_t>(known_.size()); }
-    void add_known(std::uint32_t entity, float strength) { known_.push_back({entity, strength}); }
+    void add_known(std::uint32_t entity, float score) { known_.push_back({entity, score}); }
 
     /// visit(slot, strength) of lanes. What was dropped has none.
     template <class Visit>
@@ -73,15 +73,15 @@ class StrengthList {
     void name(const BlockTable& table);
     std::span<const Part> parts() const noexcept { return parts_; }
     /// Once that is done.
-    Strengths of(const Part& part) const noexcept {
+    Scores of(const Part& part) const noexcept {
         return {std::span(entities_).subspan(part.lane, part.lane_end - part.lane),
-                std::span(strength_).subspan(part.lane, part.lane_end - part.lane)};
+                std::span(score_).subspan(part.lane, part.lane_end - part.lane)};
     }
 
   private:
     struct Known {
         std::uint32_t entity;
-        float strength;
+        float score;
     };
     static LaneWindow lanes_of(const Window& window, Vec3 from) noexcept {
         return {window.blocks().data(), window.masks().data(),
@@ -92,7 +92,7 @@ class StrengthList {
 
     PickedLanes picked_;
     LineVector<std::uint32_t> entities_;  ///< as long as strength_, once they are named
-    LineVector<float> strength_;          ///< lane after lane, and longer; 0: dropped
+    LineVector<float> score_;             ///< lane after lane, and longer; 0: dropped
     std::uint32_t size_ = 0;              ///< of lanes
     std::vector<Known> known_;
     LineVector<Part> parts_;

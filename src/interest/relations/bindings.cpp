@@ -11,13 +11,13 @@ Bindings::Bindings() : lists_(2), classes_of_list_(2) {
     known_[{}] = orphaned;
 }
 
-bool Bindings::is_member(NodeId node, NodeMembers members, EntityId entity) const noexcept {
+bool Bindings::is_member(NodeId node, Members members, EntityId entity) const noexcept {
     switch (members) {
-        case NodeMembers::all:
+        case Members::all:
             return true;
-        case NodeMembers::unbound:
+        case Members::unbound:
             return is_unbound(entity);
-        case NodeMembers::bound:
+        case Members::bound:
             break;
     }
     const auto nodes = nodes_of(entity);

@@ -25,7 +25,7 @@ class Bindings {
     }
     /// Bound to nothing and not orphaned: the default node's.
     bool is_unbound(EntityId entity) const noexcept { return number_of(entity) == unbound; }
-    bool is_member(NodeId node, NodeMembers members, EntityId entity) const noexcept;
+    bool is_member(NodeId node, Members members, EntityId entity) const noexcept;
     /// Some entity is bound to it.
     bool has_bound(NodeId node) const noexcept;
     /// Exactly these; none: orphaned.

@@ -54,7 +54,7 @@ bool InterestData::has_open_flag(Slot slot) const noexcept {
 }
 
 bool InterestData::is_open_to_all(Slot slot) const noexcept {
-    return def_.level != InterestLevel::full || has_open_flag(slot);
+    return rules_.level != InterestLevel::full || has_open_flag(slot);
 }
 
 /// In the block, who is shown to all observers by a node, by hand, by its mode or by a member.
@@ -70,12 +70,12 @@ Mask InterestData::open_lanes(BlockIndex block) const noexcept {
 }
 
 bool InterestData::sees_all(const Observer& observer) const noexcept {
-    return observer.sees_everything || def_.level != InterestLevel::full;
+    return observer.sees_everything || rules_.level != InterestLevel::full;
 }
 
 bool InterestData::is_x_possible() const noexcept {
     return open_count_ > 0 || !observers_.unculled().empty() || shown_count_ > 0 ||
-           pairs_.size() > 0 || summary_.has_shared_rows || def_.level != InterestLevel::full;
+           pairs_.size() > 0 || summary_.has_shared_rows || rules_.level != InterestLevel::full;
 }
 
 // -- explicit changes
@@ -154,17 +154,17 @@ bool InterestData::defer_leave(std::uint32_t o, EntityId unit, Tick wait_ticks) 
 /// By steps that ask the entity alone: a node that subtracts hides those whom they show together,
 /// any other those whom one of them subtracts.
 bool InterestData::hides(const WholeNode& node, const Slots& slots, Slot slot) {
-    const bool subtracts = node.program.combine == StepOp::subtract;
+    const bool subtracts = node.program.combine == Combine::subtract;
     bool is_hidden = false;
     for (const Step& step : node.program.steps) {
         if (step.inner != nullptr && !subtracts) is_hidden |= hides(*step.inner, slots, slot);
-        if (!subtracts && step.op != StepOp::subtract) continue;
+        if (!subtracts && step.combine != Combine::subtract) continue;
         if (step.kernel->depends_on() != DependsOn::entity) continue;
         const bool yes = step.kernel->test_entity(slots, slot);
-        if (!subtracts || step.op == StepOp::add) {
+        if (!subtracts || step.combine == Combine::add) {
             is_hidden |= yes;
         } else {
-            is_hidden &= yes == (step.op == StepOp::require);
+            is_hidden &= yes == (step.combine == Combine::require);
         }
     }
     return is_hidden;
@@ -179,7 +179,8 @@ bool InterestData::hides(const InnerNodes& inner, const Slots& slots, Slot slot)
         if (list >= inner.programs.size()) return false;
         const auto& steps = inner.programs[list].steps;
         return std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
-            return step.op == StepOp::subtract && step.kernel->depends_on() == DependsOn::entity &&
+            return step.combine == Combine::subtract &&
+                   step.kernel->depends_on() == DependsOn::entity &&
                    step.kernel->test_entity(slots, slot);
         });
     });
@@ -190,8 +191,8 @@ bool InterestData::is_hidden_by_rules(EntityId unit) const {
     if (slot == no_slot || !summary_.has_hiding_flags) return false;
     const Slots slots(table_, facts_table_);
     for (const WholeNode& node : program_.whole) {
-        if (node.is_custom || def_.rules.nodes.empty()) continue;
-        const NodeMembers members = def_.rules.nodes[index_of(node.id)].members;
+        if (node.is_custom || rules_.nodes.empty()) continue;
+        const Members members = rules_.nodes[index_of(node.id)].members;
         if (facts_table_.bindings.is_member(node.id, members, unit) && hides(node, slots, slot))
             return true;
     }

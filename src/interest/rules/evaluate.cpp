@@ -17,18 +17,18 @@ ScanScratch::~ScanScratch() = default;
 
 namespace {
 
-void combine(StepOp op, std::span<const Mask> answer, std::span<const Mask> unknown,
+void combine(Combine op, std::span<const Mask> answer, std::span<const Mask> unknown,
              bool any_unknown, std::span<Mask> so_far) noexcept {
     const std::size_t n = so_far.size();
     if (!any_unknown) {
         switch (op) {
-            case StepOp::add:
+            case Combine::add:
                 for (std::size_t i = 0; i < n; ++i) so_far[i] |= answer[i];
                 break;
-            case StepOp::require:
+            case Combine::require:
                 for (std::size_t i = 0; i < n; ++i) so_far[i] &= answer[i];
                 break;
-            case StepOp::subtract:
+            case Combine::subtract:
                 for (std::size_t i = 0; i < n; ++i)
                     so_far[i] = static_cast<Mask>(so_far[i] & ~answer[i]);
                 break;
@@ -38,13 +38,13 @@ void combine(StepOp op, std::span<const Mask> answer, std::span<const Mask> unkn
     for (std::size_t i = 0; i < n; ++i) {
         const auto yes = static_cast<Mask>(answer[i] & ~unknown[i]);
         switch (op) {
-            case StepOp::add:
+            case Combine::add:
                 so_far[i] |= yes;
                 break;
-            case StepOp::require:
+            case Combine::require:
                 so_far[i] &= yes;
                 break;
-            case StepOp::subtract:
+            case Combine::subtract:
                 so_far[i] = static_cast<Mask>(so_far[i] & ~(answer[i] | unknown[i]));
                 break;
         }
@@ -56,10 +56,10 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
                std::span<Mask> so_far);
 
 /// The inner nodes that the observer looks into, ascending.
-void find_cover(const ScanInput& input, const InterestDispatcher& dispatcher,
-                std::vector<CellId>& out) {
+void find_cover(const ScanInput& input, const Dispatcher& dispatcher, std::vector<CellId>& out) {
     out.clear();
-    dispatcher.cover({input.observer, input.asker.main, input.asker.outer_places, input.keys}, out);
+    dispatcher.cover({input.observer, input.asker.main, input.asker.outer_positions, input.keys},
+                     out);
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
 }
@@ -90,7 +90,7 @@ void ask_bucket(const ScanInput& input, const InnerNodes& inner, std::span<const
     for (auto& result : room.results) result.clear();
     for (const CellId cell : room.cover) {
         const std::size_t list = inner.dispatcher->steps_of(cell);
-        PURVIEW_ASSERT(list == InterestDispatcher::no_steps || list < inner.programs.size());
+        PURVIEW_ASSERT(list == Dispatcher::no_steps || list < inner.programs.size());
         if (list >= inner.programs.size() || !room.results[list].empty()) continue;
         room.results[list].resize(blocks.size());
         run_steps(of_inner, inner.programs[list], blocks, 0, {}, room.scan, room.results[list]);
@@ -104,7 +104,7 @@ void ask_bucket(const ScanInput& input, const InnerNodes& inner, std::span<const
             bool yes = false;
             const auto visit = [&](std::size_t list) {
                 yes |=
-                    list == InterestDispatcher::no_steps ||
+                    list == Dispatcher::no_steps ||
                     (list < inner.programs.size() && (room.results[list][i] & lane_bit(lane)) != 0);
             };
             for_each_shared(input, inner, slot_at(blocks[i], lane), room.cover, room.cells, visit);
@@ -120,26 +120,26 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
          ScanScratch& scratch, std::span<Mask> out) {
     const std::size_t n = blocks.size();
     const InterestKernel& kernel = *step.kernel;
-    const auto places = input.views.of(step.from);
+    const auto positions = input.views.of(step.from);
     std::fill(out.begin(), out.end(), Mask{0});
     if (step.inner != nullptr) {
         ask_bucket(input, *step.inner, blocks, asked, scratch, out);
         return false;
     }
     const bool is_nowhere =
-        step.needs_place && (step.into_areas ? input.asker.areas.empty() : places.empty());
-    const bool has_unplaced = step.needs_place && input.may_be_unplaced;
-    const bool may_be_unknown = is_nowhere || has_unplaced || step.answers_unknown;
+        step.needs_position && (step.into_areas ? input.asker.areas.empty() : positions.empty());
+    const bool has_abstract = step.needs_position && input.may_be_abstract;
+    const bool may_be_unknown = is_nowhere || has_abstract || step.answers_unknown;
     if (may_be_unknown) scratch.unknown.assign(n, is_nowhere ? all_lanes : Mask{0});
     if (is_nowhere) return true;
     const Slots slots(input.table, input.facts, input.stands_for);
     const std::span<Mask> was = memory.first(std::min(n, memory.size()));
-    kernel.test({input.observer, places, input.keys, blocks, was, asked,
+    kernel.test({input.observer, positions, input.keys, blocks, was, asked,
                  &kernel == input.program.inside_kernel ? inside : 0, slots, input.asker,
                  memory.subspan(was.size())},
                 out, scratch.unknown);
-    for (std::size_t i = 0; has_unplaced && i < n; ++i) {
-        if (input.table.is_unplaced(blocks[i])) scratch.unknown[i] = all_lanes;
+    for (std::size_t i = 0; has_abstract && i < n; ++i) {
+        if (input.table.is_abstract(blocks[i])) scratch.unknown[i] = all_lanes;
     }
     return may_be_unknown;
 }
@@ -150,14 +150,14 @@ std::span<Mask> memory_of(const Step& step, std::span<Mask> masks, std::size_t n
 }
 
 /// The occupied lanes that a step may still change, or, for a trace, all.
-std::span<const Mask> open_lanes(const ScanInput& input, StepOp op,
+std::span<const Mask> open_lanes(const ScanInput& input, Combine op,
                                  std::span<const BlockIndex> blocks, std::span<const Mask> so_far,
                                  ScanScratch& scratch) {
     const auto occupied = input.table.occupied();
     const bool all = input.trace != nullptr;
     scratch.asked.resize(blocks.size());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-        const int open = op == StepOp::add ? ~so_far[i] : so_far[i];
+        const int open = op == Combine::add ? ~so_far[i] : so_far[i];
         scratch.asked[i] = static_cast<Mask>((all ? ~0 : open) & occupied[blocks[i]]);
     }
     return scratch.asked;
@@ -171,23 +171,23 @@ void keep_but_hides(const ScanInput& input, const NodeProgram& node,
     std::copy(last.begin(), last.end(), so_far.begin());
     bool has_added = false, has_hidden = false;
     for (const Step& step : node.steps) {
-        const bool is_first_add = step.op == StepOp::add && !has_added;
-        has_added |= step.op == StepOp::add;
-        if (is_first_add || !has_added || step.op == StepOp::require) continue;
+        const bool is_first_add = step.combine == Combine::add && !has_added;
+        has_added |= step.combine == Combine::add;
+        if (is_first_add || !has_added || step.combine == Combine::require) continue;
         const std::span<const Mask> memory = memory_of(step, masks, blocks.size());
-        if (step.op == StepOp::add && !has_hidden) continue;
-        if (step.op == StepOp::add && !memory.empty()) {
+        if (step.combine == Combine::add && !has_hidden) continue;
+        if (step.combine == Combine::add && !memory.empty()) {
             for (std::size_t i = 0; i < blocks.size(); ++i)
                 so_far[i] |= static_cast<Mask>(memory[i] & last[i]);
             continue;
         }
         if (!memory.empty()) continue;
-        has_hidden |= step.op == StepOp::subtract;
+        has_hidden |= step.combine == Combine::subtract;
         scratch.answer.resize(blocks.size());
         std::span<const Mask> asked;
-        if (step.takes_asked) asked = open_lanes(input, step.op, blocks, so_far, scratch);
+        if (step.takes_asked) asked = open_lanes(input, step.combine, blocks, so_far, scratch);
         const bool any_unknown = ask(input, step, blocks, 0, {}, asked, scratch, scratch.answer);
-        combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
+        combine(step.combine, scratch.answer, scratch.unknown, any_unknown, so_far);
         for (std::size_t i = 0; i < blocks.size(); ++i) so_far[i] &= last[i];
     }
 }
@@ -200,7 +200,8 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
     bool is_first_step = true;
     for (const Step& step : node.steps) {
         const std::span<Mask> memory = memory_of(step, masks, n);
-        if (is_first_step && step.op == StepOp::add && memory.empty() && input.trace == nullptr) {
+        if (is_first_step && step.combine == Combine::add && memory.empty() &&
+            input.trace == nullptr) {
             // A node's first add writes the node's result itself.
             if (ask(input, step, blocks, inside, {}, {}, scratch, so_far)) {
                 for (std::size_t i = 0; i < n; ++i)
@@ -216,10 +217,10 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
         // trace.
         std::span<const Mask> asked;
         if (step.takes_asked || (memory.empty() && input.trace == nullptr))
-            asked = open_lanes(input, step.op, blocks, so_far, scratch);
+            asked = open_lanes(input, step.combine, blocks, so_far, scratch);
         const bool any_unknown =
             ask(input, step, blocks, inside, memory, asked, scratch, scratch.answer);
-        combine(step.op, scratch.answer, scratch.unknown, any_unknown, so_far);
+        combine(step.combine, scratch.answer, scratch.unknown, any_unknown, so_far);
         if (input.trace != nullptr) {
             input.trace->push_back(
                 {&step, scratch.answer[0], any_unknown ? scratch.unknown[0] : Mask{0}, so_far[0]});
@@ -269,7 +270,7 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
     if (node.member_column != no_column && members.empty() &&
         std::none_of(node.steps.begin(), node.steps.end(), remembers)) {
         std::fill(so_far.begin(), so_far.end(), Mask{0});  // nobody is: kernels are not asked
-    } else if (!is_due && node.refresh.lazy_leave &&
+    } else if (!is_due && node.lazy_leave &&
                std::none_of(node.steps.begin(), node.steps.end(), is_restless)) {
         keep_but_hides(input, node, blocks, masks, last, scratch, so_far);
         if (input.new_lanes != nullptr) run_new_lanes(input, node, blocks, masks, scratch, so_far);
@@ -369,7 +370,7 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
     bool is_first_node = true;
     for (const NodeProgram& node : input.nodes) {
         // The first node writes the result itself.
-        const bool writes = is_first_node && node.combine == StepOp::add;
+        const bool writes = is_first_node && node.combine == Combine::add;
         if (is_first_node && !writes) std::fill(result.begin(), result.end(), Mask{0});
         if (!writes) scratch.node_result.resize(n);
         const std::span<Mask> so_far = writes ? result : std::span(scratch.node_result);
@@ -409,8 +410,8 @@ void ask_again(const ScanInput& input, const Step& step, std::span<const BlockIn
     for (std::size_t i = 0; i < n; ++i) {
         if (any_unknown) {  // it adds nothing, and subtracts
             const Mask unknown = scratch.scan.unknown[i];
-            yes[i] = static_cast<Mask>(step.op == StepOp::subtract ? yes[i] | unknown
-                                                                   : yes[i] & ~unknown);
+            yes[i] = static_cast<Mask>(step.combine == Combine::subtract ? yes[i] | unknown
+                                                                         : yes[i] & ~unknown);
         }
         yes[i] &= asked[i];
     }
@@ -427,18 +428,18 @@ void for_each_lane(std::span<const Mask> masks, Visit&& visit) {
 
 }  // namespace
 
-float joined_strength(StepOp op, float so_far, float more) noexcept {
-    if (op == StepOp::add) return std::max(so_far, more);
-    return op == StepOp::require ? std::min(so_far, more) : (more > 0 ? 0 : so_far);
+float joined_score(Combine op, float so_far, float more) noexcept {
+    if (op == Combine::add) return std::max(so_far, more);
+    return op == Combine::require ? std::min(so_far, more) : (more > 0 ? 0 : so_far);
 }
 
 namespace {
 
 /// The relevance score of a bucket whose inner nodes have steps: the highest among the inner nodes
 /// that observer and entity share.
-void ask_bucket_strength(const ScanInput& input, const InnerNodes& inner,
-                         std::span<const BlockIndex> blocks, std::span<const Mask> asked,
-                         std::span<float> out, MeasureScratch& scratch) {
+void ask_bucket_score(const ScanInput& input, const InnerNodes& inner,
+                      std::span<const BlockIndex> blocks, std::span<const Mask> asked,
+                      std::span<float> out, MeasureScratch& scratch) {
     if (scratch.inner == nullptr) scratch.inner = std::make_unique<MeasureScratch>();
     MeasureScratch& room = *scratch.inner;
     if (scratch.scan.bucket == nullptr) scratch.scan.bucket = std::make_unique<BucketScratch>();
@@ -460,7 +461,7 @@ void ask_bucket_strength(const ScanInput& input, const InnerNodes& inner,
         float& best = out[k];
         best = 0;
         const auto visit = [&](std::size_t list) {
-            if (list == InterestDispatcher::no_steps) best = 1;
+            if (list == Dispatcher::no_steps) best = 1;
             if (list < inner.programs.size()) best = std::max(best, bucket.scores[list][k]);
         };
         for_each_shared(input, inner, slot_at(blocks[i], lane), bucket.cover, bucket.cells, visit);
@@ -469,22 +470,22 @@ void ask_bucket_strength(const ScanInput& input, const InnerNodes& inner,
 }
 
 /// What a step's kernel says of all that are asked about, whether it says yes to them or not.
-void ask_strength(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
-                  std::span<const Mask> asked, std::span<float> out, MeasureScratch& scratch) {
+void ask_score(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+               std::span<const Mask> asked, std::span<float> out, MeasureScratch& scratch) {
     if (step.inner != nullptr)
-        return ask_bucket_strength(input, *step.inner, blocks, asked, out, scratch);
+        return ask_bucket_score(input, *step.inner, blocks, asked, out, scratch);
     const Slots slots(input.table, input.facts, input.stands_for);
-    step.kernel->strength({input.observer,
-                           input.views.of(step.from),
-                           input.keys,
-                           blocks,
-                           {},
-                           asked,
-                           0,
-                           slots,
-                           input.asker,
-                           {}},
-                          asked, out);
+    step.kernel->score({input.observer,
+                        input.views.of(step.from),
+                        input.keys,
+                        blocks,
+                        {},
+                        asked,
+                        0,
+                        slots,
+                        input.asker,
+                        {}},
+                       asked, out);
 }
 
 /// A list of numbers with the room behind them that kernels may write to.
@@ -496,26 +497,26 @@ std::span<float> room_for(std::vector<float>& list, std::size_t n) {
 }  // namespace
 
 void measure(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
-             std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,
+             std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> score,
              MeasureScratch& scratch) {
     scratch.yes.resize(blocks.size());
-    std::fill(strength.begin(), strength.end(), 0.0F);
+    std::fill(score.begin(), score.end(), 0.0F);
     const auto members = node.member_column == no_column ? std::span<const Mask>{}
                                                          : input.table.flags(node.member_column);
     if (node.member_column != no_column && members.empty()) return;
     for (const Step& step : node.steps) {
         ask_again(input, step, blocks, masks, asked, scratch);
         std::span<float> one;
-        if (step.op != StepOp::subtract) {
-            one = room_for(scratch.one, strength.size());
-            ask_strength(input, step, blocks, asked, one, scratch);
+        if (step.combine != Combine::subtract) {
+            one = room_for(scratch.one, score.size());
+            ask_score(input, step, blocks, asked, one, scratch);
         }
         std::size_t k = 0;
         for_each_lane(asked, [&](std::size_t i, unsigned lane) {
             const Mask of = members.empty() ? all_lanes : members[blocks[i]];
             const bool applies = (scratch.yes[i] & of & lane_bit(lane)) != 0;
             const float said = !applies ? 0 : one.empty() ? 1 : one[k];
-            strength[k] = joined_strength(step.op, strength[k], said);
+            score[k] = joined_score(step.combine, score[k], said);
             ++k;
         });
     }
@@ -525,8 +526,7 @@ namespace {
 
 /// The same of classes of bound nodes: the larger one counts.
 void measure_classes(const ScanInput& input, std::span<const BlockIndex> blocks,
-                     std::span<const Mask> asked, std::span<float> strength,
-                     MeasureScratch& scratch) {
+                     std::span<const Mask> asked, std::span<float> score, MeasureScratch& scratch) {
     if (input.classes.empty()) return;
     scratch.begin.resize(blocks.size());
     std::uint32_t lanes = 0;
@@ -545,7 +545,7 @@ void measure_classes(const ScanInput& input, std::span<const BlockIndex> blocks,
         for_each_lane(room.lanes, [&](std::size_t k, unsigned lane) {
             const std::uint32_t i = room.positions[k];
             const auto before = static_cast<Mask>(asked[i] & (lane_bit(lane) - 1U));
-            float& best = strength[scratch.begin[i] + count_lanes(before)];
+            float& best = score[scratch.begin[i] + count_lanes(before)];
             best = std::max(best, its[at++]);
         });
     });
@@ -555,22 +555,21 @@ void measure_classes(const ScanInput& input, std::span<const BlockIndex> blocks,
 
 void measure_relevant(const ScanInput& input, const Window& window,
                       std::span<const BlockIndex> blocks, std::span<const Mask> asked,
-                      std::span<float> strength, MeasureScratch& scratch) {
-    if (strength.empty()) return;
-    const auto is_add = [](const Step& step) { return step.op == StepOp::add; };
+                      std::span<float> score, MeasureScratch& scratch) {
+    if (score.empty()) return;
+    const auto is_add = [](const Step& step) { return step.combine == Combine::add; };
     if (input.nodes.size() == 1 && input.classes.empty() &&
         input.nodes.front().result_plane == no_plane) {
         const NodeProgram& node = input.nodes.front();
         const auto add = std::find_if(node.steps.begin(), node.steps.end(), is_add);
         if (std::count_if(add, node.steps.end(), is_add) == 1) {
             // They have passed every step: none needs to be asked for whom it says yes.
-            ask_strength(input, *add, blocks, asked, strength, scratch);
+            ask_score(input, *add, blocks, asked, score, scratch);
             for (auto step = add + 1; step < node.steps.end(); ++step) {
-                if (step->op != StepOp::require) continue;
-                const std::span<float> one = room_for(scratch.one, strength.size());
-                ask_strength(input, *step, blocks, asked, one, scratch);
-                for (std::size_t k = 0; k < one.size(); ++k)
-                    strength[k] = std::min(strength[k], one[k]);
+                if (step->combine != Combine::require) continue;
+                const std::span<float> one = room_for(scratch.one, score.size());
+                ask_score(input, *step, blocks, asked, one, scratch);
+                for (std::size_t k = 0; k < one.size(); ++k) score[k] = std::min(score[k], one[k]);
             }
             return;
         }
@@ -583,16 +582,16 @@ void measure_relevant(const ScanInput& input, const Window& window,
             scratch.masks[p * n + i] = window.masks()[p * window.size() + at];
     }
     ScanInput again = input;
-    again.may_be_unplaced = again.asker.again = true;
-    std::fill(strength.begin(), strength.end(), 0.0F);
-    const std::span<float> its = room_for(scratch.node, strength.size());
+    again.may_be_abstract = again.asker.again = true;
+    std::fill(score.begin(), score.end(), 0.0F);
+    const std::span<float> its = room_for(scratch.node, score.size());
     for (const NodeProgram& one : input.nodes) {
         measure(again, one, blocks, scratch.masks, asked, its, scratch);
         for (std::size_t k = 0; k < its.size(); ++k)
-            strength[k] = joined_strength(one.combine, strength[k], its[k]);
+            score[k] = joined_score(one.combine, score[k], its[k]);
     }
-    measure_classes(again, blocks, asked, strength, scratch);
-    for (float& one : strength) one = one > 0 ? one : 1;  // kept until its node is asked again
+    measure_classes(again, blocks, asked, score, scratch);
+    for (float& one : score) one = one > 0 ? one : 1;  // kept until its node is asked again
 }
 
 }  // namespace purview

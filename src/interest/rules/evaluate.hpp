@@ -24,20 +24,20 @@
 namespace purview {
 
 /// Places of an observer: [owned][main][areas].
-struct Viewpoints {
+struct ObserverPositions {
     std::span<const Vec3> all;
     std::size_t owned = 0;
     std::size_t main = 0;  ///< 0 or 1
 
-    std::span<const Vec3> of(LookFrom from) const noexcept {
+    std::span<const Vec3> of(Viewpoints from) const noexcept {
         switch (from) {
-            case LookFrom::main_and_areas:
+            case Viewpoints::entity_and_points:
                 return all.subspan(owned);
-            case LookFrom::main:
+            case Viewpoints::entity:
                 return all.subspan(owned, main);
-            case LookFrom::areas:
+            case Viewpoints::points:
                 return all.subspan(owned + main);
-            case LookFrom::owned:
+            case Viewpoints::owned:
                 return all.first(owned + main);
         }
         return {};
@@ -152,7 +152,7 @@ struct StepTrace {
 struct ScanInput {
     std::uint32_t observer_index = 0;
     ObserverId observer = ObserverId::none;
-    Viewpoints views = {};
+    ObserverPositions views = {};
     std::span<const Key> keys = {};
     Asker asker = {};
     const BlockTable& table;
@@ -165,11 +165,11 @@ struct ScanInput {
     const PairTable* pairs = nullptr;           ///< null: nobody is denied
     /// Candidates wherever they are: members of rows that a later step judges pair by pair.
     std::span<const Row* const> pulled = {};
-    std::span<const float> range_classes_m = {};
+    std::span<const float> range_classes = {};
     std::size_t bounds_layer = ~std::size_t{0};  ///< of groups that count by their bounds
     float bounds_max_m = 0;
     std::uint64_t rules_revision = 0;
-    bool may_be_unplaced = false;  ///< some block may belong to entities without a place
+    bool may_be_abstract = false;  ///< some block may belong to entities without a place
     std::vector<StepTrace>* trace = nullptr;
     bool is_forced = false;   ///< nobody waits in this tick
     bool is_what_if = false;  ///< nobody waits
@@ -180,7 +180,7 @@ struct ScanInput {
     /// Do enters of the node count in this tick?
     bool is_due(const NodeProgram& node) const noexcept {
         return node.result_plane == no_plane || is_what_if || is_forced ||
-               (asker.tick + observer_index) % node.refresh.every_ticks == 0;
+               (asker.tick + observer_index) % node.every_ticks == 0;
     }
     /// For how many ticks the nodes show an entity that has left the window: until the nodes are
     /// due whose leaves wait and whose last result is among these planes (bit 1 + plane), as nodes
@@ -189,20 +189,20 @@ struct ScanInput {
         constexpr Tick open = ~Tick{0};  // the node's answer does not depend on positions
         Tick wait = 0;
         for (const NodeProgram& node : nodes) {
-            const bool waits = node.refresh.lazy_leave && !is_due(node);
+            const bool waits = node.lazy_leave && !is_due(node);
             const bool is_held = waits && (planes >> (1 + node.result_plane) & 1U) != 0;
-            const Tick every = node.refresh.every_ticks;  // at most 65,535
+            const Tick every = node.every_ticks;  // at most 65,535
             const Tick its = is_held                 ? every - (asker.tick + observer_index) % every
                              : waits || node.is_near ? 0
                                                      : open;
             switch (node.combine) {
-                case StepOp::add:
+                case Combine::add:
                     wait = std::max(wait, its == open ? 0 : its);
                     break;
-                case StepOp::require:
+                case Combine::require:
                     wait = std::min(wait, its);
                     break;
-                case StepOp::subtract:
+                case Combine::subtract:
                     if (is_held) wait = 0;
                     break;
             }
@@ -229,7 +229,7 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
               std::span<Mask> masks, ScanScratch& scratch);
 
 /// add: the larger; require: the smaller; subtract: nothing is left of what it says yes to.
-float joined_strength(StepOp op, float so_far, float more) noexcept;
+float joined_score(Combine op, float so_far, float more) noexcept;
 
 /// Room to work in for measure().
 struct MeasureScratch {
@@ -248,12 +248,12 @@ struct MeasureScratch {
 /// strength[asked lanes], block by block, and room for lanes_per_block more. `masks` as after
 /// evaluate.
 void measure(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
-             std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> strength,
+             std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> score,
              MeasureScratch& scratch);
 
 /// The same by all nodes of the input, of lanes of a window that they say yes to.
 void measure_relevant(const ScanInput& input, const Window& window,
                       std::span<const BlockIndex> blocks, std::span<const Mask> asked,
-                      std::span<float> strength, MeasureScratch& scratch);
+                      std::span<float> score, MeasureScratch& scratch);
 
 }  // namespace purview

@@ -21,7 +21,7 @@ struct AttributeNames {
     std::vector<std::string> values;
 
     std::string flag(FlagId id) const { return name(flags, index_of(id), "flag "); }
-    std::string key(KeyDomain id) const { return name(keys, index_of(id), "key "); }
+    std::string key(KeyId id) const { return name(keys, index_of(id), "key "); }
     std::string value(ValueId id) const { return name(values, index_of(id), "value "); }
 
   private:
@@ -31,28 +31,26 @@ struct AttributeNames {
     }
 };
 
-/// A built-in kernel, or the caller's own. `widen_m` is added to radii.
-std::shared_ptr<const InterestKernel> make_kernel(const KernelDesc& desc,
-                                                  const InterestRules& rules, float widen_m,
-                                                  const AttributeNames& names);
+/// A built-in kernel, or the caller's own. `widen` is added to radii.
+std::shared_ptr<const InterestKernel> make_kernel(const Kernel& desc, const Rules& rules,
+                                                  float widen, const AttributeNames& names);
 /// In which inner nodes of a dispatcher observer and entity meet.
-std::shared_ptr<const InterestKernel> make_cells_kernel(const InterestDispatcher& dispatcher);
+std::shared_ptr<const InterestKernel> make_cells_kernel(const Dispatcher& dispatcher);
 /// Appends the inner nodes of the entity on a lane.
-void add_cells_of(const InterestDispatcher& dispatcher, const Slots& slots, Slot slot,
+void add_cells_of(const Dispatcher& dispatcher, const Slots& slots, Slot slot,
                   std::vector<CellId>& out);
 /// Yes to everybody.
 std::shared_ptr<const InterestKernel> make_everything_kernel();
 
 /// Of the built-in kernels, by file.
-std::shared_ptr<const InterestKernel> make_area_kernel(const KernelDesc& desc, float widen_m);
-std::shared_ptr<const InterestKernel> make_neighbourhood_kernel(const KernelDesc& desc,
-                                                                const InterestRules& rules);
-std::shared_ptr<const InterestKernel> make_hexagon_kernel(const KernelDesc& desc,
-                                                          const InterestRules& rules);
-std::shared_ptr<const InterestKernel> make_sight_kernel(const KernelDesc& desc);
+std::shared_ptr<const InterestKernel> make_area_kernel(const Kernel& desc, float widen);
+std::shared_ptr<const InterestKernel> make_neighborhood_kernel(const Kernel& desc,
+                                                               const Rules& rules);
+std::shared_ptr<const InterestKernel> make_hexagon_kernel(const Kernel& desc, const Rules& rules);
+std::shared_ptr<const InterestKernel> make_sight_kernel(const Kernel& desc);
 
-/// Lanes whose group counts by its bounds, asked again one by one: test(blocks, bounds_m, mask) for
-/// the one block, with whatever the kernel measures so much larger.
+/// Lanes whose group counts by its bounds, asked again one by one: test(blocks, group_radius_m,
+/// mask) for the one block, with whatever the kernel measures so much larger.
 template <class Test>
 void add_bounded(const Slots& slots, std::span<const BlockIndex> blocks, std::span<Mask> out,
                  Test&& test) {

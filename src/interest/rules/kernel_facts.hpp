@@ -7,9 +7,9 @@
 namespace purview {
 
 /// The kernel compares positions: it is never true of an entity without one.
-inline bool needs_position(const KernelDesc& kernel) noexcept {
+inline bool needs_position(const Kernel& kernel) noexcept {
     return kernel.type == KernelType::distance || kernel.type == KernelType::area ||
-           kernel.type == KernelType::neighbourhood || kernel.type == KernelType::hexagons ||
+           kernel.type == KernelType::cells || kernel.type == KernelType::hexagons ||
            kernel.type == KernelType::line_of_sight;
 }
 

@@ -24,32 +24,32 @@ namespace {
 /// Within a radius of any place of the observer; whoever was in stays in for a margin more.
 class DistanceKernel final : public InterestKernel {
   public:
-    DistanceKernel(const KernelDesc& desc, float range_max_m, float widen_m)
-        : enter_m_(desc.enter_m + widen_m),
-          margin_m_(desc.leave_m - desc.enter_m),
-          reach_m_(std::max(enter_m_, range_max_m + widen_m) + margin_m_),
-          widen_m_(widen_m),
+    DistanceKernel(const Kernel& desc, float range_max_m, float widen)
+        : enter_m_(desc.enter + widen),
+          margin_m_(desc.leave - desc.enter),
+          reach_m_(std::max(enter_m_, range_max_m + widen) + margin_m_),
+          widen_m_(widen),
           range_(desc.range),
-          from_(desc.from) {}
+          from_(desc.view_from) {}
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         for (std::size_t i = 0; i < q.inside; ++i) out[i] = q.slots.occupied()[q.blocks[i]];
-        for (const Vec3 place : q.places)
-            add(q, q.blocks.subspan(q.inside), place, 0, out.subspan(q.inside));
+        for (const Vec3 position : q.positions)
+            add(q, q.blocks.subspan(q.inside), position, 0, out.subspan(q.inside));
         if (!remembers() || q.was.empty()) return;
         // Only whoever was in, and is not near any more, is measured again.
         for (std::size_t i = q.inside; i < q.blocks.size(); ++i) {
             if ((q.was[i] & ~out[i]) == 0) continue;
             Mask still = 0;
-            for (const Vec3 place : q.places)
-                add(q, q.blocks.subspan(i, 1), place, margin_m_, std::span(&still, 1));
+            for (const Vec3 position : q.positions)
+                add(q, q.blocks.subspan(i, 1), position, margin_m_, std::span(&still, 1));
             out[i] = static_cast<Mask>(out[i] | (still & q.was[i]));
         }
     }
     std::string describe(const Question& q, unsigned lane) const override {
         std::string text = "distance ";
-        if (q.places.empty()) return text + "unknown: the observer is nowhere";
-        if (q.slots.is_unplaced(q.blocks[0])) return text + "unknown: the entity has no place";
+        if (q.positions.empty()) return text + "unknown: the observer is nowhere";
+        if (q.slots.is_abstract(q.blocks[0])) return text + "unknown: the entity has no place";
         const Slot slot = slot_at(q.blocks[0], lane);
         const float radius = radius_of(q, slot);
         text += number_text(counted(q, slot)) + " of " + number_text(radius);
@@ -61,13 +61,13 @@ class DistanceKernel final : public InterestKernel {
         return text + ", once in of " + number_text(radius + margin_m_) +
                ((q.was[0] & lane_bit(lane)) != 0 ? " (it was in)" : " (it was not)");
     }
-    void strength(const Question& q, std::span<const Mask> asked,
-                  std::span<float> strength) const noexcept override {
-        const bool is_same_for_all = range_ != RangeOf::entity || q.slots.ranges().empty();
-        if (is_same_for_all && q.slots.lanes_with_bounds().empty() && !q.places.empty()) {
+    void score(const Question& q, std::span<const Mask> asked,
+               std::span<float> score) const noexcept override {
+        const bool is_same_for_all = range_ != RangeFrom::entity || q.slots.ranges().empty();
+        if (is_same_for_all && q.slots.lanes_with_bounds().empty() && !q.positions.empty()) {
             (void)gather_nearness({q.slots.coordinates(), q.slots.axes()}, q.blocks, asked,
-                                  q.places, 2 * (radius_of(q, no_slot) + margin_m_), least_strength,
-                                  strength.data());
+                                  q.positions, 2 * (radius_of(q, no_slot) + margin_m_), score_min,
+                                  score.data());
             return;
         }
         std::size_t k = 0;
@@ -77,25 +77,25 @@ class DistanceKernel final : public InterestKernel {
                     slot_at(q.blocks[i], static_cast<unsigned>(std::countr_zero(rest)));
                 const float leave = radius_of(q, slot) + margin_m_;
                 const auto away = static_cast<float>(counted(q, slot));
-                strength[k++] = std::max(1 - away / (2 * leave), least_strength);
+                score[k++] = std::max(1 - away / (2 * leave), score_min);
             }
         }
     }
     float nearness_m() const noexcept override {
-        return range_ == RangeOf::rule ? 2 * (enter_m_ + margin_m_) : 0;
+        return range_ == RangeFrom::kernel ? 2 * (enter_m_ + margin_m_) : 0;
     }
     bool answers_unknown() const noexcept override { return false; }
     /// Those are infinitely far away.
     bool skips_empty() const noexcept override { return std::isfinite(reach_m_ * reach_m_); }
     bool remembers() const noexcept override { return margin_m_ > 0; }
-    float reach_m() const noexcept override { return reach_m_; }
+    float reach() const noexcept override { return reach_m_; }
     float inside_m() const noexcept override { return enter_m_; }
     bool tells_inside() const noexcept override {
-        return range_ == RangeOf::rule && from_ == LookFrom::main_and_areas;
+        return range_ == RangeFrom::kernel && from_ == Viewpoints::entity_and_points;
     }
-    LookFrom looks_from() const noexcept override { return from_; }
+    Viewpoints looks_from() const noexcept override { return from_; }
     std::vector<float> edges_m() const override {
-        if (range_ != RangeOf::rule) return {};
+        if (range_ != RangeFrom::kernel) return {};
         if (!remembers()) return {enter_m_};
         return {enter_m_, enter_m_ + margin_m_};
     }
@@ -103,37 +103,37 @@ class DistanceKernel final : public InterestKernel {
   private:
     float radius_of(const Question& q, Slot slot) const noexcept {
         const auto ranges = q.slots.ranges();
-        if (range_ == RangeOf::entity && !ranges.empty() && ranges[slot] > 0)
+        if (range_ == RangeFrom::entity && !ranges.empty() && ranges[slot] > 0)
             return ranges[slot] + widen_m_;
-        if (range_ == RangeOf::observer && q.asker.range_m > 0) return q.asker.range_m + widen_m_;
+        if (range_ == RangeFrom::observer && q.asker.range > 0) return q.asker.range + widen_m_;
         return enter_m_;
     }
-    void add(const Question& q, std::span<const BlockIndex> blocks, Vec3 place, float margin_m,
+    void add(const Question& q, std::span<const BlockIndex> blocks, Vec3 position, float margin_m,
              std::span<Mask> out) const noexcept {
         const LaneCoordinates at{q.slots.coordinates(), q.slots.axes()};
         const auto ranges = q.slots.ranges();
-        if (range_ == RangeOf::entity && !ranges.empty()) {
-            add_lanes_within_own(at, blocks, place, ranges.data(), enter_m_ - widen_m_,
+        if (range_ == RangeFrom::entity && !ranges.empty()) {
+            add_lanes_within_own(at, blocks, position, ranges.data(), enter_m_ - widen_m_,
                                  margin_m + widen_m_, out);
             add_bounded(q.slots, blocks, out,
-                        [&](std::span<const BlockIndex> one, Slot slot, float bounds_m,
+                        [&](std::span<const BlockIndex> one, Slot slot, float group_radius_m,
                             std::span<Mask> near) {
                             const float own = ranges[slot] > 0 ? ranges[slot] : enter_m_ - widen_m_;
-                            const float radius = own + (margin_m + widen_m_) + bounds_m;
-                            add_lanes_within(at, one, place, radius * radius, near);
+                            const float radius = own + (margin_m + widen_m_) + group_radius_m;
+                            add_lanes_within(at, one, position, radius * radius, near);
                         });
             return;
         }
-        const float own = range_ == RangeOf::observer && q.asker.range_m > 0
-                              ? q.asker.range_m + widen_m_
+        const float own = range_ == RangeFrom::observer && q.asker.range > 0
+                              ? q.asker.range + widen_m_
                               : enter_m_;
         const float radius = own + margin_m;
-        add_lanes_within(at, blocks, place, radius * radius, out);
+        add_lanes_within(at, blocks, position, radius * radius, out);
         add_bounded(
             q.slots, blocks, out,
-            [&](std::span<const BlockIndex> one, Slot, float bounds_m, std::span<Mask> near) {
-                const float wider = radius + bounds_m;
-                add_lanes_within(at, one, place, wider * wider, near);
+            [&](std::span<const BlockIndex> one, Slot, float group_radius_m, std::span<Mask> near) {
+                const float wider = radius + group_radius_m;
+                add_lanes_within(at, one, position, wider * wider, near);
             });
     }
     /// To the nearest point of the bounds of its group.
@@ -141,11 +141,11 @@ class DistanceKernel final : public InterestKernel {
         return std::max(nearest(q, slot) - q.slots.bounds(slot), 0.0);
     }
     static double nearest(const Question& q, Slot slot) noexcept {
-        const Vec3 at = q.slots.place(slot);
+        const Vec3 at = q.slots.position(slot);
         double best = -1;
-        for (const Vec3 place : q.places) {
-            const double dx = double{at.x} - place.x, dy = double{at.y} - place.y;
-            const double dz = q.slots.axes() == 3 ? double{at.z} - place.z : 0;
+        for (const Vec3 position : q.positions) {
+            const double dx = double{at.x} - position.x, dy = double{at.y} - position.y;
+            const double dz = q.slots.axes() == 3 ? double{at.z} - position.z : 0;
             const double d = std::sqrt(dx * dx + dy * dy + dz * dz);
             if (best < 0 || d < best) best = d;
         }
@@ -156,14 +156,14 @@ class DistanceKernel final : public InterestKernel {
     float margin_m_;
     float reach_m_;
     float widen_m_;
-    RangeOf range_;
-    LookFrom from_;
+    RangeFrom range_;
+    Viewpoints from_;
 };
 
 /// A key in common in a domain; Key::none matches nobody.
 class SameGroupKernel final : public InterestKernel {
   public:
-    SameGroupKernel(KeyDomain domain, std::string name) : domain_(domain), name_(std::move(name)) {}
+    SameGroupKernel(KeyId domain, std::string name) : domain_(domain), name_(std::move(name)) {}
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         add(q, q.keys[index_of(domain_)], out);
@@ -185,7 +185,7 @@ class SameGroupKernel final : public InterestKernel {
                said(q.keys[index_of(domain_)], q.asker.more_keys);
     }
     bool answers_unknown() const noexcept override { return false; }
-    bool reads_places() const noexcept override { return false; }
+    bool reads_positions() const noexcept override { return false; }
     DependsOn depends_on() const noexcept override { return DependsOn::key; }
     bool test_entity(const Slots& slots, Slot slot) const noexcept override {
         if (slots.keys(domain_)[slot] != Key::none) return true;
@@ -193,7 +193,7 @@ class SameGroupKernel final : public InterestKernel {
         return std::any_of(more.begin(), more.end(),
                            [&](const DomainKey& one) { return one.domain == domain_; });
     }
-    KeyDomain domain() const noexcept override { return domain_; }
+    KeyId domain() const noexcept override { return domain_; }
 
   private:
     void add(const Question& q, Key own, std::span<Mask> out) const noexcept {
@@ -215,7 +215,7 @@ class SameGroupKernel final : public InterestKernel {
         }
     }
 
-    KeyDomain domain_;
+    KeyId domain_;
     std::string name_;
 };
 
@@ -223,7 +223,7 @@ class SameGroupKernel final : public InterestKernel {
 class EntityKernel : public InterestKernel {
   public:
     bool answers_unknown() const noexcept override { return false; }
-    bool reads_places() const noexcept override { return false; }
+    bool reads_positions() const noexcept override { return false; }
     DependsOn depends_on() const noexcept override { return DependsOn::entity; }
 };
 
@@ -253,8 +253,8 @@ class FlagKernel final : public EntityKernel {
 /// A value of the entity lies in a range.
 class ValueKernel final : public EntityKernel {
   public:
-    ValueKernel(const KernelDesc& desc, std::string name)
-        : value_(desc.value), min_(desc.value_min), max_(desc.value_max), name_(std::move(name)) {}
+    ValueKernel(const Kernel& desc, std::string name)
+        : value_(desc.value), min_(desc.min), max_(desc.max), name_(std::move(name)) {}
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const auto values = q.slots.values(value_);
@@ -317,7 +317,7 @@ class OwnerKernel final : public InterestKernel {
         return owns ? "the observer owns it" : "the observer does not own it";
     }
     bool answers_unknown() const noexcept override { return false; }
-    bool reads_places() const noexcept override { return false; }
+    bool reads_positions() const noexcept override { return false; }
 };
 
 class EverythingKernel final : public EntityKernel {
@@ -332,7 +332,7 @@ class EverythingKernel final : public EntityKernel {
 /// Observer and entity meet in an inner node of a dispatcher.
 class CellsKernel final : public InterestKernel {
   public:
-    explicit CellsKernel(const InterestDispatcher& dispatcher) : dispatcher_(&dispatcher) {}
+    explicit CellsKernel(const Dispatcher& dispatcher) : dispatcher_(&dispatcher) {}
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const std::vector<CellId> looks_into = cover(q);
@@ -355,14 +355,14 @@ class CellsKernel final : public InterestKernel {
                                       : ", where the observer does not look");
     }
     bool answers_unknown() const noexcept override { return false; }
-    bool reads_places() const noexcept override { return dispatcher_->reads_places(); }
+    bool reads_positions() const noexcept override { return dispatcher_->reads_positions(); }
     DependsOn depends_on() const noexcept override { return DependsOn::key; }
     bool test_entity(const Slots&, Slot) const noexcept override { return true; }
 
   private:
     std::vector<CellId> cover(const Question& q) const {
         std::vector<CellId> cells;
-        dispatcher_->cover({q.observer, q.asker.main, q.asker.outer_places, q.keys}, cells);
+        dispatcher_->cover({q.observer, q.asker.main, q.asker.outer_positions, q.keys}, cells);
         return cells;
     }
     std::vector<CellId> cells_of(const Slots& slots, Slot slot) const {
@@ -376,12 +376,12 @@ class CellsKernel final : public InterestKernel {
         });
     }
 
-    const InterestDispatcher* dispatcher_;
+    const Dispatcher* dispatcher_;
 };
 
 }  // namespace
 
-void add_cells_of(const InterestDispatcher& dispatcher, const Slots& slots, Slot slot,
+void add_cells_of(const Dispatcher& dispatcher, const Slots& slots, Slot slot,
                   std::vector<CellId>& out) {
     std::uint16_t flags = 0;
     for (std::uint32_t f = 0; f < slots.flag_count(); ++f) {
@@ -390,44 +390,45 @@ void add_cells_of(const InterestDispatcher& dispatcher, const Slots& slots, Slot
     }
     std::array<Key, 8> keys{};
     for (std::uint32_t k = 0; k < slots.key_count(); ++k)
-        keys[k] = slots.keys(KeyDomain{static_cast<std::uint8_t>(k)})[slot];
-    dispatcher.cells_of({slots.entity(slot), slots.outer(slots.place(slot)), slots.has_place(slot),
-                         flags, std::span(keys).first(slots.key_count())},
+        keys[k] = slots.keys(KeyId{static_cast<std::uint8_t>(k)})[slot];
+    dispatcher.cells_of({slots.entity(slot), slots.outer(slots.position(slot)),
+                         slots.has_position(slot), flags, std::span(keys).first(slots.key_count())},
                         out);
 }
 
-std::shared_ptr<const InterestKernel> make_cells_kernel(const InterestDispatcher& dispatcher) {
+std::shared_ptr<const InterestKernel> make_cells_kernel(const Dispatcher& dispatcher) {
     return std::make_shared<CellsKernel>(dispatcher);
 }
 std::shared_ptr<const InterestKernel> make_everything_kernel() {
     return std::make_shared<EverythingKernel>();
 }
 
-std::shared_ptr<const InterestKernel> make_kernel(const KernelDesc& desc,
-                                                  const InterestRules& rules, float widen_m,
-                                                  const AttributeNames& names) {
+std::shared_ptr<const InterestKernel> make_kernel(const Kernel& desc, const Rules& rules,
+                                                  float widen, const AttributeNames& names) {
     switch (desc.type) {
         case KernelType::distance: {
             float range_max = 0;
-            if (desc.range == RangeOf::observer) range_max = rules.observer_range_max_m;
-            if (desc.range == RangeOf::entity && !rules.range_classes_m.empty())
-                range_max = rules.range_classes_m.back();
-            return std::make_shared<DistanceKernel>(desc, range_max, widen_m);
+            if (desc.range == RangeFrom::observer) range_max = rules.observer_range_max;
+            if (desc.range == RangeFrom::entity && !rules.range_classes.empty())
+                range_max = rules.range_classes.back();
+            return std::make_shared<DistanceKernel>(desc, range_max, widen);
         }
-        case KernelType::same_group:
-            return std::make_shared<SameGroupKernel>(desc.domain, names.key(desc.domain));
+        case KernelType::same_key:
+            return std::make_shared<SameGroupKernel>(desc.key, names.key(desc.key));
         case KernelType::flag:
             return std::make_shared<FlagKernel>(desc.flag, names.flag(desc.flag));
         case KernelType::custom:
             return desc.custom;
         case KernelType::area:
-            return make_area_kernel(desc, widen_m);
+            return make_area_kernel(desc, widen);
+        case KernelType::everything:
+            return make_everything_kernel();
         case KernelType::owner:
             return std::make_shared<OwnerKernel>();
         case KernelType::value:
             return std::make_shared<ValueKernel>(desc, names.value(desc.value));
-        case KernelType::neighbourhood:
-            return make_neighbourhood_kernel(desc, rules);
+        case KernelType::cells:
+            return make_neighborhood_kernel(desc, rules);
         case KernelType::hexagons:
             return make_hexagon_kernel(desc, rules);
         case KernelType::line_of_sight:

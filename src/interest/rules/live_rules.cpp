@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "interest/edits.hpp"
+#include "interest/rules/rule_problems.hpp"
 
 namespace purview {
 
@@ -15,24 +16,24 @@ namespace {
 /// About twelve entities to a cell (measured best for blocks of 16); where everybody sees a crowd,
 /// far more, as then changing cells costs more than testing. Never so small that there are more
 /// than a few cells to an entity, or that the table outgrows its use.
-float derive_cell(const InterestRules& rules, bool three_d, float reach_m) {
+float derive_cell(const Rules& rules, bool three_d, float reach) {
     constexpr double entities_per_cell = 12, crowd = 1000, crowd_share = 0.25, cells_max = 4e6;
     constexpr double cells_per_entity = 4, cells_min = 4096;
-    const Vec3 min = exchanged(rules.axes, rules.bounds_min);
-    const Vec3 max = exchanged(rules.axes, rules.bounds_max);
+    const Vec3 min = exchanged(rules.axes, rules.min);
+    const Vec3 max = exchanged(rules.axes, rules.max);
     const double room =
         (double{max.x} - min.x) * (double{max.y} - min.y) * (three_d ? double{max.z} - min.z : 1);
     const double root = three_d ? 1.0 / 3 : 0.5;
     const double smallest = std::pow(room / cells_max, root);
-    double cell = rules.cell_m;
+    double cell = rules.cell_size;
     if (!(cell > 0)) {
         const double expected = std::max<double>(rules.entities_expected, 1);
-        const double ball = three_d ? 4.0 / 3 * std::numbers::pi * std::pow(reach_m, 3)
-                                    : std::numbers::pi * reach_m * reach_m;
+        const double ball = three_d ? 4.0 / 3 * std::numbers::pi * std::pow(reach, 3)
+                                    : std::numbers::pi * reach * reach;
         const double seen = std::min(expected, expected / room * ball);
         const double per_cell = seen < crowd ? entities_per_cell : seen * crowd_share;
         cell = std::pow(per_cell * room / expected, root);
-        if (reach_m > 0) cell = std::clamp(cell, reach_m / 16.0, reach_m * 1.0);
+        if (reach > 0) cell = std::clamp(cell, reach / 16.0, reach * 1.0);
         const double cells = std::max(cells_min, expected * cells_per_entity);
         cell = std::max(cell, std::pow(room / cells, root));
     }
@@ -43,14 +44,14 @@ float derive_cell(const InterestRules& rules, bool three_d, float reach_m) {
 }
 
 /// The farthest that anybody looks at the entities of a class.
-float reach_of_class(const Program& program, const InterestRules& rules, std::size_t layer) {
+float reach_of_class(const Program& program, const Rules& rules, std::size_t layer) {
     float reach = 0;
     for (const Spread& spread : program.spreads) {
-        float radius = spread.enter_m;
-        if (spread.range == RangeOf::observer)
-            radius = std::max(radius, rules.observer_range_max_m);
-        if (spread.range == RangeOf::entity && layer < rules.range_classes_m.size()) {
-            radius = std::max(layer == 0 ? radius : 0.0F, rules.range_classes_m[layer]);
+        float radius = spread.enter;
+        if (spread.range == RangeFrom::observer)
+            radius = std::max(radius, rules.observer_range_max);
+        if (spread.range == RangeFrom::entity && layer < rules.range_classes.size()) {
+            radius = std::max(layer == 0 ? radius : 0.0F, rules.range_classes[layer]);
         }
         reach = std::max(reach, radius + spread.margin_m);
     }
@@ -59,49 +60,49 @@ float reach_of_class(const Program& program, const InterestRules& rules, std::si
 
 }  // namespace
 
-InterestData::InterestData(const InterestDef& def)
-    : def_(def),
+InterestData::InterestData(const Rules& def, const LogSink& log, WindowUpdate window_update)
+    : rules_(def),
+      window_update_(window_update),
       names_{def.flag_names, def.key_names, def.value_names},
-      table_(def.rules.axes == Axes::xyz),
+      table_(def.axes == Axes::xyz),
       observers_(def.observers_max),
-      push_(def.rules.axes == Axes::xyz, exchanged(def.rules.axes, def.rules.bounds_min),
-            exchanged(def.rules.axes, def.rules.bounds_max)),
+      push_(def.axes == Axes::xyz, exchanged(def.axes, def.min), exchanged(def.axes, def.max)),
       workers_(1) {
-    const InterestRules& rules = def_.rules;
+    warnings_.log = log;
+    const Rules& rules = rules_;
     const bool three_d = table_.is_three_d();
     facts_table_.axes = rules.axes;
     // Cells are sized by what is compiled, and what is compiled needs columns, which need cells.
     const Program sized = compile(rules, names_, [](std::span<const NodeId>) { return 0U; });
-    const std::size_t classes = std::max<std::size_t>(rules.range_classes_m.size(), 1);
+    const std::size_t classes = std::max<std::size_t>(rules.range_classes.size(), 1);
     for (std::size_t layer = 0; layer < classes; ++layer) {
-        table_.add_layer(exchanged(rules.axes, rules.bounds_min),
-                         exchanged(rules.axes, rules.bounds_max),
+        table_.add_layer(exchanged(rules.axes, rules.min), exchanged(rules.axes, rules.max),
                          derive_cell(rules, three_d, reach_of_class(sized, rules, layer)));
     }
-    if (rules.group_bounds_max_m > 0) {
+    if (rules.group_radius_max > 0) {
         bounds_layer_ = static_cast<std::uint32_t>(classes);
         table_.add_layer(
-            exchanged(rules.axes, rules.bounds_min), exchanged(rules.axes, rules.bounds_max),
+            exchanged(rules.axes, rules.min), exchanged(rules.axes, rules.max),
             derive_cell(rules, three_d,
-                        reach_of_class(sized, rules, classes - 1) + rules.group_bounds_max_m));
+                        reach_of_class(sized, rules, classes - 1) + rules.group_radius_max));
     }
-    unplaced_layer_ = table_.add_unplaced_layer();
+    abstract_layer_ = table_.add_abstract_layer();
     table_.reserve(rules.entities_expected);
-    facts_table_.columns = Columns::add_to(table_, def.flag_count, def.key_count, def.value_count);
-    if (def_.measure_changed) table_.note_moves(facts_table_.columns.changed);
+    facts_table_.columns = Columns::add_to(table_, def);
+    if (rules_.measure_scores) table_.note_moves(facts_table_.columns.changed);
     compile_rules({});
     set_custom_nodes();
 }
 
-/// Replaces the program, and all that is derived from it alone, by that of def_.rules. Rows are
+/// Replaces the program, and all that is derived from it alone, by that of rules_. Rows are
 /// empty then.
 void InterestData::compile_rules(OldKernels old) {
-    member_columns_.reset(table_, def_.rules.nodes.size());
+    member_columns_.reset(table_, rules_.nodes.size());
     const auto column_of = [this](auto nodes) { return member_columns_.acquire(table_, nodes); };
-    program_ = compile(def_.rules, names_, column_of, old);
-    warn_of_kinds(def_, program_.warnings);
+    program_ = compile(rules_, names_, column_of, old);
+    warn_of_kinds(rules_, program_.warnings);
     rows_.assign(program_.rows.size(), RowStore());
-    summary_ = ProgramSummary(def_.rules, program_);
+    summary_ = ProgramSummary(rules_, program_);
     facts_table_.bindings.set_classes(program_.class_of_node);
 }
 
@@ -138,12 +139,12 @@ void InterestData::tell_difference(const std::vector<std::vector<EntityId>>& bef
 }
 
 /// Windows keep what kernels remember that are the same at the same place of the same node.
-void InterestData::replace_planes(const InterestRules& old_rules, const Program& old) {
+void InterestData::replace_planes(const Rules& old_rules, const Program& old) {
     std::vector<std::uint32_t> from(program_.plane_count, no_plane);
     for (std::size_t n = 0; n < program_.written.size(); ++n) {
         for (std::size_t s = 0; s < program_.written[n].size(); ++s) {
             const Program::Written& step = program_.written[n][s];
-            const Program::Written* was = written_before(def_.rules, n, s, old_rules, old);
+            const Program::Written* was = written_before(rules_, n, s, old_rules, old);
             if (step.plane == no_plane || was == nullptr || was->plane == no_plane) continue;
             for (unsigned p = 0; p < step.kernel->planes(); ++p)
                 from[step.plane + p] = was->plane + p;
@@ -154,30 +155,26 @@ void InterestData::replace_planes(const InterestRules& old_rules, const Program&
         observer.window.replace_planes(from, scratch.masks, scratch.arena);
 }
 
-/// With what stays as it is while rules change.
-InterestRules InterestData::with_kept(InterestRules rules) const {
-    rules.bounds_min = def_.rules.bounds_min;
-    rules.bounds_max = def_.rules.bounds_max;
-    rules.cell_m = def_.rules.cell_m;
-    rules.entities_expected = def_.rules.entities_expected;
-    rules.axes = def_.rules.axes;
-    rules.range_classes_m = def_.rules.range_classes_m;
-    rules.observer_range_max_m = def_.rules.observer_range_max_m;
-    rules.group_bounds_max_m = def_.rules.group_bounds_max_m;
+/// With all else as it is fixed.
+Rules InterestData::with_fixed(const Rules& wanted) const {
+    Rules rules = rules_;
+    rules.nodes = wanted.nodes;
+    rules.level = wanted.level;
+    rules.minimum_relevance_ticks = wanted.minimum_relevance_ticks;
     return rules;
 }
 
-Status InterestData::set_rules(const InterestRules& wanted) {
-    InterestRules rules = with_kept(wanted);
-    if (!problem_of(rules, def_).empty()) return Status::bad_configuration;
+Status InterestData::set_rules(const Rules& wanted) {
+    Rules rules = with_fixed(wanted);
+    if (!problem_of_nodes(rules).empty()) return Status::bad_configuration;
     const auto before = x_outside_windows();
-    const InterestRules old_rules = std::move(def_.rules);
-    def_.rules = std::move(rules);
+    const Rules old_rules = std::move(rules_);
+    rules_ = std::move(rules);
     const Program old = std::move(program_);
     for (Observer& observer : observers_) observer.rows.clear();
     compile_rules({&old_rules, &old});
     log_warnings();
-    warned_of_uncovered_ = false;
+    warnings_.of_uncovered = false;
     ++rules_revision_;
     set_custom_nodes();
     for_each_unit([&](EntityId unit) {
@@ -194,8 +191,8 @@ Status InterestData::set_rules(const InterestRules& wanted) {
     replace_planes(old_rules, old);
     push_.stop(table_);
     tell_difference(before);
-    if (def_.rules.min_stay_ticks < old_rules.min_stay_ticks) {
-        minimum_relevance_.shorten(def_.rules.min_stay_ticks);
+    if (rules_.minimum_relevance_ticks < old_rules.minimum_relevance_ticks) {
+        minimum_relevance_.shorten(rules_.minimum_relevance_ticks);
         expire_stays();
     }
     touch_all_mixed();
@@ -203,9 +200,9 @@ Status InterestData::set_rules(const InterestRules& wanted) {
 }
 
 void InterestData::set_level(InterestLevel level) {
-    if (level == def_.level) return;
+    if (level == rules_.level) return;
     const auto before = x_outside_windows();
-    def_.level = level;
+    rules_.level = level;
     tell_difference(before);
 }
 
@@ -216,12 +213,12 @@ void InterestData::detach() {
     workers_.resize(1);
     notices_.clear();
     notifies_nodes_ = false;
-    def_.measure_changed = false;
-    def_.log = LogSink::none();
+    rules_.measure_scores = false;
+    warnings_.log = LogSink::none();
 }
 
 /// The first `observers_max` by index are asked; others are as if they were not ready.
-RuleTrial InterestData::try_some(const InterestRules& wanted, const InterestManager& manager,
+RuleTrial InterestData::try_some(const Rules& wanted, const Visibility& visibility,
                                  std::size_t observers_max) const {
     RuleTrial trial;
     InterestData with(*this), without(*this);
@@ -235,8 +232,8 @@ RuleTrial InterestData::try_some(const InterestRules& wanted, const InterestMana
     without.detach();
     (void)with.set_rules(wanted);
     trial.warnings = with.program_.warnings;
-    with.tick(manager);
-    without.tick(manager);
+    with.tick(visibility);
+    without.tick(visibility);
     std::vector<EntityId> a, b, only;
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!with.observers_[o].ready) continue;
@@ -259,51 +256,17 @@ RuleTrial InterestData::try_some(const InterestRules& wanted, const InterestMana
 }
 
 /// As many as are sure to be within the bound, and then as many as are likely to be.
-RuleTrial InterestData::try_rules(const InterestRules& wanted, const InterestManager& manager,
+RuleTrial InterestData::try_rules(const Rules& wanted, const Visibility& visibility,
                                   std::size_t pairs_max) const {
     RuleTrial trial;
-    trial.problem = problem_of(with_kept(wanted), def_);
+    trial.problem = problem_of_nodes(with_fixed(wanted));
     if (!trial.problem.empty()) return trial;
     const std::size_t sure = std::max<std::size_t>(pairs_max / (table_.index_end() + 1), 1);
-    trial = try_some(wanted, manager, sure);
+    trial = try_some(wanted, visibility, sure);
     if (trial.observers_left_out == 0) return trial;
     const std::size_t pairs = trial.gains.size() + trial.losses.size() + 1;
     const std::size_t likely = sure * (pairs_max / pairs);
-    return likely > sure ? try_some(wanted, manager, likely) : trial;
-}
-
-namespace {
-
-/// Empty, or what the kernel of a step names that is not there.
-std::string missing_in(const KernelDesc& kernel, const InterestDef& def) {
-    if (kernel.type == KernelType::flag && index_of(kernel.flag) >= def.flag_count)
-        return "flag that is not there";
-    if (kernel.type == KernelType::same_group && index_of(kernel.domain) >= def.key_count)
-        return "key that is not there";
-    if (kernel.type == KernelType::custom && kernel.custom->depends_on() == DependsOn::key &&
-        index_of(kernel.custom->domain()) >= def.key_count)
-        return "kernel that depends on a key that is not there";
-    if (kernel.type == KernelType::value && index_of(kernel.value) >= def.value_count)
-        return "value that is not there";
-    return {};
-}
-
-}  // namespace
-
-std::string problem_of(const InterestRules& rules, const InterestDef& def) {
-    if (std::string wrong = problem_of(rules); !wrong.empty()) return wrong;
-    for (const NodeDesc& node : rules.nodes) {
-        std::string wrong;
-        const auto look_at = [&](const std::vector<StepDesc>& steps) {
-            for (const StepDesc& step : steps) {
-                if (wrong.empty()) wrong = missing_in(step.kernel, def);
-            }
-        };
-        look_at(node.steps);
-        for (const auto& steps : node.inner) look_at(steps);
-        if (!wrong.empty()) return "node '" + node.name + "', a step names a " + wrong;
-    }
-    return {};
+    return likely > sure ? try_some(wanted, visibility, likely) : trial;
 }
 
 }  // namespace purview

@@ -21,10 +21,11 @@ bool is_shareable(const InterestKernel& kernel, const std::vector<Step>& steps, 
     if (kernel.depends_on() == DependsOn::pair || steps[at].inner != nullptr) return false;
     for (std::size_t later = at + 1; later < steps.size(); ++later) {
         const Step& step = steps[later];
-        if (step.op == StepOp::add || step.kernel->depends_on() == DependsOn::entity) continue;
+        if (step.combine == Combine::add || step.kernel->depends_on() == DependsOn::entity)
+            continue;
         const bool same_key = step.kernel->depends_on() == DependsOn::key &&
                               step.kernel->domain() == kernel.domain() &&
-                              step.kernel->domain() != KeyDomain::none &&
+                              step.kernel->domain() != KeyId::none &&
                               kernel.depends_on() == DependsOn::key;
         if (!same_key) return false;
     }
@@ -36,7 +37,7 @@ constexpr std::size_t edges_max = 64;
 
 class Compiler {
   public:
-    Compiler(const InterestRules& rules, const AttributeNames& names,
+    Compiler(const Rules& rules, const AttributeNames& names,
              const MemberColumnOf& member_column_of, OldKernels old)
         : rules_(rules), names_(names), member_column_of_(member_column_of), old_(old) {}
 
@@ -46,8 +47,8 @@ class Compiler {
             out_.whole.push_back({});
             out_.whole.back().everything = true;
         }
-        for (const NodeDesc& node : rules_.nodes)
-            out_.is_pipeline |= node.enabled && node.combine != StepOp::add;
+        for (const NodeDef& node : rules_.nodes)
+            out_.is_pipeline |= node.enabled && node.combine != Combine::add;
         out_.written.resize(rules_.nodes.size());
         for (std::size_t n = 0; n < rules_.nodes.size(); ++n) compile_node(n);
         settle_classes();
@@ -61,79 +62,80 @@ class Compiler {
             const auto* was = written_before(rules_, n, s, *old_.rules, *old_.program);
             if (was != nullptr) return was->kernel;
         }
-        const NodeDesc& node = rules_.nodes[n];
-        return make_kernel(node.steps[s].kernel, rules_, node.refresh.widen_m, names_);
+        const NodeDef& node = rules_.nodes[n];
+        return make_kernel(node.steps[s], rules_, node.widen, names_);
     }
 
-    void warn(const NodeDesc& node, std::size_t step, const char* what) {
+    void warn(const NodeDef& node, std::size_t step, const char* what) {
         out_.warnings.push_back("node '" + node.name + "', step " + std::to_string(step + 1) +
                                 ": " + what);
     }
 
-    void keep(std::shared_ptr<const InterestKernel> kernel, std::vector<Step>& steps, StepOp op) {
+    void keep(std::shared_ptr<const InterestKernel> kernel, std::vector<Step>& steps, Combine op) {
         steps.emplace_back(op, *kernel);
         out_.kernels.push_back(std::move(kernel));
     }
 
     /// The step that is the bucket of a dispatcher.
-    Step bucket_of(const NodeDesc& node, StepOp op) {
+    Step bucket_of(const NodeDef& node, Combine op) {
         std::vector<Step> steps;
         keep(make_cells_kernel(*node.dispatcher), steps, op);
         if (!node.inner.empty()) {
             auto inner = std::make_shared<InnerNodes>();
             inner->dispatcher = node.dispatcher.get();
-            for (const std::vector<StepDesc>& list : node.inner)
-                inner->programs.push_back(inner_program(list, node.refresh.widen_m));
+            for (const std::vector<Kernel>& list : node.inner)
+                inner->programs.push_back(inner_program(list, node.widen));
             steps.back().inner = inner.get();
             out_.inner_nodes.push_back(std::move(inner));
         }
         return steps.back();
     }
 
-    NodeProgram inner_program(const std::vector<StepDesc>& list, float widen_m) {
+    NodeProgram inner_program(const std::vector<Kernel>& list, float widen) {
         NodeProgram program;
-        if (list.empty() || list.front().op != StepOp::add)
-            keep(make_everything_kernel(), program.steps, StepOp::add);
-        for (const StepDesc& step : list) {
-            keep(make_kernel(step.kernel, rules_, widen_m, names_), program.steps, step.op);
+        if (list.empty() || list.front().combine != Combine::add)
+            keep(make_everything_kernel(), program.steps, Combine::add);
+        for (const Kernel& step : list) {
+            keep(make_kernel(step, rules_, widen, names_), program.steps, step.combine);
             const InterestKernel& kernel = *program.steps.back().kernel;
             out_.is_restless |= kernel.is_restless();
-            out_.looks_from_owned |= kernel.needs_place() && kernel.looks_from() == LookFrom::owned;
+            out_.looks_from_owned |=
+                kernel.needs_position() && kernel.looks_from() == Viewpoints::owned;
             out_.needs_owned |=
-                step.kernel.type == KernelType::owner || kernel.looks_from() == LookFrom::owned;
+                step.type == KernelType::owner || kernel.looks_from() == Viewpoints::owned;
         }
         return program;
     }
 
     void compile_node(std::size_t n) {
-        const NodeDesc& node = rules_.nodes[n];
+        const NodeDef& node = rules_.nodes[n];
         const NodeId id{static_cast<std::uint16_t>(n)};
         std::vector<Step> steps;
-        const bool is_dispatcher = node.type == NodeType::dispatcher;
+        const bool is_dispatcher = node.dispatcher != nullptr;
         const bool is_whole = node.steps.empty() && !is_dispatcher;
         // The result of a dispatcher starts with its bucket, unless its first step adds; whatever
         // is added is cut to the bucket in the end.
-        const auto adds_step = [](const StepDesc& step) { return step.op == StepOp::add; };
+        const auto adds_step = [](const Kernel& step) { return step.combine == Combine::add; };
         const bool adds_any = std::any_of(node.steps.begin(), node.steps.end(), adds_step);
         const bool adds_first = !node.steps.empty() && adds_step(node.steps.front());
         const std::size_t implied =
             (is_dispatcher && !adds_first) || (is_whole && out_.is_pipeline) ? 1 : 0;
         if (is_dispatcher && implied > 0) {
-            steps.push_back(bucket_of(node, StepOp::add));
+            steps.push_back(bucket_of(node, Combine::add));
         } else if (implied > 0) {
-            keep(make_everything_kernel(), steps, StepOp::add);
+            keep(make_everything_kernel(), steps, Combine::add);
         }
         for (std::size_t s = 0; s < node.steps.size(); ++s) {
             out_.written[n].push_back({kernel_of(n, s), no_plane});
-            keep(out_.written[n].back().kernel, steps, node.steps[s].op);
+            keep(out_.written[n].back().kernel, steps, node.steps[s].combine);
         }
-        if (is_dispatcher && adds_any) steps.push_back(bucket_of(node, StepOp::require));
+        if (is_dispatcher && adds_any) steps.push_back(bucket_of(node, Combine::require));
         bucket_is_pulled_ = false;
         if (!node.enabled) return;
         WholeNode& whole = out_.whole.emplace_back();
         whole.id = id;
         whole.program.combine = node.combine;
-        if (node.type == NodeType::custom) {
+        if (node.custom != nullptr) {
             whole.is_custom = true;
             out_.custom_nodes.push_back(id);
             return;
@@ -145,28 +147,29 @@ class Compiler {
         }
         whole.program.steps = steps;
         const bool adds = std::any_of(steps.begin(), steps.end(),
-                                      [](const Step& s) { return s.op == StepOp::add; });
+                                      [](const Step& s) { return s.combine == Combine::add; });
         if (!adds) {
             out_.warnings.push_back("node '" + node.name + "' has no add step: it is always empty");
             if (out_.is_pipeline) out_.nodes.emplace_back().combine = node.combine;
             return;
         }
-        for (std::size_t s = 0; s < steps.size() && steps[s].op != StepOp::add; ++s)
+        for (std::size_t s = 0; s < steps.size() && steps[s].combine != Combine::add; ++s)
             warn(node, s - implied, "nothing has been added before it: it has no effect");
         NodeProgram program;
         program.combine = node.combine;
-        program.refresh = node.refresh;
+        program.every_ticks = node.every_ticks;
+        program.lazy_leave = node.lazy_leave;
         bool has_candidates = false;
         for (std::size_t s = 0; s < steps.size(); ++s) {
             Step step = steps[s];
             const bool is_written = s >= implied && s - implied < node.steps.size();
-            const KernelDesc* desc = is_written ? &node.steps[s - implied].kernel : nullptr;
-            if (step.op == StepOp::add && !out_.is_pipeline &&
+            const Kernel* desc = is_written ? &node.steps[s - implied] : nullptr;
+            if (step.combine == Combine::add && !out_.is_pipeline &&
                 is_shareable(*step.kernel, steps, s)) {
                 add_row(node, id, steps, s, false, is_dispatcher && !is_written);
                 continue;
             }
-            if (step.op == StepOp::add) {
+            if (step.combine == Combine::add) {
                 has_candidates = true;
                 add_candidates(node, id, steps, s, desc);
             }
@@ -176,45 +179,45 @@ class Compiler {
                 whole.program.steps[s].plane = step.plane;
                 if (is_written) out_.written[n][s - implied].plane = step.plane;
             }
-            if (desc != nullptr) note_places(step, *desc);
+            if (desc != nullptr) note_positions(step, *desc);
             program.steps.push_back(step);
         }
         if (!has_candidates && !out_.is_pipeline) return;
-        program.is_near = std::all_of(
-            program.steps.begin(), program.steps.end(),
-            [](const Step& step) { return step.op != StepOp::add || step.kernel->needs_place(); });
-        if (node.waits()) program.result_plane = out_.plane_count++;
-        whole.program.refresh = node.refresh;
+        program.is_near =
+            std::all_of(program.steps.begin(), program.steps.end(), [](const Step& step) {
+                return step.combine != Combine::add || step.kernel->needs_position();
+            });
+        if (waits(node)) program.result_plane = out_.plane_count++;
+        whole.program.every_ticks = node.every_ticks;
+        whole.program.lazy_leave = node.lazy_leave;
         whole.program.result_plane = program.result_plane;
         const bool remembers = std::any_of(program.steps.begin(), program.steps.end(),
                                            [](const Step& step) { return step.plane != no_plane; });
-        if (node.members == NodeMembers::bound && !out_.is_pipeline && !remembers &&
+        if (node.members == Members::bound && !out_.is_pipeline && !remembers &&
             program.result_plane == no_plane)
             return add_to_class(n, std::move(program));
         const std::array alone{id};
-        if (node.members != NodeMembers::all) program.member_column = member_column_of_(alone);
+        if (node.members != Members::all) program.member_column = member_column_of_(alone);
         out_.nodes.push_back(std::move(program));
     }
 
     // -- bound nodes with equal steps: what they say together is what the steps say of the members
     // of any of them
 
-    static bool is_equal(const NodeDesc& left, const NodeDesc& right) {
-        return left.type == right.type && left.steps == right.steps &&
-               left.dispatcher == right.dispatcher && left.inner == right.inner &&
-               left.refresh.widen_m == right.refresh.widen_m;
+    static bool is_equal(const NodeDef& left, const NodeDef& right) {
+        return left.steps == right.steps && left.dispatcher == right.dispatcher &&
+               left.inner == right.inner && left.widen == right.widen;
     }
     /// Of what most nodes differ in.
-    static std::uint64_t hash_of(const NodeDesc& node) {
+    static std::uint64_t hash_of(const NodeDef& node) {
         std::uint64_t hash = node.steps.size();
         const auto add = [&](std::uint64_t value) { hash = mix64(hash ^ value); };
-        add(static_cast<std::uint64_t>(node.type));
-        for (const StepDesc& step : node.steps) {
-            add(static_cast<std::uint64_t>(step.op) << 8 |
-                static_cast<std::uint64_t>(step.kernel.type));
-            add(std::uint64_t{std::bit_cast<std::uint32_t>(step.kernel.enter_m)} << 32 |
-                std::bit_cast<std::uint32_t>(step.kernel.leave_m));
-            add(std::uint64_t{index_of(step.kernel.flag)} << 32 | index_of(step.kernel.domain));
+        for (const Kernel& step : node.steps) {
+            add(static_cast<std::uint64_t>(step.combine) << 8 |
+                static_cast<std::uint64_t>(step.type));
+            add(std::uint64_t{std::bit_cast<std::uint32_t>(step.enter)} << 32 |
+                std::bit_cast<std::uint32_t>(step.leave));
+            add(std::uint64_t{index_of(step.flag)} << 32 | index_of(step.key));
         }
         return hash;
     }
@@ -245,7 +248,7 @@ class Compiler {
         }
     }
 
-    void add_row(const NodeDesc& node, NodeId id, const std::vector<Step>& steps, std::size_t s,
+    void add_row(const NodeDef& node, NodeId id, const std::vector<Step>& steps, std::size_t s,
                  bool pulled, bool is_bucket) {
         RowSource row;
         row.node = id;
@@ -259,19 +262,19 @@ class Compiler {
             row.domain = steps[s].kernel->domain();
         }
         for (std::size_t f = s + 1; !pulled && f < steps.size(); ++f) {
-            if (steps[f].op != StepOp::add) row.filters.push_back(steps[f]);
+            if (steps[f].combine != Combine::add) row.filters.push_back(steps[f]);
         }
         out_.rows.push_back(std::move(row));
     }
 
     /// Where the windows find those to whom an add may say yes.
-    void add_candidates(const NodeDesc& node, NodeId id, const std::vector<Step>& steps,
-                        std::size_t s, const KernelDesc* desc) {
+    void add_candidates(const NodeDef& node, NodeId id, const std::vector<Step>& steps,
+                        std::size_t s, const Kernel* desc) {
         const InterestKernel& kernel = *steps[s].kernel;
         const bool is_spatial =
-            kernel.looks_into_areas() || (kernel.needs_place() && kernel.reach_m() > 0);
+            kernel.looks_into_areas() || (kernel.needs_position() && kernel.reach() > 0);
         const bool is_owner = desc != nullptr && desc->type == KernelType::owner;
-        if (node.type == NodeType::dispatcher && !is_spatial && !is_owner) {
+        if (node.dispatcher != nullptr && !is_spatial && !is_owner) {
             // Nothing outside of the bucket matters: its rows are the candidates.
             if (std::exchange(bucket_is_pulled_, true)) return;
             const std::size_t bucket = desc == nullptr ? s : steps.size() - 1;
@@ -291,30 +294,31 @@ class Compiler {
     }
 
     /// A kernel that remembers must see every entity in its reach, or its memory has holes.
-    void note_places(const Step& step, const KernelDesc& desc) {
+    void note_positions(const Step& step, const Kernel& desc) {
         const InterestKernel& kernel = *step.kernel;
         out_.is_restless |= kernel.is_restless();
         const bool is_owner = desc.type == KernelType::owner;
-        out_.looks_from_owned |= kernel.needs_place() && kernel.looks_from() == LookFrom::owned;
-        out_.needs_owned |= is_owner || kernel.looks_from() == LookFrom::owned;
+        out_.looks_from_owned |=
+            kernel.needs_position() && kernel.looks_from() == Viewpoints::owned;
+        out_.needs_owned |= is_owner || kernel.looks_from() == Viewpoints::owned;
         if (desc.type == KernelType::area) {
             out_.looks_into_areas = true;
-            out_.area_margin_m = std::max(out_.area_margin_m, kernel.reach_m());
+            out_.area_margin_m = std::max(out_.area_margin_m, kernel.reach());
             return;
         }
-        if (step.op != StepOp::add && !kernel.remembers()) return;
-        if (!(kernel.reach_m() > 0)) return;
+        if (step.combine != Combine::add && !kernel.remembers()) return;
+        if (!(kernel.reach() > 0)) return;
         Spread spread;
         spread.from = kernel.looks_from();
-        spread.enter_m = kernel.reach_m();
+        spread.enter = kernel.reach();
         if (desc.type == KernelType::distance) {
             spread.range = desc.range;
-            spread.enter_m = kernel.inside_m();
-            spread.margin_m = desc.leave_m - desc.enter_m + (kernel.inside_m() - desc.enter_m);
+            spread.enter = kernel.inside_m();
+            spread.margin_m = desc.leave - desc.enter + (kernel.inside_m() - desc.enter);
         }
         for (Spread& known : out_.spreads) {
             if (known.from != spread.from || known.range != spread.range) continue;
-            known.enter_m = std::max(known.enter_m, spread.enter_m);
+            known.enter = std::max(known.enter, spread.enter);
             known.margin_m = std::max(known.margin_m, spread.margin_m);
             return;
         }
@@ -334,7 +338,7 @@ class Compiler {
             // Whoever remembers must be asked in every tick, also about those who wait.
             for (const Step& step : node.steps) {
                 out_.all_wait &= step.plane == no_plane;
-                out_.skips_empty &= step.op != StepOp::add || step.kernel->skips_empty();
+                out_.skips_empty &= step.combine != Combine::add || step.kernel->skips_empty();
                 summarise(step);
                 note_inside(*step.kernel);
             }
@@ -348,8 +352,9 @@ class Compiler {
                            out_.edges_m.end());
         out_.is_pushable = !out_.spreads.empty() && !out_.everywhere && !out_.looks_into_areas &&
                            !out_.needs_owned && !out_.is_restless && !out_.is_pipeline &&
-                           out_.any_move_m <= out_.reach_m() && out_.edges_m.size() <= edges_max;
-        for (const Spread& spread : out_.spreads) out_.is_pushable &= spread.range == RangeOf::rule;
+                           out_.any_move_m <= out_.reach() && out_.edges_m.size() <= edges_max;
+        for (const Spread& spread : out_.spreads)
+            out_.is_pushable &= spread.range == RangeFrom::kernel;
         for (const NodeProgram& node : out_.nodes)
             out_.is_pushable &= node.result_plane == no_plane;
     }
@@ -360,8 +365,8 @@ class Compiler {
         if (out_.nodes.front().result_plane != no_plane) return;
         const Step* only = nullptr;
         for (const Step& step : out_.nodes.front().steps) {
-            if (step.op == StepOp::subtract) continue;
-            if (only != nullptr || step.op == StepOp::require) return;
+            if (step.combine == Combine::subtract) continue;
+            if (only != nullptr || step.combine == Combine::require) return;
             only = &step;
         }
         if (only == nullptr) return;
@@ -381,14 +386,14 @@ class Compiler {
         constexpr float infinity = std::numeric_limits<float>::infinity();
         for (std::size_t i = 0; step.inner != nullptr && i < step.inner->programs.size(); ++i) {
             for (const Step& inner : step.inner->programs[i].steps)
-                if (inner.kernel->reads_places()) out_.any_move_m = infinity;
+                if (inner.kernel->reads_positions()) out_.any_move_m = infinity;
         }
-        if (!edges.empty() || !kernel.reads_places()) return;
-        const float reach = kernel.reach_m();
+        if (!edges.empty() || !kernel.reads_positions()) return;
+        const float reach = kernel.reach();
         out_.any_move_m = std::max(out_.any_move_m, reach > 0 ? reach : infinity);
     }
 
-    const InterestRules& rules_;
+    const Rules& rules_;
     const AttributeNames& names_;
     const MemberColumnOf& member_column_of_;
     OldKernels old_;
@@ -404,13 +409,18 @@ class Compiler {
 
 }  // namespace
 
-const Program::Written* written_before(const InterestRules& rules, std::size_t n, std::size_t s,
-                                       const InterestRules& old_rules, const Program& old) {
-    const NodeDesc& node = rules.nodes[n];
-    const auto is_same = [&](const NodeDesc& was) {
+/// Whatever the step does with its result.
+static bool is_same_kernel(const Kernel& left, Kernel right) {
+    right.combine = left.combine;
+    return left == right;
+}
+
+const Program::Written* written_before(const Rules& rules, std::size_t n, std::size_t s,
+                                       const Rules& old_rules, const Program& old) {
+    const NodeDef& node = rules.nodes[n];
+    const auto is_same = [&](const NodeDef& was) {
         return was.name == node.name && s < was.steps.size() &&
-               was.steps[s].kernel == node.steps[s].kernel &&
-               was.refresh.widen_m == node.refresh.widen_m;
+               is_same_kernel(was.steps[s], node.steps[s]) && was.widen == node.widen;
     };
     // Nodes may share a name: of those it is the one with its number, if that is the same.
     if (n < old_rules.nodes.size() && is_same(old_rules.nodes[n])) return &old.written[n][s];
@@ -420,13 +430,13 @@ const Program::Written* written_before(const InterestRules& rules, std::size_t n
     return nullptr;
 }
 
-float Program::reach_m() const noexcept {
+float Program::reach() const noexcept {
     float reach = 0;
-    for (const Spread& spread : spreads) reach = std::max(reach, spread.enter_m + spread.margin_m);
+    for (const Spread& spread : spreads) reach = std::max(reach, spread.enter + spread.margin_m);
     return reach;
 }
 
-Program compile(const InterestRules& rules, const AttributeNames& names,
+Program compile(const Rules& rules, const AttributeNames& names,
                 const MemberColumnOf& member_column_of, OldKernels old) {
     return Compiler(rules, names, member_column_of, old).run();
 }

@@ -27,10 +27,10 @@ struct InnerNodes;
 /// What the kernel says of itself is asked once: a scan takes some 300 ns, a virtual call two.
 struct Step {
     Step() = default;
-    Step(StepOp step_op, const InterestKernel& step_kernel, std::uint32_t first_plane = no_plane)
-        : op(step_op),
+    Step(Combine step_op, const InterestKernel& step_kernel, std::uint32_t first_plane = no_plane)
+        : combine(step_op),
           from(step_kernel.looks_from()),
-          needs_place(step_kernel.needs_place()),
+          needs_position(step_kernel.needs_position()),
           into_areas(step_kernel.looks_into_areas()),
           answers_unknown(step_kernel.answers_unknown()),
           takes_asked(step_kernel.takes_asked()),
@@ -38,9 +38,9 @@ struct Step {
           kernel(&step_kernel),
           plane(first_plane) {}
 
-    StepOp op = StepOp::add;
-    LookFrom from = LookFrom::main_and_areas;
-    bool needs_place = false;
+    Combine combine = Combine::add;
+    Viewpoints from = Viewpoints::entity_and_points;
+    bool needs_position = false;
     bool into_areas = false;
     bool answers_unknown = true;
     bool takes_asked = false;
@@ -52,20 +52,26 @@ struct Step {
     const InnerNodes* inner = nullptr;
 };
 
+/// Enters wait for the next tick in which the node is evaluated.
+inline bool waits(const NodeDef& node) noexcept {
+    return node.every_ticks > 1 && node.combine != Combine::subtract;
+}
+
 /// The steps of one node that judge windows, in order. Its result starts empty.
 struct NodeProgram {
     std::vector<Step> steps;
-    StepOp combine = StepOp::add;
+    Combine combine = Combine::add;
     std::uint32_t member_column = no_column;  ///< flag of its members; none: all are
-    Refresh refresh = {};
+    std::uint32_t every_ticks = 1;            ///< as NodeDef's
+    bool lazy_leave = false;
     std::uint32_t result_plane = no_plane;  ///< its own last result, where enters have to wait
     bool is_near = false;                   ///< it shows nothing beyond the reach of its steps
 };
 
-/// Steps of the inner nodes of a dispatcher, by what InterestDispatcher::steps_of answers. One
+/// Steps of the inner nodes of a dispatcher, by what Dispatcher::steps_of answers. One
 /// whose first step does not add begins with a step that adds everything.
 struct InnerNodes {
-    const InterestDispatcher* dispatcher = nullptr;
+    const Dispatcher* dispatcher = nullptr;
     std::vector<NodeProgram> programs;
 };
 
@@ -83,9 +89,9 @@ enum class RowsBy : std::uint8_t { all, key, cell };
 /// Rows of entities that several observers share.
 struct RowSource {
     RowsBy by = RowsBy::all;
-    KeyDomain domain = KeyDomain::none;              ///< by key
-    const InterestDispatcher* dispatcher = nullptr;  ///< by cell
-    const InterestKernel* member = nullptr;          ///< who belongs; null: everybody
+    KeyId domain = KeyId::none;              ///< by key
+    const Dispatcher* dispatcher = nullptr;  ///< by cell
+    const InterestKernel* member = nullptr;  ///< who belongs; null: everybody
     NodeId node{};
     std::vector<Step> filters;  ///< require and subtract steps behind the add
     /// A later step judges pairs: the row is not an answer, its members are candidates of the
@@ -95,9 +101,9 @@ struct RowSource {
 
 /// How far windows must look from some places of the observer.
 struct Spread {
-    LookFrom from = LookFrom::main_and_areas;
-    RangeOf range = RangeOf::rule;
-    float enter_m = 0;   ///< of the rule
+    Viewpoints from = Viewpoints::entity_and_points;
+    RangeFrom range = RangeFrom::kernel;
+    float enter = 0;     ///< of the rule
     float margin_m = 0;  ///< beyond that, and beyond somebody's own range
 };
 
@@ -134,7 +140,7 @@ struct Program {
     /// Above 0: whoever windows say yes to is 1 - distance / nearness_m strong, to the nearest of
     /// these places.
     float nearness_m = 0;
-    LookFrom nearness_from = LookFrom::main_and_areas;
+    Viewpoints nearness_from = Viewpoints::entity_and_points;
     /// Radii at which some answer changes: whoever moved without crossing one of them around a
     /// place of the observer looks the same to him.
     std::vector<float> edges_m;
@@ -153,26 +159,25 @@ struct Program {
     std::vector<std::vector<Written>> written;
 
     /// The farthest that a window looks from a place by a rule's own radius.
-    float reach_m() const noexcept;
+    float reach() const noexcept;
     bool has_windows() const noexcept { return !nodes.empty() || !classes.empty(); }
 };
 
 /// Kernels of older rules that are used again where node and step are the same.
 struct OldKernels {
-    const InterestRules* rules = nullptr;
+    const Rules* rules = nullptr;
     const Program* program = nullptr;
 };
 
 /// The same step at the same place of the same node of older rules; null: there is none.
-const Program::Written* written_before(const InterestRules& rules, std::size_t node,
-                                       std::size_t step, const InterestRules& old_rules,
-                                       const Program& old);
+const Program::Written* written_before(const Rules& rules, std::size_t node, std::size_t step,
+                                       const Rules& old_rules, const Program& old);
 
 /// Makes a flag column for the members of these nodes, which are judged together.
 using MemberColumnOf = std::function<std::uint32_t(std::span<const NodeId>)>;
 
 /// The rules must be sound (problem_of).
-Program compile(const InterestRules& rules, const AttributeNames& names,
+Program compile(const Rules& rules, const AttributeNames& names,
                 const MemberColumnOf& member_column_of, OldKernels old = {});
 
 }  // namespace purview

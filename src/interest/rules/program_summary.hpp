@@ -17,7 +17,7 @@ namespace purview {
 struct ProgramSummary {
     ProgramSummary() = default;
     /// O(steps of all nodes).
-    ProgramSummary(const InterestRules& rules, const Program& program);
+    ProgramSummary(const Rules& rules, const Program& program);
 
     bool has_shared_rows = false;       ///< some row makes its members relevant by itself
     bool has_pulled_rows = false;       ///< some row only names candidates, which windows evaluate

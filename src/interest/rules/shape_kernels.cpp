@@ -31,11 +31,11 @@ long long text_number(double cells) noexcept {
 LaneCone lane_cone(const Area& area, float margin_m) noexcept {
     constexpr float radians = std::numbers::pi_v<float> / 180;
     LaneCone cone;
-    cone.tip = area.centre;
+    cone.tip = area.center;
     cone.direction = area.direction;
-    cone.cosine = std::cos(area.half_angle_deg * radians);
-    cone.sine = std::sin(area.half_angle_deg * radians);
-    cone.radius_m = area.radius_m;
+    cone.cosine = std::cos(area.half_angle_degrees * radians);
+    cone.sine = std::sin(area.half_angle_degrees * radians);
+    cone.radius = area.radius;
     cone.margin_m = margin_m;
     return cone;
 }
@@ -59,7 +59,7 @@ class AreaKernel final : public InterestKernel {
     }
     std::string describe(const Question& q, unsigned lane) const override {
         if (q.asker.areas.empty()) return "areas unknown: the observer has none";
-        if (q.slots.is_unplaced(q.blocks[0])) return "areas unknown: the entity has no place";
+        if (q.slots.is_abstract(q.blocks[0])) return "areas unknown: the entity has no place";
         std::string text;
         for (std::size_t a = 0; a < q.asker.areas.size(); ++a) {
             Mask in = 0;
@@ -67,8 +67,9 @@ class AreaKernel final : public InterestKernel {
             text += (text.empty() ? "" : ", ") + name(q.asker.areas[a].shape) + " " +
                     std::to_string(a) + ((in & lane_bit(lane)) != 0 ? ": inside" : ": outside");
         }
-        if (const float bounds_m = q.slots.bounds(slot_at(q.blocks[0], lane)); bounds_m > 0)
-            text += ", with its bounds of " + number_text(bounds_m);
+        if (const float group_radius_m = q.slots.bounds(slot_at(q.blocks[0], lane));
+            group_radius_m > 0)
+            text += ", with its bounds of " + number_text(group_radius_m);
         if (!remembers()) return text;
         return text + ", once in up to " + number_text(leave_margin_m_) + " outside" +
                ((q.was[0] & lane_bit(lane)) != 0 ? " (it was in)" : " (it was not)");
@@ -76,8 +77,8 @@ class AreaKernel final : public InterestKernel {
     bool answers_unknown() const noexcept override { return false; }
     bool remembers() const noexcept override { return leave_margin_m_ > enter_margin_m_; }
     /// Beyond the shapes themselves.
-    float reach_m() const noexcept override { return std::max(enter_margin_m_, leave_margin_m_); }
-    bool needs_place() const noexcept override { return true; }
+    float reach() const noexcept override { return std::max(enter_margin_m_, leave_margin_m_); }
+    bool needs_position() const noexcept override { return true; }
     bool looks_into_areas() const noexcept override { return true; }
 
   private:
@@ -86,28 +87,28 @@ class AreaKernel final : public InterestKernel {
     }
     static void add(const Question& q, const Area& area, float margin_m,
                     std::span<const BlockIndex> blocks, std::span<Mask> out) noexcept {
-        add_places(q, area, margin_m, blocks, out);
+        add_positions(q, area, margin_m, blocks, out);
         add_bounded(
             q.slots, blocks, out,
-            [&](std::span<const BlockIndex> one, Slot, float bounds_m, std::span<Mask> near) {
-                add_places(q, area, margin_m + bounds_m, one, near);
+            [&](std::span<const BlockIndex> one, Slot, float group_radius_m, std::span<Mask> near) {
+                add_positions(q, area, margin_m + group_radius_m, one, near);
             });
     }
-    static void add_places(const Question& q, const Area& area, float margin_m,
-                           std::span<const BlockIndex> blocks, std::span<Mask> out) noexcept {
+    static void add_positions(const Question& q, const Area& area, float margin_m,
+                              std::span<const BlockIndex> blocks, std::span<Mask> out) noexcept {
         const LaneCoordinates at{q.slots.coordinates(), q.slots.axes()};
         switch (area.shape) {
-            case AreaShape::place:
+            case AreaShape::position:
                 break;
             case AreaShape::sphere: {
-                const float radius = area.radius_m + margin_m;
-                add_lanes_within(at, blocks, area.centre, radius * radius, out);
+                const float radius = area.radius + margin_m;
+                add_lanes_within(at, blocks, area.center, radius * radius, out);
                 break;
             }
             case AreaShape::box:
-                add_lanes_around(at, blocks, area.centre,
-                                 {area.half_sides.x + margin_m, area.half_sides.y + margin_m,
-                                  area.half_sides.z + margin_m},
+                add_lanes_around(at, blocks, area.center,
+                                 {area.half_size.x + margin_m, area.half_size.y + margin_m,
+                                  area.half_size.z + margin_m},
                                  out);
                 break;
             case AreaShape::cone:
@@ -158,54 +159,55 @@ float first_of_cell(double i, float origin, float side) noexcept {
 }
 
 /// Its cell is at most so many rings away from the cell of a place, as a box of whole cells.
-class NeighbourhoodKernel final : public InterestKernel {
+class NeighborhoodKernel final : public InterestKernel {
   public:
-    NeighbourhoodKernel(const KernelDesc& desc, Vec3 origin, bool three_d)
-        : cells_(desc.cells), origin_(origin), from_(desc.from) {
+    NeighborhoodKernel(const Kernel& desc, Vec3 origin, bool three_d)
+        : cells_(desc), origin_(origin), from_(desc.view_from) {
         const float rings = static_cast<float>(cells_.rings) + 1;
-        const float z = three_d && cells_.depth_m > 0 ? rings * cells_.depth_m : 0;
-        if (three_d && !(cells_.depth_m > 0)) is_bounded_ = false;
-        const float x = rings * cells_.width_m, y = rings * cells_.height_m;
+        const float z = three_d && cells_.cell_size.z > 0 ? rings * cells_.cell_size.z : 0;
+        if (three_d && !(cells_.cell_size.z > 0)) is_bounded_ = false;
+        const float x = rings * cells_.cell_size.x, y = rings * cells_.cell_size.y;
         reach_m_ = std::sqrt(x * x + y * y + z * z) * 1.001F;
     }
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
-        for (const Vec3 place : q.places) {
+        for (const Vec3 position : q.positions) {
             Vec3 low, high;
-            box_of(place, low, high);
+            box_of(position, low, high);
             add_lanes_in_box({q.slots.coordinates(), q.slots.axes()}, q.blocks, low, high, out);
         }
     }
     std::string describe(const Question& q, unsigned lane) const override {
-        if (q.places.empty()) return "neighbourhood unknown: the observer is nowhere";
-        if (q.slots.is_unplaced(q.blocks[0]))
+        if (q.positions.empty()) return "neighbourhood unknown: the observer is nowhere";
+        if (q.slots.is_abstract(q.blocks[0]))
             return "neighbourhood unknown: the entity has no place";
-        const Vec3 at = q.slots.place(slot_at(q.blocks[0], lane));
+        const Vec3 at = q.slots.position(slot_at(q.blocks[0], lane));
         long long best = -1;
-        for (const Vec3 place : q.places) {
+        for (const Vec3 position : q.positions) {
             const long long apart =
-                std::max({rings_between(at.x, place.x, origin_.x, cells_.width_m),
-                          rings_between(at.y, place.y, origin_.y, cells_.height_m),
-                          cells_.depth_m > 0 && q.slots.axes() == 3
-                              ? rings_between(at.z, place.z, origin_.z, cells_.depth_m)
+                std::max({rings_between(at.x, position.x, origin_.x, cells_.cell_size.x),
+                          rings_between(at.y, position.y, origin_.y, cells_.cell_size.y),
+                          cells_.cell_size.z > 0 && q.slots.axes() == 3
+                              ? rings_between(at.z, position.z, origin_.z, cells_.cell_size.z)
                               : 0LL});
             if (best < 0 || apart < best) best = apart;
         }
-        return "cell of " + number_text(cells_.width_m) + " x " + number_text(cells_.height_m) +
-               ", " + std::to_string(best) + " away of " + std::to_string(cells_.rings);
+        return "cell of " + number_text(cells_.cell_size.x) + " x " +
+               number_text(cells_.cell_size.y) + ", " + std::to_string(best) + " away of " +
+               std::to_string(cells_.rings);
     }
     bool answers_unknown() const noexcept override { return false; }
     /// A column of cells without depth has no end: it is looked for everywhere.
-    float reach_m() const noexcept override { return is_bounded_ ? reach_m_ : 0; }
-    bool needs_place() const noexcept override { return true; }
-    LookFrom looks_from() const noexcept override { return from_; }
+    float reach() const noexcept override { return is_bounded_ ? reach_m_ : 0; }
+    bool needs_position() const noexcept override { return true; }
+    Viewpoints looks_from() const noexcept override { return from_; }
 
   private:
     static long long rings_between(float a, float b, float origin, float side) noexcept {
         return text_number(
             cells_between(std::floor((a - origin) / side), std::floor((b - origin) / side)));
     }
-    void box_of(Vec3 place, Vec3& low, Vec3& high) const noexcept {
+    void box_of(Vec3 position, Vec3& low, Vec3& high) const noexcept {
         constexpr float infinity = std::numeric_limits<float>::infinity();
         const auto span_of = [&](float at, float origin, float side, float& from, float& to) {
             const double cell = std::floor((at - origin) / side);
@@ -217,16 +219,17 @@ class NeighbourhoodKernel final : public InterestKernel {
             to = std::nextafter(cell == infinity ? infinity : first_of_cell(next, origin, side),
                                 -infinity);
         };
-        span_of(place.x, origin_.x, cells_.width_m, low.x, high.x);
-        span_of(place.y, origin_.y, cells_.height_m, low.y, high.y);
+        span_of(position.x, origin_.x, cells_.cell_size.x, low.x, high.x);
+        span_of(position.y, origin_.y, cells_.cell_size.y, low.y, high.y);
         low.z = -infinity;
         high.z = infinity;
-        if (cells_.depth_m > 0) span_of(place.z, origin_.z, cells_.depth_m, low.z, high.z);
+        if (cells_.cell_size.z > 0)
+            span_of(position.z, origin_.z, cells_.cell_size.z, low.z, high.z);
     }
 
-    CellShape cells_;
+    Kernel cells_;
     Vec3 origin_;
-    LookFrom from_;
+    Viewpoints from_;
     float reach_m_ = 0;
     bool is_bounded_ = true;
 };
@@ -259,13 +262,13 @@ double hexagons_between(Hexagon a, Hexagon b) noexcept {
 /// Its hexagon is at most so many rings away from that of a place.
 class HexagonKernel final : public InterestKernel {
   public:
-    HexagonKernel(const KernelDesc& desc, Vec3 origin, bool three_d)
-        : cells_(desc.cells), origin_(origin), from_(desc.from), three_d_(three_d) {}
+    HexagonKernel(const Kernel& desc, Vec3 origin, bool three_d)
+        : cells_(desc), origin_(origin), from_(desc.view_from), three_d_(three_d) {}
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const unsigned axes = q.slots.axes();
-        for (const Vec3 place : q.places) {
-            const Hexagon home = at(place.x, place.y);
+        for (const Vec3 position : q.positions) {
+            const Hexagon home = at(position.x, position.y);
             for (std::size_t i = 0; i < q.blocks.size(); ++i) {
                 const float* x =
                     q.slots.coordinates() + std::size_t{q.blocks[i]} * axes * lanes_per_block;
@@ -275,70 +278,68 @@ class HexagonKernel final : public InterestKernel {
                     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
                     const Hexagon its = at(x[lane], x[lanes_per_block + lane]);
                     const float z = axes == 3 ? x[2 * lanes_per_block + lane] : 0;
-                    if (hexagons_between(its, home) <= cells_.rings && is_level(z, place.z))
+                    if (hexagons_between(its, home) <= cells_.rings && is_level(z, position.z))
                         out[i] |= lane_bit(lane);
                 }
             }
         }
     }
     std::string describe(const Question& q, unsigned lane) const override {
-        if (q.places.empty()) return "hexagons unknown: the observer is nowhere";
-        if (q.slots.is_unplaced(q.blocks[0])) return "hexagons unknown: the entity has no place";
-        const Vec3 its = q.slots.place(slot_at(q.blocks[0], lane));
+        if (q.positions.empty()) return "hexagons unknown: the observer is nowhere";
+        if (q.slots.is_abstract(q.blocks[0])) return "hexagons unknown: the entity has no place";
+        const Vec3 its = q.slots.position(slot_at(q.blocks[0], lane));
         long long best = -1;
-        for (const Vec3 place : q.places) {
+        for (const Vec3 position : q.positions) {
             const long long apart =
-                text_number(hexagons_between(at(its.x, its.y), at(place.x, place.y)));
+                text_number(hexagons_between(at(its.x, its.y), at(position.x, position.y)));
             if (best < 0 || apart < best) best = apart;
         }
-        return "hexagon of side " + number_text(cells_.width_m) + ", " + std::to_string(best) +
+        return "hexagon of side " + number_text(cells_.cell_size.x) + ", " + std::to_string(best) +
                " away of " + std::to_string(cells_.rings);
     }
     bool answers_unknown() const noexcept override { return false; }
     /// Two of a hexagon's sides from border to border, and a hexagon more on either end.
-    float reach_m() const noexcept override {
-        return three_d_ ? 0 : 2.001F * cells_.width_m * (static_cast<float>(cells_.rings) + 1);
+    float reach() const noexcept override {
+        return three_d_ ? 0 : 2.001F * cells_.cell_size.x * (static_cast<float>(cells_.rings) + 1);
     }
-    bool needs_place() const noexcept override { return true; }
-    LookFrom looks_from() const noexcept override { return from_; }
+    bool needs_position() const noexcept override { return true; }
+    Viewpoints looks_from() const noexcept override { return from_; }
 
   private:
     Hexagon at(float x, float y) const noexcept {
-        return hexagon_of(x - origin_.x, y - origin_.y, cells_.width_m);
+        return hexagon_of(x - origin_.x, y - origin_.y, cells_.cell_size.x);
     }
 
     /// With a depth: at most so many layers above or below.
     bool is_level(float a, float b) const noexcept {
-        if (!three_d_ || !(cells_.depth_m > 0)) return true;
-        const double apart = cells_between(std::floor((a - origin_.z) / cells_.depth_m),
-                                           std::floor((b - origin_.z) / cells_.depth_m));
+        if (!three_d_ || !(cells_.cell_size.z > 0)) return true;
+        const double apart = cells_between(std::floor((a - origin_.z) / cells_.cell_size.z),
+                                           std::floor((b - origin_.z) / cells_.cell_size.z));
         return std::fabs(apart) <= cells_.rings;
     }
 
-    CellShape cells_;
+    Kernel cells_;
     Vec3 origin_;
-    LookFrom from_;
+    Viewpoints from_;
     bool three_d_;
 };
 
 /// Bounds as kernels see them: the counted axes first.
-Vec3 inner_origin(const InterestRules& rules) noexcept {
-    const Vec3 o = rules.bounds_min;
+Vec3 inner_origin(const Rules& rules) noexcept {
+    const Vec3 o = rules.min;
     return rules.axes == Axes::xz ? Vec3{o.x, o.z, o.y} : o;
 }
 
 }  // namespace
 
-std::shared_ptr<const InterestKernel> make_area_kernel(const KernelDesc& desc, float widen_m) {
-    return std::make_shared<AreaKernel>(widen_m, desc.leave_m + widen_m);
+std::shared_ptr<const InterestKernel> make_area_kernel(const Kernel& desc, float widen) {
+    return std::make_shared<AreaKernel>(widen, desc.leave + widen);
 }
-std::shared_ptr<const InterestKernel> make_neighbourhood_kernel(const KernelDesc& desc,
-                                                                const InterestRules& rules) {
-    return std::make_shared<NeighbourhoodKernel>(desc, inner_origin(rules),
-                                                 rules.axes == Axes::xyz);
+std::shared_ptr<const InterestKernel> make_neighborhood_kernel(const Kernel& desc,
+                                                               const Rules& rules) {
+    return std::make_shared<NeighborhoodKernel>(desc, inner_origin(rules), rules.axes == Axes::xyz);
 }
-std::shared_ptr<const InterestKernel> make_hexagon_kernel(const KernelDesc& desc,
-                                                          const InterestRules& rules) {
+std::shared_ptr<const InterestKernel> make_hexagon_kernel(const Kernel& desc, const Rules& rules) {
     return std::make_shared<HexagonKernel>(desc, inner_origin(rules), rules.axes == Axes::xyz);
 }
 

@@ -21,8 +21,8 @@ namespace {
 
 class SightKernel final : public InterestKernel {
   public:
-    explicit SightKernel(const KernelDesc& desc)
-        : sight_(desc.sight), def_(desc.sight_def), reach_m_(desc.enter_m), from_(desc.from) {}
+    explicit SightKernel(const Kernel& desc)
+        : sight_(desc.rays), def_(desc), reach_m_(desc.enter), from_(desc.view_from) {}
 
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const std::size_t n = q.blocks.size();
@@ -34,7 +34,7 @@ class SightKernel final : public InterestKernel {
             test_lanes(q, fresh, before, out);
         }
         // Loop by loop, as each is one of vectors then.
-        const int otherwise = def_.shown_when_unknown ? ~0 : 0;
+        const int otherwise = def_.visible_when_unknown ? ~0 : 0;
         for (std::size_t i = 0; i < n; ++i) {
             const int known = fresh[i] | before[i];
             out[i] = static_cast<Mask>((out[i] & known) | (otherwise & ~known));
@@ -42,8 +42,8 @@ class SightKernel final : public InterestKernel {
         for (std::size_t i = 0; reach_m_ > 0 && i < n; ++i) out[i] &= within(q, i);
     }
     std::string describe(const Question& q, unsigned lane) const override {
-        if (q.places.empty()) return "line of sight unknown: the observer is nowhere";
-        if (q.slots.is_unplaced(q.blocks[0]))
+        if (q.positions.empty()) return "line of sight unknown: the observer is nowhere";
+        if (q.slots.is_abstract(q.blocks[0]))
             return "line of sight unknown: the entity has no place";
         if (reach_m_ > 0 && (within(q, 0) & lane_bit(lane)) == 0)
             return "line of sight: farther than " + number_text(reach_m_);
@@ -60,15 +60,15 @@ class SightKernel final : public InterestKernel {
     bool remembers() const noexcept override { return true; }
     unsigned planes() const noexcept override { return 3; }
     bool is_restless() const noexcept override { return true; }
-    float reach_m() const noexcept override { return reach_m_; }
-    bool needs_place() const noexcept override { return true; }
+    float reach() const noexcept override { return reach_m_; }
+    bool needs_position() const noexcept override { return true; }
     bool takes_asked() const noexcept override { return true; }
-    LookFrom looks_from() const noexcept override { return from_; }
+    Viewpoints looks_from() const noexcept override { return from_; }
 
   private:
     void begin_round(const Question& q, std::span<Mask> fresh,
                      std::span<Mask> before) const noexcept {
-        if (q.asker.tick % std::max(def_.grace_ticks / 2, 1U) != 0) return;
+        if (q.asker.tick % std::max(def_.ray_valid_ticks / 2, 1U) != 0) return;
         for (std::size_t i = 0; i < fresh.size(); ++i) {
             before[i] = fresh[i];
             fresh[i] = 0;
@@ -84,8 +84,8 @@ class SightKernel final : public InterestKernel {
         }
         std::size_t asked = 0;
         for (std::size_t i = 0; stale != 0 && i < n; ++i) asked += count_lanes(q.asked[i]);
-        const bool is_short = asked > def_.tests_per_tick;  // and not all are fresh
-        std::uint32_t left = def_.tests_per_tick;
+        const bool is_short = asked > def_.ray_entities_per_tick;  // and not all are fresh
+        std::uint32_t left = def_.ray_entities_per_tick;
         Batch batch(*this, q, out);
         const auto test = [&](std::size_t i, int wanted) {
             if (wanted == 0) return;
@@ -106,16 +106,16 @@ class SightKernel final : public InterestKernel {
         batch.ask();
     }
     /// Lanes of a block that a place reaches.
-    Mask near(const Question& q, std::size_t i, Vec3 place) const noexcept {
+    Mask near(const Question& q, std::size_t i, Vec3 position) const noexcept {
         const Slots& slots = q.slots;
         Mask out = 0;
-        add_lanes_within({slots.coordinates(), slots.axes()}, q.blocks.subspan(i, 1), place,
+        add_lanes_within({slots.coordinates(), slots.axes()}, q.blocks.subspan(i, 1), position,
                          reach_m_ * reach_m_, {&out, 1});
         return static_cast<Mask>(out & slots.occupied()[q.blocks[i]]);
     }
     Mask within(const Question& q, std::size_t i) const noexcept {
         int out = 0;
-        for (const Vec3 place : q.places) out |= near(q, i, place);
+        for (const Vec3 position : q.positions) out |= near(q, i, position);
         return static_cast<Mask>(out);
     }
 
@@ -127,18 +127,18 @@ class SightKernel final : public InterestKernel {
         /// The lanes of a block, from each place that is near enough.
         void put(std::size_t position, Mask lanes) noexcept {
             out_[position] = static_cast<Mask>(out_[position] & ~lanes);
-            for (std::uint32_t p = 0; p < q_.places.size(); ++p) {
+            for (std::uint32_t p = 0; p < q_.positions.size(); ++p) {
                 const Mask some =
                     kernel_.reach_m_ > 0
-                        ? static_cast<Mask>(lanes & kernel_.near(q_, position, q_.places[p]))
+                        ? static_cast<Mask>(lanes & kernel_.near(q_, position, q_.positions[p]))
                         : lanes;
                 const std::uint32_t count = count_lanes(some);
                 if (count == 0) continue;
                 if (n_ + count > lines_max) ask();
-                positions_[runs_] = static_cast<std::uint32_t>(position);
+                at_[runs_] = static_cast<std::uint32_t>(position);
                 blocks_[runs_] = q_.blocks[position];
                 lanes_[runs_] = some;
-                places_[runs_] = p;
+                viewpoints_[runs_] = p;
                 ++runs_;
                 n_ += count;
             }
@@ -149,12 +149,12 @@ class SightKernel final : public InterestKernel {
             const Slots& slots = q_.slots;
             slots.entities(std::span(slots_).first(n_), std::span(entities_).first(n_));
             ask_along([](Vec3 from) { return from; },
-                      [&](std::size_t k) { return slots.place(slots_[k]); });
-            if (kernel_.def_.predict) {  // the same lines as they will be, if both go on
+                      [&](std::size_t k) { return slots.position(slots_[k]); });
+            if (kernel_.def_.predicts_sight) {  // the same lines as they will be, if both go on
                 const float seconds = q_.asker.lookahead_s;
                 ask_along([&](Vec3 from) { return ahead(from, q_.asker.velocity, seconds); },
                           [&](std::size_t k) {
-                              return ahead(slots.place(slots_[k]), slots.velocity(entities_[k]),
+                              return ahead(slots.position(slots_[k]), slots.velocity(entities_[k]),
                                            seconds);
                           });
             }
@@ -170,10 +170,10 @@ class SightKernel final : public InterestKernel {
         void ask_along(From&& from, To&& to) noexcept {
             const Slots& slots = q_.slots;
             for (std::size_t r = 0, k = 0; r < runs_;) {
-                const std::uint32_t p = places_[r];
-                const Vec3 begin = slots.outer(from(q_.places[p]));
+                const std::uint32_t p = viewpoints_[r];
+                const Vec3 begin = slots.outer(from(q_.positions[p]));
                 std::size_t end = k;  // of all that stand together and are seen from one place
-                for (; r < runs_ && places_[r] == p; ++r) end += count_lanes(lanes_[r]);
+                for (; r < runs_ && viewpoints_[r] == p; ++r) end += count_lanes(lanes_[r]);
                 for (; k < end; ++k) queries_[k] = {entities_[k], begin, slots.outer(to(k))};
             }
             visible_.fill(0);
@@ -181,7 +181,7 @@ class SightKernel final : public InterestKernel {
                                  std::span(visible_).first(n_));
             pick_yes(std::span(lanes_).first(runs_), visible_.data(), seen_.data());
             for (std::size_t r = 0; r < runs_; ++r) {
-                Mask& out = out_[positions_[r]];
+                Mask& out = out_[at_[r]];
                 out = static_cast<Mask>(out | seen_[r]);
             }
         }
@@ -192,13 +192,13 @@ class SightKernel final : public InterestKernel {
         const Question& q_;
         std::span<Mask> out_;
         std::size_t n_ = 0, runs_ = 0;  ///< lines; runs of them, which share block and place
-        std::array<std::uint32_t, lines_max> positions_;  ///< by run, of the block
-        std::array<BlockIndex, lines_max> blocks_;        ///< by run
-        std::array<Mask, lines_max> lanes_;               ///< by run, at least one
-        std::array<Mask, lines_max> seen_;                ///< by run
-        std::array<std::uint32_t, lines_max> places_;     ///< by run
+        std::array<std::uint32_t, lines_max> at_;          ///< by run, of the block
+        std::array<BlockIndex, lines_max> blocks_;         ///< by run
+        std::array<Mask, lines_max> lanes_;                ///< by run, at least one
+        std::array<Mask, lines_max> seen_;                 ///< by run
+        std::array<std::uint32_t, lines_max> viewpoints_;  ///< by run
         union {
-            SightQuery queries_[lines_max];  ///< not zeroed for every observer
+            Ray queries_[lines_max];  ///< not zeroed for every observer
         };
         std::array<Slot, room> slots_;
         std::array<EntityId, lines_max> entities_;
@@ -212,15 +212,15 @@ class SightKernel final : public InterestKernel {
         return static_cast<Mask>(mask & ~rest);
     }
 
-    std::shared_ptr<const SightTest> sight_;
-    SightDef def_;
+    std::shared_ptr<const RayTest> sight_;
+    Kernel def_;
     float reach_m_;
-    LookFrom from_;
+    Viewpoints from_;
 };
 
 }  // namespace
 
-std::shared_ptr<const InterestKernel> make_sight_kernel(const KernelDesc& desc) {
+std::shared_ptr<const InterestKernel> make_sight_kernel(const Kernel& desc) {
     return std::make_shared<SightKernel>(desc);
 }
 

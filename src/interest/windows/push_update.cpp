@@ -10,7 +10,7 @@ namespace purview {
 void PushUpdate::wake_cell(const BlockTable& table, const Program& program, const Layout& layout,
                            BlockIndex cell, ObserverStore& observers) {
     const std::uint32_t l = table.layer_of_cell(cell);
-    if (l == layout.unplaced_layer) return;
+    if (l == layout.abstract_layer) return;
     const GridLayer& layer = table.layers()[l];
     const std::uint32_t i = cell - layer.first_cell;
     const std::uint32_t x = i % layer.nx, y = i / layer.nx % layer.ny, z = i / layer.nx / layer.ny;
@@ -20,15 +20,15 @@ void PushUpdate::wake_cell(const BlockTable& table, const Program& program, cons
         return;
     }
     const auto middle = [&](float origin, std::uint32_t c) {
-        return origin + (static_cast<float>(c) + 0.5F) * layer.cell_m;
+        return origin + (static_cast<float>(c) + 0.5F) * layer.cell_size;
     };
     // Half a diagonal of the cell, and one of the box that the window was made for; and some room.
     const float diagonal =
-        std::max(layer.cell_m, table.layers().front().cell_m) * (three_d_ ? 1.35F : 1.1F);
-    const float bounds_m = l == layout.bounds_layer ? layout.bounds_max_m : 0;
+        std::max(layer.cell_size, table.layers().front().cell_size) * (three_d_ ? 1.35F : 1.1F);
+    const float group_radius_m = l == layout.bounds_layer ? layout.bounds_max_m : 0;
     regions_.for_each_within({middle(layer.origin.x, x), middle(layer.origin.y, y),
                               three_d_ ? middle(layer.origin.z, z) : 0},
-                             (program.reach_m() + bounds_m) * 1.001F + diagonal,
+                             (program.reach() + group_radius_m) * 1.001F + diagonal,
                              [&](std::uint32_t o) { observers.wake(o); });
 }
 
@@ -58,7 +58,7 @@ void PushUpdate::wake(BlockTable& table, const Program& program, const Layout& l
     for (std::size_t i = 0; i < nudges.size(); ++i) {
         if (i + nudge_ahead < nudges.size()) {
             const Slot slot = nudges[i + nudge_ahead].slot;
-            table.prefetch_place(slot);
+            table.prefetch_position(slot);
             if (is_watched(slot)) table.prefetch_entity(slot);
         }
         if (i + main_ahead < nudges.size() && is_watched(nudges[i + main_ahead].slot)) {
@@ -76,7 +76,7 @@ void PushUpdate::wake(BlockTable& table, const Program& program, const Layout& l
         if ((table.occupied(block) & bit) == 0) continue;  // it left: its cells are dirty
         if (is_watched(nudge.slot)) scan_watchers(table.entity(nudge.slot));
         bool matters = false;
-        const Vec3 now = table.place(nudge.slot);
+        const Vec3 now = table.position(nudge.slot);
         const auto wake_one = [&](std::uint32_t o) {
             observers.wake(o);
             matters = true;
@@ -103,7 +103,7 @@ bool PushUpdate::choose(BlockTable& table, const Program& program, const Choice&
     const bool is_outgrown = now > 2 * then || 4 * now < then;
     const bool is_new = pushes && (!is_on_ || is_outgrown);
     if (is_new && (is_outgrown || regions_rules_ != choice.rules_revision)) {
-        regions_ = RegionGrid(three_d_, min_, max_, program.reach_m(), now);
+        regions_ = RegionGrid(three_d_, min_, max_, program.reach(), now);
         regions_rules_ = choice.rules_revision;
     }
     is_on_ = pushes;

@@ -24,7 +24,7 @@ class PushUpdate {
     /// What a wake reads besides the block table and the program.
     struct Layout {
         std::uint32_t watched_column = 0;  ///< the flag of entities that observers view from
-        std::uint32_t unplaced_layer = 0;
+        std::uint32_t abstract_layer = 0;
         std::uint32_t bounds_layer = 0;
         float bounds_max_m = 0;  ///< the largest group radius
     };

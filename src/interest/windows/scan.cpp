@@ -50,17 +50,18 @@ std::uint64_t find_home(const ScanInput& input) noexcept {
     const GridLayer& finest = input.table.layers().front();
     const bool three_d = input.table.is_three_d();
     if (!program.spreads.empty()) {
-        for (const Vec3& place : input.views.all) hash.add(sub_cell_of(finest, three_d, place));
+        for (const Vec3& position : input.views.all)
+            hash.add(sub_cell_of(finest, three_d, position));
         hash.add(std::uint64_t{input.views.owned} << 32 | input.views.main);
-        if (input.asker.range_m > 0) hash.add(input.asker.range_m, 0);
+        if (input.asker.range > 0) hash.add(input.asker.range, 0);
     }
     for (const Area& area : input.asker.areas) {
         if (!program.looks_into_areas) break;
-        hash.add(sub_cell_of(finest, three_d, area.centre));
+        hash.add(sub_cell_of(finest, three_d, area.center));
         hash.add(static_cast<std::uint64_t>(area.shape) + 1);
-        hash.add(area.radius_m, area.half_angle_deg);
-        hash.add(area.half_sides.x, area.half_sides.y);
-        hash.add(area.half_sides.z, area.direction.x);
+        hash.add(area.radius, area.half_angle_degrees);
+        hash.add(area.half_size.x, area.half_size.y);
+        hash.add(area.half_size.z, area.direction.x);
         hash.add(area.direction.y, area.direction.z);
     }
     return hash.value();
@@ -68,27 +69,27 @@ std::uint64_t find_home(const ScanInput& input) noexcept {
 
 /// How far a cone of this half angle and length reaches along an axis that makes `angle` with its
 /// own.
-float cone_along(float angle, float half_angle, float radius_m) noexcept {
+float cone_along(float angle, float half_angle, float radius) noexcept {
     const float off = std::max(angle - half_angle, 0.0F);
     constexpr float right = std::numbers::pi_v<float> / 2;
-    return off < right ? radius_m * std::cos(off) : 0.0F;
+    return off < right ? radius * std::cos(off) : 0.0F;
 }
 
 Reach reach_of_area(const GridLayer& finest, bool three_d, const Area& area,
                     float margin_m) noexcept {
-    const Vec3 c = area.centre;
+    const Vec3 c = area.center;
     if (area.shape == AreaShape::sphere)
-        return reach_of(finest, three_d, c, area.radius_m + margin_m, -1);
+        return reach_of(finest, three_d, c, area.radius + margin_m, -1);
     if (area.shape == AreaShape::box) {
-        const Vec3 h = area.half_sides;
+        const Vec3 h = area.half_size;
         return reach_of_box(finest, three_d, c, {c.x - h.x, c.y - h.y, c.z - h.z},
                             {c.x + h.x, c.y + h.y, c.z + h.z}, margin_m);
     }
-    const float half = area.half_angle_deg * std::numbers::pi_v<float> / 180;
+    const float half = area.half_angle_degrees * std::numbers::pi_v<float> / 180;
     const auto along = [&](float cosine) {
         // Rounding must not make it smaller.
-        return cone_along(std::acos(std::clamp(cosine, -1.0F, 1.0F)), half, area.radius_m) +
-               area.radius_m * 1e-4F;
+        return cone_along(std::acos(std::clamp(cosine, -1.0F, 1.0F)), half, area.radius) +
+               area.radius * 1e-4F;
     };
     const Vec3 d = area.direction;
     return reach_of_box(finest, three_d, c,
@@ -97,16 +98,16 @@ Reach reach_of_area(const GridLayer& finest, bool three_d, const Area& area,
 }
 
 float radius_of(const ScanInput& input, const Spread& spread, std::size_t layer) noexcept {
-    float radius = spread.enter_m;
-    if (spread.range == RangeOf::observer && input.asker.range_m > 0)
-        radius = std::max(input.asker.range_m, 0.0F);
-    if (spread.range == RangeOf::entity && layer < input.range_classes_m.size()) {
+    float radius = spread.enter;
+    if (spread.range == RangeFrom::observer && input.asker.range > 0)
+        radius = std::max(input.asker.range, 0.0F);
+    if (spread.range == RangeFrom::entity && layer < input.range_classes.size()) {
         // Whoever has no range of its own is in the first layer.
-        radius = std::max(layer == 0 ? radius : 0.0F, input.range_classes_m[layer]);
+        radius = std::max(layer == 0 ? radius : 0.0F, input.range_classes[layer]);
     }
     if (layer == input.bounds_layer) {  // there with ranges of all classes
-        if (spread.range == RangeOf::entity && !input.range_classes_m.empty())
-            radius = std::max(radius, input.range_classes_m.back());
+        if (spread.range == RangeFrom::entity && !input.range_classes.empty())
+            radius = std::max(radius, input.range_classes.back());
         radius += input.bounds_max_m;
     }
     return radius + spread.margin_m;
@@ -119,12 +120,12 @@ void find_reaches(const ScanInput& input, std::size_t layer, ScanScratch& scratc
     scratch.reaches.clear();
     for (const Spread& spread : program.spreads) {
         const bool knows_inside = program.inside_kernel != nullptr &&
-                                  spread.range == RangeOf::rule &&
-                                  spread.from == LookFrom::main_and_areas;
+                                  spread.range == RangeFrom::kernel &&
+                                  spread.from == Viewpoints::entity_and_points;
         const float inside_m = knows_inside ? program.inside_kernel->inside_m() : -1;
         const float radius = radius_of(input, spread, layer);
-        for (const Vec3 place : input.views.of(spread.from))
-            scratch.reaches.push_back(reach_of(finest, three_d, place, radius, inside_m));
+        for (const Vec3 position : input.views.of(spread.from))
+            scratch.reaches.push_back(reach_of(finest, three_d, position, radius, inside_m));
     }
     for (const Area& area : input.asker.areas) {
         if (!program.looks_into_areas) break;
@@ -149,7 +150,7 @@ void find_runs(const ScanInput& input, ScanScratch& scratch) {
     const auto layers = input.table.layers();
     bool is_same_for_all = true;
     for (const Spread& spread : input.program.spreads)
-        is_same_for_all &= spread.range != RangeOf::entity;
+        is_same_for_all &= spread.range != RangeFrom::entity;
     for (std::size_t l = 0; l + 1 < layers.size(); ++l) {  // the last is the unplaced
         if (l == 0 || !is_same_for_all || l == input.bounds_layer) find_reaches(input, l, scratch);
         cover(layers[l], input.table.is_three_d(), scratch.reaches, scratch.spans, scratch.runs);

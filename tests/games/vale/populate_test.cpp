@@ -19,8 +19,8 @@ TEST_CASE("vale: a seed makes the same carts in builds of all compilers") {
     world.for_each([&](EntityId entity) {
         const vale::Engine* engine = world.get(entity, stage.schema.engine);
         if (engine == nullptr) return;
-        const Vec3 place = world.place_of(entity);
-        made.insert(made.end(), {engine->heading, place.x, place.y});
+        const Vec3 position = world.position_of(entity);
+        made.insert(made.end(), {engine->heading, position.x, position.y});
     });
     // The heading is drawn first.
     CHECK(made == std::vector<float>{1.43191004F, 993.567078F, 980.655945F, 2.29591322F,

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Players who ride people of a recorded crowd.
+#include "core/internal_access.hpp"
+#include "server/server_data.hpp"
 #include "vale_stage.hpp"
 
 namespace purview::test {
@@ -18,14 +20,14 @@ TEST_CASE("vale: who rides somebody of a recorded crowd rides on where the trace
     vale::Vale& game = stage.game;
     Micros now = 0;
     server->tick(now += 1'000'000);
-    const ObserverId observer = *server->interest().add_observer();
-    CHECK(server->interest().set_ready(observer, true) == Status::ok);
+    const ObserverId observer = internal(*server).manager.add_observer({.is_ready = false});
+    CHECK(server->visibility().set_ready(observer, true) == Status::ok);
     CHECK(game.joined(*server, observer, {}));
     for (int tick = 0; tick < 20; ++tick) {
         server->tick(now += 1'000'000);
         const EntityId ridden = game.view_of(observer)->main;
         CHECK(server->world().is_alive(ridden));
-        CHECK(server->interest().is_relevant(observer, ridden));
+        CHECK(server->visibility().is_relevant(observer, ridden));
     }
 }
 

@@ -18,7 +18,7 @@ struct ValeStage {
         ServerDef def;
         def.schema = &schema.schema;
         def.tick_hz = setup.tick_hz;
-        def.rules.bounds_max = setup.max;
+        def.rules.max = setup.max;
         def.mac = &test_mac;
         def.secret = test_secret;
         auto created = Server::create(def, game);

@@ -14,11 +14,11 @@ namespace purview::test::lines::override_limits {
 
 namespace {
 
-constexpr std::uint32_t links_max = 8;  // in a row, as set_place_override documents
+constexpr std::uint32_t links_max = 8;  // in a row, as set_position_source documents
 
 /// Entities in a row, each 4 m behind the one before.
 InterestManager row_of(std::uint32_t count) {
-    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 1)})});
+    InterestManager manager = make(std::vector{node("near", {within(Combine::add, 1)})});
     for (std::uint32_t i = 0; i < count; ++i) spawn(manager, i, static_cast<float>(i) * 4);
     return manager;
 }
@@ -27,7 +27,7 @@ InterestManager row_of(std::uint32_t count) {
 std::vector<bool> link(InterestManager& manager, const std::vector<std::uint32_t>& order) {
     std::vector<bool> is_linked(order.size());
     for (const std::uint32_t i : order) {
-        const Status status = manager.set_place_override(id(i), id(i + 1));
+        const Status status = manager.set_position_source(id(i), id(i + 1));
         // How long the chain would be with this link.
         std::uint32_t length = 1;
         for (std::uint32_t at = i; at > 0 && is_linked[at - 1]; --at) ++length;
@@ -47,7 +47,7 @@ void check_positions(InterestManager& manager, const std::vector<bool>& is_linke
         CAPTURE(i);
         std::uint32_t end = i;
         while (end < is_linked.size() && is_linked[end]) ++end;
-        CHECK(manager.place_of(id(i)).x == static_cast<float>(end) * 4);
+        CHECK(manager.position(id(i)).x == static_cast<float>(end) * 4);
     }
 }
 
@@ -88,19 +88,19 @@ TEST_CASE("override: two chains are joined only if both together have at most ei
             InterestManager manager = row_of(before + behind + 2);
             for (std::uint32_t i = 0; i < before + behind + 1; ++i) {
                 if (i == before) continue;
-                CHECK(manager.set_place_override(id(i), id(i + 1)) == Status::ok);
+                CHECK(manager.set_position_source(id(i), id(i + 1)) == Status::ok);
             }
             const bool fits = before + 1 + behind <= links_max;
-            CHECK(manager.set_place_override(id(before), id(before + 1)) ==
+            CHECK(manager.set_position_source(id(before), id(before + 1)) ==
                   (fits ? Status::ok : Status::too_deep));
             // What was refused has changed nothing; what ends gives its room back.
             manager.tick();
-            CHECK(manager.place_of(id(0)).x ==
+            CHECK(manager.position(id(0)).x ==
                   static_cast<float>(fits ? before + 1 + behind : before) * 4);
             if (fits || before == 0) continue;
             for (std::uint32_t i = 0; i < before; ++i)
-                CHECK(manager.set_place_override(id(i), EntityId::none) == Status::ok);
-            CHECK(manager.set_place_override(id(before), id(before + 1)) ==
+                CHECK(manager.set_position_source(id(i), EntityId::none) == Status::ok);
+            CHECK(manager.set_position_source(id(before), id(before + 1)) ==
                   (1 + behind <= links_max ? Status::ok : Status::too_deep));
         }
     }

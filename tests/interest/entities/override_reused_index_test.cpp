@@ -11,9 +11,10 @@ namespace purview::test::lines::override_reused_index {
 
 namespace {
 
-EntityDef standing(float x) {
+EntityDef standing(EntityId entity, float x) {
     EntityDef def;
-    def.place = {x, 50, 0};
+    def.id = entity;
+    def.position = {x, 50, 0};
     return def;
 }
 
@@ -32,22 +33,22 @@ TEST_CASE("override: it ends with its target, although another entity takes the 
           doctest::test_suite("F12")) {
     for (const bool ticks_between : {false, true}) {
         CAPTURE(ticks_between);
-        InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 5)})});
+        InterestManager manager = make(std::vector{node("near", {within(Combine::add, 5)})});
         spawn(manager, 0, 10);
         spawn(manager, 1, 30);
         const ObserverId observer = watch(manager);
-        CHECK(manager.set_area(observer, 0, Vec3{10, 50, 0}) == Status::ok);
-        CHECK(manager.set_place_override(id(0), id(1)) == Status::ok);
+        CHECK(manager.set_area(observer, 0, Area::at({10, 50, 0})) == Status::ok);
+        CHECK(manager.set_position_source(id(0), id(1)) == Status::ok);
         CHECK(ticked(manager, observer).empty());
         CHECK(around(manager, 30) == Set{0, 1});
         CHECK(manager.despawn(id(1)) == Status::ok);
         if (ticks_between) CHECK(ticked(manager, observer) == Set{0});
-        CHECK(manager.spawn(make_entity_id(1, 2), standing(70)) == Status::ok);
+        CHECK(manager.spawn(standing(make_entity_id(1, 2), 70)) == make_entity_id(1, 2));
         CHECK(ticked(manager, observer) == Set{0});
         CHECK(around(manager, 70) == Set{1});
         CHECK(manager.move(make_entity_id(1, 2), {90, 50, 0}) == Status::ok);
         CHECK(ticked(manager, observer) == Set{0});
-        CHECK(manager.set_place_override(id(0), id(1)) == Status::stale_id);
+        CHECK(manager.set_position_source(id(0), id(1)) == Status::stale_id);
     }
 }
 
@@ -55,42 +56,42 @@ TEST_CASE("override: a new entity under a reused index has no override of the ol
           doctest::test_suite("F12")) {
     for (const bool ticks_between : {false, true}) {
         CAPTURE(ticks_between);
-        InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 5)})});
+        InterestManager manager = make(std::vector{node("near", {within(Combine::add, 5)})});
         spawn(manager, 0, 10);
         spawn(manager, 1, 30);
         const ObserverId observer = watch(manager);
-        CHECK(manager.set_place_override(id(0), id(1)) == Status::ok);
+        CHECK(manager.set_position_source(id(0), id(1)) == Status::ok);
         manager.tick();
         CHECK(manager.despawn(id(0)) == Status::ok);
         if (ticks_between) manager.tick();
-        CHECK(manager.spawn(make_entity_id(0, 2), standing(60)) == Status::ok);
-        CHECK(manager.set_area(observer, 0, Vec3{60, 50, 0}) == Status::ok);
+        CHECK(manager.spawn(standing(make_entity_id(0, 2), 60)) == make_entity_id(0, 2));
+        CHECK(manager.set_area(observer, 0, Area::at({60, 50, 0})) == Status::ok);
         CHECK(ticked(manager, observer) == Set{0});
-        CHECK(manager.place_of(make_entity_id(0, 2)).x == 60);
+        CHECK(manager.position(make_entity_id(0, 2)).x == 60);
         CHECK(manager.move(make_entity_id(0, 2), {62, 50, 0}) == Status::ok);
         manager.tick();
-        CHECK(manager.place_of(make_entity_id(0, 2)).x == 62);
+        CHECK(manager.position(make_entity_id(0, 2)).x == 62);
     }
 }
 
 TEST_CASE("override: in a chain, too, an override is found by the entity, not by its index" *
           doctest::test_suite("F12")) {
     // a -> b -> c. c ends, and the entity under its index -> a, all in one tick: no cycle.
-    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 5)})});
+    InterestManager manager = make(std::vector{node("near", {within(Combine::add, 5)})});
     for (std::uint32_t i = 0; i < 3; ++i) spawn(manager, i, 10 + static_cast<float>(i) * 20);
-    CHECK(manager.set_place_override(id(0), id(1)) == Status::ok);
-    CHECK(manager.set_place_override(id(1), id(2)) == Status::ok);
+    CHECK(manager.set_position_source(id(0), id(1)) == Status::ok);
+    CHECK(manager.set_position_source(id(1), id(2)) == Status::ok);
     manager.tick();
-    CHECK(manager.place_of(id(0)).x == 50);
+    CHECK(manager.position(id(0)).x == 50);
     CHECK(manager.despawn(id(2)) == Status::ok);
     const EntityId next = make_entity_id(2, 2);
-    CHECK(manager.spawn(next, standing(90)) == Status::ok);
-    CHECK(manager.set_place_override(next, id(0)) == Status::ok);
+    CHECK(manager.spawn(standing(next, 90)) == next);
+    CHECK(manager.set_position_source(next, id(0)) == Status::ok);
     for (int i = 0; i < 3; ++i) {
         manager.tick();
-        CHECK(manager.place_of(id(1)).x == 30);
-        CHECK(manager.place_of(id(0)).x == 30);
-        CHECK(manager.place_of(next).x == 30);
+        CHECK(manager.position(id(1)).x == 30);
+        CHECK(manager.position(id(0)).x == 30);
+        CHECK(manager.position(next).x == 30);
     }
 }
 

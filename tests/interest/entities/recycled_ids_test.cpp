@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "purview/interest.hpp"
 #include "purview/world.hpp"
 
@@ -21,15 +23,14 @@ namespace {
 constexpr std::uint32_t indices = 10;
 
 InterestManager recycled_manager() {
-    InterestDef def;
-    def.rules.bounds_max = {200, 200, 0};
-    def.key_count = 1;
-    def.flag_count = 1;
+    Rules def;
+    def.max = {200, 200, 0};
+    def.key_names.resize(1);
+    def.flag_names.resize(1);
     def.count_observers = true;
-    def.rules.nodes = {
-        {.name = "near", .type = NodeType::grid, .steps = {add(within(40, 50))}},
-        {.name = "team", .steps = {add(same(KeyDomain{0})), subtract(flagged(FlagId{0}))}}};
-    return std::move(InterestManager::create(def)).value();
+    def.node("near").add(within(40).leave_at(50));
+    def.node("team").add(same(KeyId{0})).subtract(FlagId{0});
+    return InterestManager(def);
 }
 
 }  // namespace
@@ -43,16 +44,16 @@ TEST_CASE("interest: an index that is used again at once gives events in order")
         std::array<std::uint32_t, indices> generation{};
         std::vector<ObserverId> observers;
         for (int i = 0; i < 4; ++i) {
-            observers.push_back(manager.add_observer().value());
+            observers.push_back(manager.add_observer({.is_ready = false}));
             CHECK(manager.set_ready(observers.back(), true) == Status::ok);
-            CHECK(manager.set_area(observers.back(), 0, Vec3{random.between(0, 200), 100, 0}) ==
-                  Status::ok);
-            CHECK(manager.set_observer_key(observers.back(), KeyDomain{0}, Key{1}) == Status::ok);
+            CHECK(manager.set_area(observers.back(), 0,
+                                   Area::at({random.between(0, 200), 100, 0})) == Status::ok);
+            CHECK(manager.set_key(observers.back(), KeyId{0}, Key{1}) == Status::ok);
         }
         const auto drop = [&](std::uint32_t i) {
             for (std::uint32_t m = 0; m < indices; ++m) {
                 if (alive[m] == EntityId::none || root[m] != alive[i]) continue;
-                CHECK(manager.leave_unit(alive[m], {.place = {100, 100, 0}}) == Status::ok);
+                CHECK(manager.detach(alive[m], {.position = {100, 100, 0}}) == Status::ok);
                 root[m] = EntityId::none;
             }
             CHECK(manager.despawn(alive[i]) == Status::ok);
@@ -71,28 +72,29 @@ TEST_CASE("interest: an index that is used again at once gives events in order")
                     alive[i] = make_entity_id(i, ++generation[i]);
                     const Key key{static_cast<std::uint16_t>(random.below(3))};
                     EntityDef def;
-                    def.place = {random.between(0, 200), random.between(0, 200), 0};
+                    def.id = alive[i];
+                    def.position = {random.between(0, 200), random.between(0, 200), 0};
                     def.keys = {&key, 1};
-                    def.flags = static_cast<std::uint16_t>(random.below(2));
-                    CHECK(manager.spawn(alive[i], def) == Status::ok);
-                    CHECK(manager.spawn(make_entity_id(i, generation[i] + 7), def) ==
+                    def.flags = FlagSet(static_cast<std::uint16_t>(random.below(2)));
+                    CHECK(manager.spawn(def) == alive[i]);
+                    CHECK(internal(manager).spawn(make_entity_id(i, generation[i] + 7), def) ==
                           Status::duplicate);
                 }
                 if (alive[i] == EntityId::none) continue;
                 const ObserverId one = observers[random.below(4)];
                 // hidden_by_root is an answer for members.
-                if (random.chance(0.2F)) (void)manager.allow(one, alive[i], true);
+                if (random.chance(0.2F)) manager.allow(one, alive[i], true);
                 if (random.chance(0.1F)) CHECK(manager.deny(one, alive[i], true) == Status::ok);
                 if (random.chance(0.2F)) CHECK(manager.set_owner(alive[i], one) == Status::ok);
                 const std::uint32_t other = random.below(indices);
                 if (random.chance(0.3F) && other != i && alive[other] != EntityId::none &&
                     root[other] == EntityId::none && root[i] == EntityId::none && !has_members(i)) {
-                    CHECK(manager.join_unit(alive[i], alive[other]) == Status::ok);
+                    CHECK(manager.attach(alive[i], alive[other]) == Status::ok);
                     root[i] = alive[other];
                 }
             }
             manager.tick();
-            for (const RelevanceEvent& event : manager.events()) {
+            for (const InterestEvent& event : manager.events()) {
                 std::set<EntityId>& its = seen[event.observer];
                 if (event.enter) {
                     for (const EntityId held : its) {

@@ -5,6 +5,8 @@
 // (property_test.cpp).
 #include <doctest/doctest.h>
 
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
@@ -13,43 +15,42 @@ namespace {
 
 constexpr KindId plain{0}, passenger{1}, crew{2};  ///< crew promotes its ancestors
 
-InterestDef train_def() {
-    NodeDesc near = node("near", {within(StepOp::add, 10), flag(StepOp::subtract, 0)});
-    InterestDef def = def_of({near});
+Rules train_def() {
+    NodeDef near = node("near", {within(Combine::add, 10), flag(Combine::subtract, 0)});
+    Rules def = def_of({near});
     def.kinds.resize(3);
-    def.kinds[index_of(passenger)].split = true;
-    def.kinds[index_of(crew)].split = true;
-    def.kinds[index_of(crew)].promote_ancestors = true;
+    def.kinds[index_of(passenger)].culled_independently = true;
+    def.kinds[index_of(crew)].culled_independently = true;
+    def.kinds[index_of(crew)].keeps_ancestors = true;
     return def;
 }
 
 /// 1 is the root, 2 a member below it; 3 is split, below 2, and 4 is a member below 3. The observer
 /// stands at 50.
 struct Train {
-    Train(float root_x, float split_x, KindId kind, InterestDef def = train_def())
-        : manager(make(def)) {
+    Train(float root_x, float split_x, KindId kind, Rules def = train_def()) : manager(make(def)) {
         spawn(manager, 0, 50);
         put_in(1, root_x, plain);
         put_in(2, root_x, plain);
         put_in(3, split_x, kind);
         put_in(4, root_x, plain);
-        CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
-        CHECK(manager.join_unit(id(3), id(1), id(2)) == Status::ok);
-        CHECK(manager.join_unit(id(4), id(1), id(3)) == Status::ok);
+        CHECK(manager.attach(id(2), id(1)) == Status::ok);
+        CHECK(manager.attach(id(3), id(2)) == Status::ok);
+        CHECK(manager.attach(id(4), id(3)) == Status::ok);
         me = watch(manager, id(0));
         other = watch(manager);
         manager.tick();
     }
     void put_in(std::uint32_t index, float x, KindId kind) {
         EntityDef def;
-        def.place = {x, 50, 0};
+        def.position = {x, 50, 0};
         def.kind = kind;
         lines::spawn(manager, index, def);
     }
     Set seen_by_me() { return seen(manager, me); }
     Set next() { return ticked(manager, me); }
     Reason reason(std::uint32_t index) const {
-        for (const RelevanceEvent& event : manager.events_of(me)) {
+        for (const InterestEvent& event : manager.events(me)) {
             if (event.entity == id(index)) return event.reason;
         }
         FAIL("no event of " << index);
@@ -66,10 +67,10 @@ TEST_CASE("interest: a split member is judged by its own place, with those below
     CHECK(train.seen_by_me() == Set{0, 1, 2});
     put(train.manager, 3, 52);
     CHECK(train.next() == Set{0, 1, 2, 3, 4});
-    CHECK(train.manager.place_of(id(4)).x == 52);
+    CHECK(train.manager.position(id(4)).x == 52);
     put(train.manager, 3, 90);
     CHECK(train.next() == Set{0, 1, 2});
-    CHECK(train.manager.events_of(train.me)[0].entity == id(4));  // children first
+    CHECK(train.manager.events(train.me)[0].entity == id(4));  // children first
     CHECK(train.reason(3) == Reason::left);
 }
 
@@ -84,7 +85,7 @@ TEST_CASE("interest: a split member is never relevant without its ancestors (O35
     train.manager.tick();
     CHECK(news(train.manager, train.me).in == Set{1, 2, 3, 4});
     std::vector<std::uint32_t> order;
-    for (const RelevanceEvent& event : train.manager.events_of(train.me))
+    for (const InterestEvent& event : train.manager.events(train.me))
         order.push_back(index_of(event.entity));
     CHECK(order == std::vector<std::uint32_t>{1, 2, 3, 4});  // parents first
     put(train.manager, 1, 90);
@@ -134,9 +135,9 @@ TEST_CASE("interest: promotion overcomes no denial, hide, mark or flag of an anc
         CHECK(train.reason(3) == Reason::hidden);
         CHECK(train.manager.deny(train.me, id(above), false) == Status::ok);
         CHECK(train.next() == all);
-        CHECK(train.manager.force_hide(id(above), true) == Status::ok);
+        CHECK(train.manager.set_hidden(id(above), true) == Status::ok);
         CHECK(train.next() == Set{0});
-        CHECK(train.manager.force_hide(id(above), false) == Status::ok);
+        CHECK(train.manager.set_hidden(id(above), false) == Status::ok);
         CHECK(train.next() == all);
         CHECK(train.manager.set_mode(id(above), EntityMode::explicit_only) == Status::ok);
         CHECK(train.next() == Set{0});
@@ -155,10 +156,10 @@ TEST_CASE("interest: promotion overcomes no denial, hide, mark or flag of an anc
 }
 
 TEST_CASE("interest: promotion overcomes no node that subtracts an ancestor for what it says") {
-    InterestDef def = train_def();
-    NodeDesc cloak = node("cloak", {flag(StepOp::add, 0), flag(StepOp::subtract, 1)});
-    cloak.combine = StepOp::subtract;
-    def.rules.nodes = {node("near", {within(StepOp::add, 10)}), cloak};
+    Rules def = train_def();
+    NodeDef cloak = node("cloak", {flag(Combine::add, 0), flag(Combine::subtract, 1)});
+    cloak.combine = Combine::subtract;
+    def.nodes = {node("near", {within(Combine::add, 10)}), cloak};
     Train train(90, 52, crew, def);
     const Set all{0, 1, 2, 3, 4};
     CHECK(train.seen_by_me() == all);
@@ -198,30 +199,31 @@ TEST_CASE(
     "interest: a force-hidden root is seen by owners of split members only, a denied one by nobody "
     "(O35 O22)") {
     Train train(52, 52, passenger);
-    CHECK(train.manager.force_hide(id(1), true) == Status::ok);
+    CHECK(train.manager.set_hidden(id(1), true) == Status::ok);
     CHECK(train.manager.allow(train.me, id(3), true) == Status::ok);
     CHECK(train.next() == Set{0});
     CHECK(train.manager.set_owner(id(4), train.me) == Status::ok);
     CHECK(train.next() == Set{0, 1, 2, 3, 4});
     // So is a hidden member above it.
-    CHECK(train.manager.force_hide(id(2), true) == Status::ok);
+    CHECK(train.manager.set_hidden(id(2), true) == Status::ok);
     CHECK(train.next() == Set{0, 1, 2, 3, 4});
     CHECK(train.manager.deny(train.me, id(1), true) == Status::ok);
     CHECK(train.next() == Set{0});
-    CHECK(train.manager.is_denied(train.me, id(4)));
+    CHECK(internal(train.manager).is_denied(train.me, id(4)));
     // So is whoever is below a denied member, split or not.
     CHECK(train.manager.deny(train.me, id(1), false) == Status::ok);
     CHECK(train.manager.deny(train.me, id(2), true) == Status::ok);
-    for (const std::uint32_t below : {2, 3, 4}) CHECK(train.manager.is_denied(train.me, id(below)));
-    CHECK_FALSE(train.manager.is_denied(train.me, id(1)));
+    for (const std::uint32_t below : {2, 3, 4})
+        CHECK(internal(train.manager).is_denied(train.me, id(below)));
+    CHECK_FALSE(internal(train.manager).is_denied(train.me, id(1)));
 }
 
 TEST_CASE("interest: split members below split members promote all of the way up (X10)") {
     Train train(90, 90, crew);
     train.put_in(5, 52, passenger);
     train.put_in(6, 90, crew);
-    CHECK(train.manager.join_unit(id(5), id(1), id(4)) == Status::ok);
-    CHECK(train.manager.join_unit(id(6), id(1), id(5)) == Status::ok);
+    CHECK(train.manager.attach(id(5), id(4)) == Status::ok);
+    CHECK(train.manager.attach(id(6), id(5)) == Status::ok);
     CHECK(train.next() == Set{0});  // a passenger does not promote
     put(train.manager, 6, 52);
     CHECK(train.next() == Set{0, 1, 2, 3, 4, 5, 6});
@@ -234,22 +236,22 @@ TEST_CASE("interest: split members below split members promote all of the way up
 TEST_CASE("interest: a split member joins and leaves without an event of its own (O4 X10)") {
     Train train(90, 52, crew);
     CHECK(train.seen_by_me() == Set{0, 1, 2, 3, 4});
-    CHECK(train.manager.leave_unit(id(3), {}) == Status::ok);
+    CHECK(train.manager.detach(id(3), {}) == Status::ok);
     train.manager.tick();
     CHECK(news(train.manager, train.me) == News{{}, {1, 2}});
     CHECK(train.seen_by_me() == Set{0, 3, 4});
-    CHECK(train.manager.leave_unit(id(3), {}) == Status::not_found);
-    CHECK(train.manager.join_unit(id(3), id(1)) == Status::ok);
+    CHECK(train.manager.detach(id(3), {}) == Status::not_found);
+    CHECK(train.manager.attach(id(3), id(1)) == Status::ok);
     train.manager.tick();
     CHECK(news(train.manager, train.me) == News{{1, 2}, {}});
     // Below its own member, or with members still: refused.
-    CHECK(train.manager.join_unit(id(3), id(1), id(4)) == Status::bad_argument);
-    CHECK(train.manager.join_unit(id(1), id(3), id(4)) == Status::bad_argument);
+    CHECK(train.manager.attach(id(3), id(4)) == Status::bad_argument);
+    CHECK(train.manager.attach(id(1), id(4)) == Status::bad_argument);
     CHECK(train.manager.despawn(id(1)) == Status::refused);
     CHECK(train.manager.despawn(id(3)) == Status::refused);
-    CHECK(train.manager.leave_unit(id(4), EntityDef{{90, 50, 0}, true, 0, {}}) == Status::ok);
+    CHECK(train.manager.detach(id(4), {.position = {90, 50, 0}}) == Status::ok);
     train.put_in(5, 90, passenger);
-    CHECK(train.manager.join_unit(id(5), id(1), id(3)) == Status::ok);
+    CHECK(train.manager.attach(id(5), id(3)) == Status::ok);
     CHECK(train.manager.despawn(id(3)) == Status::refused);
     CHECK(train.manager.despawn(id(5)) == Status::ok);
     CHECK(train.manager.despawn(id(3)) == Status::ok);
@@ -261,7 +263,7 @@ TEST_CASE("interest: a split member joins and leaves without an event of its own
 
 TEST_CASE("interest: who is below a member that leaves is below its parent (O4)") {
     Train train(52, 52, passenger);
-    CHECK(train.manager.leave_unit(id(2), EntityDef{{90, 50, 0}, true, 0, {}}) == Status::ok);
+    CHECK(train.manager.detach(id(2), {.position = {90, 50, 0}}) == Status::ok);
     CHECK(train.next() == Set{0, 1, 3, 4});
     CHECK(train.manager.deny(train.me, id(1), true) == Status::ok);
     CHECK(train.next() == Set{0});
@@ -278,15 +280,15 @@ TEST_CASE("interest: an observer that goes, or is not ready, loses a group with 
     CHECK(train.manager.remove_observer(train.me) == Status::ok);
     train.manager.tick();
     std::size_t gone = 0;
-    for (const RelevanceEvent& event : train.manager.events())
+    for (const InterestEvent& event : train.manager.events())
         gone += event.reason == Reason::disconnected && !event.enter ? 1 : 0;
     CHECK(gone == 5);
 }
 
 TEST_CASE(
     "interest: what a minimum stay holds of a split member, it holds of its ancestors (X10)") {
-    InterestDef def = train_def();
-    def.rules.min_stay_ticks = 4;
+    Rules def = train_def();
+    def.minimum_relevance_ticks = 4;
     Train train(90, 52, crew, def);
     put(train.manager, 3, 90);
     CHECK(train.next() == Set{0, 1, 2, 3, 4});
@@ -296,18 +298,18 @@ TEST_CASE(
 }
 
 TEST_CASE("interest: who was relevant all along gains no minimum stay by joining a group") {
-    InterestDef def = train_def();
-    def.rules.min_stay_ticks = 4;
+    Rules def = train_def();
+    def.minimum_relevance_ticks = 4;
     Train train(55, 90, passenger, def);
     train.put_in(5, 90, passenger);
     CHECK(train.manager.show_to_all(id(5), true) == Status::ok);
     CHECK(train.next() == Set{0, 1, 2, 5});
     // Nothing shows it for a moment within the tick; when that ends, nodes do.
     CHECK(train.manager.show_to_all(id(5), false) == Status::ok);
-    CHECK(train.manager.join_unit(id(5), id(1), id(2)) == Status::ok);
+    CHECK(train.manager.attach(id(5), id(2)) == Status::ok);
     put(train.manager, 5, 52);
     CHECK(train.next() == Set{0, 1, 2, 5});
-    CHECK(train.manager.events_of(train.me).empty());
+    CHECK(train.manager.events(train.me).empty());
     put(train.manager, 5, 90);
     CHECK(train.next() == Set{0, 1, 2});
 }

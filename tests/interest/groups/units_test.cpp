@@ -5,6 +5,7 @@
 // compared with the oracle (property_test.cpp).
 #include <doctest/doctest.h>
 
+#include "core/internal_access.hpp"
 #include "interest/interest_data.hpp"
 #include "support/line_support.hpp"
 
@@ -14,12 +15,12 @@ namespace {
 
 /// 1 is the root, 2 and 3 are below it, 4 is below 2; all far away, or near.
 struct Group {
-    explicit Group(float x) : manager(make(std::vector{node("near", {within(StepOp::add, 10)})})) {
+    explicit Group(float x) : manager(make(std::vector{node("near", {within(Combine::add, 10)})})) {
         spawn(manager, 0, 50);
         for (std::uint32_t i = 1; i <= 4; ++i) spawn(manager, i, x);
-        CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
-        CHECK(manager.join_unit(id(3), id(1)) == Status::ok);
-        CHECK(manager.join_unit(id(4), id(1), id(2)) == Status::ok);
+        CHECK(manager.attach(id(2), id(1)) == Status::ok);
+        CHECK(manager.attach(id(3), id(1)) == Status::ok);
+        CHECK(manager.attach(id(4), id(2)) == Status::ok);
         me = watch(manager, id(0));
         other = watch(manager);
         manager.tick();
@@ -33,7 +34,7 @@ struct Group {
 TEST_CASE("interest: a hidden root hides its group, whatever is said of its members (O35 O22 X6)") {
     Group g(55);
     CHECK(seen(g.manager, g.me) == Set{0, 1, 2, 3, 4});
-    CHECK(g.manager.force_hide(id(1), true) == Status::ok);
+    CHECK(g.manager.set_hidden(id(1), true) == Status::ok);
     CHECK(ticked(g.manager, g.me) == Set{0});
     // Said of a member, it does not help.
     CHECK(g.manager.allow(g.me, id(3), true) == Status::hidden_by_root);
@@ -51,7 +52,7 @@ TEST_CASE("interest: a hidden root hides its group, whatever is said of its memb
     CHECK(ticked(g.manager, g.me) == Set{0});
     CHECK(g.manager.allow(g.me, id(2), true) == Status::hidden_by_root);
     CHECK(g.manager.deny(g.me, id(1), false) == Status::ok);
-    CHECK(g.manager.force_hide(id(1), false) == Status::ok);
+    CHECK(g.manager.set_hidden(id(1), false) == Status::ok);
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
     CHECK(ticked(g.manager, g.other) == Set{1, 2, 3, 4});  // what was said of 4
 }
@@ -60,12 +61,12 @@ TEST_CASE(
     "interest: a hidden member hides all below it, in the same tick, and nobody else (O35 X6 "
     "O22)") {
     Group g(55);
-    CHECK(g.manager.force_hide(id(2), true) == Status::ok);
+    CHECK(g.manager.set_hidden(id(2), true) == Status::ok);
     g.manager.tick();
     const News gone = news(g.manager, g.me);
     CHECK(gone.out == Set{2, 4});
-    CHECK(g.manager.events_of(g.me)[0].entity == id(4));  // children first
-    CHECK(g.manager.events_of(g.me)[0].reason == Reason::hidden);
+    CHECK(g.manager.events(g.me)[0].entity == id(4));  // children first
+    CHECK(g.manager.events(g.me)[0].reason == Reason::hidden);
     CHECK(seen(g.manager, g.me) == Set{0, 1, 3});
     const Explanation why = g.manager.explain(g.me, id(4));
     CHECK_FALSE(why.relevant);
@@ -80,20 +81,21 @@ TEST_CASE(
     CHECK(g.manager.deny(g.me, id(2), true) == Status::ok);
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 3});
     CHECK(g.manager.deny(g.me, id(2), false) == Status::ok);
-    CHECK(g.manager.force_hide(id(2), false) == Status::ok);
+    CHECK(g.manager.set_hidden(id(2), false) == Status::ok);
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
     CHECK(g.manager.deny(g.me, id(2), true) == Status::ok);
-    for (const std::uint32_t of : {2, 4}) CHECK(g.manager.is_denied(g.me, id(of)));
-    for (const std::uint32_t of : {0, 1, 3}) CHECK_FALSE(g.manager.is_denied(g.me, id(of)));
+    for (const std::uint32_t of : {2, 4}) CHECK(internal(g.manager).is_denied(g.me, id(of)));
+    for (const std::uint32_t of : {0, 1, 3})
+        CHECK_FALSE(internal(g.manager).is_denied(g.me, id(of)));
     CHECK(g.manager.deny(g.me, id(2), false) == Status::ok);
-    CHECK_FALSE(g.manager.is_denied(g.me, id(4)));
+    CHECK_FALSE(internal(g.manager).is_denied(g.me, id(4)));
     // Whoever comes below a hidden member, or leaves it.
-    CHECK(g.manager.force_hide(id(2), true) == Status::ok);
+    CHECK(g.manager.set_hidden(id(2), true) == Status::ok);
     CHECK(g.manager.set_owner(id(4), ObserverId::none) == Status::ok);
     CHECK(g.manager.set_owner(id(3), ObserverId::none) == Status::ok);
-    CHECK(g.manager.join_unit(id(3), id(1), id(2)) == Status::ok);
+    CHECK(g.manager.attach(id(3), id(2)) == Status::ok);
     CHECK(ticked(g.manager, g.me) == Set{0, 1});
-    CHECK(g.manager.join_unit(id(4), id(1), id(1)) == Status::ok);
+    CHECK(g.manager.attach(id(4), id(1)) == Status::ok);
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 4});
 }
 
@@ -114,7 +116,7 @@ TEST_CASE(
     CHECK(g.manager.set_mode(id(2), EntityMode::global) == Status::ok);
     CHECK(ticked(g.manager, g.other) == Set{1, 2, 3, 4});
     // It leaves: it takes that along.
-    CHECK(g.manager.leave_unit(id(2), EntityDef{{90, 50, 0}, true, 0, {}}) == Status::ok);
+    CHECK(g.manager.detach(id(2), {.position = {90, 50, 0}}) == Status::ok);
     CHECK(ticked(g.manager, g.other) == Set{2});
     CHECK(g.manager.set_mode(id(2), EntityMode::nodes) == Status::ok);
     CHECK(ticked(g.manager, g.other) == Set{});
@@ -124,32 +126,29 @@ TEST_CASE("interest: what is said of an entity stays said while it is a member, 
     Group g(55);
     spawn(g.manager, 5, 55);
     spawn(g.manager, 6, 55);
-    CHECK(g.manager.force_hide(id(5), true) == Status::ok);
+    CHECK(g.manager.set_hidden(id(5), true) == Status::ok);
     CHECK(g.manager.deny(g.me, id(6), true) == Status::ok);
-    CHECK(g.manager.join_unit(id(5), id(1), id(3)) == Status::ok);
-    CHECK(g.manager.join_unit(id(6), id(1), id(3)) == Status::ok);
+    CHECK(g.manager.attach(id(5), id(3)) == Status::ok);
+    CHECK(g.manager.attach(id(6), id(3)) == Status::ok);
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
-    CHECK(g.manager.leave_unit(id(5), EntityDef{{55, 50, 0}, true, 0, {}}) == Status::ok);
-    CHECK(g.manager.leave_unit(id(6), EntityDef{{55, 50, 0}, true, 0, {}}) == Status::ok);
+    CHECK(g.manager.detach(id(5), {.position = {55, 50, 0}}) == Status::ok);
+    CHECK(g.manager.detach(id(6), {.position = {55, 50, 0}}) == Status::ok);
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4});
-    CHECK(g.manager.force_hide(id(5), false) == Status::ok);
+    CHECK(g.manager.set_hidden(id(5), false) == Status::ok);
     CHECK(g.manager.deny(g.me, id(6), false) == Status::ok);
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4, 5, 6});
 }
 
 TEST_CASE("interest: who boards a vehicle looks from there with his own keys (O11 O22)") {
-    constexpr KeyDomain team{0}, room{1};
-    InterestManager manager = make(std::vector{node("near", {within(StepOp::add, 10)}),
-                                               node("team", {same(StepOp::add, 0)}),
-                                               node("room", {same(StepOp::add, 1)})});
+    constexpr KeyId team{0}, room{1};
+    InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)}),
+                                               node("team", {same(Combine::add, 0)}),
+                                               node("room", {same(Combine::add, 1)})});
     const std::array<Key, 2> red{Key{1}, Key{0}}, blue{Key{2}, Key{0}}, cellar{Key{0}, Key{7}};
-    const auto far_away = [&](std::uint32_t index, Vec3 place, std::span<const Key> keys) {
-        EntityDef def{place};
-        def.keys = keys;
-        spawn(manager, index, def);
+    const auto far_away = [&](std::uint32_t index, Vec3 position, std::span<const Key> keys) {
+        spawn(manager, index, {.position = position, .keys = keys});
     };
-    EntityDef def{{10, 10, 0}};
-    def.keys = red;
+    EntityDef def{.position = {10, 10, 0}, .keys = red};
     spawn(manager, 0, def);
     def.keys = blue;
     spawn(manager, 1, def);  // a cart of the others
@@ -159,8 +158,8 @@ TEST_CASE("interest: who boards a vehicle looks from there with his own keys (O1
     far_away(5, {78, 95, 0}, cellar);
     const ObserverId me = watch(manager, id(0));
     CHECK(ticked(manager, me) == Set{0, 1, 2, 3});
-    CHECK(manager.join_unit(id(2), id(1)) == Status::ok);
-    CHECK(manager.join_unit(id(0), id(1), id(2)) == Status::ok);
+    CHECK(manager.attach(id(2), id(1)) == Status::ok);
+    CHECK(manager.attach(id(0), id(2)) == Status::ok);
     CHECK(ticked(manager, me) == Set{0, 1, 2, 3});
     put(manager, 1, 95, 86);
     CHECK(ticked(manager, me) == Set{0, 1, 2, 3, 4});  // from where the cart is
@@ -178,15 +177,15 @@ TEST_CASE("interest: who boards a vehicle looks from there with his own keys (O1
     CHECK(ticked(manager, reds) == Set{0, 1, 2, 3});
     // And when he gets off again they are those that he is given.
     def.keys = cellar;
-    CHECK(manager.leave_unit(id(0), def) == Status::ok);
+    CHECK(manager.detach(id(0), def) == Status::ok);
     CHECK(ticked(manager, me) == Set{0, 1, 2, 5});
     CHECK(manager.remove_key(id(0), room, Key{7}) == Status::ok);
     CHECK(manager.remove_key(id(0), room, Key{7}) == Status::not_found);
-    CHECK(manager.join_unit(id(0), id(1)) == Status::ok);
+    CHECK(manager.attach(id(0), id(1)) == Status::ok);
     CHECK(manager.despawn(id(0)) == Status::ok);
     spawn(manager, 0, 10, 10);  // the next one has nothing of his
-    CHECK(manager.join_unit(id(0), id(1)) == Status::ok);
-    CHECK(manager.set_main_entity(me, id(0)) == Status::ok);
+    CHECK(manager.attach(id(0), id(1)) == Status::ok);
+    CHECK(manager.set_viewpoint(me, id(0)) == Status::ok);
     CHECK(ticked(manager, me) == Set{0, 1, 2});
 }
 
@@ -194,15 +193,16 @@ TEST_CASE(
     "interest: a parent that is no member of the group, or below its child, is refused (O4)") {
     Group g(55);
     spawn(g.manager, 5, 55);
-    CHECK(g.manager.join_unit(id(5), id(1), id(0)) == Status::bad_argument);
-    CHECK(g.manager.join_unit(id(2), id(1), id(4)) == Status::bad_argument);
-    CHECK(g.manager.join_unit(id(5), id(2)) == Status::bad_argument);  // no unit
+    CHECK(internal(g.manager).join_unit(id(5), id(1), id(0)) == Status::bad_argument);
+    CHECK(g.manager.attach(id(2), id(4)) == Status::bad_argument);
+    CHECK(internal(g.manager).join_unit(id(5), id(2), EntityId::none) ==
+          Status::bad_argument);  // no unit
     CHECK(ticked(g.manager, g.me) == Set{0, 1, 2, 3, 4, 5});
 }
 
 TEST_CASE("interest: what is said of an observer and a member asks nothing of other observers") {
     const auto pairs_asked = [](std::uint32_t observers) {
-        InterestData data(def_of({node("near", {within(StepOp::add, 10)})}));
+        InterestData data(def_of({node("near", {within(Combine::add, 10)})}), {});
         for (std::uint32_t i = 0; i < 20; ++i) CHECK(data.spawn(id(i), {}) == Status::ok);
         for (std::uint32_t i = 1; i < 20; ++i)
             CHECK(data.join_unit(id(i), id(0), id(0)) == Status::ok);

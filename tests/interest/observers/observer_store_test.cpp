@@ -76,7 +76,7 @@ TEST_CASE("observer store: ids, main entities and areas equal plain maps after r
             });
         } else if (what < 18) {
             one->sees_everything = random.below(2) == 0;
-            store.set_sees_everything(o, one->sees_everything);
+            store.set_unculled(o, one->sees_everything);
         } else {
             ++tick;
             gone.clear();

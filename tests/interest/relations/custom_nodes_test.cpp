@@ -18,26 +18,24 @@ namespace purview::test::lines {
 namespace {
 
 /// Answers from its store alone.
-class StoreNode final : public InterestNode {
+class StoreNode final : public CustomNode {
   public:
-    void query_for(const InterestManager& manager, ObserverId,
-                   std::vector<EntityId>& out) override {
+    void query_for(const Visibility& visibility, ObserverId, std::vector<EntityId>& out) override {
         for (const EntityId entity : store) {
-            CHECK(manager.is_known(entity));
+            CHECK(visibility.is_alive(entity));
             out.push_back(entity);
         }
     }
-    void added(const InterestManager& manager, EntityId entity) override {
+    void added(const Visibility&, EntityId entity) override {
         CHECK(store.insert(entity).second);
         log += "+" + std::to_string(index_of(entity));
-        (void)manager;
     }
-    void removed(const InterestManager&, EntityId entity) override {
+    void removed(const Visibility&, EntityId entity) override {
         CHECK(store.erase(entity) == 1);
         log += "-" + std::to_string(index_of(entity));
     }
-    void updated(const InterestManager& manager, EntityId entity) override {
-        CHECK(manager.is_known(entity));
+    void updated(const Visibility& visibility, EntityId entity) override {
+        CHECK(visibility.is_alive(entity));
         CHECK(store.contains(entity));
         log += "!" + std::to_string(index_of(entity));
     }
@@ -53,6 +51,11 @@ std::set<EntityId> ids(std::initializer_list<std::uint32_t> indices) {
     return out;
 }
 
+EntityId spawn_as(InterestManager& manager, EntityId entity, EntityDef def) {
+    def.id = entity;
+    return manager.spawn(def);
+}
+
 }  // namespace
 
 TEST_CASE("custom nodes: a node keeps a store by what it is told of its entities" *
@@ -65,12 +68,12 @@ TEST_CASE("custom nodes: a node keeps a store by what it is told of its entities
     spawn(manager, 1, 20);
     CHECK(ticked(manager, observer) == Set{0, 1});
     CHECK(mine->take_log() == "+0");
-    CHECK(manager.add_node(id(1), node0) == Status::ok);
+    CHECK(manager.bind(id(1), node0) == Status::ok);
     CHECK(manager.update(id(0)) == Status::ok);
     CHECK(manager.recheck(id(1)) == Status::ok);
     manager.tick();
     CHECK(mine->take_log() == "+1!0!1");
-    CHECK(manager.remove_node(id(0), node0) == Status::orphaned);
+    CHECK(manager.unbind(id(0), node0) == Status::orphaned);
     CHECK(ticked(manager, observer) == Set{1});
     CHECK(mine->take_log() == "-0");
     CHECK(manager.despawn(id(1)) == Status::ok);
@@ -80,7 +83,7 @@ TEST_CASE("custom nodes: a node keeps a store by what it is told of its entities
     // Within one tick, in the order of the edits; an index is used again.
     spawn(manager, 2, bound_to(10, {node0}));
     CHECK(manager.despawn(id(2)) == Status::ok);
-    CHECK(manager.spawn(make_entity_id(2, 2), bound_to(10, {node0})) == Status::ok);
+    CHECK(spawn_as(manager, make_entity_id(2, 2), bound_to(10, {node0})) == make_entity_id(2, 2));
     CHECK(ticked(manager, observer) == Set{2});
     CHECK(mine->take_log() == "+2-2+2");
     CHECK(mine->store == std::set{make_entity_id(2, 2)});
@@ -92,10 +95,10 @@ TEST_CASE("custom nodes: members of a group are in no node while they are member
     InterestManager manager = make({own_node("all", all)});
     const ObserverId observer = watch(manager);
     for (std::uint32_t i = 0; i < 3; ++i) spawn(manager, i, 10);
-    CHECK(manager.join_unit(id(1), id(0)) == Status::ok);
+    CHECK(manager.attach(id(1), id(0)) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
     CHECK(all->store == ids({0, 2}));
-    CHECK(manager.leave_unit(id(1), {.place = {5, 5, 0}}) == Status::ok);
+    CHECK(manager.detach(id(1), {.position = {5, 5, 0}}) == Status::ok);
     manager.tick();
     CHECK(all->store == ids({0, 1, 2}));
 }
@@ -109,12 +112,12 @@ TEST_CASE("custom nodes: a node that comes into force or goes is told of all its
         spawn(manager, i, i < 2 ? bound_to(10, {node1}) : bound_to(10, {node0}));
     manager.tick();
     CHECK(first->store == ids({0, 1, 2, 3}));
-    InterestRules rules = manager.rules();
+    Rules rules = manager.rules();
     rules.nodes[1].members = Members::bound;  // about fewer from now on
     rules.nodes.push_back(own_node("second", second, Members::bound));
     (void)manager.try_rules(rules);  // a trial tells nothing
     CHECK(manager.set_rules(rules) == Status::ok);
-    CHECK(manager.set_nodes(id(3), std::array{node2}) == Status::ok);
+    CHECK(manager.rebind(id(3), std::array{node2}) == Status::ok);
     manager.tick();
     CHECK(first->store == ids({0, 1}));
     CHECK(second->store == ids({3}));
@@ -149,8 +152,9 @@ TEST_CASE("custom nodes: a store is right after random edits, whatever the order
                 if (alive[i] == EntityId::none) {
                     alive[i] = make_entity_id(i, ++generation[i]);
                     binding[i] = static_cast<int>(random.below(2));
-                    CHECK(manager.spawn(alive[i], binding[i] == 1 ? bound_to(5, {node0})
-                                                                  : bound_to(5, {})) == Status::ok);
+                    CHECK(spawn_as(manager, alive[i],
+                                   binding[i] == 1 ? bound_to(5, {node0}) : bound_to(5, {})) ==
+                          alive[i]);
                     continue;
                 }
                 switch (random.below(5)) {
@@ -161,12 +165,12 @@ TEST_CASE("custom nodes: a store is right after random edits, whatever the order
                         break;
                     case 1:
                         if (is_member) break;
-                        CHECK(manager.set_nodes(alive[i], std::array{node0}) == Status::ok);
+                        CHECK(manager.rebind(alive[i], std::array{node0}) == Status::ok);
                         binding[i] = 1;
                         break;
                     case 2:
                         if (is_member) break;
-                        CHECK(manager.add_default_node(alive[i]) == Status::ok);
+                        CHECK(manager.bind_default(alive[i]) == Status::ok);
                         binding[i] = 0;
                         break;
                     case 3: {
@@ -174,13 +178,13 @@ TEST_CASE("custom nodes: a store is right after random edits, whatever the order
                         if (is_member || leads || other == i || alive[other] == EntityId::none ||
                             root[other] != EntityId::none)
                             break;
-                        CHECK(manager.join_unit(alive[i], alive[other]) == Status::ok);
+                        CHECK(manager.attach(alive[i], alive[other]) == Status::ok);
                         root[i] = alive[other];
                         break;
                     }
                     default:
                         if (!is_member) break;
-                        CHECK(manager.leave_unit(alive[i], bound_to(5, {})) == Status::ok);
+                        CHECK(manager.detach(alive[i], bound_to(5, {})) == Status::ok);
                         root[i] = EntityId::none;
                         binding[i] = 0;
                 }
@@ -206,7 +210,7 @@ TEST_CASE("custom nodes: flags, keys, values, owners and bindings of entities ca
     const std::array nodes{node1};
     EntityDef def = bound_to(10, {});
     def.nodes = nodes;
-    def.flags = 2;
+    def.flags = FlagSet(2);
     def.keys = keys;
     def.values = values;
     def.kind = KindId{7};
@@ -214,36 +218,36 @@ TEST_CASE("custom nodes: flags, keys, values, owners and bindings of entities ca
     spawn(manager, 1, 20);
     const ObserverId observer = watch(manager, id(1));
     CHECK(manager.set_owner(id(0), observer) == Status::ok);
-    CHECK(manager.add_key(id(0), KeyDomain{0}, Key{9}) == Status::ok);
-    CHECK(manager.join_unit(id(1), id(0)) == Status::ok);
+    CHECK(manager.add_key(id(0), KeyId{0}, Key{9}) == Status::ok);
+    CHECK(manager.attach(id(1), id(0)) == Status::ok);
     manager.tick();
     const InterestManager& read = manager;
     CHECK(read.has_flag(id(0), FlagId{1}));
     CHECK_FALSE(read.has_flag(id(0), FlagId{0}));
-    CHECK(read.key_of(id(0), KeyDomain{0}) == Key{3});
-    CHECK(read.has_key(id(0), KeyDomain{0}, Key{9}));
-    CHECK_FALSE(read.has_key(id(0), KeyDomain{1}, Key{9}));
-    CHECK(read.value_of(id(0), ValueId{0}) == 1.5F);
-    CHECK(read.owner_of(id(0)) == observer);
-    CHECK(read.kind_of(id(0)) == KindId{7});
-    CHECK(read.nodes_of(id(0)).size() == 1);
+    CHECK(read.key(id(0), KeyId{0}) == Key{3});
+    CHECK(read.has_key(id(0), KeyId{0}, Key{9}));
+    CHECK_FALSE(read.has_key(id(0), KeyId{1}, Key{9}));
+    CHECK(read.value(id(0), ValueId{0}) == 1.5F);
+    CHECK(read.owner(id(0)) == observer);
+    CHECK(read.kind(id(0)) == KindId{7});
+    CHECK(read.nodes(id(0)).size() == 1);
     // A member of a group: flags and values of its root, keys of its own.
     CHECK(read.has_flag(id(1), FlagId{1}));
-    CHECK(read.value_of(id(1), ValueId{0}) == 1.5F);
-    CHECK(read.key_of(id(1), KeyDomain{0}) == Key::none);
-    CHECK(read.nodes_of(id(1)).empty());
+    CHECK(read.value(id(1), ValueId{0}) == 1.5F);
+    CHECK(read.key(id(1), KeyId{0}) == Key::none);
+    CHECK(read.nodes(id(1)).empty());
     // What is not there, or out of range.
     const EntityId gone = make_entity_id(0, 2);
-    CHECK_FALSE(read.is_known(gone));
+    CHECK_FALSE(read.is_alive(gone));
     CHECK_FALSE(read.has_flag(gone, FlagId{1}));
     CHECK_FALSE(read.has_flag(id(0), FlagId{200}));
-    CHECK(read.key_of(gone, KeyDomain{0}) == Key::none);
-    CHECK(read.key_of(id(0), KeyDomain{7}) == Key::none);
-    CHECK(read.value_of(gone, ValueId{0}) == 0);
-    CHECK(read.value_of(id(0), ValueId{7}) == 0);
-    CHECK(read.owner_of(gone) == ObserverId::none);
-    CHECK(read.kind_of(gone) == EntityDef::no_kind);
-    CHECK(read.nodes_of(gone).empty());
+    CHECK(read.key(gone, KeyId{0}) == Key::none);
+    CHECK(read.key(id(0), KeyId{7}) == Key::none);
+    CHECK(read.value(gone, ValueId{0}) == 0);
+    CHECK(read.value(id(0), ValueId{7}) == 0);
+    CHECK(read.owner(gone) == ObserverId::none);
+    CHECK(read.kind(gone) == KindId::none);
+    CHECK(read.nodes(gone).empty());
 }
 
 }  // namespace purview::test::lines

@@ -117,7 +117,7 @@ TEST_CASE("interest: a table of pairs answers like std::map, by observer and by 
 
 TEST_CASE("interest: who is denied an entity asks nothing of others who are denied it") {
     const auto pairs_asked = [](std::uint32_t observers) {
-        InterestData data{InterestDef{}};
+        InterestData data(Rules{}, {});
         const EntityId entity = make_entity_id(0, 1);
         CHECK(data.spawn(entity, {}) == Status::ok);
         std::vector<ObserverId> all;

@@ -13,19 +13,19 @@ namespace purview::test::lines {
 namespace {
 
 /// The RFC's odds and evens: an observer looks into the inner node of its main entity's parity.
-struct Parity : InterestDispatcher {
+struct Parity : Dispatcher {
     void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
         out.push_back(index_of(entity.entity) % 2);
     }
     void cover(const DispatchedObserver& observer, std::vector<CellId>& out) const override {
         if (observer.main != EntityId::none) out.push_back(index_of(observer.main) % 2);
     }
-    bool reads_places() const noexcept override { return false; }
+    bool reads_positions() const noexcept override { return false; }
 };
 
 /// Ten entities ten meters from each other; an observer whose main entity is number 2; 4 and 5 are
 /// flagged.
-Set shown_by(NodeDesc desc) {
+Set shown_by(NodeDef desc) {
     InterestManager manager = make(std::vector{std::move(desc)});
     for (std::uint32_t i = 0; i < 10; ++i) spawn(manager, i, static_cast<float>(i) * 10);
     for (const std::uint32_t i : {4U, 5U})
@@ -39,23 +39,23 @@ Set shown_by(NodeDesc desc) {
 TEST_CASE("dispatcher: steps run over the bucket, and nothing outside of it is relevant" *
           doctest::test_suite("N12 N56")) {
     const auto parity = std::make_shared<Parity>();
-    const auto with = [&](std::vector<StepDesc> steps) {
+    const auto with = [&](std::vector<Kernel> steps) {
         return shown_by(dispatched("odd and even", parity, std::move(steps)));
     };
-    const StepDesc everything =
-        own_kernel(StepOp::add, make_pair_kernel({.name = "all", .reads_places = false},
-                                                 [](const Pair&) noexcept { return true; }));
+    const Kernel everything =
+        own_kernel(Combine::add, make_pair_kernel({.name = "all", .reads_positions = false},
+                                                  [](const Pair&) noexcept { return true; }));
     CHECK(with({}) == Set{0, 2, 4, 6, 8});
-    CHECK(with({within(StepOp::add, 20)}) == Set{0, 2, 4});
-    CHECK(with({within(StepOp::require, 20)}) == Set{0, 2, 4});
-    CHECK(with({flag(StepOp::subtract, 0)}) == Set{0, 2, 6, 8});
-    CHECK(with({within(StepOp::add, 20), flag(StepOp::subtract, 0)}) == Set{0, 2});
-    CHECK(with({everything, flag(StepOp::subtract, 0)}) == Set{0, 2, 6, 8});
-    CHECK(with({flag(StepOp::add, 0)}) == Set{4});
+    CHECK(with({within(Combine::add, 20)}) == Set{0, 2, 4});
+    CHECK(with({within(Combine::require, 20)}) == Set{0, 2, 4});
+    CHECK(with({flag(Combine::subtract, 0)}) == Set{0, 2, 6, 8});
+    CHECK(with({within(Combine::add, 20), flag(Combine::subtract, 0)}) == Set{0, 2});
+    CHECK(with({everything, flag(Combine::subtract, 0)}) == Set{0, 2, 6, 8});
+    CHECK(with({flag(Combine::add, 0)}) == Set{4});
     // "Near or flagged, of my bucket", which one step alone cannot say.
-    CHECK(with({within(StepOp::add, 10), flag(StepOp::add, 0)}) == Set{2, 4});
+    CHECK(with({within(Combine::add, 10), flag(Combine::add, 0)}) == Set{2, 4});
     // Whatever is added later is cut to the bucket, too.
-    CHECK(with({flag(StepOp::subtract, 0), within(StepOp::add, 30)}) == Set{0, 2, 4, 6, 8});
+    CHECK(with({flag(Combine::subtract, 0), within(Combine::add, 30)}) == Set{0, 2, 4, 6, 8});
 }
 
 TEST_CASE("dispatcher: an inner node may have steps of its own" * doctest::test_suite("N56")) {
@@ -67,21 +67,21 @@ TEST_CASE("dispatcher: an inner node may have steps of its own" * doctest::test_
             return cell == 0 ? 0 : no_steps;
         }
     };
-    NodeDesc desc = dispatched("floors", std::make_shared<Floors>());
-    desc.inner = {{within(StepOp::add, 20)}};
+    NodeDef desc = dispatched("floors", std::make_shared<Floors>());
+    desc.inner = {{within(Combine::add, 20)}};
     CHECK(shown_by(desc) == Set{0, 1, 2, 3, 4, 5, 7, 9});
-    desc.inner = {{flag(StepOp::subtract, 0)}};
+    desc.inner = {{flag(Combine::subtract, 0)}};
     CHECK(shown_by(desc) == Set{0, 1, 2, 3, 5, 6, 7, 8, 9});
-    desc.inner = {{within(StepOp::require, 20), flag(StepOp::subtract, 0)}};
+    desc.inner = {{within(Combine::require, 20), flag(Combine::subtract, 0)}};
     CHECK(shown_by(desc) == Set{0, 1, 2, 3, 5, 7, 9});
     // Steps of the node itself run over what inner nodes let through.
-    desc.steps = {within(StepOp::add, 30)};
+    desc.steps = {within(Combine::add, 30)};
     CHECK(shown_by(desc) == Set{0, 1, 2, 3, 5});
 }
 
 TEST_CASE("dispatcher: an entity in several inner nodes is in the bucket if one matches" *
           doctest::test_suite("N24 N56")) {
-    struct Overlapping final : InterestDispatcher {
+    struct Overlapping final : Dispatcher {
         void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
             out = {index_of(entity.entity) < 5 ? CellId{0} : CellId{1}, CellId{2}};
         }
@@ -92,8 +92,8 @@ TEST_CASE("dispatcher: an entity in several inner nodes is in the bucket if one 
             return static_cast<std::size_t>(cell);
         }
     };
-    NodeDesc desc = dispatched("overlapping", std::make_shared<Overlapping>());
-    desc.inner = {{within(StepOp::add, 10)}, {}, {flag(StepOp::add, 0)}};
+    NodeDef desc = dispatched("overlapping", std::make_shared<Overlapping>());
+    desc.inner = {{within(Combine::add, 10)}, {}, {flag(Combine::add, 0)}};
     CHECK(shown_by(desc) == Set{1, 2, 3, 4, 5});
 }
 
@@ -102,10 +102,10 @@ TEST_CASE("dispatcher: an inner node that hides an entity hides it at once" *
     struct One final : Parity {
         std::size_t steps_of(CellId) const noexcept override { return 0; }
     };
-    NodeDesc desc = dispatched("one", std::make_shared<One>());
-    desc.inner = {{flag(StepOp::subtract, 0)}};
-    InterestDef def = def_of({desc});
-    def.rules.min_stay_ticks = 50;
+    NodeDef desc = dispatched("one", std::make_shared<One>());
+    desc.inner = {{flag(Combine::subtract, 0)}};
+    Rules def = def_of({desc});
+    def.minimum_relevance_ticks = 50;
     InterestManager manager = make(def);
     for (const std::uint32_t i : {0U, 2U}) spawn(manager, i, 50);
     const ObserverId observer = watch(manager, id(0));
@@ -119,23 +119,23 @@ TEST_CASE("dispatcher: an inner node that hides an entity hides it at once" *
 
 TEST_CASE("dispatcher: inner steps that cannot be evaluated are refused with a reason" *
           doctest::test_suite("N56")) {
-    const auto problem = [](const NodeDesc& desc) { return problem_of(def_of({desc})); };
-    NodeDesc desc = dispatched("d", std::make_shared<Parity>());
-    desc.inner = {{within(StepOp::add, 10, 5)}};
+    const auto problem = [](const NodeDef& desc) { return problem_of(def_of({desc})); };
+    NodeDef desc = dispatched("d", std::make_shared<Parity>());
+    desc.inner = {{within(Combine::add, 10, 5)}};
     CHECK(problem(desc).find("inner steps 0, step 1: a step of an inner node cannot remember") !=
           std::string::npos);
-    desc.inner = {{}, {within(StepOp::add, -1)}};
+    desc.inner = {{}, {within(Combine::add, -1)}};
     CHECK(problem(desc).find("inner steps 1, step 1: a distance needs") != std::string::npos);
-    desc.inner = {{flag(StepOp::add, 9)}};
+    desc.inner = {{flag(Combine::add, 9)}};
     CHECK(problem(desc).find("names a flag that is not there") != std::string::npos);
-    NodeDesc grid = node("grid", {within(StepOp::add, 10)});
+    NodeDef grid = node("grid", {within(Combine::add, 10)});
     grid.inner = {{}};
     CHECK(problem(grid).find("only a dispatcher has inner nodes") != std::string::npos);
 }
 
 TEST_CASE("dispatcher: recheck of a main entity also chooses its observers' buckets anew" *
           doctest::test_suite("N52")) {
-    struct ByNumber final : InterestDispatcher {
+    struct ByNumber final : Dispatcher {
         explicit ByNumber(const std::vector<std::uint32_t>& numbers) : numbers_(numbers) {}
         void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
             out.push_back(numbers_[index_of(entity.entity)] % 2);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "purview/profile.hpp"
+#include "purview/presets.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines::kernel_facts {
@@ -18,14 +18,14 @@ namespace purview::test::lines::kernel_facts {
 TEST_CASE("kernel: it reads flags, keys and values of the entity and of the observer's main" *
           doctest::test_suite("N59 N41")) {
     // Relevant: of the main entity's key, at least of its level, unless only one has the flag.
-    const auto judge =
-        make_pair_kernel({.name = "judge", .reads_places = false}, [](const Pair& pair) noexcept {
+    const auto judge = make_pair_kernel(
+        {.name = "judge", .reads_positions = false}, [](const Pair& pair) noexcept {
             return pair.main() != EntityId::none &&
-                   pair.key(KeyDomain{1}) == pair.observer_key(KeyDomain{1}) &&
+                   pair.key(KeyId{1}) == pair.observer_key(KeyId{1}) &&
                    pair.value(ValueId{1}) >= pair.main_value(ValueId{1}) &&
                    pair.has(FlagId{2}) == pair.main_has(FlagId{2});
         });
-    InterestManager manager = make(std::vector{node("own", {own_kernel(StepOp::add, judge)})});
+    InterestManager manager = make(std::vector{node("own", {own_kernel(Combine::add, judge)})});
     struct Fact {
         std::uint16_t key;
         float level;
@@ -58,26 +58,26 @@ TEST_CASE("kernel: it reads flags, keys and values of the entity and of the obse
     CHECK(ticked(manager, observer).empty());  // without a main entity
     for (std::uint32_t main = 0; main < facts.size(); ++main) {
         CAPTURE(main);
-        CHECK(manager.set_main_entity(observer, id(main)) == Status::ok);
+        CHECK(manager.set_viewpoint(observer, id(main)) == Status::ok);
         CHECK(ticked(manager, observer) == expected(main));
         // A change of the candidate, and one of the main entity itself, count in their tick. What
         // is of the main entity alone needs a recheck of it.
         const std::uint32_t other = (main + 2) % 12;
         const Fact was = facts[other], mine = facts[main];
         facts[other] = mine;
-        CHECK(manager.set_key(id(other), KeyDomain{1}, Key{mine.key}) == Status::ok);
+        CHECK(manager.set_key(id(other), KeyId{1}, Key{mine.key}) == Status::ok);
         CHECK(manager.set_value(id(other), ValueId{1}, mine.level) == Status::ok);
         CHECK(manager.set_flag(id(other), FlagId{2}, mine.flag) == Status::ok);
         CHECK(ticked(manager, observer) == expected(main));
         facts[main] = {static_cast<std::uint16_t>(3 - mine.key), 2, !mine.flag};
-        CHECK(manager.set_key(id(main), KeyDomain{1}, Key{facts[main].key}) == Status::ok);
+        CHECK(manager.set_key(id(main), KeyId{1}, Key{facts[main].key}) == Status::ok);
         CHECK(manager.set_value(id(main), ValueId{1}, 2) == Status::ok);
         CHECK(manager.set_flag(id(main), FlagId{2}, facts[main].flag) == Status::ok);
         CHECK(manager.recheck(id(main)) == Status::ok);
         CHECK(ticked(manager, observer) == expected(main));
         for (const auto& [which, fact] : {std::pair{other, was}, std::pair{main, mine}}) {
             facts[which] = fact;
-            CHECK(manager.set_key(id(which), KeyDomain{1}, Key{fact.key}) == Status::ok);
+            CHECK(manager.set_key(id(which), KeyId{1}, Key{fact.key}) == Status::ok);
             CHECK(manager.set_value(id(which), ValueId{1}, fact.level) == Status::ok);
             CHECK(manager.set_flag(id(which), FlagId{2}, fact.flag) == Status::ok);
         }
@@ -93,13 +93,13 @@ TEST_CASE("kernel: one that reads game data is evaluated as it declares, or on d
             const auto cloaked = std::make_shared<std::atomic<bool>>(false);
             PairKernelDef kernel;
             kernel.name = "not cloaked";
-            kernel.reach_m = is_spatial ? 30 : 0;
-            kernel.reads_places = is_spatial;
+            kernel.reach = is_spatial ? 30 : 0;
+            kernel.reads_positions = is_spatial;
             kernel.every_tick = every_tick;
             const auto sees =
                 make_pair_kernel(kernel, [cloaked](const Pair&) noexcept { return !*cloaked; });
             InterestManager manager =
-                make(std::vector{node("own", {own_kernel(StepOp::add, sees)})});
+                make(std::vector{node("own", {own_kernel(Combine::add, sees)})});
             spawn(manager, 0, 50);
             spawn(manager, 1, 55);
             const ObserverId observer = watch(manager, id(0));
@@ -115,11 +115,11 @@ TEST_CASE("kernel: one that reads game data is evaluated as it declares, or on d
             for (int t = 0; t < 5; ++t) CHECK(ticked(manager, observer) == Set{0, 1});
             CHECK(manager.recheck(id(1)) == Status::ok);
             CHECK(ticked(manager, observer).count(1) == 0);
-            CHECK(manager.rescan(observer) == Status::ok);
+            CHECK(manager.recheck(observer) == Status::ok);
             CHECK(ticked(manager, observer).empty());
             *cloaked = false;
             CHECK(ticked(manager, observer).empty());
-            CHECK(manager.rescan(observer) == Status::ok);
+            CHECK(manager.recheck(observer) == Status::ok);
             CHECK(ticked(manager, observer) == Set{0, 1});
         }
     }
@@ -127,9 +127,9 @@ TEST_CASE("kernel: one that reads game data is evaluated as it declares, or on d
 
 TEST_CASE("preset: that of the RFC measures distance in three dimensions" *
           doctest::test_suite("N60")) {
-    InterestDef def = profile(Profile::ngo);
-    NodeDesc near = node("near", {within(StepOp::add, 10)}, Members::bound);
-    def.rules.nodes.push_back(near);
+    Rules def = preset(Preset::ngo);
+    NodeDef near = node("near", {within(Combine::add, 10)}, Members::bound);
+    def.nodes.push_back(near);
     InterestManager manager = make(def);
     const std::array bound{NodeId{1}};
     const Vec3 home{500, 500, 500};
@@ -144,9 +144,9 @@ TEST_CASE("preset: that of the RFC measures distance in three dimensions" *
                     if (length == 0) continue;
                     const float by = distance_m / length;
                     EntityDef one;
-                    one.place = {home.x + static_cast<float>(x) * by,
-                                 home.y + static_cast<float>(y) * by,
-                                 home.z + static_cast<float>(z) * by};
+                    one.position = {home.x + static_cast<float>(x) * by,
+                                    home.y + static_cast<float>(y) * by,
+                                    home.z + static_cast<float>(z) * by};
                     one.nodes = bound;
                     if (distance_m < 10) expected.insert(count);
                     spawn(manager, count++, one);
@@ -155,7 +155,7 @@ TEST_CASE("preset: that of the RFC measures distance in three dimensions" *
         }
     }
     const ObserverId observer = watch(manager);
-    CHECK(manager.set_area(observer, 0, home) == Status::ok);
+    CHECK(manager.set_area(observer, 0, Area::at(home)) == Status::ok);
     CHECK(ticked(manager, observer) == expected);
 }
 

@@ -15,7 +15,7 @@ namespace purview::test::lines {
 
 namespace {
 
-class EvenAndOdd final : public InterestDispatcher {
+class EvenAndOdd final : public Dispatcher {
   public:
     explicit EvenAndOdd(bool reads_positions) : reads_positions_(reads_positions) {}
     void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
@@ -24,29 +24,28 @@ class EvenAndOdd final : public InterestDispatcher {
     void cover(const DispatchedObserver&, std::vector<CellId>& out) const override {
         out.push_back(0);
     }
-    bool reads_places() const noexcept override { return reads_positions_; }
+    bool reads_positions() const noexcept override { return reads_positions_; }
 
   private:
     bool reads_positions_;
 };
 
-ProgramSummary summary_of(std::vector<NodeDesc> nodes) {
-    const InterestDef def = def_of(std::move(nodes));
+ProgramSummary summary_of(std::vector<NodeDef> nodes) {
+    const Rules def = def_of(std::move(nodes));
     const auto no_columns = [](std::span<const NodeId>) { return 0U; };
-    return {def.rules, compile(def.rules, {}, no_columns)};
+    return {def, compile(def, {}, no_columns)};
 }
 
-NodeDesc waiting_node(NodeDesc node, bool is_lazy) {
-    node.refresh.type = RefreshType::every;
-    node.refresh.every_ticks = 4;
-    node.refresh.lazy_leave = is_lazy;
+NodeDef waiting_node(NodeDef node, bool is_lazy) {
+    node.every_ticks = 4;
+    node.lazy_leave = is_lazy;
     return node;
 }
 
 }  // namespace
 
 TEST_CASE("program summary: rows, cells and waiting nodes are found, and only those") {
-    const ProgramSummary near = summary_of({node("near", {within(StepOp::add, 10)})});
+    const ProgramSummary near = summary_of({node("near", {within(Combine::add, 10)})});
     CHECK_FALSE(near.has_shared_rows);
     CHECK_FALSE(near.has_pulled_rows);
     CHECK_FALSE(near.has_cells);
@@ -56,7 +55,8 @@ TEST_CASE("program summary: rows, cells and waiting nodes are found, and only th
     CHECK(near.sources_of_node == std::vector<std::vector<std::uint32_t>>{{}});
     CHECK_FALSE(near.open_nodes.test(0));
 
-    const ProgramSummary team = summary_of({node("all", {}), node("team", {same(StepOp::add, 0)})});
+    const ProgramSummary team =
+        summary_of({node("all", {}), node("team", {same(Combine::add, 0)})});
     CHECK(team.has_shared_rows);
     CHECK_FALSE(team.has_cells);
     CHECK(team.sources_of_node == std::vector<std::vector<std::uint32_t>>{{}, {0}});
@@ -71,36 +71,36 @@ TEST_CASE("program summary: rows, cells and waiting nodes are found, and only th
     CHECK(moving.has_moving_cells);
 
     const ProgramSummary waiting =
-        summary_of({waiting_node(node("n", {within(StepOp::add, 10)}), false)});
+        summary_of({waiting_node(node("n", {within(Combine::add, 10)}), false)});
     CHECK(waiting.has_waiting);
     CHECK_FALSE(waiting.has_lazy);
-    CHECK(summary_of({waiting_node(node("n", {within(StepOp::add, 10)}), true)}).has_lazy);
+    CHECK(summary_of({waiting_node(node("n", {within(Combine::add, 10)}), true)}).has_lazy);
 }
 
 TEST_CASE("program summary: only attributes of the entity that are subtracted may hide it") {
-    const auto hides = [](std::vector<StepDesc> steps, StepOp combine = StepOp::add) {
-        NodeDesc one = node("n", std::move(steps));
+    const auto hides = [](std::vector<Kernel> steps, Combine combine = Combine::add) {
+        NodeDef one = node("n", std::move(steps));
         one.combine = combine;
-        return summary_of({node("near", {within(StepOp::add, 9)}), one}).has_hiding_flags;
+        return summary_of({node("near", {within(Combine::add, 9)}), one}).has_hiding_flags;
     };
-    CHECK_FALSE(hides({within(StepOp::add, 10)}));
-    CHECK_FALSE(hides({within(StepOp::add, 10), flag(StepOp::add, 1)}));
-    CHECK(hides({within(StepOp::add, 10), flag(StepOp::subtract, 1)}));
-    CHECK_FALSE(hides({within(StepOp::add, 10), within(StepOp::subtract, 5)}));
-    CHECK(hides({flag(StepOp::add, 1)}, StepOp::subtract));
-    CHECK_FALSE(hides({within(StepOp::add, 10)}, StepOp::subtract));
+    CHECK_FALSE(hides({within(Combine::add, 10)}));
+    CHECK_FALSE(hides({within(Combine::add, 10), flag(Combine::add, 1)}));
+    CHECK(hides({within(Combine::add, 10), flag(Combine::subtract, 1)}));
+    CHECK_FALSE(hides({within(Combine::add, 10), within(Combine::subtract, 5)}));
+    CHECK(hides({flag(Combine::add, 1)}, Combine::subtract));
+    CHECK_FALSE(hides({within(Combine::add, 10)}, Combine::subtract));
 }
 
 TEST_CASE("program summary: nodes of bound entities alone are not among the unbound ones") {
     const ProgramSummary summary = summary_of(
-        {node("a", {within(StepOp::add, 1)}), node("b", {within(StepOp::add, 1)}, Members::bound),
-         node("c", {within(StepOp::add, 1)}, Members::unbound)});
+        {node("a", {within(Combine::add, 1)}), node("b", {within(Combine::add, 1)}, Members::bound),
+         node("c", {within(Combine::add, 1)}, Members::unbound)});
     CHECK(summary.unbound_nodes == std::vector<NodeId>{node0, node2});
 }
 
 TEST_CASE("member columns: nodes share a column until it is reset, and then it is used again") {
     BlockTable table(false);
-    table.add_unplaced_layer();
+    table.add_abstract_layer();
     MemberColumns columns;
     columns.reset(table, 3);
     CHECK(columns.of(node0) == no_column);

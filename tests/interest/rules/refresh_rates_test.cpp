@@ -6,6 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "core/internal_access.hpp"
+#include "interest/interest_data.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines::refresh_rates {
@@ -14,13 +16,15 @@ namespace {
 
 constexpr std::array<float, 5> distances_m{12, 40, 200, 900, 1'900};
 
-InterestManager evaluated(Refresh refresh, std::uint32_t send_every, float cell_m) {
-    NodeDesc desc = node("near", {within(StepOp::add, 10)});
-    desc.refresh = refresh;
-    desc.settings.every_ticks = send_every;
-    InterestDef def = def_of({desc});
-    def.rules.bounds_max = {2'000, 2'000, 0};
-    def.rules.cell_m = cell_m;
+/// With more than one tick, leaves wait as well.
+InterestManager evaluated(std::uint32_t every_ticks, std::uint32_t send_every, float cell_size) {
+    NodeDef near = node("near", {within(Combine::add, 10)});
+    near.every_ticks = every_ticks;
+    near.lazy_leave = every_ticks > 1;
+    near.replication.every_ticks = send_every;
+    Rules def = def_of({near});
+    def.max = {2'000, 2'000, 0};
+    def.cell_size = cell_size;
     return make(def);
 }
 
@@ -28,17 +32,17 @@ InterestManager evaluated(Refresh refresh, std::uint32_t send_every, float cell_
 
 TEST_CASE("refresh: evaluation and sending have their own rates, at every distance" *
           doctest::test_suite("P24 N22")) {
-    for (const float cell_m : {8.0F, 50.0F, 500.0F}) {
+    for (const float cell_size : {8.0F, 50.0F, 500.0F}) {
         for (const std::uint32_t send_every : {1U, 7U}) {
-            CAPTURE(cell_m);
+            CAPTURE(cell_size);
             CAPTURE(send_every);
             // Evaluated every tick: an enter and a leave wait for no sending, however far it goes.
-            InterestManager exact = evaluated({}, send_every, cell_m);
+            InterestManager exact = evaluated(1, send_every, cell_size);
             spawn(exact, 0, 5);
             spawn(exact, 1, 8);
             const ObserverId observer = watch(exact, id(0));
             exact.tick();
-            CHECK(exact.settings(observer, id(1)).every_ticks == send_every);
+            CHECK(internal(exact).settings(observer, id(1)).every_ticks == send_every);
             for (const float distance_m : distances_m) {
                 CAPTURE(distance_m);
                 put(exact, 1, 5 + distance_m);
@@ -47,13 +51,13 @@ TEST_CASE("refresh: evaluation and sending have their own rates, at every distan
                 CHECK(tick_news(exact, observer) == News{{1}, {}});
             }
             // Evaluated every sixth tick: both come in ticks of the node, and only there.
-            InterestManager lazy = evaluated({RefreshType::every, 6, 0, true}, send_every, cell_m);
+            InterestManager lazy = evaluated(6, send_every, cell_size);
             spawn(lazy, 0, 5);
             spawn(lazy, 1, 8);
             const ObserverId other = watch(lazy, id(0));
             for (int t = 0; t < 12; ++t) lazy.tick();
             REQUIRE(seen(lazy, other) == Set{0, 1});
-            CHECK(lazy.settings(other, id(1)).every_ticks == send_every);
+            CHECK(internal(lazy).settings(other, id(1)).every_ticks == send_every);
             std::vector<int> changed;
             bool was = true;
             for (int t = 0; t < 120; ++t) {

@@ -17,17 +17,33 @@ namespace {
 
 constexpr std::uint32_t every = 20;
 
-NodeDesc refreshed(std::vector<StepDesc> steps, Refresh refresh) {
-    NodeDesc desc = node("near", std::move(steps));
-    desc.refresh = refresh;
-    return desc;
+/// When a node is evaluated.
+struct Refresh {
+    std::uint32_t every_ticks = 1;
+    float widen = 0;
+    bool lazy_leave = false;
+    bool dormant = false;
+
+    NodeDef applied_to(NodeDef node) const {
+        node.every_ticks = every_ticks;
+        node.widen = widen;
+        node.lazy_leave = lazy_leave;
+        node.dormant = dormant;
+        return node;
+    }
+};
+
+constexpr Refresh lazy_refresh{.every_ticks = every, .lazy_leave = true};
+
+NodeDef refreshed(std::vector<Kernel> steps, const Refresh& refresh) {
+    return refresh.applied_to(node("near", std::move(steps)));
 }
 
 /// A world of 2,000 m with cells of about so many meters.
-InterestManager wide_world(std::vector<NodeDesc> nodes, float cell_m) {
-    InterestDef def = def_of(std::move(nodes));
-    def.rules.bounds_max = {2000, 2000, 0};
-    def.rules.cell_m = cell_m;
+InterestManager wide_world(std::vector<NodeDef> nodes, float cell_size) {
+    Rules def = def_of(std::move(nodes));
+    def.max = {2000, 2000, 0};
+    def.cell_size = cell_size;
     return make(def);
 }
 
@@ -35,19 +51,20 @@ InterestManager wide_world(std::vector<NodeDesc> nodes, float cell_m) {
 
 TEST_CASE("refresh: a spawn is evaluated in its tick under every policy") {
     const std::array<Refresh, 5> policies{{{},
-                                           {RefreshType::every, every, 0, false},
-                                           {RefreshType::every, every, 0, true},
-                                           {RefreshType::every, every, 3, true},
-                                           {RefreshType::dormant, 1, 0, false}}};
+                                           {.every_ticks = every},
+                                           {.every_ticks = every, .lazy_leave = true},
+                                           {.every_ticks = every, .widen = 3, .lazy_leave = true},
+                                           {.dormant = true}}};
     for (const Refresh& policy : policies) {
         for (const bool has_exact_node : {false, true}) {
             for (const float margin_m : {0.0F, 5.0F}) {
-                CAPTURE(static_cast<int>(policy.type));
+                CAPTURE(policy.every_ticks);
+                CAPTURE(policy.dormant);
                 CAPTURE(policy.lazy_leave);
                 CAPTURE(margin_m);
-                std::vector<NodeDesc> nodes{refreshed(
-                    {within(StepOp::add, 10, margin_m), flag(StepOp::subtract, 0)}, policy)};
-                if (has_exact_node) nodes.push_back(node("other", {within(StepOp::add, 1)}));
+                std::vector<NodeDef> nodes{refreshed(
+                    {within(Combine::add, 10, margin_m), flag(Combine::subtract, 0)}, policy)};
+                if (has_exact_node) nodes.push_back(node("other", {within(Combine::add, 1)}));
                 InterestManager manager = wide_world(nodes, 15);
                 const ObserverId observer = watch(manager);
                 SplitMix random(7);
@@ -55,7 +72,7 @@ TEST_CASE("refresh: a spawn is evaluated in its tick under every policy") {
                 for (std::uint32_t i = 1; i < 3 * every; ++i) {
                     // The observer moves, so its window was made for another place.
                     x += 3;
-                    CHECK(manager.set_area(observer, 0, Vec3{x, 50, 0}) == Status::ok);
+                    CHECK(manager.set_area(observer, 0, Area::at({x, 50, 0})) == Status::ok);
                     spawn(manager, 3 * i, bound_to(x + random.between(-9, 9), {}));
                     spawn(manager, 3 * i + 1, bound_to(x + 5, {}, 1));  // hidden by its flag
                     spawn(manager, 3 * i + 2, bound_to(x + 40, {}));    // too far
@@ -72,25 +89,23 @@ TEST_CASE("refresh: a spawn is evaluated in its tick under every policy") {
 
 TEST_CASE("refresh: custom nodes are asked about a spawn in its tick" *
           doctest::test_suite("M4 M39")) {
-    struct All final : InterestNode {
+    struct All final : CustomNode {
         explicit All(bool by_entity) : by_entity_(by_entity) {}
-        void query_for(const InterestManager& manager, ObserverId,
+        void query_for(const Visibility& visibility, ObserverId,
                        std::vector<EntityId>& out) override {
             for (std::uint32_t i = 0; i < 100; ++i)
-                if (manager.is_known(id(i))) out.push_back(id(i));
+                if (visibility.is_alive(id(i))) out.push_back(id(i));
         }
-        void observers_for(const InterestManager&, EntityId,
-                           std::vector<ObserverId>& out) override {
+        void observers_for(const Visibility&, EntityId, std::vector<ObserverId>& out) override {
             out.push_back(make_observer_id(0, 1));
         }
         bool is_entity_centric() const noexcept override { return by_entity_; }
         bool by_entity_;
     };
     for (const bool by_entity : {false, true}) {
-        for (const RefreshType type : {RefreshType::every, RefreshType::dormant}) {
-            NodeDesc desc = own_node("all", std::make_shared<All>(by_entity));
-            desc.refresh = {type, every, 0, false};
-            InterestManager manager = make(std::vector{desc});
+        for (const Refresh& refresh : {Refresh{.every_ticks = every}, Refresh{.dormant = true}}) {
+            const NodeDef all = own_node("all", std::make_shared<All>(by_entity));
+            InterestManager manager = make(std::vector{refresh.applied_to(all)});
             const ObserverId observer = watch(manager);
             manager.tick();
             for (std::uint32_t i = 0; i < 30; ++i) {
@@ -103,15 +118,14 @@ TEST_CASE("refresh: custom nodes are asked about a spawn in its tick" *
 
 TEST_CASE("refresh: what leaves lazily stays until the next tick of its node, at any distance" *
           doctest::test_suite("M40 N22 X4")) {
-    for (const float cell_m : {5.0F, 15.0F, 60.0F, 400.0F}) {
+    for (const float cell_size : {5.0F, 15.0F, 60.0F, 400.0F}) {
         for (const bool has_exact_node : {false, true}) {
-            CAPTURE(cell_m);
+            CAPTURE(cell_size);
             CAPTURE(has_exact_node);
-            std::vector<NodeDesc> nodes{
-                refreshed({within(StepOp::add, 10)}, {RefreshType::every, every, 0, true})};
-            if (has_exact_node) nodes.push_back(node("other", {within(StepOp::add, 1)}));
+            std::vector<NodeDef> nodes{refreshed({within(Combine::add, 10)}, lazy_refresh)};
+            if (has_exact_node) nodes.push_back(node("other", {within(Combine::add, 1)}));
             // The same node in a twin world says in which ticks it is due.
-            InterestManager manager = wide_world(nodes, cell_m);
+            InterestManager manager = wide_world(nodes, cell_size);
             constexpr std::array<float, 6> far{5.5F, 11, 30, 100, 500, 1500};
             spawn(manager, 0, 100);
             const ObserverId observer = watch(manager, id(0));
@@ -149,10 +163,8 @@ TEST_CASE("refresh: what leaves lazily stays until the next tick of its node, at
 
 TEST_CASE("refresh: what leaves lazily goes at once when something hides it" *
           doctest::test_suite("M40 N22")) {
-    InterestManager manager =
-        wide_world({refreshed({within(StepOp::add, 10), flag(StepOp::subtract, 0)},
-                              {RefreshType::every, every, 0, true})},
-                   15);
+    InterestManager manager = wide_world(
+        {refreshed({within(Combine::add, 10), flag(Combine::subtract, 0)}, lazy_refresh)}, 15);
     spawn(manager, 0, 100);
     const ObserverId observer = watch(manager, id(0));
     for (std::uint32_t i = 1; i <= 5; ++i) spawn(manager, i, 105);
@@ -163,16 +175,16 @@ TEST_CASE("refresh: what leaves lazily goes at once when something hides it" *
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3, 4, 5});
     CHECK(manager.deny(observer, id(1), true) == Status::ok);
     CHECK(manager.set_flag(id(2), FlagId{0}, true) == Status::ok);
-    CHECK(manager.force_hide(id(3), true) == Status::ok);
+    CHECK(manager.set_hidden(id(3), true) == Status::ok);
     CHECK(manager.despawn(id(4)) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{}, {1, 2, 3, 4}});
 }
 
 TEST_CASE("refresh: an entity that is back in the node's tick has never left" *
           doctest::test_suite("M40")) {
-    for (const float cell_m : {5.0F, 60.0F}) {
-        InterestManager manager = wide_world(
-            {refreshed({within(StepOp::add, 10)}, {RefreshType::every, every, 0, true})}, cell_m);
+    for (const float cell_size : {5.0F, 60.0F}) {
+        InterestManager manager =
+            wide_world({refreshed({within(Combine::add, 10)}, lazy_refresh)}, cell_size);
         spawn(manager, 0, 100);
         spawn(manager, 1, 105);
         const ObserverId observer = watch(manager, id(0));
@@ -189,8 +201,7 @@ TEST_CASE("refresh: an entity that is back in the node's tick has never left" *
 TEST_CASE("refresh: an interval of no ticks, or of more than 65,535, is refused") {
     for (const std::uint32_t ticks : {0U, 1U, 65'535U, 65'536U}) {
         const bool is_sound = ticks == 1 || ticks == 65'535;
-        const NodeDesc desc =
-            refreshed({within(StepOp::add, 10)}, {RefreshType::every, ticks, 0, false});
+        const NodeDef desc = refreshed({within(Combine::add, 10)}, {.every_ticks = ticks});
         CHECK(problem_of(def_of({desc})).empty() == is_sound);
     }
 }

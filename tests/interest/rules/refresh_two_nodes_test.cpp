@@ -13,15 +13,16 @@ namespace {
 
 /// Moves entities from within the range of an exact and of a lazy node to these distances; returns
 /// after how many ticks each has left.
-std::vector<int> ticks_until_gone(StepOp combine, float cell_m) {
+std::vector<int> ticks_until_gone(Combine combine, float cell_size) {
     constexpr std::array<float, 5> distances_m{32, 60, 220, 920, 1'920};
-    NodeDesc exact = node("exact", {within(StepOp::add, 20)});
-    NodeDesc lazy = node("lazy", {within(StepOp::add, 20)});
-    lazy.refresh = {RefreshType::every, 10, 0, true};
+    NodeDef exact = node("exact", {within(Combine::add, 20)});
+    NodeDef lazy = node("lazy", {within(Combine::add, 20)});
+    lazy.every_ticks = 10;
+    lazy.lazy_leave = true;
     lazy.combine = combine;
-    InterestDef def = def_of({exact, lazy});
-    def.rules.bounds_max = {2'000, 2'000, 0};
-    def.rules.cell_m = cell_m;
+    Rules def = def_of({exact, lazy});
+    def.max = {2'000, 2'000, 0};
+    def.cell_size = cell_size;
     InterestManager manager = make(def);
     spawn(manager, 0, 5);
     for (std::uint32_t i = 1; i <= distances_m.size(); ++i) spawn(manager, i, 8);
@@ -50,17 +51,17 @@ TEST_CASE("refresh: an exact node that is required decides at once, whatever a l
           doctest::test_suite("N22 X4 M40")) {
     // Both are required: what the exact node does not show is gone in that tick, however far it
     // goes and whatever the cells are.
-    for (const float cell_m : {8.0F, 50.0F, 500.0F}) {
-        CAPTURE(cell_m);
-        for (const int ticks : ticks_until_gone(StepOp::require, cell_m)) CHECK(ticks == 1);
+    for (const float cell_size : {8.0F, 50.0F, 500.0F}) {
+        CAPTURE(cell_size);
+        for (const int ticks : ticks_until_gone(Combine::require, cell_size)) CHECK(ticks == 1);
     }
 }
 
 TEST_CASE("refresh: what a lazy node adds to an exact one stays until its tick, at any distance" *
           doctest::test_suite("N22 X4 M40")) {
-    for (const float cell_m : {8.0F, 50.0F, 500.0F}) {
-        CAPTURE(cell_m);
-        const std::vector<int> gone = ticks_until_gone(StepOp::add, cell_m);
+    for (const float cell_size : {8.0F, 50.0F, 500.0F}) {
+        CAPTURE(cell_size);
+        const std::vector<int> gone = ticks_until_gone(Combine::add, cell_size);
         CHECK(gone[0] > 1);
         for (const int ticks : gone) CHECK(ticks == gone[0]);
     }

@@ -14,27 +14,34 @@ namespace purview::test::lines::spawn_refresh {
 
 namespace {
 
-constexpr std::uint32_t every_ticks = 50;
+constexpr std::uint32_t interval = 50;
 
 struct Policy {
     std::string name;
-    Refresh refresh;
+    std::uint32_t every_ticks = 1;
+    float widen = 0;
+    bool lazy_leave = false;
+    bool dormant = false;
 };
 
-const std::array<Policy, 4> policies{{{"every", {RefreshType::every, every_ticks, 0, false}},
-                                      {"every, lazy", {RefreshType::every, every_ticks, 0, true}},
-                                      {"every, wider", {RefreshType::every, every_ticks, 3, true}},
-                                      {"dormant", {RefreshType::dormant, 1, 0, false}}}};
+const std::array<Policy, 4> policies{
+    {{.name = "every", .every_ticks = interval},
+     {.name = "every, lazy", .every_ticks = interval, .lazy_leave = true},
+     {.name = "every, wider", .every_ticks = interval, .widen = 3, .lazy_leave = true},
+     {.name = "dormant", .dormant = true}}};
 
-InterestManager waiting_world(const Refresh& refresh, std::vector<StepDesc> steps,
-                              const std::vector<NodeDesc>& others) {
-    NodeDesc desc = node("waits", std::move(steps));
-    desc.refresh = refresh;
-    std::vector<NodeDesc> nodes{desc};
+InterestManager waiting_world(const Policy& policy, std::vector<Kernel> steps,
+                              const std::vector<NodeDef>& others) {
+    NodeDef waits = node("waits", std::move(steps));
+    waits.every_ticks = policy.every_ticks;
+    waits.widen = policy.widen;
+    waits.lazy_leave = policy.lazy_leave;
+    waits.dormant = policy.dormant;
+    std::vector<NodeDef> nodes{waits};
     nodes.insert(nodes.end(), others.begin(), others.end());
-    InterestDef def = def_of(nodes);
-    def.rules.bounds_max = {400, 400, 0};
-    def.rules.cell_m = 15;
+    Rules def = def_of(nodes);
+    def.max = {400, 400, 0};
+    def.cell_size = 15;
     return make(def);
 }
 
@@ -47,22 +54,22 @@ TEST_CASE("refresh: a spawn enters in its tick, although nothing else is evaluat
             for (const float margin_m : {0.0F, 4.0F}) {
                 for (const bool has_exact_node : {false, true}) {
                     // Beside an exact node an entity has no position of its own for a dormant one.
-                    if (has_exact_node && policy.refresh.type == RefreshType::dormant) continue;
+                    if (has_exact_node && policy.dormant) continue;
                     CAPTURE(policy.name);
                     CAPTURE(observer_moves);
                     CAPTURE(margin_m);
                     CAPTURE(has_exact_node);
-                    std::vector<NodeDesc> others;
-                    if (has_exact_node) others = {node("other", {flag(StepOp::add, 1)})};
+                    std::vector<NodeDef> others;
+                    if (has_exact_node) others = {node("other", {flag(Combine::add, 1)})};
                     InterestManager manager = waiting_world(
-                        policy.refresh,
-                        {within(StepOp::add, 10, margin_m), flag(StepOp::subtract, 0)}, others);
+                        policy, {within(Combine::add, 10, margin_m), flag(Combine::subtract, 0)},
+                        others);
                     spawn(manager, 0, 100);
                     spawn(manager, 1, 150);  // will come near, and has to wait
                     const ObserverId observer = watch(manager, id(0));
                     // To the tick after that of the node.
-                    for (std::uint32_t t = 0; t < 2 * every_ticks; ++t) manager.tick();
-                    for (std::uint32_t t = 1; t % every_ticks != 5; ++t) manager.tick();
+                    for (std::uint32_t t = 0; t < 2 * interval; ++t) manager.tick();
+                    for (std::uint32_t t = 1; t % interval != 5; ++t) manager.tick();
                     put(manager, 1, 103);
                     manager.tick();
                     const bool waits = !manager.is_relevant(observer, id(1));

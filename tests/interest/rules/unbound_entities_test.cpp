@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "purview/profile.hpp"
+#include "purview/presets.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines::unbound_entities {
@@ -15,8 +15,8 @@ namespace purview::test::lines::unbound_entities {
 namespace {
 
 /// With a kind that names no node, a warning states that none covers its entities.
-bool warns(std::vector<NodeDesc> nodes) {
-    InterestDef def = def_of(std::move(nodes));
+bool warns(std::vector<NodeDef> nodes) {
+    Rules def = def_of(std::move(nodes));
     def.kinds.resize(1);
     const InterestManager manager = make(def);
     for (const std::string& warning : manager.warnings()) {
@@ -29,23 +29,23 @@ bool warns(std::vector<NodeDesc> nodes) {
 
 TEST_CASE("unbound entities: rules without a node for them have a warning" *
           doctest::test_suite("N58")) {
-    const NodeDesc bound = node("bound", {within(StepOp::add, 10)}, Members::bound);
-    NodeDesc off = node("off", {}, Members::unbound);
+    const NodeDef bound = node("bound", {within(Combine::add, 10)}, Members::bound);
+    NodeDef off = node("off", {}, Members::unbound);
     off.enabled = false;
     CHECK(warns({bound}));
     CHECK(warns({bound, node("other", {}, Members::bound)}));
     CHECK(warns({bound, off}));  // one that is off covers nothing
     CHECK_FALSE(warns({}));      // every observer is sent everything
     CHECK_FALSE(warns({bound, node("default", {}, Members::unbound)}));
-    CHECK_FALSE(warns({bound, node("all", {within(StepOp::add, 5)})}));
+    CHECK_FALSE(warns({bound, node("all", {within(Combine::add, 5)})}));
     CHECK_FALSE(warns({node("all", {})}));
 }
 
 TEST_CASE("unbound entities: the presets cover them" * doctest::test_suite("N58 N3")) {
-    for (const Profile preset : {Profile::ngo, Profile::mirror, Profile::fusion, Profile::phaser}) {
-        CAPTURE(to_string(preset));
-        InterestDef def = profile(preset);
-        def.rules.bounds_max = {100, 100, def.rules.axes == Axes::xyz ? 100.0F : 0.0F};
+    for (const Preset begun : {Preset::ngo, Preset::mirror, Preset::fusion, Preset::phaser}) {
+        CAPTURE(static_cast<int>(begun));
+        Rules def = preset(begun);
+        def.max = {100, 100, def.axes == Axes::xyz ? 100.0F : 0.0F};
         InterestManager manager = make(def);
         spawn(manager, 0, 50);
         spawn(manager, 1, 52);
@@ -53,7 +53,7 @@ TEST_CASE("unbound entities: the presets cover them" * doctest::test_suite("N58 
         CHECK(manager.set_area(observer, 1, Area::sphere({50, 50, 0}, 10)) == Status::ok);
         CHECK(ticked(manager, observer) == Set{0, 1});
         // With a further node for some, those that are bound to none are covered all the same.
-        InterestRules rules = manager.rules();
+        Rules rules = manager.rules();
         rules.nodes.push_back(node("extra", {}, Members::bound));
         CHECK(manager.set_rules(rules) == Status::ok);
         CHECK(ticked(manager, observer) == Set{0, 1});

@@ -10,10 +10,10 @@ namespace purview::test::lines::unbound_subtracted {
 
 TEST_CASE("unbound entities: a node that adds nothing does not cover them" *
           doctest::test_suite("N58")) {
-    for (const StepOp combine : {StepOp::subtract, StepOp::require}) {
-        NodeDesc other = node("other", {flag(StepOp::add, 0)}, Members::unbound);
+    for (const Combine combine : {Combine::subtract, Combine::require}) {
+        NodeDef other = node("other", {flag(Combine::add, 0)}, Members::unbound);
         other.combine = combine;
-        InterestDef def = def_of({node("bound", {within(StepOp::add, 10)}, Members::bound), other});
+        Rules def = def_of({node("bound", {within(Combine::add, 10)}, Members::bound), other});
         def.kinds.resize(1);
         const InterestManager manager = make(def);
         bool warns = false;

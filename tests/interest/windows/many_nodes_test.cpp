@@ -26,32 +26,32 @@ float radius_of(std::uint32_t node, std::uint32_t kinds) {
     return 30 + 0.001F * static_cast<float>(node % kinds);
 }
 
-InterestDef with_nodes(std::uint32_t nodes, std::uint32_t kinds, std::uint32_t entities) {
-    std::vector<NodeDesc> all;
+Rules with_nodes(std::uint32_t nodes, std::uint32_t kinds, std::uint32_t entities) {
+    std::vector<NodeDef> all;
     for (std::uint32_t n = 0; n < nodes; ++n) {
-        all.push_back(node("node " + std::to_string(n), {within(StepOp::add, radius_of(n, kinds))},
+        all.push_back(node("node " + std::to_string(n), {within(Combine::add, radius_of(n, kinds))},
                            Members::bound));
     }
-    InterestDef def = def_of(std::move(all));
-    def.rules.bounds_max = {side_m, side_m, 0};
-    def.rules.entities_expected = entities;
-    def.rules.cell_m = 20;
+    Rules def = def_of(std::move(all));
+    def.max = {side_m, side_m, 0};
+    def.entities_expected = entities;
+    def.cell_size = 20;
     return def;
 }
 
 /// A radius, as the game would write it; counts the entities that it tests.
 class CountingRadius final : public InterestKernel {
   public:
-    CountingRadius(float radius_m, std::shared_ptr<std::uint64_t> asked)
-        : radius_m_(radius_m), asked_(std::move(asked)) {}
+    CountingRadius(float radius, std::shared_ptr<std::uint64_t> asked)
+        : radius_m_(radius), asked_(std::move(asked)) {}
     void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             unsigned lanes = q.slots.occupied()[q.blocks[i]];
             if (!q.asked.empty()) lanes &= q.asked[i];
             for (; lanes != 0; lanes &= lanes - 1) {
                 const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-                const Vec3 at = q.slots.place(slot_at(q.blocks[i], lane));
-                for (const Vec3& from : q.places) {
+                const Vec3 at = q.slots.position(slot_at(q.blocks[i], lane));
+                for (const Vec3& from : q.positions) {
                     const float dx = at.x - from.x, dy = at.y - from.y;
                     if (dx * dx + dy * dy <= radius_m_ * radius_m_)
                         out[i] = static_cast<Mask>(out[i] | lane_bit(lane));
@@ -61,7 +61,7 @@ class CountingRadius final : public InterestKernel {
         }
     }
     std::string describe(const Question&, unsigned) const override { return "radius"; }
-    float reach_m() const noexcept override { return radius_m_; }
+    float reach() const noexcept override { return radius_m_; }
     bool answers_unknown() const noexcept override { return false; }
 
   private:
@@ -73,38 +73,39 @@ struct Crowd {
     Crowd(InterestManager& manager, std::uint32_t nodes, std::uint32_t count, std::uint64_t seed)
         : manager_(&manager), random(seed) {
         for (std::uint32_t i = 0; i < count; ++i) {
-            places.push_back({random.between(0, side_m), random.between(0, side_m), 0});
+            positions.push_back({random.between(0, side_m), random.between(0, side_m), 0});
             node_of.push_back(random.below(nodes));
             const std::array bound{NodeId{static_cast<std::uint16_t>(node_of[i])}};
             EntityDef def;
-            def.place = places[i];
+            def.id = id(i);
+            def.position = positions[i];
             def.nodes = bound;
-            REQUIRE(manager.spawn(id(i), def) == Status::ok);
+            REQUIRE(manager.spawn(def) == id(i));
         }
     }
-    void move(std::uint32_t i, Vec3 place) {
-        places[i] = place;
-        REQUIRE(manager_->move(id(i), place) == Status::ok);
+    void move(std::uint32_t i, Vec3 position) {
+        positions[i] = position;
+        REQUIRE(manager_->move(id(i), position) == Status::ok);
     }
     /// All are moved a little, or far.
     void move_all(bool far) {
-        for (std::uint32_t i = 0; i < places.size(); ++i) {
+        for (std::uint32_t i = 0; i < positions.size(); ++i) {
             const Vec3 to{random.between(0, side_m), random.between(0, side_m), 0};
-            move(i, far ? to : Vec3{places[i].x + random.between(-1, 1), places[i].y, 0});
+            move(i, far ? to : Vec3{positions[i].x + random.between(-1, 1), positions[i].y, 0});
         }
     }
     Set expected(Vec3 from, std::uint32_t kinds) const {
         Set out;
-        for (std::uint32_t i = 0; i < places.size(); ++i) {
+        for (std::uint32_t i = 0; i < positions.size(); ++i) {
             const float r = radius_of(node_of[i], kinds);
-            const float dx = places[i].x - from.x, dy = places[i].y - from.y;
+            const float dx = positions[i].x - from.x, dy = positions[i].y - from.y;
             if (dx * dx + dy * dy <= r * r) out.insert(i);
         }
         return out;
     }
     InterestManager* manager_;
     SplitMix random;
-    std::vector<Vec3> places;
+    std::vector<Vec3> positions;
     std::vector<std::uint32_t> node_of;
 };
 
@@ -127,11 +128,11 @@ TEST_CASE("many nodes: two thousand kernels over one storage equal each by itsel
             for (std::uint32_t i = 100; t > 3 && i < 160; ++i) {
                 crowd.node_of[i] = crowd.random.below(nodes);
                 const std::array bound{NodeId{static_cast<std::uint16_t>(crowd.node_of[i])}};
-                REQUIRE(manager.set_nodes(id(i), bound) == Status::ok);
+                REQUIRE(manager.rebind(id(i), bound) == Status::ok);
             }
             manager.tick();
             for (std::uint32_t o = 0; o < observers.size(); ++o)
-                CHECK(seen(manager, observers[o]) == crowd.expected(crowd.places[o], kinds));
+                CHECK(seen(manager, observers[o]) == crowd.expected(crowd.positions[o], kinds));
         }
     }
 }
@@ -164,9 +165,9 @@ TEST_CASE("many nodes: four thousand nodes test no more entities than the RFC's 
         std::vector<std::shared_ptr<const InterestKernel>> kernels;
         for (std::uint32_t k = 0; k < kinds; ++k)
             kernels.push_back(std::make_shared<CountingRadius>(radius_of(k, kinds), asked));
-        InterestDef def = with_nodes(nodes, kinds, count);
+        Rules def = with_nodes(nodes, kinds, count);
         for (std::uint32_t n = 0; n < nodes; ++n)
-            def.rules.nodes[n].steps = {own_kernel(StepOp::add, kernels[n % kinds])};
+            def.nodes[n].steps = {own_kernel(Combine::add, kernels[n % kinds])};
         InterestManager manager = make(def);
         Crowd crowd(manager, nodes, count, 9);
         std::vector<ObserverId> observers;
@@ -178,7 +179,7 @@ TEST_CASE("many nodes: four thousand nodes test no more entities than the RFC's 
             manager.tick();
         }
         const auto per_tick = static_cast<double>(*asked) / 3;
-        CHECK(seen(manager, observers[7]) == crowd.expected(crowd.places[7], kinds));
+        CHECK(seen(manager, observers[7]) == crowd.expected(crowd.positions[7], kinds));
         return per_tick;
     };
     for (const bool far : {false, true}) {

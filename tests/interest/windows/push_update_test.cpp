@@ -9,6 +9,7 @@
 #include "core/hash.hpp"
 #include "purview/interest.hpp"
 #include "purview/kernel.hpp"
+#include "support/make_manager.hpp"
 
 namespace purview::test {
 
@@ -18,21 +19,21 @@ TEST_CASE(
     constexpr std::uint32_t crowds = 10, each = 120, observers = 300;
     constexpr float side = 400, near = 45;
     const auto make = [](WindowUpdate update) {
-        InterestDef def;
-        def.window_update = update;
-        def.rules.bounds_max = {side, side, 0};
-        def.rules.cell_m = 40;
-        def.rules.nodes = {{"near", NodeType::grid, {add(within(near))}}};
-        return InterestManager(std::move(InterestManager::create(def)).value());
+        Rules def;
+        def.max = {side, side, 0};
+        def.cell_size = 40;
+        def.node("near").add(within(near));
+        return make_manager(def, update);
     };
     InterestManager pull = make(WindowUpdate::pull), push = make(WindowUpdate::push);
     SplitMix random(77);
     const auto anywhere = [&] { return Vec3{random.between(0, side), random.between(0, side), 0}; };
-    std::vector<Vec3> places;
+    std::vector<Vec3> positions;
     for (std::uint32_t i = 0; i < crowds * each; ++i) {
-        places.push_back(anywhere());
+        positions.push_back(anywhere());
+        const EntityId id = make_entity_id(i, 1);
         for (InterestManager* manager : {&pull, &push})
-            REQUIRE(manager->spawn(make_entity_id(i, 1), {.place = places[i]}) == Status::ok);
+            REQUIRE(manager->spawn({.id = id, .position = positions[i]}) == id);
     }
     std::vector<ObserverId> ids;
     std::vector<Vec3> looks_from;
@@ -40,8 +41,8 @@ TEST_CASE(
         const Vec3 at = anywhere();
         looks_from.push_back(at);
         for (InterestManager* manager : {&pull, &push}) {
-            const ObserverId id = *manager->add_observer();
-            REQUIRE(manager->set_area(id, 0, at) == Status::ok);
+            const ObserverId id = manager->add_observer({.is_ready = false});
+            REQUIRE(manager->set_area(id, 0, Area::at(at)) == Status::ok);
             REQUIRE(manager->set_ready(id, true) == Status::ok);
             if (manager == &push) ids.push_back(id);
         }
@@ -53,9 +54,9 @@ TEST_CASE(
         const std::uint32_t crowd = random.below(crowds);
         const Vec3 spot{random.between(30, side - 30), random.between(30, side - 30), 0};
         for (std::uint32_t i = crowd * each; i < (crowd + 1) * each; ++i) {
-            places[i] = {spot.x + random.between(-25, 25), spot.y + random.between(-25, 25), 0};
+            positions[i] = {spot.x + random.between(-25, 25), spot.y + random.between(-25, 25), 0};
             for (InterestManager* manager : {&pull, &push})
-                REQUIRE(manager->move(make_entity_id(i, 1), places[i]) == Status::ok);
+                REQUIRE(manager->move(make_entity_id(i, 1), positions[i]) == Status::ok);
         }
         // Some look from nearby: most of their windows stay as they are, cells at the rim come
         // near.
@@ -64,7 +65,7 @@ TEST_CASE(
             at.x += random.between(-4, 4);
             at.y += random.between(-4, 4);
             for (InterestManager* manager : {&pull, &push})
-                REQUIRE(manager->set_area(ids[o], 0, at) == Status::ok);
+                REQUIRE(manager->set_area(ids[o], 0, Area::at(at)) == Status::ok);
         }
         pull.tick();
         push.tick();
@@ -85,25 +86,26 @@ TEST_CASE(
 TEST_CASE(
     "interest: push wakes an observer whose window holds a cell that is out of reach only from "
     "where it stands now") {
-    InterestDef def;
-    def.window_update = WindowUpdate::push;
-    def.rules.bounds_max = {400, 400, 0};
-    def.rules.cell_m = 40;
-    def.rules.nodes = {{"near", NodeType::grid, {add(within(45))}}};
-    InterestManager manager(std::move(InterestManager::create(def)).value());
+    Rules def;
+    def.max = {400, 400, 0};
+    def.cell_size = 40;
+    def.node("near").add(within(45));
+    InterestManager manager = make_manager(def, WindowUpdate::push);
     // The block of cell [0, 40) x [0, 40) is full.
-    for (std::uint32_t i = 0; i < 16; ++i)
-        REQUIRE(manager.spawn(make_entity_id(i, 1), {.place = {5, 5, 0}}) == Status::ok);
-    const ObserverId observer = *manager.add_observer();
-    REQUIRE(manager.set_area(observer, 0, {74, 74, 0}) == Status::ok);
+    for (std::uint32_t i = 0; i < 16; ++i) {
+        const EntityId id = make_entity_id(i, 1);
+        REQUIRE(manager.spawn({.id = id, .position = {5, 5, 0}}) == id);
+    }
+    const ObserverId observer = manager.add_observer({.is_ready = false});
+    REQUIRE(manager.set_area(observer, 0, Area::at({74, 74, 0})) == Status::ok);
     REQUIRE(manager.set_ready(observer, true) == Status::ok);
     for (int tick = 0; tick < 3; ++tick) manager.tick();
     // The next gets another block, 48.8 m away; the observer's box begins 43.1 m away.
     const EntityId late = make_entity_id(16, 1);
-    REQUIRE(manager.spawn(late, {.place = {39.5F, 39.5F, 0}}) == Status::ok);
+    REQUIRE(manager.spawn({.id = late, .position = {39.5F, 39.5F, 0}}) == late);
     manager.tick();
     CHECK(!manager.is_relevant(observer, late));
-    REQUIRE(manager.set_area(observer, 0, {70.5F, 70.5F, 0}) == Status::ok);
+    REQUIRE(manager.set_area(observer, 0, Area::at({70.5F, 70.5F, 0})) == Status::ok);
     manager.tick();
     CHECK(manager.is_relevant(observer, late));
 }

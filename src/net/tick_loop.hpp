@@ -28,10 +28,10 @@ struct LoopStats {
     std::vector<float> tick_cpu_ms;  ///< CPU time of the same
 };
 
-class ServerLoop {
+class TickLoop {
   public:
     /// All must outlive the loop; the web server is closed before the loop goes.
-    ServerLoop(record::Border& border, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
+    TickLoop(record::Border& border, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
 
     /// Runs until `*stop`, or for so many seconds (0: no limit). `after_tick` runs after each tick
     /// and its sending, outside of its measured time; not after the last one, which is not counted.

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Ids for a caller that has none of its own: low indices, used again with the next generation.
+//
+// Invariants: next() is not alive, and was not given out before; while no id is asked for, nothing
+// but the largest index is stored. A caller may mix ids of its own with these. Must not know: what
+// an entity is.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "purview/types.hpp"
+
+namespace purview {
+
+class EntityIds {
+  public:
+    /// O(1).
+    EntityId next() {
+        assigns_ = true;
+        while (!free_.empty()) {
+            const EntityId old = free_.back();
+            free_.pop_back();
+            const std::uint32_t index = index_of(old);
+            // The caller may have taken the index for an id of its own.
+            if (generation_of(old) != ~std::uint32_t{0} && last_[index] == old)
+                return make_entity_id(index, generation_of(old) + 1);
+        }
+        return make_entity_id(end_, 1);
+    }
+    void spawned(EntityId id) {
+        const std::uint32_t index = index_of(id);
+        end_ = std::max(end_, index + 1);
+        if (!assigns_) return;
+        if (last_.size() < end_) last_.resize(end_, EntityId::none);
+        last_[index] = id;
+    }
+    void despawned(EntityId id) {
+        if (!assigns_) return;
+        if (last_.size() <= index_of(id))
+            last_.resize(index_of(id) + std::size_t{1}, EntityId::none);
+        last_[index_of(id)] = id;
+        free_.push_back(id);
+    }
+
+  private:
+    std::vector<EntityId> free_;
+    std::vector<EntityId> last_;  ///< by index: the last id that had it, once ids are asked for
+    std::uint32_t end_ = 0;       ///< above all indices that were used
+    bool assigns_ = false;
+};
+
+}  // namespace purview
