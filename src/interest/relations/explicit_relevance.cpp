@@ -207,7 +207,7 @@ void InterestData::note_hide(EntityId unit) {
 /// A hide ends the stay of all its pairs, for good, and a denial that of its own.
 void InterestData::check_hides() {
     for (const auto& [o, unit] : minimum_relevance_.denial_checks) {
-        const PairEntry* pair = pairs_.find(o, unit);
+        const PairEntry* pair = is_known(unit) ? pairs_.find(o, unit) : nullptr;
         if (pair != nullptr && pair->deny) end_hold(o, unit);
     }
     minimum_relevance_.denial_checks.clear();
@@ -229,7 +229,8 @@ void InterestData::check_hides() {
 }
 
 void InterestData::end_hold(std::uint32_t o, EntityId unit) {
-    const PairEntry* pair = pairs_.find(o, unit);
+    // A despawn drops the pair, and leaves the period: another entity may have the index by now.
+    const PairEntry* pair = is_known(unit) ? pairs_.find(o, unit) : nullptr;
     minimum_relevance_.end(o, unit);
     if (pair == nullptr || !pair->held) return;
     const bool before = x_holds(o, unit);
