@@ -13,7 +13,7 @@ import time
 EVERY_S = 10
 SHOWN_LINES = 60
 START = re.compile(r"^ *Start +\d+: (.*)$")
-RESULT = re.compile(r"^ *(\d+)/(\d+) Test +#\d+: (.*?) \.*(\*\*\*| +)(Passed|Failed|Timeout|Exception|Not Run|Skipped)(.*)$")
+RESULT = re.compile(r"^ *(\d+)/(\d+) Test +#\d+: (.*?) \.*(?:Subprocess aborted)?(\*\*\*| +)(Passed|Failed|Timeout|Exception|Not Run|Skipped)(.*)$")
 
 
 def say(text):
