@@ -269,7 +269,7 @@ OurRules in_spatial_nodes(const SpatialCase& c) {
         def.nodes.assign(c.nodes, node);
         for (std::uint32_t i = 0; i < c.nodes; ++i) {
             def.nodes[i].name = "node " + std::to_string(i);
-            def.nodes[i].add(within(radius_of(c, i)));
+            def.nodes[i].steps = {within(radius_of(c, i))};
         }
     };
     rules.dress = [c, held = NodeId{}](EntityDef& entity, std::uint32_t i) mutable {
