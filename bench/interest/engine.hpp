@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "interest/events/relevance_event.hpp"
+#include "interest/queries/covering.hpp"
+#include "interest/windows/window_update.hpp"
 #include "purview/interest.hpp"
 #include "workload.hpp"
 

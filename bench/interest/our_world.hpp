@@ -7,7 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "interest/events/relevance_event.hpp"
+#include "interest/queries/covering.hpp"
+#include "interest/windows/window_update.hpp"
 #include "purview/interest.hpp"
 #include "workload.hpp"
 

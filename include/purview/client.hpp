@@ -266,8 +266,10 @@ class Client {
     /// The cell of a ghost by its last place: the same number as on the server. CellGrid::no_cell:
     /// no such ghost or grid, or its place is in no cell.
     std::uint32_t cell_of(GhostId ghost, std::size_t grid = 0) const noexcept;
-    /// Returns a component as it arrived last, as the struct of ClientDef::schema; empty: no such
-    /// ghost, or its kind does not have it. References are none: see reference_of. O(fields).
+    /// Returns a component as it arrived last, as the struct of ClientDef::schema. Empty: there is
+    /// no such ghost, its kind does not have the component, or ClientDef::schema is not set. A
+    /// ghost that left can be read until clear_events(). References are none: see reference_of.
+    /// O(fields).
     template <class T>
     std::optional<T> get(GhostId ghost, Component<T> component) const noexcept {
         T value{};

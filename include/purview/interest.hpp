@@ -78,12 +78,13 @@ struct ObserverDef {
 
 /// A change of relevance.
 struct InterestEvent {
-    ObserverId observer;
     EntityId entity;  ///< may be despawned by now
+    ObserverId observer;
     Reason reason;
     bool enter;
-    std::uint64_t observer_data;  ///< ObserverDef::user_data
-    std::uint64_t entity_data;    ///< EntityDef::user_data
+    std::uint64_t observer_data = 0;  ///< ObserverDef::user_data
+    std::uint64_t entity_data = 0;    ///< EntityDef::user_data
+    friend bool operator==(const InterestEvent&, const InterestEvent&) = default;
 };
 
 /// Scores of some entities for one observer: above 0, up to 1.

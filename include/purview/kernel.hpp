@@ -168,7 +168,7 @@ enum class DependsOn : std::uint8_t { entity, key, pair };
 inline constexpr float score_min = 1e-6F;
 
 /// Any thread may ask; a kernel changes nothing. When an answer changes for a reason that the
-/// engine cannot see (neither place, flag nor key), call recheck or rescan of the manager.
+/// engine cannot see (neither position, flag nor key), call Visibility::recheck.
 class InterestKernel {
   public:
     virtual ~InterestKernel() = default;
@@ -282,9 +282,9 @@ struct PairKernelDef {
     bool remembers = false;          ///< not of one that gives a number
     bool reads_positions = true;
     /// Evaluated every tick for every candidate. Without it a pair is evaluated when its entity or
-    /// observer moves, when a flag, key or value of the entity changes, and after recheck or
-    /// rescan. So a predicate that reads data of the game needs this, or a call of recheck when
-    /// that data changes.
+    /// observer moves, when a flag, key or value of the entity changes, and after recheck. So a
+    /// predicate that reads data of the game needs this, or a call of recheck when that data
+    /// changes.
     bool every_tick = false;
 };
 

@@ -38,8 +38,8 @@ struct DispatchedObserver {
 };
 
 /// Called while the manager works, and must not call it; where a later step of the node judges
-/// pairs, on any thread of the executor. The answer may depend on nothing else, or recheck and
-/// recheck must be called.
+/// pairs, on any thread of the executor. The answer may depend on nothing else, or recheck must
+/// be called.
 class Dispatcher {
   public:
     virtual ~Dispatcher() = default;

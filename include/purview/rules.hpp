@@ -301,7 +301,8 @@ struct Rules {
     /// Returns the id of the node with this name, for KindRules::nodes and Visibility::bind.
     /// Appends it if there is none.
     NodeId node_id(std::string_view name);
-    /// Returns the rules of a kind. Valid until the next call.
+    /// Returns the rules of a kind. Valid until the next call. KindId::none is asserted; what is
+    /// written to it then has no effect.
     KindRules& for_kind(KindId kind);
 
     // -- fixed when an engine is made

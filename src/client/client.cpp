@@ -216,7 +216,7 @@ bool Client::read(GhostId ghost, ComponentId component, std::span<std::byte> out
         if (words == nullptr || its->type != field.type || its->words != field.words) return false;
         dequantize(field, words, out.data());
     }
-    return is_held(ghost) || retention(ghost) != Retention::despawn;
+    return !def.fields.empty() || is_held(ghost);
 }
 
 double Client::value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept {

@@ -40,16 +40,16 @@
 #include "interest/entities/position_sources.hpp"
 #include "interest/entities/spawned_entities.hpp"
 #include "interest/events/event_list.hpp"
-#include "interest/events/event_reports.hpp"
 #include "interest/events/explicit_change_log.hpp"
 #include "interest/events/observer_counts.hpp"
-#include "interest/events/relevance_event.hpp"
 #include "interest/events/touched_observers.hpp"
+#include "interest/events/user_data.hpp"
 #include "interest/groups/group_store.hpp"
 #include "interest/groups/split_members.hpp"
 #include "interest/groups/split_queue.hpp"
 #include "interest/observers/observer_store.hpp"
 #include "interest/queries/changed_units.hpp"
+#include "interest/queries/covering.hpp"
 #include "interest/queries/strength_list.hpp"
 #include "interest/relations/minimum_relevance.hpp"
 #include "interest/relations/pair_table.hpp"
@@ -61,6 +61,7 @@
 #include "interest/windows/observer_order.hpp"
 #include "interest/windows/push_update.hpp"
 #include "interest/windows/scan.hpp"
+#include "interest/windows/window_update.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
 
@@ -199,8 +200,8 @@ class InterestData {
     void set_executor(const Executor& executor);
     void set_count_tested(bool value) noexcept;
     void tick(const Visibility& visibility);
-    std::span<const RelevanceEvent> events() const noexcept { return events_.all(); }
-    std::span<const RelevanceEvent> events_of(ObserverId observer) const noexcept;
+    std::span<const InterestEvent> events() const noexcept { return events_.all(); }
+    std::span<const InterestEvent> events_of(ObserverId observer) const noexcept;
     // -- answers.cpp
     bool is_relevant(ObserverId observer, EntityId entity) const noexcept;
     bool is_ready(ObserverId observer) const noexcept;
@@ -250,7 +251,7 @@ class InterestData {
     /// What the caller keeps with entities and observers, and gets from here.
     struct Caller {
         EntityIds ids;
-        EventReports reports;
+        InterestUserData user_data;
     };
     Caller caller;
     /// Debug: so many cells have their lanes shuffled every tick. No result may change.
@@ -721,7 +722,7 @@ class InterestData {
     Executor executor_;
     std::vector<Worker> workers_;
     std::vector<Scores> scores_;      ///< by observer, once they are asked for
-    Tick named_tick_ = 0;             ///< strengths_ is of
+    Tick named_tick_ = 0;             ///< that scores_ is of
     bool measures_together_ = false;  ///< in this tick, whom one place sees
     bool measures_late_ = false;      ///< in this tick, after windows
     ChangedUnits changed_;

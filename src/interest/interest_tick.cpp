@@ -318,7 +318,7 @@ void InterestData::tell_change(const WindowChange& change, bool x_possible) {
     const bool enter = change.enter;
     const auto tell = [&](EntityId member) {
         if (cancel_change(o, member, enter)) return;
-        events_.add({change.observer, member, reason_of(o, member, enter), enter});
+        events_.add({member, change.observer, reason_of(o, member, enter), enter});
     };
     if (is_mixed(unit)) {
         if (!enter && change.is_there) (void)defer_leave(o, unit, change.wait_ticks);
@@ -349,7 +349,7 @@ void InterestData::tell_changes() {
     for (const Part& part : parts_) {
         for (const WindowChange& change : part.changes) {
             if (is_all && change.is_there) {
-                events_.add({change.observer, change.unit,
+                events_.add({change.unit, change.observer,
                              change.enter ? Reason::entered : Reason::left, change.enter});
             } else {
                 tell_change(change, x_possible);
@@ -389,9 +389,9 @@ void InterestData::publish() {
     changes_.settle(observers_.size());
     events_.publish(
         observers_.size(), changes_,
-        [&](const ExplicitChange& change) -> RelevanceEvent {
+        [&](const ExplicitChange& change) -> InterestEvent {
             const Reason reason = reason_of(change.observer, change.entity, change.enter);
-            return {id_of(change.observer), change.entity, reason, change.enter};
+            return {change.entity, id_of(change.observer), reason, change.enter};
         },
         [&](const ExplicitChange& change) {
             table_.prefetch_home_of(change.entity);
@@ -440,7 +440,7 @@ void InterestData::tick(const Visibility& visibility) {
     expire_stays();
     settle_mixed();
     publish();
-    caller.reports.end_tick(events_.all());
+    caller.user_data.write_to(events_.all());
     validate();
     observer_counts_.begin_tick();
     if (rules_.count_observers)
@@ -452,8 +452,8 @@ void InterestData::tick(const Visibility& visibility) {
     observers_.recycle();
 }
 
-std::span<const RelevanceEvent> InterestData::events_of(ObserverId observer) const noexcept {
-    return is_observer(observer) ? events_.of(observer) : std::span<const RelevanceEvent>();
+std::span<const InterestEvent> InterestData::events_of(ObserverId observer) const noexcept {
+    return is_observer(observer) ? events_.of(observer) : std::span<const InterestEvent>();
 }
 
 }  // namespace purview

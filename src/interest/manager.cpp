@@ -80,11 +80,11 @@ Status Visibility::set_unculled(ObserverId o, bool unculled) {
 }
 Status Visibility::set_user_data(ObserverId o, std::uint64_t user_data) {
     if (!data_->is_observer(o)) return Status::stale_id;
-    data_->caller.reports.observers.set(o, user_data);
+    data_->caller.user_data.observers.set(o, user_data);
     return Status::ok;
 }
 std::uint64_t Visibility::user_data(ObserverId o) const noexcept {
-    return data_->caller.reports.observers.get(o);
+    return data_->caller.user_data.observers.get(o);
 }
 Status Visibility::allow(ObserverId o, EntityId e, bool value) {
     return data_->edit_pair(o, e, PairMark::allow, value);
@@ -218,7 +218,7 @@ KindId Visibility::kind(EntityId e) const noexcept {
     return data_->kind_of(e);
 }
 std::uint64_t Visibility::user_data(EntityId e) const noexcept {
-    return data_->caller.reports.entities.get(e);
+    return data_->caller.user_data.entities.get(e);
 }
 Explanation Visibility::explain(ObserverId o, EntityId e) const {
     return data_->explain(o, e);
@@ -240,14 +240,14 @@ EntityId InterestManager::spawn(const EntityDef& def) {
     if (status != Status::ok) return EntityId::none;
     data_->caller.ids.spawned(id);
     if (def.owner != ObserverId::none) data_->set_owner(id, def.owner);
-    if (def.user_data != 0) data_->caller.reports.entities.set(id, def.user_data);
+    if (def.user_data != 0) data_->caller.user_data.entities.set(id, def.user_data);
     return id;
 }
 Status InterestManager::despawn(EntityId e) {
     const Status status = data_->despawn(e);
     if (status == Status::ok) {
         data_->caller.ids.despawned(e);
-        data_->caller.reports.entities.forget(e);
+        data_->caller.user_data.entities.forget(e);
     }
     return status;
 }
@@ -271,7 +271,7 @@ Status InterestManager::set_owner(EntityId e, ObserverId owner) {
 }
 Status InterestManager::set_user_data(EntityId e, std::uint64_t user_data) {
     if (!data_->is_known(e)) return Status::stale_id;
-    data_->caller.reports.entities.set(e, user_data);
+    data_->caller.user_data.entities.set(e, user_data);
     return Status::ok;
 }
 Status InterestManager::attach(EntityId child, EntityId parent) {
@@ -292,12 +292,12 @@ ObserverId InterestManager::add_observer(const ObserverDef& def) {
     if (def.viewpoint != EntityId::none) data_->set_viewpoint(observer, def.viewpoint);
     if (def.range > 0) data_->set_observer_range(observer, def.range);
     if (def.is_ready) data_->set_ready(observer, true);
-    if (def.user_data != 0) data_->caller.reports.observers.set(observer, def.user_data);
+    if (def.user_data != 0) data_->caller.user_data.observers.set(observer, def.user_data);
     return observer;
 }
 Status InterestManager::remove_observer(ObserverId o) {
     const Status status = data_->remove_observer(o);
-    if (status == Status::ok) data_->caller.reports.observers.forget(o);
+    if (status == Status::ok) data_->caller.user_data.observers.forget(o);
     return status;
 }
 Status InterestManager::set_rules(const Rules& rules) {
@@ -316,13 +316,10 @@ void InterestManager::tick() {
     data_->tick(*this);
 }
 std::span<const InterestEvent> InterestManager::events() const {
-    return data_->caller.reports.all(data_->events());
+    return data_->events();
 }
 std::span<const InterestEvent> InterestManager::events(ObserverId o) const {
-    const std::span<const RelevanceEvent> all = data_->events(), its = data_->events_of(o);
-    if (its.empty()) return {};
-    return data_->caller.reports.all(all).subspan(static_cast<std::size_t>(its.data() - all.data()),
-                                                  its.size());
+    return data_->events_of(o);
 }
 
 }  // namespace purview

@@ -59,9 +59,8 @@ std::uint16_t ServerLoop::web_port() const noexcept {
 }
 void ServerLoop::run(double seconds) {
     if (!data_->problem.empty()) return;
-    stop_on_signals(&data_->is_over);
+    const StopOnSignals until_signal(&data_->is_over);
     data_->loop->run(&data_->is_over, seconds, data_->def.after_tick);
-    stop_on_signals(nullptr);
     data_->web.close();
 }
 void ServerLoop::stop() noexcept {

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 namespace purview::net {
 
@@ -121,6 +122,18 @@ void stop_on_signals(volatile bool* stop) {
     std::signal(SIGTERM, on_signal);
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow is told by the write
+}
+
+StopOnSignals::StopOnSignals(volatile bool* stop)
+    : stop_before_(std::exchange(stop_flag, stop)),
+      interrupt_before_(std::signal(SIGINT, on_signal)),
+      terminate_before_(std::signal(SIGTERM, on_signal)) {
+    std::signal(SIGPIPE, SIG_IGN);
+}
+StopOnSignals::~StopOnSignals() {
+    std::signal(SIGINT, interrupt_before_);
+    std::signal(SIGTERM, terminate_before_);
+    stop_flag = stop_before_;
 }
 
 void reload_on_signal(volatile bool* again) {

@@ -37,6 +37,20 @@ std::uint32_t raise_socket_limit();
 
 /// Sets `*stop` on SIGINT and SIGTERM.
 void stop_on_signals(volatile bool* stop);
+/// The same until it is destroyed: then signals do again what they did before. Those of several are
+/// undone in the opposite order.
+class StopOnSignals {
+  public:
+    explicit StopOnSignals(volatile bool* stop);
+    ~StopOnSignals();
+    StopOnSignals(const StopOnSignals&) = delete;
+    StopOnSignals& operator=(const StopOnSignals&) = delete;
+
+  private:
+    volatile bool* stop_before_;
+    void (*interrupt_before_)(int);
+    void (*terminate_before_)(int);
+};
 /// Sets `*again` on SIGHUP: files are to be read again. Where it says that the terminal has gone
 /// away, it stops as on SIGTERM.
 void reload_on_signal(volatile bool* again);

@@ -38,6 +38,7 @@ bool remembers(const Kernel& kernel) {
 /// Of its place, nothing.
 bool reads_entity_alone(const Kernel& kernel) {
     return kernel.type == KernelType::flag || kernel.type == KernelType::value ||
+           kernel.type == KernelType::everything ||
            (kernel.type == KernelType::custom && kernel.custom->depends_on() == DependsOn::entity);
 }
 

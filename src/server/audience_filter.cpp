@@ -53,7 +53,7 @@ void AudienceFilter::touch_references(Session& session, EntityId referrer,
 /// A referrer is found by its references and its audience as of the last tick, which the client
 /// has.
 void AudienceFilter::note_references(Session& session) const {
-    for (const RelevanceEvent& event : interest_.events_of(session.observer)) {
+    for (const InterestEvent& event : interest_.events_of(session.observer)) {
         for (const EntityId referrer : fields_.referrers_of(internal(world_), event.entity)) {
             touch_references(session, referrer, [&](const KindLayout&, FieldMask allowed) {
                 return fields_.does_name(internal(world_), referrer, event.entity, allowed);
@@ -217,7 +217,7 @@ void AudienceFilter::list(AudienceScratch& room, Session& session) const {
     session.audience_keys = keys;
     room.again.assign(ghosts.restricted().size(), asks_all ? ~std::uint64_t{0} : 0);
     if (has_unpredicted_ && session.inputs != nullptr) list_predicted(room, session);
-    for (const RelevanceEvent& event : interest_.events_of(session.observer)) {
+    for (const InterestEvent& event : interest_.events_of(session.observer)) {
         const LocalId lane = event.enter ? ghosts.find(event.entity) : no_local_id;
         if (lane != no_local_id)
             room.again[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);

@@ -79,9 +79,9 @@ class HostViewData {
         EntityId entity;
         std::uint32_t parts;
     };
-    std::vector<WantedCall> calls_;       ///< those of the player, as they are handed out
-    std::vector<EntityId> restricted_;    ///< shown, with parts that only some are told
-    std::vector<RelevanceEvent> events_;  ///< since the last update, as they are told
+    std::vector<WantedCall> calls_;      ///< those of the player, as they are handed out
+    std::vector<EntityId> restricted_;   ///< shown, with parts that only some are told
+    std::vector<InterestEvent> events_;  ///< since the last update, as they are told
     std::vector<Change> changes_;
     std::vector<std::uint32_t> indices_;  ///< scratch: [restricted_]
     std::vector<std::uint32_t> told_;     ///< scratch: [restricted_]
@@ -117,19 +117,19 @@ void HostViewData::note_events(Tick since) {
             if (known == nullptr || !known->shown || player.relevant.contains(known->entity))
                 continue;
             const bool is_alive = world.is_alive(known->entity);
-            events_.push_back({player.observer, known->entity,
+            events_.push_back({known->entity, player.observer,
                                is_alive ? Reason::left : Reason::despawned, false});
         }
         for (const auto& [entity, kind] : player.relevant) {
             if (!is_shown(entity))
-                events_.push_back({player.observer, entity, Reason::entered, true});
+                events_.push_back({entity, player.observer, Reason::entered, true});
         }
     }
-    const auto rank = [&](const RelevanceEvent& event) {
+    const auto rank = [&](const InterestEvent& event) {
         return event.enter ? world.depth_at(index_of(event.entity)) + 1 : 0;
     };
     std::stable_sort(events_.begin(), events_.end(),
-                     [&](const RelevanceEvent& left, const RelevanceEvent& right) {
+                     [&](const InterestEvent& left, const InterestEvent& right) {
                          return rank(left) < rank(right);
                      });
 }
@@ -191,7 +191,7 @@ void HostViewData::note_references() {
     };
     // Or has left since.
     const auto name_before = [&](EntityId entity) {
-        const auto is_its_leave = [&](const RelevanceEvent& event) {
+        const auto is_its_leave = [&](const InterestEvent& event) {
             return event.entity == entity && !event.enter;
         };
         return std::any_of(events_.begin(), events_.end(), is_its_leave) ? entity : name_of(entity);
@@ -209,7 +209,7 @@ void HostViewData::note_references() {
         if (name_before(change.before) == name_of(change.now)) continue;
         note(change.referrer, [&](const auto& part) { return part.component == change.component; });
     }
-    for (const RelevanceEvent& event : events_) {
+    for (const InterestEvent& event : events_) {
         for (const EntityId referrer : fields.referrers_of(world, event.entity)) {
             note(referrer, [&](const auto& part) {
                 return fields.does_name(world, referrer, event.entity, part.fields);
@@ -236,7 +236,7 @@ void HostViewData::note_audiences() {
 }
 
 void HostViewData::hide() {
-    for (const RelevanceEvent& event : events_) {
+    for (const InterestEvent& event : events_) {
         // An entity that came and went in ticks that were left out was never shown; its index may
         // be the one of an entity that is.
         if (event.enter || find(event.entity) == nullptr) continue;
@@ -248,7 +248,7 @@ void HostViewData::hide() {
 
 void HostViewData::show() {
     const WorldData& world = internal(server->world());
-    for (const RelevanceEvent& event : events_) {
+    for (const InterestEvent& event : events_) {
         // The presentation may just have ended it.
         if (!event.enter || !server->world().is_alive(event.entity)) continue;
         Known& known = known_of(event.entity);

@@ -19,14 +19,14 @@ void RelevanceEvents::begin_tick() {
 void RelevanceEvents::prefetch(const SessionTable& sessions, std::size_t session) const noexcept {
     if (session + 2 < sessions.size()) {
         const Session& later = *sessions[session + 2];
-        for (const RelevanceEvent& event : interest_.events_of(later.observer)) {
+        for (const InterestEvent& event : interest_.events_of(later.observer)) {
             later.ghosts.prefetch(event.entity);
             internal(world_).prefetch(index_of(event.entity));
         }
     }
     if (session + 1 < sessions.size()) {
         const Session& next = *sessions[session + 1];
-        for (const RelevanceEvent& event : interest_.events_of(next.observer)) {
+        for (const InterestEvent& event : interest_.events_of(next.observer)) {
             if (!event.enter) next.ghosts.prefetch_lane(event.entity);
         }
     }
@@ -70,7 +70,7 @@ void RelevanceEvents::apply(Session& session) {
         tell(ghosts.entity(lane), ghosts.kind(lane), Reason::left, Change::dropped);
     });
     enter_order_.clear();
-    for (const RelevanceEvent& event : interest_.events_of(session.observer)) {
+    for (const InterestEvent& event : interest_.events_of(session.observer)) {
         if (event.enter) {
             list_enter(event);
             continue;
@@ -115,7 +115,7 @@ void RelevanceEvents::apply(Session& session) {
 #endif
 }
 
-void RelevanceEvents::list_enter(const RelevanceEvent& event) {
+void RelevanceEvents::list_enter(const InterestEvent& event) {
     enter_order_.emplace_back(internal(world_).spawn_number_at(index_of(event.entity)), &event);
 }
 
@@ -124,7 +124,7 @@ void RelevanceEvents::apply(LocalPlayer& player) {
         events_.push_back({player.observer, entity, kind, reason, copy});
     };
     enter_order_.clear();
-    for (const RelevanceEvent& event : interest_.events_of(player.observer)) {
+    for (const InterestEvent& event : interest_.events_of(player.observer)) {
         if (event.enter) {
             list_enter(event);
             continue;

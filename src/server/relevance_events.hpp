@@ -64,7 +64,7 @@ class RelevanceEvents {
 
   private:
     std::size_t count_keeping(const Session& session) const;
-    void list_enter(const RelevanceEvent& event);
+    void list_enter(const InterestEvent& event);
     void set_layout(GhostTable& ghosts, LocalId lane) const;
     void spoil_leak(Session& session) const;
 
@@ -78,8 +78,7 @@ class RelevanceEvents {
     [[maybe_unused]] const Spoil& spoil_;  ///< read in builds with PURVIEW_BREAKABLE
     std::vector<ServerEvent> events_;
     std::vector<ServerEvent> events_of_gone_;  ///< of those that ended since the last tick
-    std::vector<std::pair<std::uint64_t, const RelevanceEvent*>>
-        enter_order_;  ///< scratch of apply
+    std::vector<std::pair<std::uint64_t, const InterestEvent*>> enter_order_;  ///< scratch of apply
     std::uint64_t enters_ = 0;
     std::uint64_t leaves_ = 0;
 };

@@ -59,7 +59,7 @@ void RewindData::note_events(const Session& session) {
     Log& log = logs_[index];
     if (log.observer != session.observer) log = {session.observer, {}};
     const Tick now = time_.tick;
-    for (const RelevanceEvent& event : interest_.events_of(session.observer))
+    for (const InterestEvent& event : interest_.events_of(session.observer))
         log.log.note(event.entity, now, event.enter);
     if (now > ticks_) log.log.forget(now - ticks_);
 }

@@ -237,7 +237,7 @@ template <class Give>
 void RpcRouter::release_held(ObserverId observer, Give&& give) {
     if (held_.empty()) return;
     coming_.clear();
-    for (const RelevanceEvent& event : interest_.events_of(observer)) {
+    for (const InterestEvent& event : interest_.events_of(observer)) {
         if (event.enter && held_about_.contains(pair_of(event.entity, observer)))
             coming_.push_back(event.entity);
     }

@@ -47,7 +47,7 @@ TEST_CASE("interest: a space or cells whose extent is no float are refused in wo
 TEST_CASE("interest: an area that follows somebody out of all numbers shows nothing") {
     for (const Area& area :
          {Area::box({float_most, 0, 0}, {5, 5, 5}), Area::sphere({float_most, 0, 0}, 5)}) {
-        InterestManager manager = make({node("areas", {inside_areas()})});
+        InterestManager manager = make({node("areas", {in_area()})});
         spawn(manager, 0, float_most);
         spawn(manager, 1, 50);
         const ObserverId observer = watch(manager);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <optional>
 #include <thread>
 
@@ -95,6 +96,32 @@ TEST_CASE("net: a client joins a server loop over UDP and reads what moves, unti
     CHECK(ticks > 0);
     CHECK(last == ClientState::closed);  // the loop said so when it ended
     CHECK(game.has_left);
+}
+
+namespace {
+
+volatile std::sig_atomic_t interrupts = 0;
+void count_interrupt(int) {
+    interrupts = interrupts + 1;
+}
+
+}  // namespace
+
+TEST_CASE("net: an interrupt ends a loop, and afterwards does what it did before") {
+    void (*const before)(int) = std::signal(SIGINT, count_interrupt);
+    Walk game;
+    Server server = std::move(Server::create(game.def(), game)).value();
+    for (int round = 0; round < 2; ++round) {  // a loop may run again
+        net::ServerLoopDef def;
+        def.after_tick = [] { (void)std::raise(SIGINT); };
+        net::ServerLoop loop(server, def);
+        REQUIRE(loop.problem() == "");
+        loop.run(60);
+        CHECK(interrupts == round);  // it went to the loop
+        (void)std::raise(SIGINT);
+        CHECK(interrupts == round + 1);
+    }
+    (void)std::signal(SIGINT, before);
 }
 
 TEST_CASE("net: a loop whose port is taken says so, and does not run") {

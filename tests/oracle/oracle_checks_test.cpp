@@ -129,9 +129,9 @@ TEST_CASE("interest: the comparison of sets names what is missing, extra or twic
 }
 
 TEST_CASE("interest: the replay of events finds a lost, a doubled, a turned and a stray one") {
-    const InterestEvent enter{somebody, id(1), Reason::entered, true, 0, 0};
-    const InterestEvent leave{somebody, id(1), Reason::left, false, 0, 0};
-    const InterestEvent other{another, id(1), Reason::entered, true, 0, 0};
+    const InterestEvent enter{id(1), somebody, Reason::entered, true};
+    const InterestEvent leave{id(1), somebody, Reason::left, false};
+    const InterestEvent other{id(1), another, Reason::entered, true};
     const auto take = [](std::vector<InterestEvent> events) {
         EventReplay replay;
         return replay.take(events).text;
@@ -154,7 +154,7 @@ TEST_CASE("interest: the replay of events finds a lost, a doubled, a turned and 
 TEST_CASE("interest: a reason that is not true is found") {
     using check::TruthStage;
     const auto wrong = [](bool is_enter, Reason reason, const EventFacts& facts) {
-        return !compare_reason({somebody, id(1), reason, is_enter, 0, 0}, facts).text.empty();
+        return !compare_reason({id(1), somebody, reason, is_enter}, facts).text.empty();
     };
     EventFacts facts;
     facts.now = verdict(id(1), TruthStage::node, true, 1);

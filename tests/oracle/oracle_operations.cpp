@@ -925,6 +925,10 @@ void RandomWorld::allow_or_deny() {
 void RandomWorld::set_rules() {
     if (rules_changed_) return;  // once a tick: what happens in between is nobody's
     rules_changed_ = true;
+    if (has(Feature::level) && random_.chance(0.2F)) {  // rules bring their level along
+        level_ = random_.chance(0.5F) ? InterestLevel::full : InterestLevel::none;
+        oracle_.set_level(level_);
+    }
     take_rules(changed_rules(random_, def_.space, rules_));
     count("set_rules");
 }

@@ -46,6 +46,7 @@ class Writer {
     Kernel area();
     Kernel value();
     Kernel owner();
+    Kernel everything();
     Kernel cells(KernelType type);
     Kernel sight();
     Kernel custom();
@@ -106,6 +107,10 @@ Kernel Writer::value() {
     return kernel;
 }
 
+Kernel Writer::everything() {
+    return purview::everything();
+}
+
 Kernel Writer::owner() {
     Kernel kernel;
     kernel.type = KernelType::owner;
@@ -151,7 +156,8 @@ Kernel Writer::kernel(bool is_first) {
     const auto weight = [&](Feature feature, std::uint32_t some) {
         return has(feature) ? some : 0;
     };
-    const std::array<Choice, 8> choices{{{8, &Writer::distance},
+    const std::array<Choice, 9> choices{{{1, &Writer::everything},
+                                         {8, &Writer::distance},
                                          {4, &Writer::group},
                                          {is_first ? 2U : 5U, &Writer::flag_kernel},
                                          {weight(Feature::own_kernels, 3), &Writer::custom},

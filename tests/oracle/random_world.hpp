@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "core/hash.hpp"
-#include "interest/events/relevance_event.hpp"
+#include "interest/queries/covering.hpp"
+#include "interest/windows/window_update.hpp"
 #include "oracle/truth.hpp"
 #include "oracle_compare.hpp"
 #include "oracle_features.hpp"

@@ -430,8 +430,7 @@ TEST_CASE(
 TEST_CASE("interest: events at many places at once are judged each by itself (P23 P25)") {
     for (const Axes axes : {Axes::xy, Axes::xz, Axes::xyz}) {
         CAPTURE(static_cast<int>(axes));
-        Rules def =
-            def_of({node("near", {within(Combine::add, 10)}), node("area", {inside_areas()})});
+        Rules def = def_of({node("near", {within(Combine::add, 10)}), node("area", {in_area()})});
         def.axes = axes;
         def.max = {100, 100, 100};
         InterestManager manager = make(def);

@@ -177,7 +177,7 @@ class Port {
     std::string all_that_is_known() {
         Visibility& interest = stage_.visibility();
         std::multiset<std::string> events;  // in the order of joins
-        for (const RelevanceEvent& event : internal(interest).events()) {
+        for (const InterestEvent& event : internal(interest).events()) {
             events.insert((event.enter ? "+" : "-") + std::to_string(index_of(event.entity)) +
                           " to " + std::to_string(index_of(event.observer)) + " by " +
                           std::to_string(static_cast<int>(event.reason)) + "\n");

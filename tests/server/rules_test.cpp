@@ -70,7 +70,7 @@ struct QuietWorld {
 };
 
 /// What the observer gained and lost in the last tick.
-std::span<const RelevanceEvent> events(QuietWorld& world) {
+std::span<const InterestEvent> events(QuietWorld& world) {
     return internal(*world.server).interest.events_of(world.observer);
 }
 

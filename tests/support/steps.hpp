@@ -57,12 +57,6 @@ inline Kernel same(Combine combine, std::uint8_t key) {
 inline Kernel own_kernel(Combine combine, std::shared_ptr<const InterestKernel> kernel) {
     return step(combine, Kernel(std::move(kernel)));
 }
-inline Kernel cells(float width, float height, std::uint16_t rings = 1, float depth = 0) {
-    return purview::cells(width, height, rings, depth);
-}
-inline Kernel inside_areas() {
-    return in_area();
-}
 
 // -- nodes ----------------------------------------------------------------------------------------
 

@@ -42,9 +42,10 @@ class ServerLoop {
     const std::string& problem() const noexcept;
     std::uint16_t udp_port() const noexcept;
     std::uint16_t web_port() const noexcept;  ///< 0: ServerLoopDef::web is not set
-    /// Runs until stop(), SIGINT or SIGTERM, or for so many seconds (0: no limit). At the end,
-    /// sessions are closed and the game is told so in a last tick. Returns at once where there is a
-    /// problem().
+    /// Runs until stop(), SIGINT or SIGTERM, or for this many seconds (0: no limit). At the end it
+    /// closes the sessions, runs a last tick, and restores the handlers of the two signals. SIGPIPE
+    /// stays ignored. Returns at once if there is a problem(). Of several loops in one process, the
+    /// signals end the one that ran last.
     void run(double seconds = 0);
     /// Ends run(). From the game, or from a signal handler.
     void stop() noexcept;

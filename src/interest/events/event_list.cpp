@@ -4,7 +4,7 @@
 
 namespace purview {
 
-std::span<const RelevanceEvent> EventList::of(ObserverId observer) const noexcept {
+std::span<const InterestEvent> EventList::of(ObserverId observer) const noexcept {
     const std::uint32_t o = index_of(observer);
     if (2 * o >= of_observer_.keys()) return {};
     const std::uint32_t begin = of_observer_.begin(2 * o), end = of_observer_.end(2 * o + 1);

@@ -17,15 +17,14 @@
 #include "core/buckets.hpp"
 #include "core/trim.hpp"
 #include "interest/events/explicit_change_log.hpp"
-#include "interest/events/relevance_event.hpp"
 #include "purview/interest.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
 
 struct PendingEvent {
-    ObserverId observer;
     EntityId entity;
+    ObserverId observer;
     Reason reason;
     bool enter;
     bool is_split = false;  ///< of a partly split group: its minimum relevance time is set already
@@ -33,15 +32,16 @@ struct PendingEvent {
 
 class EventList {
   public:
-    std::span<const RelevanceEvent> all() const noexcept { return events_; }
+    std::span<const InterestEvent> all() const noexcept { return events_; }
+    std::span<InterestEvent> all() noexcept { return events_; }
     /// The events of one live observer. O(1).
-    std::span<const RelevanceEvent> of(ObserverId observer) const noexcept;
+    std::span<const InterestEvent> of(ObserverId observer) const noexcept;
 
     void add(const PendingEvent& event) { pending_.push_back(event); }
     std::span<const PendingEvent> pending() const noexcept { return pending_; }
 
     /// Replaces all(): pending events first, then `changes`, each in their order.
-    /// event_of(change) -> RelevanceEvent; prefetch(change) is called some changes ahead.
+    /// event_of(change) -> InterestEvent; prefetch(change) is called some changes ahead.
     /// O(events).
     template <class EventOf, class Prefetch>
     void publish(std::size_t observers, const ExplicitChangeLog& changes, EventOf&& event_of,
@@ -60,7 +60,7 @@ class EventList {
         events_.resize(size);
         for (const PendingEvent& event : pending_) {
             events_[of_observer_.next(bucket(index_of(event.observer), event.enter))] = {
-                event.observer, event.entity, event.reason, event.enter};
+                event.entity, event.observer, event.reason, event.enter};
         }
         for (std::size_t i = 0; i < changes.size(); ++i) {
             if (i + ahead < changes.size()) prefetch(changes[i + ahead]);
@@ -80,7 +80,7 @@ class EventList {
     }
 
     LineVector<PendingEvent> pending_;
-    LineVector<RelevanceEvent> events_;
+    LineVector<InterestEvent> events_;
     Buckets of_observer_;  ///< of events_, by bucket()
 };
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
-#include "interest/events/relevance_event.hpp"
 #include "purview/types.hpp"
 
 namespace purview {
@@ -33,10 +32,10 @@ class ObserverCounts {
     /// Counts the events of a tick, and adds to what begin_tick() cleared. is_alive(EntityId).
     /// O(events).
     template <class IsAlive>
-    void count(std::span<const RelevanceEvent> events, IsAlive&& is_alive) {
+    void count(std::span<const InterestEvent> events, IsAlive&& is_alive) {
         gained_.clear();
-        for (const RelevanceEvent& event : events) add(event);
-        for (const RelevanceEvent& event : events) {
+        for (const InterestEvent& event : events) add(event);
+        for (const InterestEvent& event : events) {
             const auto id = static_cast<std::uint64_t>(event.entity);
             const std::uint32_t* gained = gained_.find(id);
             if (gained == nullptr) continue;
@@ -48,7 +47,7 @@ class ObserverCounts {
     }
 
   private:
-    void add(const RelevanceEvent& event) {
+    void add(const InterestEvent& event) {
         const std::uint32_t index = index_of(event.entity);
         if (counts_.size() <= index) counts_.resize(index + 1 + index / 8, 0);
         const std::uint32_t gain = event.enter ? 1 : static_cast<std::uint32_t>(-1);

@@ -182,7 +182,7 @@ void InterestData::tell_mixed(std::uint32_t o, std::span<const MixedUnit> group)
         const bool now = answers[i].shown && is_open;
         if (now != enter || views_.of(o, entity).seen == now || cancel_change(o, entity, enter))
             return;
-        events_.add({id_of(o), entity, reason_in_mixed(o, entity, answers[i], !is_open, enter),
+        events_.add({entity, id_of(o), reason_in_mixed(o, entity, answers[i], !is_open, enter),
                      enter, true});
     };
     for (std::size_t i = group.size(); i-- > 0;)
@@ -203,7 +203,7 @@ void InterestData::settle_mixed() {
         for (std::uint32_t o = 0; o < observers_.size(); ++o) {
             if (!views_.of(o, entity).seen || cancel_change(o, entity, false)) continue;
             const bool is_live = observers_.is_live(o);
-            events_.add({id_of(o), entity, is_live ? Reason::despawned : Reason::disconnected,
+            events_.add({entity, id_of(o), is_live ? Reason::despawned : Reason::disconnected,
                          false, true});
         }
         views_.forget(entity);

@@ -339,7 +339,11 @@ NodeDef& Rules::node(std::string_view name) {
     return nodes[index_of(node_id(name))];
 }
 KindRules& Rules::for_kind(KindId kind) {
-    PURVIEW_ASSERT(kind != KindId::none);
+    PURVIEW_ASSERT(index_of(kind) < Schema::kinds_max);
+    if (index_of(kind) >= Schema::kinds_max) {
+        static thread_local KindRules of_no_kind;
+        return of_no_kind = {};
+    }
     if (index_of(kind) >= kinds.size()) kinds.resize(index_of(kind) + std::size_t{1});
     return kinds[index_of(kind)];
 }

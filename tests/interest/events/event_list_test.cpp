@@ -20,12 +20,12 @@ TEST_CASE(
     for (int tick = 0; tick < 200; ++tick) {
         // Of some observers another generation, whose events are not those of the index.
         const auto observer = [&](std::uint32_t o) { return make_observer_id(o, 1 + o % 2); };
-        std::vector<RelevanceEvent> expected;
+        std::vector<InterestEvent> expected;
         const std::uint32_t pending = random.below(20), explicit_ones = random.below(20);
         for (std::uint32_t i = 0; i < pending; ++i) {
-            const RelevanceEvent event{observer(random.below(observers)), make_entity_id(i, 1),
-                                       Reason::entered, random.below(2) == 0};
-            events.add({event.observer, event.entity, event.reason, event.enter});
+            const InterestEvent event{make_entity_id(i, 1), observer(random.below(observers)),
+                                      Reason::entered, random.below(2) == 0};
+            events.add({event.entity, event.observer, event.reason, event.enter});
             expected.push_back(event);
         }
         REQUIRE(events.pending().size() == pending);
@@ -33,8 +33,8 @@ TEST_CASE(
             changes.add(random.below(observers), make_entity_id(100 + i, 1), random.below(2) == 0);
         changes.settle(observers);
         std::size_t prefetched = 0;
-        const auto event_of = [&](const ExplicitChange& change) -> RelevanceEvent {
-            return {observer(change.observer), change.entity, Reason::forced, change.enter};
+        const auto event_of = [&](const ExplicitChange& change) -> InterestEvent {
+            return {change.entity, observer(change.observer), Reason::forced, change.enter};
         };
         for (const ExplicitChange& change : changes) {
             if (!change.cancelled) expected.push_back(event_of(change));
@@ -46,15 +46,15 @@ TEST_CASE(
                        : a.enter < b.enter;
         });
         events.validate();
-        const auto is_same = [](const RelevanceEvent& a, const RelevanceEvent& b) {
+        const auto is_same = [](const InterestEvent& a, const InterestEvent& b) {
             return a.observer == b.observer && a.entity == b.entity && a.reason == b.reason &&
                    a.enter == b.enter;
         };
         REQUIRE(std::equal(expected.begin(), expected.end(), events.all().begin(),
                            events.all().end(), is_same));
         for (std::uint32_t o = 0; o < observers; ++o) {
-            std::vector<RelevanceEvent> its;
-            for (const RelevanceEvent& event : expected) {
+            std::vector<InterestEvent> its;
+            for (const InterestEvent& event : expected) {
                 if (event.observer == observer(o)) its.push_back(event);
             }
             const auto found = events.of(observer(o));

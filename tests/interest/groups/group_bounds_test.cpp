@@ -94,7 +94,7 @@ TEST_CASE(
     "interest: bounds reach into a narrow cone where they touch it, not behind its tip (O22 F26)") {
     Rules def;
     def.max = {1000, 1000, 0};
-    def.nodes = {lines::node("inside", {lines::inside_areas()})};
+    def.nodes = {lines::node("inside", {in_area()})};
     def.group_radius_max = 60;
     def.kinds.resize(1);
     def.kinds[0].uses_group_radius = true;

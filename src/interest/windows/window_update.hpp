@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A change of relevance inside the engine: InterestEvent without what a caller keeps with ids.
+// How the engine updates its windows, and what it counts while it does.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 
-#include "purview/types.hpp"
-
 namespace purview {
-
-struct RelevanceEvent {
-    ObserverId observer;
-    EntityId entity;
-    Reason reason;
-    bool enter;
-    friend bool operator==(const RelevanceEvent&, const RelevanceEvent&) = default;
-};
-
-/// Something at the position with this number would be relevant to the observer.
-struct Covering {
-    std::uint32_t position;
-    ObserverId observer;
-    // NOLINTNEXTLINE(modernize-use-nullptr): the 0 of <=> is none.
-    friend auto operator<=>(const Covering&, const Covering&) = default;
-};
 
 struct InterestCounters {
     std::uint64_t bad_positions = 0;  ///< moves refused because not finite

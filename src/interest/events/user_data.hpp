@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Events as the caller of the engine reads them: with the numbers that it keeps with its entities
-// and observers (user data).
+// The numbers that the caller keeps with its entities and observers, and gets back in events.
 //
 // A number stays readable until the events of the tick in which its entity or observer went are
-// built, because the leaves of that tick name it. Invariants: an id has at most one number; nothing
-// is stored before the first number other than 0; all() has one report for each event of the last
-// tick, in their order. Must not know: relevance.
+// written, because the leaves of that tick have it. Invariants: an id has at most one number;
+// nothing is stored before the first number other than 0. Must not know: relevance.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "interest/events/relevance_event.hpp"
 #include "purview/interest.hpp"
 #include "purview/types.hpp"
 
@@ -58,40 +55,23 @@ class UserData {
     std::vector<Entry> gone_;     ///< since the last tick
 };
 
-class EventReports {
+class InterestUserData {
   public:
     UserData<EntityId> entities;
     UserData<ObserverId> observers;
 
-    /// Called at the end of a tick, before further edits.
-    void end_tick(std::span<const RelevanceEvent> events) {
-        is_built_ = false;
+    /// Writes it into the events of a tick, and forgets what is gone. O(events).
+    void write_to(std::span<InterestEvent> events) {
         if (!entities.any() && !observers.any()) return;
-        build(events);
+        entities.sort_gone();
+        observers.sort_gone();
+        for (InterestEvent& event : events) {
+            event.observer_data = observers.get(event.observer);
+            event.entity_data = entities.get(event.entity);
+        }
         entities.clear_gone();
         observers.clear_gone();
     }
-    /// `events`: those of the last tick. O(events) for the first call after a tick, then O(1).
-    std::span<const InterestEvent> all(std::span<const RelevanceEvent> events) {
-        if (!is_built_) build(events);
-        return reports_;
-    }
-
-  private:
-    void build(std::span<const RelevanceEvent> events) {
-        entities.sort_gone();
-        observers.sort_gone();
-        reports_.clear();
-        reports_.reserve(events.size());
-        for (const RelevanceEvent& event : events) {
-            reports_.push_back({event.observer, event.entity, event.reason, event.enter,
-                                observers.get(event.observer), entities.get(event.entity)});
-        }
-        is_built_ = true;
-    }
-
-    std::vector<InterestEvent> reports_;
-    bool is_built_ = true;
 };
 
 }  // namespace purview

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-#include "interest/events/event_reports.hpp"
+#include "interest/events/user_data.hpp"
 
 #include <doctest/doctest.h>
 

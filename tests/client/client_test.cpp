@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Typed reads: Client::get.
+#include <cstring>
+
+#include "client/client_data.hpp"
+#include "core/internal_access.hpp"
+#include "support/stage.hpp"
+
+namespace purview::test {
+
+namespace {
+
+struct Kit {
+    std::int32_t count = 0;
+    float weight = 0;
+    bool is_open = false;
+    Rotation turn;
+    char label[12] = {};
+    EntityId of = EntityId::none;
+};
+struct Lock {
+    std::int32_t code = 0;
+};
+
+struct KitSchema {
+    KitSchema() {
+        kit = schema.component<Kit>("kit")
+                  .integer("count", &Kit::count, -5, 1000)
+                  .quantized("weight", &Kit::weight, {0, 10, 0.5})
+                  .boolean("open", &Kit::is_open)
+                  .rotation("turn", &Kit::turn)
+                  .text("label", &Kit::label)
+                  .reference("of", &Kit::of);
+        lock = schema.component<Lock>("lock").integer("code", &Lock::code, 0, 9);
+        box = schema.kind("box", {kit.id});
+        safe = schema.kind("safe", {kit.id, lock.id});
+        REQUIRE(schema.status() == Status::ok);
+    }
+    Schema schema;
+    Component<Kit> kit;
+    Component<Lock> lock;
+    KindId box{}, safe{};
+};
+
+}  // namespace
+
+TEST_CASE("client: a typed read has every field as the untyped reads have it") {
+    const KitSchema is;
+    Stage stage(is.schema, 1);
+    Client& client = stage.client();
+    const EntityId box = stage.spawn(is.box), safe = stage.spawn(is.safe);
+    Kit kit;
+    kit.count = -3;
+    kit.weight = 7.3F;
+    kit.is_open = true;
+    kit.turn = {0, 0, 1, 0};
+    set_text(kit.label, "nails");
+    kit.of = safe;
+    REQUIRE(stage.world().set(box, is.kit, kit) == Status::ok);
+    REQUIRE(stage.world().set(safe, is.lock, {7}) == Status::ok);
+    stage.step(4);
+    const GhostId ghost = stage.ghost(0, box), other = stage.ghost(0, safe);
+    REQUIRE(ghost != no_ghost);
+    REQUIRE(other != no_ghost);
+    CHECK_FALSE(client.get(ghost, is.kit));  // without ClientDef::schema
+    internal(client).def.schema = &is.schema;
+    const auto read = client.get(ghost, is.kit);
+    REQUIRE(read);
+    CHECK(read->count == -3);
+    CHECK(read->weight == 7.5F);
+    CHECK(double{read->weight} == client.value_of(ghost, is.kit.id, 1));
+    CHECK(read->is_open);
+    CHECK(read->turn == client.rotation_of(ghost, is.kit.id, 3));
+    CHECK(std::string(read->label) == "nails");
+    CHECK(read->of == EntityId::none);
+    CHECK(client.reference_of(ghost, is.kit.id, 5) == other);
+    CHECK_FALSE(client.get(ghost, is.lock));  // its kind lacks it
+    REQUIRE(client.get(other, is.lock));
+    CHECK(client.get(other, is.lock)->code == 7);
+    CHECK_FALSE(client.get(no_ghost, is.kit));
+    CHECK_FALSE(client.get(client.ghost_end() + 9, is.kit));
+    // As it was last, until the program has read that it left.
+    REQUIRE(stage.world().despawn(safe) == Status::ok);
+    stage.step(3);
+    REQUIRE(stage.ghost(0, safe) == no_ghost);
+    REQUIRE(client.get(other, is.lock));
+    client.clear_events();
+}
+
+TEST_CASE("client: a typed read refuses a server whose fields are of other types") {
+    const KitSchema is;
+    Stage stage(is.schema, 1);
+    const EntityId safe = stage.spawn(is.safe);
+    stage.step(3);
+    const GhostId ghost = stage.ghost(0, safe);
+    REQUIRE(ghost != no_ghost);
+    Schema lying;  // that the client was built for; a server with its hash could be malicious
+    struct Other {
+        float code = 0;
+    };
+    const Component<Other> other = lying.component<Other>("kit").real("code", &Other::code);
+    internal(stage.client()).def.schema = &lying;
+    CHECK_FALSE(stage.client().get(ghost, other));
+}
+
+TEST_CASE("client: a definition with a schema asks for its hash") {
+    const KitSchema is;
+    ClientDef def;
+    def.nonce = 5;
+    def.schema = &is.schema;
+    Client client(def);
+    CHECK(internal(client).def.schema_hash == is.schema.hash());
+    def.schema_hash = 77;
+    Client asks(def);
+    CHECK(internal(asks).def.schema_hash == 77);
+}
+
+}  // namespace purview::test
