@@ -89,7 +89,7 @@ struct Town final : Game {
         Line line;
         if (target != bodies[observer] || !read_args(shared->say, rpc, args, line)) return;
         // A stranger can have us make too many calls: no reason to end.
-        if (const auto call = server.call(target, shared->said, line); !call)
+        if (const auto call = server.call({.entity = target}, shared->said, line); !call)
             std::printf("not passed on: %s\n", to_string(call.error()).data());
     }
     /// The same as a message, of any length: the game says who hears it.
@@ -173,7 +173,8 @@ int main() {
     };
 
     const EntityId rocket = server.world().spawn(its.thing, {140, 0, 0}).value();
-    const Result<CallId> call = server.call(rocket, its.boom, Boom{12});  // whom it is relevant to
+    const Result<CallId> call =
+        server.call({.entity = rocket}, its.boom, Boom{12});  // where it is relevant
     step(1);
     for (const RpcReport& report : server.rpc_reports()) {  // after the tick, until the next one
         if (!call || report.call != *call) continue;
@@ -186,12 +187,13 @@ int main() {
     step(2);
     expect_heard("a rocket at 140 m", {" boom", " boom", ""});
 
-    must(server.call_at({880, 0, 0}, its.bang, Boom{5}).error());  // who covers the place
+    must(server.call({.position = Vec3{880, 0, 0}}, its.bang, Boom{5})
+             .error());  // whose areas cover it
     step(3);
     expect_heard("a bang at 880 m", {"", "", " bang"});
 
-    must(server.call_all(its.news, Line{"the gate opens"}).error());  // everybody
-    must(server.call_one(game.bodies.begin()->first, its.news, Line{"to you alone"}).error());
+    must(server.call({}, its.news, Line{"the gate opens"}).error());  // everybody
+    must(server.call({.only = game.bodies.begin()->first}, its.news, Line{"to you alone"}).error());
     step(3);
     expect_heard("news",
                  {" 'the gate opens' 'to you alone'", " 'the gate opens'", " 'the gate opens'"});

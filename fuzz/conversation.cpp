@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/internal_access.hpp"
 #include "require.hpp"
+#include "server/server_data.hpp"
 #include "small_game.hpp"
 #include "target.hpp"
 
@@ -30,7 +32,8 @@ void check_promises(const SmallWorld& world) {
     require(mismatches.empty(), mismatches.empty() ? "" : mismatches.front().c_str());
     const std::string& trouble = world.ledger->trouble();
     require(trouble.empty(), trouble.c_str());
-    require(world.server->rpc_counters().refused_ghost == 0, "an honest call was refused");
+    require(internal(*world.server).calls.counters().refused_ghost == 0,
+            "an honest call was refused");
     require(world.largest_tick_bytes <= world.def.budget_bytes_per_tick, "over the budget");
     for (const auto& client : world.clients)
         require(client->client.stats().order_violations == 0, "a child before its parent");

@@ -15,6 +15,8 @@
 #include "link/packet_link.hpp"
 #include "purview/limits.hpp"
 #include "require.hpp"
+#include "server/server_counters.hpp"
+#include "server/server_data.hpp"
 #include "small_game.hpp"
 #include "target.hpp"
 #include "traffic.hpp"
@@ -77,11 +79,11 @@ struct Scene {
 
 void count_what_server_read(const SmallWorld& world) {
     reached[messages_read] += world.game.messages;
-    reached[malformed] += world.server->drops().malformed_packet;
-    const RpcCounters& calls = world.server->rpc_counters();
+    reached[malformed] += internal(*world.server).drops.malformed_packet;
+    const RpcCounters& calls = internal(*world.server).calls.counters();
     reached[calls_received] += calls.received;
     reached[calls_refused] += calls.refused_ghost + calls.refused_caller;
-    const InputCounters& inputs = world.server->input_counters();
+    const InputCounters& inputs = internal(*world.server).inputs.counters();
     reached[parts_received] += inputs.parts;
     reached[parts_refused] += inputs.unknown_ghost + inputs.not_owned + inputs.not_in_group;
 }

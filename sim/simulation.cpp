@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include "simulation.hpp"
+#include "core/internal_access.hpp"
+#include "server/server_counters.hpp"
+#include "server/server_data.hpp"
 
 #include <algorithm>
 #include <array>
@@ -57,8 +60,8 @@ void Simulation::run() {
     counts.split_updates += world_.server->stats().split_updates;
     counts.limited_updates += world_.server->stats().limited_updates;
     counts.server_events += pairs_.count();
-    counts.driven.commands += world_.server->input_counters().groups;
-    counts.driven.refused += world_.server->input_counters().switched_off;
+    counts.driven.commands += internal(*world_.server).inputs.counters().groups;
+    counts.driven.refused += internal(*world_.server).inputs.counters().switched_off;
     counts.driven.pushes += world_.game.carts.pushes;
     counts.driven.cuts += world_.game.carts.cuts;
 }
@@ -138,10 +141,10 @@ void Simulation::step() {
     if (!world_.ledger->trouble().empty()) fail(world_.ledger->trouble());
     if (!world_.mail->trouble().empty()) fail(world_.mail->trouble());
     check_server_events();
-    const RpcCounters& calls = world_.server->rpc_counters();
+    const RpcCounters& calls = internal(*world_.server).calls.counters();
     if (calls.refused_ghost + calls.refused_caller > 0)
         fail("a call of an honest client was refused");
-    if (world_.server->drops().malformed_packet > 0)
+    if (internal(*world_.server).drops.malformed_packet > 0)
         fail("the server could not read a packet of an honest client");
     if (world_.went_over_budget) fail("a client was sent more than its budget in one tick");
     for (auto& client : world_.clients) check_client(*client);

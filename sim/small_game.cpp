@@ -232,7 +232,7 @@ void SmallGame::change_rules(Server& server) {
         close.steps[0].enter = 12;
         close.steps[0].leave = 15;
     }
-    if (server.set_rules(rules) != Status::ok) std::abort();
+    if (!server.set_rules(rules).empty()) std::abort();
     ++rule_changes;
 }
 
@@ -476,10 +476,10 @@ void SmallGame::make_calls(Server& server) {
         if (what == 0) {
             rpc = any(schema_->booms);
             position = Vec3{call_random_.between(0, side_m), call_random_.between(0, side_m), 0};
-            made = server.call_at(position, rpc, args).value();
+            made = server.call({.position = position}, rpc, args).value();
         } else if (what == 1) {
             rpc = any(schema_->news);
-            made = server.call_all(rpc, args).value();
+            made = server.call({}, rpc, args).value();
         } else {
             rpc = any(schema_->pings);
             target = any(movers);
@@ -489,7 +489,7 @@ void SmallGame::make_calls(Server& server) {
                              ->second;
             }
             args.tag = server.world().get(target, schema_->body)->tag;
-            made = server.call(target, rpc, args).value();
+            made = server.call({.entity = target}, rpc, args).value();
         }
         ledger->made(made, rpc.id, target, args, position);
     }

@@ -63,6 +63,8 @@ add_test(NAME "test files: a source without a test file of its own is found"
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/tests_test.sh)
 add_test(NAME "test files: each source has one, or is in a list that only shrinks"
   COMMAND python3 tools/check_tests.py WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+add_test(NAME "tools: the check of assertions finds modules with few"
+  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/assertions_test.sh)
 add_test(NAME "tools: the check of classes finds large ones"
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/classes_test.sh)
 add_test(NAME "tools: no class is larger than allowed"

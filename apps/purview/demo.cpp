@@ -22,6 +22,7 @@
 #include "output.hpp"
 #include "proof.hpp"
 #include "replay_command.hpp"
+#include "server/server_data.hpp"
 #include "spoil.hpp"
 
 namespace purview::app {
@@ -122,7 +123,7 @@ class Judge {
     void end() {
         seconds_ = seconds();
         stats_ = app_.server->stats();
-        dropped_ = app_.server->drops().total();
+        dropped_ = internal(*app_.server).drops.total();
     }
     bool has_judged() const { return seconds_ >= settle_seconds_ + judged_seconds_least; }
     json finish(const Proof& proof, const BotReport& bots, int node_exit, const json& node_report);

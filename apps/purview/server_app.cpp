@@ -275,9 +275,8 @@ void ServerApp::reload_rules() {
             "when the server starts; they stay as they are",
             reload_path_);
     }
-    if (const Status status = server->set_rules(*rules); status != Status::ok) {
-        spdlog::error("{}: the server refuses these rules: {}; {}", reload_path_, to_string(status),
-                      stays);
+    if (const std::string wrong = server->set_rules(*rules); !wrong.empty()) {
+        spdlog::error("{}: the server refuses these rules: {}; {}", reload_path_, wrong, stays);
         return;
     }
     server->set_interest_level(interest->level);

@@ -13,6 +13,7 @@
 #include "groups/scenes.hpp"
 #include "purview/prediction.hpp"
 #include "server/history.hpp"
+#include "server/server_counters.hpp"
 #include "server/server_data.hpp"
 
 namespace purview::bench {
@@ -203,15 +204,15 @@ void scene_command(GroupsReport& report, const GroupsOptions& options) {
         const std::size_t before = heap_allocations();
         server.tick(now);
         if (counts) allocations += heap_allocations() - before;
-        if (counts) stage_ms += server.profile().receive_us / 1000.0;
+        if (counts) stage_ms += internal(server).profile.receive_us / 1000.0;
         OutgoingDatagram out;
         while (server.next_datagram(out)) all[out.to.port - 1U]->client.receive(out.bytes, now);
     };
     for (int i = 0; i < 600; ++i) run();  // whatever grows has grown
-    const InputCounters warm = server.input_counters();
+    const InputCounters warm = internal(server).inputs.counters();
     counts = true;
     for (std::uint32_t t = 0; t < ticks; ++t) run();
-    const InputCounters& after = server.input_counters();
+    const InputCounters& after = internal(server).inputs.counters();
     const auto commands = static_cast<double>(after.groups - warm.groups);
     const auto walked = static_cast<double>(after.members_walked - warm.members_walked);
     report.add("command", std::to_string(players) + " players, groups of 6",

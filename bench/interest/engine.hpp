@@ -15,6 +15,7 @@
 #include "interest/queries/covering.hpp"
 #include "interest/windows/window_update.hpp"
 #include "purview/interest.hpp"
+#include "spatial/move.hpp"
 #include "workload.hpp"
 
 namespace purview::bench {

@@ -235,7 +235,7 @@ void slider(Report& report, const Options&) {
         Kernel& near = rules.nodes[0].steps[0];
         if (near.enter != radius) {
             near.enter = near.leave = radius;
-            if (manager.set_rules(rules) != Status::ok) std::abort();
+            if (!manager.set_rules(rules).empty()) std::abort();
         }
         internal(manager).move(moves);
         manager.tick();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "purview/interest.hpp"
+#include "spatial/move.hpp"
 
 namespace purview::bench {
 

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "core/internal_access.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 #include "server/server_data.hpp"
 
 namespace purview::bench {

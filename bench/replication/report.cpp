@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include "replication/report.hpp"
+#include "server/server_counters.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -24,7 +25,7 @@ void Meter::add(const TickCost& cost) {
     tell_ms_.push_back(cost.tell_ms);
     const TickProfile& p = cost.profile;
     const std::uint32_t us[] = {p.receive_us, p.simulate_us,   p.track_us,  p.interest_us,
-                                p.diff_us,    p.prioritise_us, p.encode_us, p.send_us};
+                                p.diff_us,    p.prioritize_us, p.encode_us, p.send_us};
     for (std::size_t i = 0; i < stages_.size(); ++i) stages_[i].push_back(us[i] / 1000.0);
     ++costs_;
 }

@@ -12,6 +12,7 @@
 
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
+#include "server/server_counters.hpp"
 
 namespace purview::bench {
 
@@ -150,7 +151,7 @@ bool run_modes(Report& report, const Pace& pace, const Ratio& ratio, std::uint32
                 const TickCost cost = side->stage->step();
                 const TickProfile& p = cost.profile;
                 side->meter.add(cost);
-                side->replication_ms.push_back((p.diff_us + p.prioritise_us + p.encode_us) /
+                side->replication_ms.push_back((p.diff_us + p.prioritize_us + p.encode_us) /
                                                1'000.0);
             }
         }

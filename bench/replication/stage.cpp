@@ -115,7 +115,7 @@ TickCost Stage::step() {
     cost.tick_ms = ticking.ms() - simulate_ms_;
     cost.allocations = heap_allocations() - allocations;
     cost.tell_ms = tell_ms_;
-    cost.profile = server_->profile();
+    cost.profile = internal(*server_).profile;
     arrived.clear();
     std::fill(last_bytes_.begin(), last_bytes_.end(), 0);
     for (const Datagram& d : down_.list) {

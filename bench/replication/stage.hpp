@@ -16,6 +16,7 @@
 #include "purview/client.hpp"
 #include "purview/server.hpp"
 #include "replication/light_client.hpp"
+#include "server/server_counters.hpp"
 
 namespace purview::bench {
 

@@ -7,7 +7,7 @@
 
 #include "common/machine.hpp"
 #include "protocol/bit_writer.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 
 namespace purview::bench {
 

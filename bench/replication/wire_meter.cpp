@@ -6,7 +6,7 @@
 
 #include "link/handshake.hpp"
 #include "protocol/bit_writer.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 
 namespace purview::bench {
 

@@ -140,7 +140,7 @@ void Carts::shoot(Server& server, ObserverId observer, EntityId cart, Vec3 targe
     ++counters_.shots;
     counters_.hits += shot.hits ? 1 : 0;
     counters_.hits_present += shot.hits_present ? 1 : 0;
-    (void)server.call(cart, schema_->shot, shot);
+    (void)server.call({.entity = cart}, schema_->shot, shot);
 }
 
 void Carts::carry(World& world) {

@@ -17,15 +17,14 @@
 
 #include "purview/cells.hpp"
 #include "purview/connection.hpp"
-#include "purview/events.hpp"
-#include "purview/limits.hpp"
+#include "purview/handles.hpp"
 #include "purview/log.hpp"
-#include "purview/rpc.hpp"
-#include "purview/schema.hpp"
 #include "purview/status.hpp"
 #include "purview/types.hpp"
 
 namespace purview {
+
+class Schema;  // purview/schema.hpp
 
 /// A ghost's name on this connection: small, dense, reused once its leave is acknowledged.
 using GhostId = std::uint32_t;
@@ -140,7 +139,7 @@ struct ClientStats {
     std::uint64_t calls_unsent = 0;
 };
 
-class ClientData;  // src/host
+class ClientData;  // src/client
 struct InternalAccess;
 
 class Client {

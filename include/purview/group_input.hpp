@@ -155,32 +155,4 @@ struct InputSettings {
     std::uint32_t lead_max = 24;
 };
 
-/// What became of commands and parts since the server began.
-struct InputCounters {
-    std::uint64_t consumed = 0;   ///< command ticks of clients
-    std::uint64_t groups = 0;     ///< commands of (owner, group, tick) given to the game
-    std::uint64_t parts = 0;      ///< parts in them
-    std::uint64_t starved = 0;    ///< ticks in which a client that gives commands had none waiting
-    std::uint64_t caught_up = 0;  ///< commands consumed beyond one a tick
-    std::uint64_t skipped = 0;    ///< command ticks that never came
-    std::uint64_t repeated = 0;   ///< came again, waiting or consumed already: nothing new
-    std::uint64_t corrections = 0;
-    /// Not sent: the state of the groups is more than a message holds (65,535 bytes).
-    std::uint64_t corrections_too_large = 0;
-    std::uint64_t order_rebuilds = 0;  ///< orders of groups made anew
-    std::uint64_t members_walked = 0;  ///< while making them
-    // Refused:
-    /// Commands beyond lead_max, as often as they come: a client repeats them, and they are taken
-    /// once they are not so far ahead.
-    std::uint64_t too_far_ahead = 0;
-    std::uint64_t too_large = 0;      ///< commands above limits::command_bytes
-    std::uint64_t not_a_root = 0;     ///< groups under an entity that is no root (any more)
-    std::uint64_t unknown_ghost = 0;  ///< groups or parts under ids that the client does not hold
-    std::uint64_t not_owned = 0;      ///< parts for entities that the sender does not own
-    std::uint64_t not_in_group = 0;   ///< parts for entities of another group
-    std::uint64_t wrong_input = 0;    ///< parts of a type that the entity does not take, or twice
-    std::uint64_t named_twice = 0;    ///< groups that the same command had named before
-    std::uint64_t switched_off = 0;   ///< parts for members that take none now (set_in_input)
-};
-
 }  // namespace purview

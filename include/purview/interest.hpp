@@ -345,7 +345,7 @@ class InterestManager : public Visibility {
     /// an allowed, shown or global one makes its whole group relevant, as an owned one does. A kind
     /// with KindRules::culled_independently stays a unit of its own. A member changes its
     /// parent. bad_argument: `parent` is below `child`, or in another group than the member
-    /// `child`.
+    /// `child`. too_large: a group has at most 65,535 members beside its root.
     Status attach(EntityId child, EntityId parent);
     /// Makes a member a group of its own with these values; `def.id` is not read. Its overrides
     /// stay. `is_orphan`: what is above it is about to be despawned, which must not reveal it. It
@@ -367,8 +367,8 @@ class InterestManager : public Visibility {
     /// Replaces nodes, level and minimum_relevance_ticks from the next tick on, in one step. Start
     /// from a copy of rules(); all else stays as it was at creation. Bindings keep their node by
     /// its number. An equal kernel at the same place of the same node keeps its memory.
-    /// bad_configuration: problem_of(rules) says why; nothing was changed.
-    Status set_rules(const Rules& rules);
+    /// Returns why the rules are unsound, and changes nothing; empty: they were taken.
+    std::string set_rules(const Rules& rules);
     /// Computes what set_rules and a tick would change. Changes nothing. Custom nodes are called.
     /// On the caller's thread, with copies: takes seconds where millions of pairs change. Evaluates
     /// no more observers than are likely to gain and lose `pairs_max` together, one at least.

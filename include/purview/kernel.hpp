@@ -125,12 +125,12 @@ class Slots {
 };
 
 /// What else is known of the observer that asks. Valid for the length of the call.
-struct Asker {
+struct QueryContext {
     /// Main entity and areas without a shape, as the caller of the manager knows them: with
     /// Axes::xz, kernels themselves see y and z exchanged.
     std::span<const Vec3> outer_positions;
     std::span<const Area> areas;           ///< those with a shape, where they are now
-    std::span<const DomainKey> more_keys;  ///< beside `Question::keys`, one of each
+    std::span<const DomainKey> more_keys;  ///< beside `KernelQuery::keys`, one of each
     EntityId main = EntityId::none;
     float range = 0;  ///< his own, or 0
     float lookahead_s = 0;
@@ -143,7 +143,7 @@ struct Asker {
 };
 
 /// One observer and all the blocks of its window.
-struct Question {
+struct KernelQuery {
     ObserverId observer;
     std::span<const Vec3> positions;     ///< where this kernel looks from; empty: nowhere
     std::span<const Key> keys;           ///< [key domains] the groups it belongs to
@@ -155,7 +155,7 @@ struct Question {
     std::span<const Mask> asked;
     std::size_t inside;  ///< the first so many blocks lie wholly within this kernel's inside_m()
     const Slots& slots;
-    const Asker& asker;
+    const QueryContext& context;
     /// [planes() - 1][n] what else it keeps of each pair, to be read and written.
     std::span<Mask> notes;
 };
@@ -176,17 +176,17 @@ class InterestKernel {
     /// adds nothing and subtracts. Bits of empty lanes may be anything. A kernel with a reach is
     /// not asked about an observer that is nowhere, nor about entities without a place: these are
     /// unknown to it (N54).
-    virtual void test(const Question& question, std::span<Mask> out,
+    virtual void test(const KernelQuery& question, std::span<Mask> out,
                       std::span<Mask> unknown) const noexcept = 0;
     /// The numbers behind the answer for one lane of the first block, in words. Called right after
     /// `test` with the same question.
-    virtual std::string describe(const Question& question, unsigned lane) const = 0;
+    virtual std::string describe(const KernelQuery& question, unsigned lane) const = 0;
     /// It never says yes of an empty lane.
     virtual bool skips_empty() const noexcept { return false; }
     /// False: it leaves `unknown` alone (and may be given none).
     virtual bool answers_unknown() const noexcept { return true; }
     virtual DependsOn depends_on() const noexcept { return DependsOn::pair; }
-    /// It wants its own previous answer, per pair. Given back as Question::was.
+    /// It wants its own previous answer, per pair. Given back as KernelQuery::was.
     virtual bool remembers() const noexcept { return false; }
     /// Masks that are kept for each block: its answer, and notes of its own; 0: it does not
     /// remember.
@@ -194,11 +194,11 @@ class InterestKernel {
     /// It remembers, and is asked about the lanes that matter all the same.
     virtual bool takes_asked() const noexcept { return false; }
     /// It must be asked in every tick about all of its window, whatever changed.
-    virtual bool is_restless() const noexcept { return false; }
+    virtual bool needs_every_tick() const noexcept { return false; }
     /// How relevant, 0 exclusive to 1, are those lanes of each block that are asked about, if it
     /// says yes of them (N51). strength[asked lanes]: block by block, of each from lane 0 on; there
     /// is room for lanes_per_block more behind them.
-    virtual void score(const Question&, [[maybe_unused]] std::span<const Mask> asked,
+    virtual void score(const KernelQuery&, [[maybe_unused]] std::span<const Mask> asked,
                        std::span<float> score) const noexcept {
         for (float& one : score) one = 1;
     }
@@ -217,7 +217,7 @@ class InterestKernel {
     virtual bool needs_position() const noexcept { return reach() > 0; }
     /// Up to here from a place it always says yes. Negative: nowhere.
     virtual float inside_m() const noexcept { return -1; }
-    /// It may be told Question::inside.
+    /// It may be told KernelQuery::inside.
     virtual bool tells_inside() const noexcept {
         return inside_m() > 0 && looks_from() == Viewpoints::entity_and_points;
     }
@@ -236,40 +236,40 @@ class InterestKernel {
 /// One observer and one entity, for a pair kernel.
 class Pair {
   public:
-    Pair(const Question& question, Slot slot, Vec3 position, bool was) noexcept
-        : question_(&question), slot_(slot), position_(position), was_(was) {}
-    ObserverId observer() const noexcept { return question_->observer; }
+    Pair(const KernelQuery& question, Slot slot, Vec3 position, bool was) noexcept
+        : query_(&question), slot_(slot), position_(position), was_(was) {}
+    ObserverId observer() const noexcept { return query_->observer; }
     /// Places of the observer; not empty for a kernel with a reach.
-    std::span<const Vec3> positions() const noexcept { return question_->asker.outer_positions; }
-    EntityId entity() const noexcept { return question_->slots.entity(slot_); }
+    std::span<const Vec3> positions() const noexcept { return query_->context.outer_positions; }
+    EntityId entity() const noexcept { return query_->slots.entity(slot_); }
     /// Of the entity.
     Vec3 position() const noexcept { return position_; }
-    bool has(FlagId flag) const noexcept { return question_->slots.flag(flag, slot_); }
-    Key key(KeyId domain) const noexcept { return question_->slots.keys(domain)[slot_]; }
+    bool has(FlagId flag) const noexcept { return query_->slots.flag(flag, slot_); }
+    Key key(KeyId domain) const noexcept { return query_->slots.keys(domain)[slot_]; }
     /// Of the entity; 0 where it has none.
     float value(ValueId value) const noexcept { return number_at(value, slot_); }
-    Key observer_key(KeyId domain) const noexcept { return question_->keys[index_of(domain)]; }
+    Key observer_key(KeyId domain) const noexcept { return query_->keys[index_of(domain)]; }
     /// The main entity of the observer, or none.
-    EntityId main() const noexcept { return question_->asker.main; }
+    EntityId main() const noexcept { return query_->context.main; }
     /// A flag and a value of the main entity; false and 0 where there is none, or where it is a
     /// member of a group. Its keys are observer_key, unless the observer has keys of its own.
     bool main_has(FlagId flag) const noexcept {
-        const Slot slot = question_->slots.slot_of(main());
-        return slot != no_slot && question_->slots.flag(flag, slot);
+        const Slot slot = query_->slots.slot_of(main());
+        return slot != no_slot && query_->slots.flag(flag, slot);
     }
     float main_value(ValueId value) const noexcept {
-        return number_at(value, question_->slots.slot_of(main()));
+        return number_at(value, query_->slots.slot_of(main()));
     }
     /// The answer of last tick, if the kernel remembers.
     bool was() const noexcept { return was_; }
 
   private:
     float number_at(ValueId value, Slot slot) const noexcept {
-        const std::span<const float> all = question_->slots.values(value);
+        const std::span<const float> all = query_->slots.values(value);
         return slot == no_slot || all.empty() ? 0 : all[slot];
     }
 
-    const Question* question_;
+    const KernelQuery* query_;
     Slot slot_;
     Vec3 position_;
     bool was_;
@@ -288,11 +288,8 @@ struct PairKernelDef {
     bool every_tick = false;
 };
 
-/// A predicate of the caller's for one pair of an observer and an entity. It returns a bool, or a
-/// number: 0 or less means no, up to 1 is the relevance score (N51). When it is evaluated:
-/// PairKernelDef::every_tick. A predicate of one Pair is a few times as expensive as a kernel that
-/// tests sixteen entities; one of two positions is evaluated sixteen at a time, which compilers
-/// vectorize (./dev bench interest --scene scalar).
+namespace detail {
+
 template <class Predicate>
 class PairKernel final : public InterestKernel {
     /// bool(Vec3 entity, Vec3 observer): there is nothing else it could ask, so it may be asked of
@@ -316,7 +313,7 @@ class PairKernel final : public InterestKernel {
   public:
     PairKernel(PairKernelDef def, Predicate predicate)
         : def_(std::move(def)), predicate_(std::move(predicate)) {}
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const std::span<const Mask> occupied = q.slots.occupied();
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             const BlockIndex block = q.blocks[i];
@@ -334,11 +331,11 @@ class PairKernel final : public InterestKernel {
             out[i] = static_cast<Mask>(out[i] | yes);
         }
     }
-    std::string describe(const Question& q, unsigned lane) const override {
+    std::string describe(const KernelQuery& q, unsigned lane) const override {
         const Mask was = q.was.empty() ? Mask{0} : q.was[0];
         return def_.name + (says(q, slot_at(q.blocks[0], lane), was) ? " says yes" : " says no");
     }
-    void score(const Question& q, std::span<const Mask> asked,
+    void score(const KernelQuery& q, std::span<const Mask> asked,
                std::span<float> out) const noexcept override {
         if constexpr (!is_score) {
             InterestKernel::score(q, asked, out);
@@ -358,18 +355,18 @@ class PairKernel final : public InterestKernel {
     bool remembers() const noexcept override { return !is_score && def_.remembers; }
     float reach() const noexcept override { return def_.reach; }
     bool reads_positions() const noexcept override { return def_.reads_positions; }
-    bool is_restless() const noexcept override { return def_.every_tick; }
+    bool needs_every_tick() const noexcept override { return def_.every_tick; }
 
   private:
-    Pair pair(const Question& q, Slot slot, Mask was) const noexcept {
+    Pair pair(const KernelQuery& q, Slot slot, Mask was) const noexcept {
         const Vec3 position = q.slots.outer(q.slots.position(slot));
         return Pair(q, slot, position, (was & lane_bit(lane_of(slot))) != 0);
     }
-    bool says(const Question& q, Slot slot, Mask was) const noexcept {
+    bool says(const KernelQuery& q, Slot slot, Mask was) const noexcept {
         if constexpr (is_of_positions) {
             const Vec3 position = q.slots.outer(q.slots.position(slot));
             bool yes = false;
-            for (const Vec3& from : q.asker.outer_positions) yes |= predicate_(position, from);
+            for (const Vec3& from : q.context.outer_positions) yes |= predicate_(position, from);
             return yes;
         } else if constexpr (is_score) {
             return predicate_(pair(q, slot, was)) > 0;
@@ -377,7 +374,7 @@ class PairKernel final : public InterestKernel {
             return predicate_(pair(q, slot, was));
         }
     }
-    unsigned lanes_of(const Question& q, BlockIndex block) const noexcept {
+    unsigned lanes_of(const KernelQuery& q, BlockIndex block) const noexcept {
         static constexpr std::array<float, lanes_per_block> zeros{};
         static constexpr std::array<unsigned, lanes_per_block> bit_of_lane = [] {
             std::array<unsigned, lanes_per_block> bits{};
@@ -390,7 +387,7 @@ class PairKernel final : public InterestKernel {
         const float* z = axes == 3 ? y + lanes_per_block : zeros.data();
         if (q.slots.is_y_up()) std::swap(y, z);
         unsigned bits = 0;
-        for (const Vec3 from : q.asker.outer_positions) {
+        for (const Vec3 from : q.context.outer_positions) {
             // One loop with a table, not sixteen statements: it becomes vectors.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC unroll 1
@@ -407,16 +404,22 @@ class PairKernel final : public InterestKernel {
     Predicate predicate_;
 };
 
-/// make_pair_kernel({.name = "even"},
+}  // namespace detail
+
+/// Returns a kernel from a predicate for one pair of an observer and an entity. The predicate
+/// returns a bool, or a number: 0 or less means no, up to 1 is the relevance score. When it is
+/// evaluated: PairKernelDef::every_tick. A predicate of one Pair is a few times as expensive as a
+/// kernel that tests sixteen entities; one of two positions is evaluated sixteen at a time, which
+/// compilers vectorize (./dev bench interest --scene scalar). make_pair_kernel({.name = "even"},
 ///                  [](const Pair& p) noexcept { return index_of(p.entity()) % 2 == 0; })
 /// make_pair_kernel({.name = "ahead"},
 ///                  [](Vec3 entity, Vec3 observer) noexcept { return entity.x > observer.x; })
 /// make_pair_kernel({.name = "loud", .reach = 100},
-///                  [](const Pair& p) noexcept { return 1 - p.place().x / 100; })  // a float
-/// The second says yes where it does so from any place of the observer.
+///                  [](const Pair& p) noexcept { return 1 - p.position().x / 100; })  // a float
+/// The second matches where it does so from any position of the observer.
 template <class Predicate>
 std::shared_ptr<const InterestKernel> make_pair_kernel(PairKernelDef def, Predicate predicate) {
-    return std::make_shared<PairKernel<Predicate>>(std::move(def), std::move(predicate));
+    return std::make_shared<detail::PairKernel<Predicate>>(std::move(def), std::move(predicate));
 }
 
 }  // namespace purview

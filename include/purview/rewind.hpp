@@ -37,15 +37,6 @@ struct PastHit {
     float distance_m = 0;            ///< along the ray, or from the centre
 };
 
-struct RewindCounters {
-    std::uint64_t views = 0;
-    std::uint64_t cut = 0;         ///< whose tick was outside what it can have seen, or is kept
-    std::uint64_t candidates = 0;  ///< entities tested by queries
-    std::uint64_t hits = 0;
-    std::uint64_t history_bytes = 0;  ///< now
-    std::uint64_t index_bytes = 0;    ///< now, beside the history
-};
-
 class RewindData;  // src/host
 
 /// Valid within the callback of the game in which it was made. Its members of one group are all of

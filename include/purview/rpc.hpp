@@ -10,28 +10,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 
-#include "purview/limits.hpp"
+#include "purview/handles.hpp"
 #include "purview/status.hpp"
 #include "purview/types.hpp"
 
 namespace purview {
-
-/// A type of call, by index into the schema.
-enum class RpcId : std::uint16_t { none = 0xffff };
-constexpr std::uint32_t index_of(RpcId id) noexcept {
-    return static_cast<std::uint32_t>(id);
-}
-
-/// A typed name of a type of call; made by Schema::rpc.
-template <class T>
-struct Rpc {
-    RpcId id = RpcId::none;
-};
 
 /// One call that the game has made, from 1 on; names it in reports.
 enum class CallId : std::uint32_t { none = 0 };
@@ -79,9 +67,17 @@ struct RpcDesc {
     RpcCallers callers = RpcCallers::anybody;  ///< to the server; owner: about an entity
 };
 
-/// An argument of a call as its field is: a number; a text, cut at the size of the field, before a
-/// character of UTF-8 that does not fit, and at a zero; or a rotation. Any other counts as missing.
-using FieldValue = std::variant<double, std::string_view, Rotation>;
+/// Which observers receive a call of the server: {.entity = rocket}, {.position = there},
+/// {.only = observer}; {}: all that are ready.
+struct RpcReceivers {
+    /// The call is about this entity. It reaches observers to which the entity is relevant.
+    EntityId entity = EntityId::none;
+    /// The call reaches observers whose areas or cells cover this position, which is not sent.
+    std::optional<Vec3> position = {};
+    ObserverId only = ObserverId::none;      ///< none but this one
+    std::span<const ObserverId> among = {};  ///< not empty: none but these; copied
+    ObserverId except = ObserverId::none;    ///< left out, and in no report: the one that caused it
+};
 
 /// Why an observer does not get a call.
 enum class CullReason : std::uint8_t {
@@ -120,22 +116,6 @@ struct RpcReport {
 struct RpcLateCull {
     CallId call = CallId::none;
     RpcCulled culled{};
-};
-
-/// Since the server began; of calls to observers each (call, observer) is one.
-struct RpcCounters {
-    std::uint64_t sent = 0;
-    std::uint64_t held = 0;
-    std::uint64_t culled = 0;
-    std::uint64_t culled_late = 0;
-    std::uint64_t written = 0;   ///< into packets, repeats included
-    std::uint64_t received = 0;  ///< of clients, given to the game
-    // Of clients, dropped:
-    std::uint64_t refused_ghost = 0;    ///< it holds no such ghost: hidden or not there, the same
-    std::uint64_t refused_caller = 0;   ///< its role, or not the owner
-    std::uint64_t gone = 0;             ///< of an entity that just left, or was just his: no fault
-    std::uint64_t flooded = 0;          ///< more than limits::rpc_pending_per_observer in one tick
-    std::uint64_t sessions_closed = 0;  ///< because of limits::rpc_refused
 };
 
 /// The arguments of a call as the struct that they are. False, and nothing is changed: another type

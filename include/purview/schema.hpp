@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "purview/handles.hpp"
 #include "purview/rpc.hpp"
 #include "purview/settings.hpp"
 #include "purview/status.hpp"
@@ -99,18 +100,6 @@ struct ComponentDef {
     bool is_rewound = false;    ///< Schema::rewind
 };
 
-/// A type of input, by index into the schema.
-enum class InputId : std::uint8_t { none = 0xff };
-constexpr std::uint32_t index_of(InputId id) noexcept {
-    return static_cast<std::uint32_t>(id);
-}
-
-/// A typed name of an input struct; made by Schema::input.
-template <class T>
-struct Input {
-    InputId id = InputId::none;
-};
-
 /// About which axis a number turns: z from x towards y, y from z towards x, x from y towards z. The
 /// vertical one is z where interest works in xy, and y where it works in xz (Rules::axes).
 enum class TurnAxis : std::uint8_t { x = 0, y = 1, z = 2 };
@@ -182,12 +171,6 @@ struct AttributeDef {
 struct RpcDef {
     RpcDesc desc;
     ComponentDef args;  ///< and the name of the call
-};
-
-/// A typed name of a component; made by Schema::component.
-template <class T>
-struct Component {
-    ComponentId id = ComponentId::none;
 };
 
 struct NumberRange {

@@ -73,7 +73,7 @@ class Game {
     }
     /// A client comes in; of many at once limits::joins_per_tick in a tick, while the others wait,
     /// and are not asked about. True: the observer becomes ready when this returns; set its main
-    /// entity or area here; send_message, call_one and close know it already. False: it is told
+    /// entity or area here; send_message, call and close know it already. False: it is told
     /// "refused" without a text, and nothing that was sent to it here, and closed.
     virtual bool joined(Server& server, ObserverId observer, const JoinRequest& request) = 0;
     /// It is gone. The observer is still valid; its entities are the game's to despawn.
@@ -178,40 +178,12 @@ struct OutgoingDatagram {
     std::span<const std::byte> bytes;
 };
 
-/// Duration of each stage of the last tick, in microseconds, in the order of ARCHITECTURE.md, "One
-/// tick". Of stages that several threads work on: what each of them took, on average.
-struct TickProfile {
-    std::uint32_t receive_us = 0;
-    std::uint32_t simulate_us = 0;
-    std::uint32_t track_us = 0;
-    std::uint32_t interest_us = 0;
-    std::uint32_t diff_us = 0;
-    std::uint32_t prioritise_us = 0;
-    std::uint32_t encode_us = 0;
-    std::uint32_t send_us = 0;
-};
-
-/// Datagrams and commands that were refused or dropped, by reason, since the server began.
-struct DropCounters {
-    std::uint64_t unknown_type = 0;
-    std::uint64_t malformed_handshake = 0;
-    std::uint64_t wrong_version = 0;
-    std::uint64_t wrong_schema = 0;
-    std::uint64_t bad_cookie = 0;
-    std::uint64_t expired_cookie = 0;
-    std::uint64_t full = 0;
-    std::uint64_t address_limit = 0;
-    std::uint64_t unknown_connection = 0;
-    std::uint64_t bad_checksum = 0;
-    std::uint64_t malformed_packet = 0;
-    std::uint64_t late_packet = 0;
-    std::uint64_t oversized = 0;
-    std::uint64_t commands = 0;  ///< of clients that send more than a tick's
-    std::uint64_t total() const noexcept {
-        return unknown_type + malformed_handshake + wrong_version + wrong_schema + bad_cookie +
-               expired_cookie + full + address_limit + unknown_connection + bad_checksum +
-               malformed_packet + late_packet + oversized + commands;
-    }
+/// A figure with its name, such as {"drop.bad_cookie", 17}: "drop.", "input.", "rewind." and "rpc."
+/// are totals since the server began, "tick.encode_us" is the duration of a stage of the last tick
+/// (of stages that several threads work on the mean of the threads).
+struct Counter {
+    std::string_view name;  ///< static storage
+    std::uint64_t value;
 };
 
 struct ServerStats {
@@ -270,11 +242,6 @@ struct SessionStats {
     std::uint64_t leaves = 0;
 };
 
-/// Empty, or why a node cannot be in the shared mode that it is in: some kind of entity in it has a
-/// component for some only, a curve of rates, a limit, extrapolated fields, or places relative to a
-/// parent; or the schema has no place.
-std::string problem_of_sharing(const ServerDef& def);
-
 /// Empty, or why Server::create refuses it: with names of kinds, components, calls and nodes, and
 /// with numbers. For people; the words may change.
 std::string problem_of(const ServerDef& def);
@@ -285,7 +252,7 @@ struct InternalAccess;
 class Server {
   public:
     /// problem_of(def) says in words what is wrong. bad_configuration: schema, rules or kinds
-    /// unsound (see problem_of(Rules) and problem_of_sharing), no mac, a field of `def` out
+    /// unsound (see problem_of(Rules)), no mac, a field of `def` out
     /// of its range, an urgency out of range, a place or an orientation that is not told to whom it
     /// must be (AudienceType::unpredicted), rates or buckets that do not ascend or are out of range
     /// (SendInterval, SendLimit); or a schema of more than some 65,000 bytes on the wire.
@@ -317,8 +284,8 @@ class Server {
     Tick current_tick() const noexcept;
 
     /// Other rules from the next tick on: see InterestManager::set_rules. Between ticks, or by the
-    /// game. bad_configuration: nothing was changed.
-    Status set_rules(const Rules& rules);
+    /// game. Returns why the server refuses them; empty: they were taken.
+    std::string set_rules(const Rules& rules);
     /// Who would gain and who would lose by them; nothing is changed. Between ticks; see
     /// InterestManager::try_rules.
     RuleTrial try_rules(const Rules& rules, std::size_t pairs_max = ~std::size_t{0}) const;
@@ -357,55 +324,27 @@ class Server {
     /// The members of the group in the order of their input, root first. Valid until the next
     /// change of the world. Empty: no such entity. `root`: any member.
     std::span<const EntityId> input_order(EntityId root);
-    const InputCounters& input_counters() const noexcept;
     /// The world as the client saw it at `view_tick`, within what is remembered. That of a command
     /// (GroupInput::view_tick) is within what it can have seen; any other is the game's to bound.
     /// For the game's callbacks. stale_id: no such client. not_found: the schema marks
     /// no component, or nothing is remembered yet.
     Result<PastView> rewind(ObserverId observer, double view_tick);
-    const RewindCounters& rewind_counters() const noexcept;
 
     // -- calls to observers; docs/rpc.md --------------------------------------------------------
-    /// To everybody to whom the entity is relevant once the interest of the running tick, or of
-    /// the next one if none is running, is decided: so an entity spawned in this tick can be called
-    /// about. What became of it is then in rpc_reports(). bad_argument: not a type of call to
-    /// observers about an entity, or another struct; stale_id; capacity:
-    /// limits::rpc_calls_per_tick. `except`: he is passed over, and in no report; who caused it,
-    /// say, and knows.
+    /// Calls observers. Who receives the call is decided with the interest of the running tick, or
+    /// of the next one if none is running: an entity spawned in this tick can be called about. The
+    /// result is then in rpc_reports(). bad_argument: not a type of call to observers, another
+    /// struct, or other receivers than its RpcDesc::target says; stale_id: the entity, or `only`,
+    /// is gone; bad_position; capacity: limits::rpc_calls_per_tick.
     template <class T>
-    Result<CallId> call(EntityId target, Rpc<T> rpc, const T& args,
-                        ObserverId except = ObserverId::none) {
-        return call(target, rpc.id, std::as_bytes(std::span(&args, 1)), except);
+    Result<CallId> call(const RpcReceivers& to, Rpc<T> rpc, const T& args) {
+        return call(to, rpc.id, std::as_bytes(std::span(&args, 1)));
     }
-    Result<CallId> call(EntityId target, RpcId rpc, std::span<const std::byte> args,
-                        ObserverId except = ObserverId::none);
-    /// To those whose areas or neighbourhood cover the place, as it is when the tick's interest is
-    /// decided (P25). The place itself is not sent. bad_position.
-    template <class T>
-    Result<CallId> call_at(Vec3 position, Rpc<T> rpc, const T& args,
-                           ObserverId except = ObserverId::none) {
-        return call_at(position, rpc.id, std::as_bytes(std::span(&args, 1)), except);
-    }
-    Result<CallId> call_at(Vec3 position, RpcId rpc, std::span<const std::byte> args,
-                           ObserverId except = ObserverId::none);
-    /// Static: to all who are ready, or to one of them. stale_id: it has no session, and is no
-    /// HostView's.
-    template <class T>
-    Result<CallId> call_all(Rpc<T> rpc, const T& args, ObserverId except = ObserverId::none) {
-        return call_all(rpc.id, std::as_bytes(std::span(&args, 1)), except);
-    }
-    Result<CallId> call_all(RpcId rpc, std::span<const std::byte> args,
-                            ObserverId except = ObserverId::none);
-    template <class T>
-    Result<CallId> call_one(ObserverId observer, Rpc<T> rpc, const T& args) {
-        return call_one(observer, rpc.id, std::as_bytes(std::span(&args, 1)));
-    }
-    Result<CallId> call_one(ObserverId observer, RpcId rpc, std::span<const std::byte> args);
+    Result<CallId> call(const RpcReceivers& to, RpcId rpc, std::span<const std::byte> args);
     /// One for each call that was decided in the last tick, in the order of calling (F21); and the
     /// pairs of these and earlier calls that fell out since. Valid until the next tick.
     std::span<const RpcReport> rpc_reports() const noexcept;
     std::span<const RpcLateCull> rpc_late_culls() const noexcept;
-    const RpcCounters& rpc_counters() const noexcept;
 
     /// An observer of everything, without a budget, whose packets go nowhere and count as
     /// delivered: what one client of a world without interest would cost, with the same encoder
@@ -417,8 +356,9 @@ class Server {
     /// until the next tick, whatever the game does in between.
     std::span<const ServerEvent> events() const noexcept;
     ServerStats stats() const;
-    const DropCounters& drops() const noexcept;
-    const TickProfile& profile() const noexcept;
+    /// Returns every counter, for metrics: docs/operator.md. Valid until the next call.
+    /// O(counters).
+    std::span<const Counter> counters() const;
     /// Appends one entry per joined session.
     void sessions(std::vector<SessionStats>& out) const;
 

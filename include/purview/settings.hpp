@@ -5,32 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
+#include "purview/types.hpp"
+
 namespace purview {
-
-/// What becomes of a client's copy when its entity stops being relevant (not when it is despawned).
-/// A copy that is kept has its last values; when the entity comes back in time, it goes on with
-/// them, and only what changed since is sent.
-enum class Retention : std::uint8_t {
-    despawn = 0,
-    freeze = 1,      ///< kept and shown as it is
-    stale = 2,       ///< kept and marked
-    deactivate = 3,  ///< kept out of sight, until others need its room (placed in the scene)
-};
-
-inline std::string_view to_string(Retention policy) noexcept {
-    constexpr std::string_view names[] = {"despawn", "freeze", "stale", "deactivate"};
-    return names[static_cast<std::size_t>(policy)];
-}
-
-/// How urgent something may be. All weights together neither vanish nor go before leaves, whatever
-/// a game makes of them.
-inline constexpr float priority_min = 1e-6F, priority_max = 1e6F;
-constexpr bool is_priority(float priority) noexcept {
-    return priority >= priority_min && priority <= priority_max;
-}
 
 /// Of a pair that several nodes want, the most generous counts: the most often, the most urgent,
 /// the last of the policies (N43).
@@ -45,16 +24,6 @@ struct SendInterval {
     float score = 0;
     std::uint32_t every_ticks = 1;
 };
-
-/// A curve of steps; strengths ascend, rates do not get slower with them. Weaker than the first
-/// step: as the first. An empty curve: every tick.
-inline std::uint32_t every_ticks_at(const std::vector<SendInterval>& curve, float score) noexcept {
-    std::uint32_t every = curve.empty() ? 1 : curve.front().every_ticks;
-    for (const SendInterval& step : curve) {
-        if (score >= step.score) every = step.every_ticks;
-    }
-    return every;
-}
 
 /// Lists of at least `ghosts` of a kind go in so many parts, one a tick.
 struct SendBuckets {
@@ -80,15 +49,5 @@ struct SendLimit {
 
     bool is_none() const noexcept { return per_tick == 0 && buckets.empty(); }
 };
-
-/// Of a list of so many.
-inline std::uint32_t sends_at_most(const SendLimit& limit, std::uint32_t ghosts) noexcept {
-    std::uint32_t parts = 1;
-    for (const SendBuckets& step : limit.buckets) {
-        if (ghosts >= step.ghosts) parts = step.parts;
-    }
-    const std::uint32_t part = ghosts / parts + (ghosts % parts != 0 ? 1 : 0);
-    return limit.per_tick != 0 && limit.per_tick < part ? limit.per_tick : part;
-}
 
 }  // namespace purview

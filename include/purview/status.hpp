@@ -48,19 +48,19 @@ using AssertHandler = void (*)(const char* expression, const char* file, int lin
 /// Replaces the handler for the whole process and returns the old one. Thread-safe.
 AssertHandler set_assert_handler(AssertHandler handler) noexcept;
 
-/// Used by the macro only.
+namespace detail {
+/// Called by PURVIEW_ASSERT.
 void assert_failed(const char* expression, const char* file, int line) noexcept;
-
-/// Used by Result only: prints the status, and why the last definition was refused, to standard
-/// error, and aborts.
+/// Called by Result: prints the status, and why the last definition was refused, and aborts.
 [[noreturn]] void abort_without_value(Status status) noexcept;
+}  // namespace detail
 
 }  // namespace purview
 
 #if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
 #define PURVIEW_ASSERT(expression)       \
     ((expression) ? static_cast<void>(0) \
-                  : ::purview::assert_failed(#expression, __FILE__, __LINE__))
+                  : ::purview::detail::assert_failed(#expression, __FILE__, __LINE__))
 #else
 #define PURVIEW_ASSERT(expression) static_cast<void>(sizeof(!(expression)))
 #endif
@@ -105,11 +105,11 @@ class [[nodiscard]] Result {
 
   private:
     T* pointer() noexcept {
-        if (!has_value()) abort_without_value(status_);
+        if (!has_value()) detail::abort_without_value(status_);
         return std::launder(reinterpret_cast<T*>(&storage_));
     }
     const T* pointer() const noexcept {
-        if (!has_value()) abort_without_value(status_);
+        if (!has_value()) detail::abort_without_value(status_);
         return std::launder(reinterpret_cast<const T*>(&storage_));
     }
 

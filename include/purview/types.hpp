@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace purview {
 
@@ -67,12 +68,6 @@ struct Rotation {
     friend constexpr bool operator==(const Rotation&, const Rotation&) = default;
 };
 
-/// An entity goes to a place.
-struct Move {
-    EntityId entity;
-    Vec3 position;
-};
-
 /// An explicit pair between an observer and an entity: made (true), or taken back.
 struct PairEdit {
     ObserverId observer;
@@ -83,45 +78,39 @@ struct PairEdit {
 constexpr EntityId make_entity_id(std::uint32_t index, std::uint32_t generation) noexcept {
     return EntityId{(std::uint64_t{generation} << 32) | index};
 }
-constexpr std::uint32_t index_of(EntityId id) noexcept {
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(id));
-}
-constexpr std::uint32_t generation_of(EntityId id) noexcept {
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(id) >> 32);
-}
-
 inline constexpr std::uint32_t observer_index_bits = 20;
 constexpr ObserverId make_observer_id(std::uint32_t index, std::uint32_t generation) noexcept {
     return ObserverId{(generation << observer_index_bits) | index};
 }
-constexpr std::uint32_t index_of(ObserverId id) noexcept {
-    return static_cast<std::uint32_t>(id) & ((1U << observer_index_bits) - 1);
+
+/// Returns the index of any id: those of one type are small and dense.
+template <class Id>
+requires requires {
+    Id::none;
+}
+constexpr std::uint32_t index_of(Id id) noexcept {
+    const auto index = static_cast<std::uint32_t>(id);
+    if constexpr (std::is_same_v<Id, ObserverId>) return index & ((1U << observer_index_bits) - 1);
+    return index;
+}
+/// Returns the generation of an entity or observer.
+constexpr std::uint32_t generation_of(EntityId id) noexcept {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(id) >> 32);
 }
 constexpr std::uint32_t generation_of(ObserverId id) noexcept {
     return static_cast<std::uint32_t>(id) >> observer_index_bits;
 }
 
-constexpr std::uint32_t index_of(KindId id) noexcept {
-    return static_cast<std::uint32_t>(id);
-}
-constexpr std::uint32_t index_of(ComponentId id) noexcept {
-    return static_cast<std::uint32_t>(id);
-}
-constexpr std::uint32_t index_of(FlagId id) noexcept {
-    return static_cast<std::uint32_t>(id);
-}
-constexpr std::uint32_t index_of(KeyId id) noexcept {
-    return static_cast<std::uint32_t>(id);
-}
-constexpr std::uint32_t index_of(ValueId id) noexcept {
-    return static_cast<std::uint32_t>(id);
-}
-constexpr std::uint32_t index_of(NodeId id) noexcept {
-    return static_cast<std::uint32_t>(id);
-}
-constexpr std::uint32_t index_of(Key id) noexcept {
-    return static_cast<std::uint32_t>(id);
-}
+/// What happens to a client's copy when its entity stops being relevant (not when it is despawned).
+/// A copy that is kept has its last values. When the entity returns in time, the copy continues
+/// with them, and only what changed since is sent.
+enum class Retention : std::uint8_t {
+    despawn = 0,
+    freeze = 1,      ///< kept and shown as it is
+    stale = 2,       ///< kept and marked
+    deactivate = 3,  ///< kept hidden, until others need its room (placed in the scene)
+};
+std::string_view to_string(Retention) noexcept;
 
 /// Why a pair became relevant, or stopped being so: what is true of it when the tick is done.
 enum class Reason : std::uint8_t {

@@ -11,6 +11,7 @@
 #include "admin/request_shape.hpp"
 #include "core/internal_access.hpp"
 #include "core/read_number.hpp"
+#include "server/server_data.hpp"
 
 namespace purview::admin {
 
@@ -218,6 +219,8 @@ void OperatorChannel::tell_stats(std::uint32_t connection) {
     server_->sessions(sessions);
     json list = json::array();
     for (const auto& session : sessions) list.push_back(describe(session));
+    json counters = json::object();
+    for (const Counter& counter : server_->counters()) counters[counter.name] = counter.value;
     answer(connection, {{"op", "stats"},
                         {"tick", server_->current_tick()},
                         {"entities", stats.entities},
@@ -225,8 +228,9 @@ void OperatorChannel::tell_stats(std::uint32_t connection) {
                         {"leaves", stats.leaves},
                         {"bytes_sent", stats.bytes_sent},
                         {"bytes_received", stats.bytes_received},
-                        {"drops", server_->drops().total()},
+                        {"drops", internal(*server_).drops.total()},
                         {"rules_revision", server_->rules_revision()},
+                        {"counters", std::move(counters)},
                         {"sessions", list}});
 }
 

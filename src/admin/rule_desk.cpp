@@ -182,10 +182,8 @@ json RuleDesk::set_rules(const json& message) {
         if (std::string dear = problem_of_cost(*rules); !dear.empty())
             return error("set_rules", std::move(dear));
     }
-    const Status status = server_->set_rules(*rules);
-    if (status != Status::ok) {
-        return error("set_rules", "the server refuses them: " + std::string(to_string(status)));
-    }
+    if (const std::string wrong = server_->set_rules(*rules); !wrong.empty())
+        return error("set_rules", "the server refuses them: " + wrong);
     return {};
 }
 

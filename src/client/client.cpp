@@ -7,7 +7,7 @@
 
 #include "client/client_data.hpp"
 #include "core/mutate.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 
 namespace purview {
 
@@ -20,6 +20,8 @@ ClientData::FoundField ClientData::find_field(GhostId ghost, ComponentId compone
 }
 
 void ClientData::drop_events(std::size_t events_count, std::size_t relations_count) {
+    PURVIEW_ASSERT(events_count <= events.size() && relations_count <= relations.size());
+    PURVIEW_ASSERT(events.empty() || ghosts.has_value());
     const auto end = events.begin() + static_cast<std::ptrdiff_t>(events_count);
     // Who left under the same id and has not been read of yet: his values stay.
     Bitset unread(events_count > 0 && end != events.end() ? ghosts->lane_end() : 0);
@@ -35,6 +37,7 @@ void ClientData::drop_events(std::size_t events_count, std::size_t relations_cou
     relations_taken_ -= std::min(relations_taken_, relations_count);
     relations.erase(relations.begin(),
                     relations.begin() + static_cast<std::ptrdiff_t>(relations_count));
+    PURVIEW_ASSERT(events_taken_ <= events.size() && relations_taken_ <= relations.size());
 }
 
 std::string problem_of(const ClientDef& def) {

@@ -21,6 +21,7 @@ bool ClientData::read_calls(BitReader& in) {
 }
 
 void ClientData::accept_calls(bool has_snapshot, Micros now) {
+    PURVIEW_ASSERT(ghosts.has_value());
     if (has_snapshot) {
         for (const LocalId ghost : ghosts->ignored_leaves())
             calls_in_.ghost_left(ghosts->schema(), ghost, false);
@@ -57,6 +58,7 @@ void ClientData::release_calls(Micros now) {
 bool ClientData::next_rpc(ReceivedRpc& out) {
     ArrivedRpc call;
     if (!calls_in_.next(call)) return false;
+    PURVIEW_ASSERT(ghosts.has_value());  // by whose schema it was read
     const RpcDef& rpc = ghosts->schema().rpcs()[index_of(call.rpc)];
     values_of_words(rpc, call.words, call_values_);
     call_words_ = call.words;
@@ -79,6 +81,7 @@ ClientData::FoundField ClientData::find_argument(const ReceivedRpc& received,
 
 Status ClientData::call(RpcId rpc, GhostId ghost, const RpcWords& words) {
     if (state != ClientState::joined) return Status::not_ready;
+    PURVIEW_ASSERT(ghosts.has_value() && index_of(rpc) < ghosts->schema().rpcs().size());
     const RpcDesc& desc = ghosts->schema().rpcs()[index_of(rpc)].desc;
     if (desc.direction != RpcDirection::to_server) return Status::bad_argument;
     if (desc.target == RpcTarget::entity) {

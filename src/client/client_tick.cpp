@@ -35,6 +35,7 @@ constexpr std::size_t too_many(std::size_t size) noexcept {
 }  // namespace
 
 void ClientData::queue(std::span<const std::byte> bytes) {
+    PURVIEW_ASSERT(!bytes.empty() && bytes.size() <= limits::datagram_bytes);
     out_.emplace_back(bytes.begin(), bytes.end());
     stats.bytes_sent += bytes.size();
 }
@@ -107,6 +108,7 @@ void ClientData::receive_accept(std::span<const std::byte> datagram, Micros now)
     const auto accept = read_accept(datagram);
     if (!accept || accept->nonce != def.nonce || state != ClientState::connecting || !answer_)
         return;
+    PURVIEW_ASSERT(connection_id_ == 0);  // only one accept counts
     connection_id_ = accept->connection_id;
     last_heard_ = now;
     state = ClientState::joining;
@@ -114,11 +116,13 @@ void ClientData::receive_accept(std::span<const std::byte> datagram, Micros now)
 
 /// Only after the welcome: from the join on snapshots come, and they need the schema.
 void ClientData::send_join() {
+    PURVIEW_ASSERT(ghosts.has_value());
     std::array<std::byte, join_bytes_max> bytes;
     BitWriter out(bytes);
     Join join{def.role, cut_text(def.name, limits::join_name_bytes), {}};
     if (def.credential.size() <= limits::credential_bytes) join.credential = def.credential;
     write(join, out);
+    PURVIEW_ASSERT(out.ok());
     (void)stream_out_.send(out.written());
 }
 
@@ -149,6 +153,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     notices_.clear();
     const std::uint32_t packet_before = link_.newest_accepted();
     link_.accept(notices_);
+    PURVIEW_ASSERT(link_.newest_accepted() > packet_before);
     const bool is_next = link_.newest_accepted() == packet_before + 1;
     for (const DeliveryNotice notice : notices_) {
         stream_out_.resolve(notice.sequence, notice.delivered);
@@ -169,6 +174,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     if (has_snapshot) {
         const Tick before = newest_tick;
         ghosts->accept(newest_tick, is_next);
+        PURVIEW_ASSERT(newest_tick >= before);
         if (newest_tick != before) newest_tick_at = now;
         newest_packet = link_.newest_accepted();
         for (const GhostEvent& event : ghosts->events()) {
@@ -182,6 +188,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
         if (too_many(events.size()) + too_many(relations.size()) > 0) drop_taken();
         stats.events_dropped += too_many(events.size()) + too_many(relations.size());
         drop_events(too_many(events.size()), too_many(relations.size()));
+        PURVIEW_ASSERT(events.size() <= untaken_max && relations.size() <= untaken_max);
         stats.group_waits_ended = ghosts->counters().waits_ended;
         stats.order_violations = ghosts->counters().order_violations;
     }
@@ -190,6 +197,8 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     last_heard_ = now;
     if (def.digest_every != 0 && ++packets_since_digest_ >= def.digest_every) digest_due_ = true;
     read_messages();
+    PURVIEW_ASSERT(state != ClientState::joined || ghosts.has_value());
+    PURVIEW_ASSERT(!is_view_told || ghosts.has_value());
     // What waits for the rest of its group has not been shown yet.
     if (is_view_told && !is_view_complete) is_view_complete = !ghosts->is_any_waiting();
 }
@@ -213,6 +222,7 @@ void ClientData::log_activation(const ClientEvent& event) const {
 }
 
 bool ClientData::read_welcome(std::span<const std::byte> message) {
+    PURVIEW_ASSERT(!ghosts.has_value());  // others point into its schema
     BitReader in(message);
     (void)in.u8();
     const Tick tick = in.u32();
@@ -273,6 +283,7 @@ std::uint32_t ClientData::cell_of(GhostId ghost, std::size_t grid) const noexcep
 }
 
 bool ClientData::read_refusal(std::span<const std::byte> message) {
+    PURVIEW_ASSERT(state == ClientState::joining);
     BitReader in(message.subspan(1));
     const auto text = read_reason_text(in);
     if (!text || !in.exhausted()) return false;
@@ -355,6 +366,7 @@ void ClientData::keep_message(std::span<const std::byte> message) {
         messages_.pop_front();
         ++stats.messages_dropped;
     }
+    PURVIEW_ASSERT(!messages_.empty());  // the limit has room for the largest
 }
 
 Status ClientData::send_message(std::span<const std::byte> message) {
@@ -368,7 +380,9 @@ bool ClientData::next_message(std::span<const std::byte>& out) {
     if (messages_.empty()) return false;
     message_ = std::move(messages_.front());
     messages_.pop_front();
+    PURVIEW_ASSERT(message_bytes_ >= message_.size() + limits::message_overhead_bytes);
     message_bytes_ -= message_.size() + limits::message_overhead_bytes;
+    PURVIEW_ASSERT(messages_.empty() == (message_bytes_ == 0));
     out = message_;
     return true;
 }
@@ -413,9 +427,11 @@ void ClientData::send_data(Micros now) {
     const std::uint32_t sequence = link_.write_header(out);
     // The stream takes what the others leave; while it has something to say, a part is its own.
     const std::uint64_t call_bits = choose_calls();
+    PURVIEW_ASSERT(out.bits_written() + 128 + call_bits <= limits::datagram_bytes * 8);
     std::uint64_t left = limits::datagram_bytes * 8 - out.bits_written() - 128 - call_bits;
     const std::uint64_t stream_bits = stream_out_.wants_to_send() ? left / 4 : 0;
     const std::uint64_t one_command = commands_.empty() ? 0 : (limits::command_bytes + 2) * 8 + 32;
+    PURVIEW_ASSERT(left >= stream_bits + one_command);
     const std::uint64_t input_bits =
         ghosts.has_value() && state == ClientState::joined
             ? inputs.outbox.choose(ghosts->schema(), inputs.has_digests,
@@ -457,6 +473,7 @@ ClientData::ChosenCommands ClientData::choose_commands(std::uint64_t bits_max) c
 }
 
 void ClientData::write_commands(std::size_t count, BitWriter& out) {
+    PURVIEW_ASSERT(count <= commands_.size() && commands_.size() <= newest_command_);
     out.varint(count);
     if (count == 0) return;
     const auto last = newest_command_ - static_cast<std::uint32_t>(commands_.size() - count);
@@ -464,6 +481,7 @@ void ClientData::write_commands(std::size_t count, BitWriter& out) {
     for (std::size_t i = 0; i < count; ++i) {
         out.u8(static_cast<std::uint8_t>(commands_[i].data.size()));
         out.bytes(commands_[i].data);
+        PURVIEW_ASSERT(commands_[i].packets_left > 0);
         --commands_[i].packets_left;
     }
     while (!commands_.empty() && commands_.front().packets_left == 0) commands_.pop_front();

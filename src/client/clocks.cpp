@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "purview/status.hpp"
+
 namespace purview {
 
 namespace {
@@ -34,6 +36,7 @@ void CommandClock::heard(std::uint32_t waiting, bool starved) noexcept {
 }
 
 unsigned CommandClock::advance(Micros now, double server_pace) noexcept {
+    PURVIEW_ASSERT(hz_ > 0 && server_pace > 0);
     pace_ = server_pace;
     if (last_ == 0) {
         last_ = std::max<Micros>(now, 1);
@@ -44,6 +47,7 @@ unsigned CommandClock::advance(Micros now, double server_pace) noexcept {
     due_ += seconds * hz_ * rate_ * pace_;
     const double whole = std::floor(due_);
     due_ -= whole;
+    PURVIEW_ASSERT(due_ >= 0 && due_ < 1);
     const double most = std::clamp<double>(hz_ / 8, ticks_at_once_min, ticks_at_once_max);
     return static_cast<unsigned>(std::min(whole, most));
 }
@@ -67,6 +71,7 @@ void ViewClock::end_second(const Fastest& sample) noexcept {
         ought > 0 && lost > pace_noise * ought ? std::clamp(1 - lost / ought, pace_min, 1.0) : 1;
     pace_ = std::max(pace, pace_before_);
     pace_before_ = pace;
+    PURVIEW_ASSERT(pace_ >= pace_min && pace_ <= 1);
     fastest_before_ = fastest_;
     fastest_ = sample;
     second_began_ = sample.at;

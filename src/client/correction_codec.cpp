@@ -19,6 +19,7 @@ void read_values(const PredictedLayout& layout, BitReader& in, CorrectedMember& 
     member.data_at = data.add(layout.bytes(member.kind));
     for (const PredictedPart& part : layout.parts(member.kind)) {
         RpcWords words{};
+        PURVIEW_ASSERT(part.words <= words.size());
         read_words(*part.def, in, words.data());
         part_of_words(part, words.data(), member.frame != no_local_id,
                       data.at(member.data_at) + part.offset);
@@ -65,6 +66,7 @@ bool read_correction(const Schema& schema, const PredictedLayout& layout, InputN
     const auto back = static_cast<std::uint16_t>(static_cast<std::uint16_t>(newest) - low);
     out.tick = back < newest ? newest - back : 0;
     read_groups(schema, layout, in, out);
+    PURVIEW_ASSERT(out.tick <= newest);
     if (out.tick != 0 && in.exhausted()) return true;
     out.members.clear();
     return false;

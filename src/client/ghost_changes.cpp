@@ -30,12 +30,14 @@ void ClientGhosts::note_change(LocalId ghost, std::uint32_t components, bool own
         its.change = static_cast<std::uint32_t>(changes_.size());
         changes_.push_back({ghost});
     }
+    PURVIEW_ASSERT(its.change < changes_.size() && changes_[its.change].ghost == ghost);
     changes_[its.change].components |= components;
     changes_[its.change].owner_changed |= owner;
 }
 
 /// Of whoever comes back, also what he is not told any more: it may be reset.
 void ClientGhosts::note_shown(LocalId ghost, bool resumed) {
+    PURVIEW_ASSERT(is_shown(ghost));
     ghosts_[ghost].shown_in = packets_;
     std::uint32_t components = 0;
     const auto& parts = layout(kind(ghost)).parts;
@@ -72,6 +74,7 @@ void ClientGhosts::note_new_references() {
 void ClientGhosts::forget_change(LocalId ghost) {
     const std::uint32_t at = ghosts_[ghost].change;
     if (at == ClientGhost::no_change) return;
+    PURVIEW_ASSERT(at < changes_.size() && changes_[at].ghost == ghost);
     ghosts_[ghost].change = ClientGhost::no_change;
     changes_[at] = changes_.back();
     changes_.pop_back();
@@ -79,8 +82,10 @@ void ClientGhosts::forget_change(LocalId ghost) {
 }
 
 void ClientGhosts::clear_changes() noexcept {
-    for (const ClientChange& change : changes_)
+    for (const ClientChange& change : changes_) {
+        PURVIEW_ASSERT(ghosts_[change.ghost].change != ClientGhost::no_change);  // each once
         ghosts_[change.ghost].change = ClientGhost::no_change;
+    }
     changes_.clear();
 }
 

@@ -81,6 +81,7 @@ bool ClientGhosts::decode_differences(BitReader& in, Edit& edit) {
 void ClientGhosts::apply_motions(const Edit& edit, Tick tick) {
     const ClientGhost& ghost = ghosts_[edit.ghost];
     const KindLayout& its = layout(ghost.kind);
+    PURVIEW_ASSERT(ghost.held && its.extrapolated != 0);
     if (ghost.motions == ClientMotions::no_slot) return;
     Motion* motion = motions_.push(ghost.motions, tick);
     const Motion* told =
@@ -97,6 +98,7 @@ void ClientGhosts::set_moving(LocalId ghost, bool moves) {
     const std::size_t word = ghost / bits_per_word;
     if (word >= moving_.size()) moving_.resize(words_for(ghosts_.end()), 0);
     const std::uint64_t bit = std::uint64_t{1} << (ghost % bits_per_word);
+    PURVIEW_ASSERT(word < moving_.size());
     moving_[word] = moves ? moving_[word] | bit : moving_[word] & ~bit;
 }
 
@@ -113,6 +115,7 @@ void ClientGhosts::go_on(Tick tick) {
         for_each_bit(moving_[w], w * bits_per_word, [&](std::size_t g) {
             const auto ghost = static_cast<LocalId>(g);
             const KindLayout& its = layout(kind(ghost));
+            PURVIEW_ASSERT(is_held(ghost) && ghosts_[ghost].motions != ClientMotions::no_slot);
             Tick of = tick;
             const Motion* motion = motions_.newest(ghosts_[ghost].motions, of);
             if (motion == nullptr || of >= tick) return;

@@ -37,6 +37,7 @@ unsigned ClientGhosts::depth_of(LocalId ghost) const noexcept {
 /// It is held from now on. It is shown with the rest of its group; at once, if nothing waits.
 void ClientGhosts::arrive(LocalId ghost, bool whole, Tick tick) {
     ClientGhost& its = ghosts_[ghost];
+    PURVIEW_ASSERT(its.held && !its.waits);
     its.entered = tick;
     its.told_root = ghost;
     its.told_parent = no_local_id;
@@ -47,6 +48,7 @@ void ClientGhosts::arrive(LocalId ghost, bool whole, Tick tick) {
 
 void ClientGhosts::show(LocalId ghost) {
     ClientGhost& its = ghosts_[ghost];
+    PURVIEW_ASSERT(its.held && its.waits);
     its.waits = false;
     its.kept = Retention::despawn;
     are_links_new_ = are_links_new_ || its.parent != no_local_id;
@@ -65,6 +67,7 @@ void ClientGhosts::show_waiting(Tick tick) {
         if (links && edit.whole && is_held(edit.ghost)) roots.set(root_of(edit.ghost));
     }
     for (const LocalId ghost : waiting_) {
+        PURVIEW_ASSERT(ghosts_[ghost].held && ghosts_[ghost].waits);
         if (tick - ghosts_[ghost].entered < wait_ticks_max) continue;
         roots.set(root_of(ghost));
         ++counters_.waits_ended;
@@ -114,6 +117,7 @@ LocalId ClientGhosts::frame_of(LocalId ghost) const noexcept {
 
 /// What it was in its old frame it is in its new one: it does not jump.
 void ClientGhosts::members_of(LocalId ghost, std::vector<LocalId>& out) const {
+    PURVIEW_ASSERT(is_shown(ghost));
     out.clear();
     const LocalId root = shown_root(ghost);
     struct Child {
@@ -159,6 +163,7 @@ void ClientGhosts::end_link_back(LocalId ghost, LocalId parent, Tick tick) {
 
 void ClientGhosts::set_parent(LocalId ghost, LocalId parent, Tick tick) {
     ClientGhost& its = ghosts_[ghost];
+    PURVIEW_ASSERT(its.held && parent != ghost);
     if (its.parent == parent) return;
     its.link = ++links_;
     if (!schema_.kinds()[index_of(its.kind)].relative_position) {

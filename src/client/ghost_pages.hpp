@@ -60,6 +60,7 @@ class GhostPages {
 
     /// Of every ghost; before the first comes.
     void set_sizes(std::size_t words, bool has_turns) noexcept {
+        PURVIEW_ASSERT(made_ == 0);  // no page has these sizes yet
         stride_ = words;
         has_turns_ = has_turns;
     }
@@ -92,9 +93,11 @@ class GhostPages {
     }
     /// [samples_max]: how it was turned in each of its samples. Only with has_turns.
     Rotation* turns(LocalId ghost) noexcept {
+        PURVIEW_ASSERT(has_turns_);
         return page(ghost).turns.data() + row(ghost) * ClientGhost::samples_max;
     }
     const Rotation* turns(LocalId ghost) const noexcept {
+        PURVIEW_ASSERT(has_turns_);
         return page(ghost).turns.data() + row(ghost) * ClientGhost::samples_max;
     }
     /// Calls visit(ghost) for all that have room, ascending.
@@ -127,6 +130,7 @@ class GhostPages {
 };
 
 inline void GhostPages::make_room(LocalId ghost) {
+    PURVIEW_ASSERT(ghost < local_ids_max);  // what decides how long the table is
     const std::size_t p = page_of(ghost);
     if (p >= pages_.size()) pages_.resize(p + 1);
     if (pages_[p] != nullptr) return;

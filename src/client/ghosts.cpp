@@ -9,12 +9,41 @@
 
 #include "core/hash.hpp"
 #include "core/mutate.hpp"
-#include "protocol/quantise.hpp"
+#include "core/validate.hpp"
+#include "protocol/quantize.hpp"
 #include "protocol/rice.hpp"
 #include "protocol/snapshot_format.hpp"
 #include "purview/limits.hpp"
 
 namespace purview {
+
+namespace {
+
+/// What holds of all ghosts between two packets.
+struct HeldGhosts {
+    const ClientGhosts& ghosts;
+
+    void validate() const {
+        std::uint32_t shown = 0, waiting = 0;
+        ghosts.for_each_held([&](LocalId ghost) {
+            ++(ghosts.is_shown(ghost) ? shown : waiting);
+            PURVIEW_ASSERT(index_of(ghosts.kind(ghost)) < ghosts.schema().kinds().size());
+            PURVIEW_ASSERT(ghosts.parent(ghost) != ghost);
+            PURVIEW_ASSERT(ghosts.shown_root(ghost) < ghosts.lane_end());
+            PURVIEW_ASSERT(!ghosts.has_left(ghost));  // who came under its id has its own values
+            PURVIEW_ASSERT(!ghosts.is_shown(ghost) ||
+                           ghosts.retention(ghost) == Retention::despawn);
+        });
+        PURVIEW_ASSERT(shown == ghosts.count());
+        PURVIEW_ASSERT((waiting > 0) == ghosts.is_any_waiting());
+        for (const ClientChange& change : ghosts.changes()) {
+            PURVIEW_ASSERT(ghosts.is_shown(change.ghost));
+            PURVIEW_ASSERT(change.components != 0 || change.owner_changed);
+        }
+    }
+};
+
+}  // namespace
 
 ClientGhosts::ClientGhosts(Schema schema)
     : schema_(std::move(schema)),
@@ -252,6 +281,8 @@ void ClientGhosts::accept(Tick& newest, bool is_next) {
     tick_ = newest;
     go_on(newest);
     ++counters_.snapshots;
+    const HeldGhosts held{*this};
+    if (relates) PURVIEW_VALIDATE(held);
 }
 
 /// Of what leaves: its ids may soon be others'.
@@ -284,6 +315,7 @@ void ClientGhosts::remove(const Edit& edit, Tick tick) {
     const LocalId ghost = edit.ghost;
     ClientGhost& its = ghosts_[ghost];
     const bool is_kept = edit.policy != Retention::despawn;
+    PURVIEW_ASSERT(has_copy(ghost));
     if (!its.held && is_kept) {  // already; its return was lost, and perhaps another policy counts
         its.kept = edit.policy;
         return;
@@ -297,6 +329,7 @@ void ClientGhosts::remove(const Edit& edit, Tick tick) {
             set_parent(orphan->second, no_local_id, tick);
             are_links_new_ = true;
         }
+        PURVIEW_ASSERT(!was_shown || count_ > 0);
         if (was_shown) --count_;
         if (its.waits) ignored_leaves_.push_back(ghost);
         if (was_shown && (its.told_root != ghost || its.told_parent != no_local_id)) {
@@ -320,6 +353,9 @@ void ClientGhosts::remove(const Edit& edit, Tick tick) {
 /// It comes back while its copy is still here.
 void ClientGhosts::resume(const Edit& edit, Tick tick) {
     ClientGhost& its = ghosts_[edit.ghost];
+    PURVIEW_ASSERT(!its.held && its.kept != Retention::despawn);
+    PURVIEW_ASSERT(its.kind == edit.kind);
+    PURVIEW_ASSERT(its.motions == ClientMotions::no_slot && its.change == ClientGhost::no_change);
     its.held = true;
     names_unshown_ |= layout(its.kind).references != 0;
     its.reason = edit.reason;
@@ -337,6 +373,9 @@ void ClientGhosts::enter(const Edit& edit, Tick tick) {
     const auto& defaults = defaults_[index_of(edit.kind)];
     std::copy(defaults.begin(), defaults.end(), ghosts_.words(edit.ghost));
     PURVIEW_ASSERT(!ghosts_[edit.ghost].held);
+    // What is written over holds nothing that would be lost.
+    PURVIEW_ASSERT(ghosts_[edit.ghost].motions == ClientMotions::no_slot);
+    PURVIEW_ASSERT(ghosts_[edit.ghost].change == ClientGhost::no_change);
     const LocalId parent = edit.parent == edit.ghost ? no_local_id : edit.parent;
     end_link_back(edit.ghost, parent, tick);
     ClientGhost& ghost = ghosts_[edit.ghost];
@@ -367,6 +406,7 @@ void ClientGhosts::push_sample(LocalId which, Tick tick, const Pose& pose) noexc
 }
 
 void ClientGhosts::set_sample(LocalId ghost, std::size_t i, const Pose& pose) noexcept {
+    PURVIEW_ASSERT(i < ghosts_[ghost].samples);
     ghosts_[ghost].sample[i].position = pose.position;
     if (ghosts_.has_turns()) ghosts_.turns(ghost)[i] = pose.turn;
 }
@@ -380,6 +420,8 @@ bool ClientGhosts::says_pose(const KindField& field, KindId kind) const noexcept
 
 void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
     ClientGhost& ghost = ghosts_[edit.ghost];
+    PURVIEW_ASSERT(ghost.held);
+    PURVIEW_ASSERT(ghost.kind == edit.kind);  // by which the packet was read
     std::size_t at = edit.words_at;
     bool moved = ghost.samples == 0 || ghost.reframed;
     ghost.reframed = false;
@@ -394,6 +436,7 @@ void ClientGhosts::apply_values(const Edit& edit, Tick tick) {
         at += field.def->words;
         moved |= says_pose(field, ghost.kind);
     });
+    PURVIEW_ASSERT(at <= staged_words_.size());
     note_change(edit.ghost, changed);
     // Interpolation must not smear a pause. Whatever was told last would have told of a move, too.
     const auto silence = static_cast<float>(tick - ghost.updated);
@@ -426,6 +469,7 @@ void ClientGhosts::change_told(const Edit& edit) {
             ghost.samples = 0;  // wherever it was in the meantime
         at += part.words;
     }
+    PURVIEW_ASSERT(at == defaults_[index_of(ghost.kind)].size());
     ghost.told = edit.told;
 }
 
@@ -501,6 +545,7 @@ void ClientGhosts::apply(Tick tick) {
     show_waiting(tick);
     note_new_references();
     tell_relations();
+    PURVIEW_ASSERT(leaving_.none());
 }
 
 // -- reading ------------------------------------------------------------------------------------

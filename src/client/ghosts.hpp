@@ -257,13 +257,16 @@ class ClientGhosts {
     void tell_relations();
     /// The words of one field of its kind.
     const std::uint32_t* words_of(LocalId ghost, std::size_t field) const noexcept {
+        PURVIEW_ASSERT(field < word_at_[index_of(kind(ghost))].size());
         return ghosts_.words(ghost) + word_at_[index_of(kind(ghost))][field];
     }
     std::uint32_t* words_of(LocalId ghost, std::size_t field) noexcept {
+        PURVIEW_ASSERT(field < word_at_[index_of(kind(ghost))].size());
         return ghosts_.words(ghost) + word_at_[index_of(kind(ghost))][field];
     }
     void push_sample(LocalId ghost, Tick tick, const Pose& pose) noexcept;
     Pose sample(LocalId ghost, std::size_t i) const noexcept {
+        PURVIEW_ASSERT(i < ghosts_[ghost].samples);
         return {ghosts_[ghost].sample[i].position,
                 ghosts_.has_turns() ? ghosts_.turns(ghost)[i] : Rotation{}};
     }

@@ -8,6 +8,7 @@ ClientMotions::Slot ClientMotions::take() {
     if (!free_.empty()) {
         const Slot slot = free_.back();
         free_.pop_back();
+        PURVIEW_ASSERT(slot < slots_.size());
         slots_[slot].count = 0;
         return slot;
     }
@@ -17,10 +18,14 @@ ClientMotions::Slot ClientMotions::take() {
 }
 
 void ClientMotions::release(Slot slot) {
-    if (slot != no_slot) free_.push_back(slot);
+    if (slot == no_slot) return;
+    PURVIEW_ASSERT(slot < slots_.size() && free_.size() < slots_.size());
+    free_.push_back(slot);
 }
 
 Motion* ClientMotions::push(Slot slot, Tick tick) {
+    PURVIEW_ASSERT(slot < slots_.size());
+    PURVIEW_ASSERT(motions_.size() == slots_.size() * kept_max * stride_);
     Kept& kept = slots_[slot];
     const std::size_t at = kept.count++ % kept_max;
     kept.ticks[at] = tick;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "protocol/motion.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -24,7 +25,10 @@ class ClientMotions {
     static constexpr std::size_t kept_max = baseline_ticks_max + 1;
 
     /// The most extrapolated fields of any kind; before the first slot is taken.
-    void set_fields(std::size_t fields) noexcept { stride_ = fields; }
+    void set_fields(std::size_t fields) noexcept {
+        PURVIEW_ASSERT(slots_.empty());
+        stride_ = fields;
+    }
 
     Slot take();
     /// Of so many slots more, those that nobody has given back yet.

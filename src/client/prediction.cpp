@@ -10,7 +10,7 @@
 #include "client/prediction_data.hpp"
 #include "core/internal_access.hpp"
 #include "protocol/group_order.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 #include "purview/limits.hpp"
 
 namespace purview {
@@ -48,12 +48,14 @@ bool PredictionData::is_ready() const {
 // -- groups -------------------------------------------------------------------------------------
 
 bool PredictionData::is_off(LocalId ghost) const noexcept {
+    PURVIEW_ASSERT(client->ghosts->is_held(ghost));
     const Order order = order_of(ghost);
     if (order.is_replicated) return order.is_off;
     return !def.schema->kinds()[index_of(client->ghosts->kind(ghost))].starts_in_input;
 }
 
 std::span<const LocalId> PredictionData::children_of(LocalId ghost) const noexcept {
+    PURVIEW_ASSERT(child_ids_.size() == children_.size());
     const auto [first, end] =
         std::equal_range(children_.begin(), children_.end(), Child{ghost},
                          [](const Child& a, const Child& b) { return a.parent < b.parent; });
@@ -77,6 +79,7 @@ void PredictionData::add_group(LocalId root, bool with_input) {
     };
     Group group{root, static_cast<std::uint32_t>(members_.size()), 0};
     append_group(root, Tree{*this}, def.order, members_);
+    PURVIEW_ASSERT(members_[group.first] == root);
     group.count = static_cast<std::uint32_t>(members_.size()) - group.first;
     bool takes_input = false, is_predicted = false;
     for (auto member = members_.begin() + group.first; member != members_.end(); ++member) {
@@ -127,6 +130,11 @@ void PredictionData::know_groups() {
         rows_.push_back({member, static_cast<std::uint32_t>(rows_.size())});
     std::sort(rows_.begin(), rows_.end(),
               [](const MemberRow& a, const MemberRow& b) { return a.ghost < b.ghost; });
+    // Nobody is in two groups, or twice in one.
+    PURVIEW_ASSERT(
+        std::adjacent_find(rows_.begin(), rows_.end(), [](const MemberRow& a, const MemberRow& b) {
+            return a.ghost == b.ghost;
+        }) == rows_.end());
 }
 
 std::span<const LocalId> PredictionData::input_order(LocalId root) {
@@ -218,6 +226,7 @@ void PredictionData::apply_correction() {
         InputFrame* sent = client->inputs.outbox.find(tick);
         const PredictedFrame* frame = past.frame(tick);
         if (sent == nullptr || frame == nullptr) continue;
+        PURVIEW_ASSERT(sent->groups.size() <= frame->groups.size());
         for (std::size_t g = 0; g < sent->groups.size(); ++g)
             sent->groups[g].digest = frame->groups[g].digest;
     }
@@ -391,6 +400,7 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
         frame.groups.push_back({group.root, first, group.count, 0});
         for (std::uint32_t m = 0; m < group.count; ++m) {
             const LocalId ghost = members_[group.first + m];
+            PURVIEW_ASSERT(ghosts.is_held(ghost));
             PredictedMember member;
             member.ghost = ghost;
             member.kind = ghosts.kind(ghost);
@@ -418,7 +428,9 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
             frame.members.push_back(member);
         }
     }
+    PURVIEW_ASSERT(frame.members.size() == frame.rows.size());
     for (const InputPart& part : input.parts) {
+        PURVIEW_ASSERT(frame.find(part.ghost) != nullptr);
         const ComponentDef& its = def.schema->inputs()[index_of(part.input)];
         PredictedMember& member = frame.members[frame.row_of(part.ghost)];
         const std::uint32_t at = frame.parts.add(its.size_bytes);
@@ -441,6 +453,7 @@ Status PredictionData::run_tick() {
     --due_;
     PredictedFrame& frame = past.begin();
     fill(frame, next_);
+    PURVIEW_ASSERT(next_.groups.size() == frame.groups.size());
     past.step(frame, def.step, false);
     for (std::size_t g = 0; g < next_.groups.size(); ++g)
         next_.groups[g].digest = frame.groups[g].digest;

@@ -28,11 +28,14 @@ std::size_t PredictedFrame::row_of(LocalId ghost) const noexcept {
     const auto found =
         std::lower_bound(rows.begin(), rows.end(), ghost,
                          [](const MemberRow& row, LocalId its) { return row.ghost < its; });
-    return found == rows.end() || found->ghost != ghost ? rows.size() : found->member;
+    if (found == rows.end() || found->ghost != ghost) return rows.size();
+    PURVIEW_ASSERT(found->member < rows.size());
+    return found->member;
 }
 
 const PredictedMember* PredictedFrame::find(LocalId ghost) const noexcept {
     const std::size_t row = row_of(ghost);
+    PURVIEW_ASSERT(row >= members.size() || members[row].ghost == ghost);
     return row < members.size() ? &members[row] : nullptr;
 }
 
@@ -47,12 +50,14 @@ PredictedFrame* Reconciler::frame(InputNumber tick) noexcept {
 
 PredictedFrame& Reconciler::begin() {
     PredictedFrame& next = frames_[++newest_ % frames_max];
+    PURVIEW_ASSERT(next.tick < newest_);  // the oldest makes room
     next.clear();
     next.tick = newest_;
     return next;
 }
 
 void Reconciler::bind(PredictedFrame& frame, const PredictedGroup& group, AlignedBytes& data) {
+    PURVIEW_ASSERT(group.first + group.count <= frame.members.size());
     const std::size_t stride = layout_.stride();
     members_.clear();
     const std::size_t slots = layout_.input_slots();
@@ -60,6 +65,7 @@ void Reconciler::bind(PredictedFrame& frame, const PredictedGroup& group, Aligne
     components_.assign(group.count * stride, nullptr);
     for (std::size_t m = 0; m < group.count; ++m) {
         const PredictedMember& member = frame.members[group.first + m];
+        PURVIEW_ASSERT(member.parent == GroupMember::none || member.parent < m);
         members_.push_back({member.kind, member.parent, member.is_owned, member.ghost});
         for (const PredictedPart& part : layout_.parts(member.kind))
             components_[m * stride + part.rank] = data.at(member.data_at) + part.offset;
@@ -83,6 +89,7 @@ void Reconciler::step(PredictedFrame& frame, GroupStep* step, bool is_replay) {
         (void)frame.after.add(frame.before.size());
         std::memcpy(frame.after.at(0), frame.before.at(0), frame.before.size());
     }
+    PURVIEW_ASSERT(frame.after.size() == frame.before.size());
     for (PredictedGroup& group : frame.groups) {
         GroupState state = state_of(frame, group);
         if (step != nullptr)
@@ -129,6 +136,7 @@ bool Reconciler::put_right(PredictedFrame& frame, const Correction& correction, 
 
 Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep* step,
                                         bool root_only) {
+    PURVIEW_ASSERT(correction.tick <= newest_);
     Outcome outcome;
     PredictedFrame* from = frame(correction.tick);
     outcome.is_remembered = from != nullptr;
@@ -137,9 +145,11 @@ Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep*
     outcome.has_changed = put_right(*from, correction, root_only);
     if (!outcome.has_changed) return outcome;
     const PredictedFrame* newest = frame(newest_);
+    PURVIEW_ASSERT(newest != nullptr);
     std::vector<std::byte> present;  // only for the RFC's bug
     if (root_only) present.assign(newest->after.at(0), newest->after.at(0) + newest->after.size());
     for (InputNumber tick = from->tick + 1; tick <= newest_; ++tick) {
+        PURVIEW_ASSERT(frame(tick) != nullptr && frame(tick - 1) != nullptr);  // without a gap
         PredictedFrame& next = *frame(tick);
         const PredictedFrame& before = *frame(tick - 1);
         for (const PredictedMember& member : next.members) {

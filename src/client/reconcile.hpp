@@ -17,6 +17,7 @@
 #include "protocol/local_id.hpp"
 #include "protocol/predicted_layout.hpp"
 #include "purview/group_input.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -55,6 +56,7 @@ class AlignedBytes {
     /// Zeroed; returns where they begin.
     std::uint32_t add(std::size_t bytes);
     std::byte* at(std::uint32_t offset) noexcept {
+        PURVIEW_ASSERT(offset <= size_);
         return reinterpret_cast<std::byte*>(blocks_.data()) + offset;
     }
     const std::byte* at(std::uint32_t offset) const noexcept {

@@ -39,6 +39,7 @@ std::span<const ClientSections::Member> ClientSections::read_roster(BitReader& i
 }
 
 void ClientSections::accept() {
+    PURVIEW_ASSERT((is_new_ & ~seen_) == 0);
     for_each_bit(is_new_, 0, [&](std::size_t slot) { rosters_[slot].swap(staged_[slot]); });
     known_ |= is_new_;
 }

@@ -41,7 +41,7 @@ void log_refusal(const LogSink& sink, const std::string& text) {
     write_log(sink, LogLevel::error, text);
 }
 
-void abort_without_value(Status status) noexcept {
+void detail::abort_without_value(Status status) noexcept {
     const std::string_view name = to_string(status);
     print_error("purview: the value of a Result was taken, but it holds the error %.*s%s%s\n",
                 static_cast<int>(name.size()), name.data(), last_refusal[0] == '\0' ? "" : ": ",

@@ -30,4 +30,18 @@ std::string_view to_string(Reason reason) noexcept {
     return "unknown";
 }
 
+std::string_view to_string(Retention retention) noexcept {
+    switch (retention) {
+        case Retention::despawn:
+            return "despawn";
+        case Retention::freeze:
+            return "freeze";
+        case Retention::stale:
+            return "stale";
+        case Retention::deactivate:
+            return "deactivate";
+    }
+    return "?";
+}
+
 }  // namespace purview

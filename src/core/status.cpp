@@ -65,7 +65,7 @@ AssertHandler set_assert_handler(AssertHandler handler) noexcept {
     return current_handler.exchange(handler != nullptr ? handler : &abort_with_message);
 }
 
-void assert_failed(const char* expression, const char* file, int line) noexcept {
+void detail::assert_failed(const char* expression, const char* file, int line) noexcept {
     current_handler.load()(expression, file, line);
 }
 

@@ -5,6 +5,8 @@
 // after it, and the difference as changes. Included by the sources of `interest` that call them.
 #pragma once
 
+#include <algorithm>
+
 #include "interest/interest_data.hpp"
 
 namespace purview {
@@ -151,6 +153,7 @@ void InterestData::edit_views(ObserverRange whose, std::initializer_list<EntityI
         for_each_member(unit, true, [&](EntityId member) { who.push_back(member); });
     std::vector<View> before;
     collect_views(who, whose, before);
+    PURVIEW_ASSERT(std::is_sorted(before.begin(), before.end()));  // tell_views searches in it
     std::vector<bool> had;
     for (const EntityId unit : units) {
         for (std::uint32_t o = whose.begin; o < whose.end; ++o) had.push_back(is_seen(o, unit));
@@ -164,6 +167,7 @@ void InterestData::edit_views(ObserverRange whose, std::initializer_list<EntityI
         }
         if (table_.slot_of(unit) != no_slot) note_hide(unit);
     }
+    PURVIEW_ASSERT(i == had.size());
     tell_views(who, whose, before);
 }
 

@@ -50,7 +50,7 @@
 #include "interest/observers/observer_store.hpp"
 #include "interest/queries/changed_units.hpp"
 #include "interest/queries/covering.hpp"
-#include "interest/queries/strength_list.hpp"
+#include "interest/queries/score_list.hpp"
 #include "interest/relations/minimum_relevance.hpp"
 #include "interest/relations/pair_table.hpp"
 #include "interest/relations/row_store.hpp"
@@ -64,6 +64,7 @@
 #include "interest/windows/window_update.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
+#include "spatial/move.hpp"
 
 namespace purview {
 
@@ -128,7 +129,7 @@ class InterestData {
 
     ~InterestData() = default;
 
-    // -- places.cpp
+    // -- positions.cpp
     Status move(EntityId entity, Vec3 position);
     void move(std::span<const Move> moves);
     void move(const PositionColumns& columns);
@@ -183,7 +184,7 @@ class InterestData {
     Status rescan(ObserverId observer);
     // -- live_rules.cpp
     Rules with_fixed(const Rules& wanted) const;
-    Status set_rules(const Rules& rules);
+    std::string set_rules(const Rules& rules);
     const std::vector<std::string>& warnings() const noexcept { return program_.warnings; }
     void log_warnings() const;
     void warn_of_uncovered(EntityId entity);
@@ -463,7 +464,7 @@ class InterestData {
     const KindRules* rules_of_kind(EntityId entity) const noexcept {
         return kind_of(kinds_.of(index_of(entity)));
     }
-    // -- places.cpp
+    // -- positions.cpp
     bool is_routed(EntityId entity) const noexcept;
     /// Where the unit stands, by itself or through overrides of places.
     std::size_t links_behind(EntityId unit, std::size_t most) const;

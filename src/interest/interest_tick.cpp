@@ -28,6 +28,7 @@ void InterestData::set_executor(const Executor& executor) {
     // Windows lie in the memory of workers: there is never one less.
     const std::size_t n = std::clamp<std::size_t>(wanted, workers_.size(), workers_max);
     workers_.resize(std::max(n, workers_.size()));
+    PURVIEW_ASSERT(!workers_.empty() && workers_.size() <= workers_max);
     set_count_tested(counts);
 }
 
@@ -71,24 +72,26 @@ void InterestData::repack_windows() {
 
 ScanInput InterestData::input_of(std::uint32_t o, const Sight& sight) const noexcept {
     const Observer& observer = observers_[o];
+    PURVIEW_ASSERT(sight.main_positions <= 1);
+    PURVIEW_ASSERT(sight.owned_positions + sight.main_positions <= sight.positions.size());
     ScanInput input{.table = table_, .facts = facts_table_, .program = program_};
     input.observer_index = o;
     input.observer = id_of(o);
     input.views = {sight.positions, sight.owned_positions, sight.main_positions};
     input.keys = std::span(observer.keys).first(rules_.key_names.size());
-    input.asker.outer_positions = facts_table_.axes == Axes::xz
-                                      ? std::span<const Vec3>(sight.outer)
-                                      : input.views.of(Viewpoints::entity_and_points);
-    input.asker.areas = sight.areas;
+    input.context.outer_positions = facts_table_.axes == Axes::xz
+                                        ? std::span<const Vec3>(sight.outer)
+                                        : input.views.of(Viewpoints::entity_and_points);
+    input.context.areas = sight.areas;
     if (facts_table_.more_keys.any() || observers_.any_more_keys())
-        input.asker.more_keys = observer.more_keys;
-    input.asker.main = observer.main;
-    input.asker.range = observer.range;
-    input.asker.lookahead_s = observer.lookahead_s;
+        input.context.more_keys = observer.more_keys;
+    input.context.main = observer.main;
+    input.context.range = observer.range;
+    input.context.lookahead_s = observer.lookahead_s;
     if (observer.main != EntityId::none && !facts_table_.velocities.empty())
-        input.asker.velocity = facts_table_.velocity(unit_of(observer.main));
-    input.asker.tick = tick_;
-    input.asker.owned = sight.owned;
+        input.context.velocity = facts_table_.velocity(unit_of(observer.main));
+    input.context.tick = tick_;
+    input.context.owned = sight.owned;
     input.is_forced = observer.needs_scan || is_anybody_asked_;
     input.nodes = program_.nodes;
     input.classes = program_.classes;
@@ -128,6 +131,7 @@ std::uint64_t number_of(const Sight& sight) noexcept {
 
 void InterestData::look_from(std::uint32_t o, Look& look) const {
     const Observer& observer = observers_[o];
+    PURVIEW_ASSERT(observer.ready);
     look.observer = o;
     collect(o, look.sight);
     look.pulled.clear();
@@ -148,7 +152,7 @@ bool InterestData::may_meet_new(const Look& look) const noexcept {
     if (units.size() > few || program_.everywhere || program_.looks_into_areas) return true;
     const auto& classes = rules_.range_classes;
     const float reach = program_.reach() + (classes.empty() ? 0.0F : classes.back()) +
-                        look.input->asker.range + rules_.group_radius_max;
+                        look.input->context.range + rules_.group_radius_max;
     return std::any_of(units.begin(), units.end(), [&](EntityId unit) {
         const Slot slot = table_.slot_of(unit);
         if (slot == no_slot) return false;
@@ -168,7 +172,7 @@ void InterestData::update_window(const Look& look, Worker& worker) {
     const std::uint64_t looks_from = number_of(look.sight);
     const bool moved = looks_from != observer.looked_from;
     const bool must = observer.needs_scan || !observer.window.is_made() ||
-                      summary_.has_pulled_rows || program_.pulls_owned || program_.is_restless;
+                      summary_.has_pulled_rows || program_.pulls_owned || program_.needs_every_tick;
     // The window of an observer that moved may not reach as far as an entity that begins.
     const bool is_new_near = moved && may_meet_new(look);
     if (program_.all_wait && !must && !is_new_near && !input.is_any_due()) {
@@ -217,6 +221,7 @@ void InterestData::update_chunk(Worker& worker, std::size_t chunk) {
     constexpr std::size_t observer_ahead = 16, home_ahead = 10, window_ahead = 5;
     const std::size_t n = active_.size(), end = std::min(n, (chunk + 1) * chunk_observers);
     const bool measures = rules_.measure_scores && !measures_late_;
+    PURVIEW_ASSERT(worker.scratch.toggles.empty());  // those of the last chunk are resolved
     for (std::size_t i = chunk * chunk_observers; i < end; ++i) {
         if (i + observer_ahead < n) {
             const auto* ahead =
@@ -261,7 +266,8 @@ void InterestData::update_windows() {
     if (!program_.has_windows() && !observers_.any_needs_scan() && !rules_.measure_scores) return;
     order_observers();
     const bool anything = table_.is_any_dirty() || observers_.any_needs_scan() ||
-                          !table_.nudges().empty() || program_.is_restless || summary_.has_waiting;
+                          !table_.nudges().empty() || program_.needs_every_tick ||
+                          summary_.has_waiting;
     observers_.clear_needs_scan();
     if (anything && push_.is_on()) {
         push_.wake(
@@ -343,6 +349,7 @@ void InterestData::tell_changes() {
                     {chunk.number, std::span(worker.changes).subspan(begin, chunk.end - begin)});
             begin = chunk.end;
         }
+        PURVIEW_ASSERT(begin == worker.changes.size());
     }
     std::sort(parts_.begin(), parts_.end(),
               [](const Part& a, const Part& b) { return a.chunk < b.chunk; });
@@ -419,11 +426,44 @@ void InterestData::validate() const {
     PURVIEW_VALIDATE(changed_);
     PURVIEW_VALIDATE(changes_);
     PURVIEW_VALIDATE(events_);
+    PURVIEW_VALIDATE(pairs_);
+    for (const RowStore& store : rows_) PURVIEW_VALIDATE(store);
+    PURVIEW_VALIDATE(splits_);
+    PURVIEW_VALIDATE(views_);
+    PURVIEW_VALIDATE(facts_table_.bindings);
+    PURVIEW_VALIDATE(facts_table_.more_keys);
+    PURVIEW_ASSERT(rows_.size() == program_.rows.size());
+    PURVIEW_ASSERT(custom_.size() == program_.custom_nodes.size());
+    for (std::uint32_t o = 0; o < observers_.size(); ++o) {
+        const Observer& observer = observers_[o];
+        const auto& rows = observer.rows;
+        PURVIEW_ASSERT(observer.main == EntityId::none || is_known(observer.main));
+        PURVIEW_ASSERT(std::is_sorted(rows.begin(), rows.end()));
+        PURVIEW_ASSERT(rows.empty() || rows.back().source < rows_.size());
+        if (!observer.ready) continue;
+        const Window& window = observer.window;
+        PURVIEW_ASSERT(order_.contains(o));
+        PURVIEW_VALIDATE(window);
+        PURVIEW_ASSERT(window.masks().size() ==
+                       (std::size_t{1} + program_.plane_count) * window.size());
+    }
+    const Columns& columns = facts_table_.columns;
+    const auto count = [&](std::uint32_t column) {
+        std::uint32_t lanes = 0;
+        for (const Mask mask : table_.flags(column)) lanes += count_lanes(mask);
+        return lanes;
+    };
+    PURVIEW_ASSERT(count(columns.open) == open_count_);
+    PURVIEW_ASSERT(count(columns.shown) + count(columns.global_mode) +
+                       count(columns.shown_by_members) ==
+                   shown_count_);
+    PURVIEW_ASSERT(count(columns.no_window) == no_window_count_);
+    PURVIEW_ASSERT(count(columns.bounded) == bounded_count_);
 }
 
 void InterestData::tick(const Visibility& visibility) {
     ++tick_;
-    validate();
+    PURVIEW_VALIDATE(*this);
     rebound_.swap(rebinding_);
     rebinding_.clear();
     observers_.expire_areas(tick_, [&](EntityId entity) { return is_known(entity); });
@@ -441,7 +481,7 @@ void InterestData::tick(const Visibility& visibility) {
     settle_mixed();
     publish();
     caller.user_data.write_to(events_.all());
-    validate();
+    PURVIEW_VALIDATE(*this);
     observer_counts_.begin_tick();
     if (rules_.count_observers)
         observer_counts_.count(events_.all(), [&](EntityId entity) { return is_known(entity); });

@@ -300,7 +300,7 @@ Status InterestManager::remove_observer(ObserverId o) {
     if (status == Status::ok) data_->caller.user_data.observers.forget(o);
     return status;
 }
-Status InterestManager::set_rules(const Rules& rules) {
+std::string InterestManager::set_rules(const Rules& rules) {
     return data_->set_rules(rules);
 }
 RuleTrial InterestManager::try_rules(const Rules& rules, std::size_t pairs_max) const {

@@ -79,6 +79,7 @@ class BitWriter {
     }
     /// Golomb-Rice: quotient in unary (ones, closed by a zero), then `k` low bits.
     void rice(std::uint64_t value, unsigned k) noexcept {
+        PURVIEW_ASSERT(k < 64);
         std::uint64_t quotient = value >> k;
         if (quotient < 32 && k < 32) {
             const std::uint64_t low = value & ((std::uint64_t{1} << k) - 1);
@@ -126,6 +127,7 @@ class BitWriter {
     bool try_code_and_bits(std::uint64_t code, unsigned code_bits, const std::byte* data,
                            unsigned count) noexcept {
         PURVIEW_ASSERT(code_bits < 48);
+        PURVIEW_ASSERT(code >> code_bits == 0);
         const std::size_t byte = bits_ / 8;
         if (count > 128 || byte + 2 * word_bytes >= words_end_) return false;
         const unsigned offset = bits_ % 8, before = offset + code_bits, end = before + count;

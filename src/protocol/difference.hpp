@@ -28,7 +28,9 @@ constexpr std::int32_t unfolded(std::uint32_t number) noexcept {
 }
 
 inline void write_difference(std::int32_t difference, unsigned k, BitWriter& out) noexcept {
+    PURVIEW_ASSERT(k <= 12);
     const std::uint32_t number = folded(difference), quotient = number >> k;
+    PURVIEW_ASSERT(number >> 26 == 0);  // read_difference refuses what is beyond
     const std::uint32_t low = number & ((1U << k) - 1);
     if (quotient < 2) {
         out.bits((1U << quotient) - 1, quotient + 1);

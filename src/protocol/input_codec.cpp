@@ -20,6 +20,7 @@ constexpr std::uint32_t view_mask = (1U << view_bits) - 1;
 constexpr LocalId ghost_max = local_ids_max - 1;
 
 unsigned input_bits(const Schema& schema) noexcept {
+    PURVIEW_ASSERT(!schema.inputs().empty());
     return bits_for(schema.inputs().size() - 1);
 }
 
@@ -51,10 +52,13 @@ bool read_groups(const Schema& schema, BitReader& in, InputFrame& frame) {
 void write_groups(const Schema& schema, const InputFrame& frame, BitWriter& out) noexcept {
     out.varint(frame.groups.size());
     for (const InputGroup& group : frame.groups) {
+        PURVIEW_ASSERT(group.parts_at + std::size_t{group.parts} <= frame.parts.size());
         out.varint(group.root);
         out.varint(group.parts);
         for (std::uint32_t p = 0; p < group.parts; ++p) {
             const InputPart& part = frame.parts[group.parts_at + p];
+            PURVIEW_ASSERT(part.words_at + word_count(schema.inputs()[index_of(part.input)]) <=
+                           frame.words.size());
             out.varint(part.ghost);
             out.bits(index_of(part.input), input_bits(schema));
             write_words(schema.inputs()[index_of(part.input)], frame.words.data() + part.words_at,

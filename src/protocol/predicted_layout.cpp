@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/hash.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 #include "protocol/rpc_args.hpp"
 
 namespace purview {
@@ -17,6 +17,7 @@ PredictedLayout::PredictedLayout(const Schema& schema) {
     for (std::size_t c = 0; c < rank_.size(); ++c) {
         if (schema.components()[c].is_predicted) rank_[c] = static_cast<std::uint8_t>(stride_++);
     }
+    PURVIEW_ASSERT(stride_ < 0xff);  // a rank of 255 says that there is none
     for (const KindDef& kind : schema.kinds()) {
         auto& parts = parts_.emplace_back();
         inputs_.push_back(kind.inputs);
@@ -64,6 +65,7 @@ void part_of_words(const PredictedPart& part, const std::uint32_t* words, bool i
 std::uint64_t settle_part(const PredictedPart& part, bool in_frame, std::byte* data,
                           std::uint64_t digest) noexcept {
     RpcWords words;
+    PURVIEW_ASSERT(part.words <= words.size());
     words_of_part(part, data, in_frame, words.data());
     part_of_words(part, words.data(), in_frame, data);
     for (std::uint32_t w = 0; w < part.words; ++w) digest = combine64(digest, words[w]);

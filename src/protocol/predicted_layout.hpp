@@ -35,6 +35,7 @@ class PredictedLayout {
 
     /// Of a kind, in schema order.
     std::span<const PredictedPart> parts(KindId kind) const noexcept {
+        PURVIEW_ASSERT(index_of(kind) < parts_.size());
         return parts_[index_of(kind)];
     }
     std::uint32_t bytes(KindId kind) const noexcept { return bytes_[index_of(kind)]; }

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <numeric>
 #include <span>
+
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -17,6 +20,7 @@ inline constexpr unsigned rice_parameter_max = 14;
 /// The one that codes them in the fewest bits; of several the least. `sum`: theirs, which is less
 /// than there are local ids, or ranks.
 inline unsigned best_rice(std::span<const std::uint32_t> distances, std::uint32_t sum) noexcept {
+    PURVIEW_ASSERT(std::accumulate(distances.begin(), distances.end(), 0U) == sum);
     // Around the usual one, ln 2 of the mean, then downhill: the cost is convex in k.
     const auto usual = static_cast<int>(std::bit_width(std::uint64_t{sum} * 11 / 16)) -
                        static_cast<int>(std::bit_width(distances.size()));

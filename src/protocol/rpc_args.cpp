@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "core/cut_text.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 
 namespace purview {
 
@@ -80,6 +80,7 @@ void struct_of_words(const ComponentDef& def, const std::uint32_t* words,
 
 RpcWords words_of_struct(const RpcDef& rpc, const std::byte* args) noexcept {
     RpcWords words{};
+    PURVIEW_ASSERT(word_count(rpc.args) <= words.size());
     words_of_struct(rpc.args, args, words.data());
     return words;
 }
@@ -102,6 +103,7 @@ RpcWords words_of_arguments(const RpcDef& rpc, std::span<const FieldValue> argum
 }
 
 void values_of_words(const RpcDef& rpc, const RpcWords& words, std::span<double> out) noexcept {
+    PURVIEW_ASSERT(out.size() >= rpc.args.fields.size());
     const std::uint32_t* at = words.data();
     for (std::size_t f = 0; f < rpc.args.fields.size(); ++f) {
         out[f] = dequantized_value(rpc.args.fields[f], *at);

@@ -47,6 +47,7 @@ bool RpcInbox::read(const Schema& schema, RpcDirection direction, BitReader& in)
 }
 
 void RpcInbox::insert_ordered(const ArrivedRpc& call) {
+    PURVIEW_ASSERT(!has_number(call.number));  // read has refused a number that is there
     const auto after = std::find_if(ordered_.begin(), ordered_.end(), [&](const ArrivedRpc& other) {
         return ahead(other.number) > ahead(call.number);
     });
@@ -54,6 +55,7 @@ void RpcInbox::insert_ordered(const ArrivedRpc& call) {
 }
 
 void RpcInbox::ghost_left(const Schema& schema, LocalId ghost, bool was_held) {
+    PURVIEW_ASSERT(ghost != no_local_id);  // calls about nobody have no ghost that could leave
     const auto is_handed_out = [&](const ArrivedRpc& call) {
         return was_held || may_lack_ghost(schema.rpcs()[index_of(call.rpc)].desc);
     };

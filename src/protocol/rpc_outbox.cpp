@@ -37,6 +37,7 @@ unsigned rpc_index_bits(const Schema& schema) noexcept {
 
 bool RpcOutbox::add(const OutgoingRpc& call) {
     if (calls_.size() >= limits::rpc_pending_per_observer) return false;
+    PURVIEW_ASSERT(!call.under_way && !call.has_number && !call.is_void);
     calls_.push_back(call);
     return true;
 }
@@ -106,11 +107,14 @@ std::uint64_t RpcOutbox::choose(const Schema& schema, std::uint64_t bits,
         taken += size + beside;
         chosen_.push_back(i);
     }
+    PURVIEW_ASSERT(own <= taken && taken <= bits);
     return own;
 }
 
 void RpcOutbox::write_one(const Schema& schema, const OutgoingRpc& call, BitWriter& out) const {
     const RpcDef& rpc = schema.rpcs()[index_of(call.rpc)];
+    PURVIEW_ASSERT(call.has_number == (rpc.desc.delivery == RpcDelivery::reliable_ordered));
+    PURVIEW_ASSERT(!call.is_void || call.has_number);
     out.boolean(true);
     out.bits(index_of(call.rpc), rpc_index_bits(schema));
     if (rpc.desc.delivery == RpcDelivery::reliable_ordered) {
@@ -130,6 +134,7 @@ std::uint32_t RpcOutbox::write(const Schema& schema, std::uint32_t sequence, Bit
     std::uint32_t written = 0;
     bool ordered_wait = false;
     for (const std::size_t at : chosen_) {
+        PURVIEW_ASSERT(at < calls_.size() && !calls_[at].under_way);  // as it was when chosen
         OutgoingRpc& call = calls_[at];
         const bool needs_number =
             !call.has_number && delivery(schema, call) == RpcDelivery::reliable_ordered;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "protocol/difference.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 
 namespace purview {
 
@@ -341,6 +341,7 @@ bool is_public(AudienceType audience) noexcept {
 }  // namespace
 
 KindLayout layout_of(const Schema& schema, KindId kind) {
+    PURVIEW_ASSERT(index_of(kind) < schema.kinds().size());
     KindLayout layout;
     for (const ComponentId component : schema.kinds()[index_of(kind)].components) {
         const ComponentDef& def = schema.components()[index_of(component)];
@@ -353,6 +354,7 @@ KindLayout layout_of(const Schema& schema, KindId kind) {
         part.bits_max = 2 + static_cast<unsigned>(def.fields.size());
         for (std::size_t f = 0; f < def.fields.size(); ++f) {
             const FieldDef& field = def.fields[f];
+            PURVIEW_ASSERT(layout.fields.size() < Schema::kind_fields_max);
             const FieldMask bit = FieldMask{1} << layout.fields.size();
             part.fields |= bit;
             if (field.type == FieldType::reference) layout.references |= bit;
@@ -379,6 +381,7 @@ KindLayout layout_of(const Schema& schema, KindId kind) {
         layout.words += part.words;
         layout.parts.push_back(part);
     }
+    PURVIEW_ASSERT((layout.references & layout.extrapolated) == 0);
     return layout;
 }
 

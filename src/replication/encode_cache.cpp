@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 
 namespace purview {
 
@@ -52,6 +52,9 @@ EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, Field
                                   bool full) {
     ++encodings_;
     const KindLayout& layout = fields_->layout(kind);
+    PURVIEW_ASSERT((mask & ~layout.all) == 0);
+    // A body of one part cannot say that nothing changed.
+    PURVIEW_ASSERT(full || mask != 0 || layout.asks_parts() || layout.all == 0);
     BitWriter out(room_for(layout.body_bits_max));
     for (const KindLayout::Part& part : layout.parts) {
         const FieldMask wanted = mask & part.fields;
@@ -79,6 +82,7 @@ EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, Field
             }
         });
     }
+    PURVIEW_ASSERT(out.bits_written() <= layout.body_bits_max);
     return closed(out);
 }
 

@@ -70,6 +70,7 @@ class EncodeCache {
     /// What make_usual has made for this baseline, or null.
     const EncodedFields* usual_update(std::uint32_t entity_index, bool public_only,
                                       Tick baseline) noexcept {
+        PURVIEW_ASSERT(entity_index < last_.size());
         const Last& last = last_[entity_index];
         const EncodedFields& usual = last.usual[public_only ? 1 : 0];
         if (last.round != round_ || usual.bits == 0 || !last.changed.are_since(baseline))
@@ -88,6 +89,7 @@ class EncodeCache {
 
     /// Whole words, two at least: behind the last bit are zeros. Valid until the next encoding.
     std::span<const std::byte> bytes(EncodedFields encoded) const noexcept {
+        PURVIEW_ASSERT(encoded.offset_bytes + words_for(encoded.bits) * word_bytes <= bytes_end_);
         return std::span(bytes_).subspan(
             encoded.offset_bytes, std::max(words_for(encoded.bits), body_words_min) * word_bytes);
     }

@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "core/mutate.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 
 namespace purview {
 
@@ -15,6 +15,8 @@ bool shows_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId lan
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindLayout& layout = fields.layout(ghosts.kind(lane));
     const auto shown = ghosts.motions().shown(lane);
+    PURVIEW_ASSERT(shown.size() == static_cast<std::size_t>(std::popcount(layout.extrapolated)));
+    PURVIEW_ASSERT(ghosts.motions().shown_tick(lane) <= tick);
     const Tick ticks = tick - ghosts.motions().shown_tick(lane);
     const Motion* motion = shown.data();
     bool wrong = false;
@@ -37,6 +39,7 @@ bool is_off(const FieldStore& fields, const GhostTable& ghosts, LocalId lane, Ti
 
 bool has_baseline(const GhostTable& ghosts, LocalId lane, Tick tick) noexcept {
     const Tick resolved = ghosts.resolved_tick();
+    PURVIEW_ASSERT(resolved <= tick);
     const Tick acknowledged = ghosts.motions().acknowledged_tick(lane);
     return ghosts.is_held(lane) && !ghosts.is_away(lane) && acknowledged != 0 &&
            acknowledged <= resolved &&
@@ -73,6 +76,8 @@ EncodedFields encode_differences(const FieldStore& fields, const GhostTable& gho
     const auto before = ghosts.motions().acknowledged(lane);
     const Tick ticks = tick - ghosts.motions().acknowledged_tick(lane);
     PURVIEW_ASSERT((mask & layout.extrapolated) == 0);
+    PURVIEW_ASSERT(has_baseline(ghosts, lane, tick));
+    PURVIEW_ASSERT(before.size() == static_cast<std::size_t>(std::popcount(layout.extrapolated)));
     return cache.own(layout.body_bits_max + 1, [&](BitWriter& out) {
         if (layout.all != layout.extrapolated) out.boolean(mask != 0);
         for (std::size_t p = 0; mask != 0 && p < layout.parts.size(); ++p) {
@@ -101,6 +106,7 @@ EncodedFields encode_differences(const FieldStore& fields, const GhostTable& gho
             motions.push_back(next_motion(*motion, ticks, value, field.largest));
             ++motion;
         });
+        PURVIEW_ASSERT(out.bits_written() <= layout.body_bits_max + 1);
     });
 }
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "core/bitset.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 
 namespace purview {
 
@@ -29,7 +29,10 @@ FieldStore::FieldStore(const Schema& schema) : schema_(&schema), layouts_(layout
     for (const ComponentDef& component : schema.components()) {
         Column& column = columns_.emplace_back();
         column.field_count = component.fields.size();
-        for (const FieldDef& field : component.fields) column.word_count += field.words;
+        for (const FieldDef& field : component.fields) {
+            PURVIEW_ASSERT(field.words > 0 && field.words <= words_max);
+            column.word_count += field.words;
+        }
     }
 }
 

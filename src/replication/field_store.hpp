@@ -48,6 +48,7 @@ class FieldStore {
     }
     /// Those of all fields of the component.
     const std::uint32_t* words(std::uint32_t entity_index, ComponentId component) const noexcept {
+        PURVIEW_ASSERT(entity_index < changed_.size());
         const Column& column = columns_[index_of(component)];
         return column.words.data() + std::size_t{entity_index} * column.word_count;
     }
@@ -66,6 +67,7 @@ class FieldStore {
         }
     }
     Tick changed_tick(std::uint32_t entity_index, const KindField& field) const noexcept {
+        PURVIEW_ASSERT(entity_index < changed_.size());
         const Column& column = columns_[index_of(field.component)];
         return column.ticks[std::size_t{entity_index} * column.field_count + field.field];
     }
@@ -108,6 +110,7 @@ class FieldStore {
     /// Of one in changed() whose kind has audiences or extrapolated fields: its parent changed in
     /// the last diff, or one of these fields did.
     bool has_changed(std::uint32_t entity_index, FieldMask fields, Tick tick) const noexcept {
+        PURVIEW_ASSERT(keeps_changed_fields_ && changed_.test(entity_index));
         return parent_ticks_[entity_index] == tick || (changed_fields_[entity_index] & fields) != 0;
     }
     /// Fields that changed after `baseline`, references aside.

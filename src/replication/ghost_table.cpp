@@ -45,6 +45,8 @@ LocalId GhostTable::take_lane() {
 
 void GhostTable::free_lane(LocalId lane) noexcept {
     PURVIEW_ASSERT(!is_live(lane));
+    PURVIEW_ASSERT(test(&LaneWords::used, lane) && special_[lane].leaves_in_flight == 0);
+    PURVIEW_ASSERT(used_count_ > live_count_ + retained_count_);
     motions_.end(lane);
     --used_count_;
     first_free_ = std::min<std::size_t>(first_free_, lane / bits_per_word);
@@ -69,7 +71,9 @@ void GhostTable::free_lane(LocalId lane) noexcept {
 void GhostTable::supersede(LocalId older, LocalId newer) {
     PURVIEW_ASSERT(!is_live(older) && entity(older) == entity(newer));
     ++superseded_count_;
-    succession_[older].newer = newer;
+    Succession& links = succession_[older];
+    PURVIEW_ASSERT(links.newer == no_local_id);  // it was the newest
+    links.newer = newer;
     succession_[newer].older = older;
 }
 
@@ -78,6 +82,7 @@ LocalId GhostTable::end_succession(LocalId lane) noexcept {
     const Succession* found = succession_.size() == 0 ? nullptr : succession_.find(lane);
     if (found == nullptr) return no_local_id;
     const Succession its = *found;
+    PURVIEW_ASSERT(superseded_count_ > 0);
     --superseded_count_;  // one slot less, and with two left, one link less
     succession_.erase(lane);
     const auto relink = [&](LocalId neighbor, LocalId Succession::*side, LocalId to) {
@@ -89,6 +94,7 @@ LocalId GhostTable::end_succession(LocalId lane) noexcept {
     };
     relink(its.older, &Succession::newer, its.newer);
     relink(its.newer, &Succession::older, its.older);
+    PURVIEW_ASSERT((superseded_count_ == 0) == (succession_.size() == 0));
     return its.older;
 }
 
@@ -116,6 +122,7 @@ void GhostTable::end_tick() noexcept {
 void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
     if (lanes == 0) return;  // of all that is under way nothing is asked
     LaneBlock& block = blocks_[word];
+    PURVIEW_ASSERT((lanes & (block.of.behind | ~block.of.used)) == 0);
     const Tick known = resolved_tick();
     for_each_bit(lanes, 0, [&](std::size_t i) {
         const auto lane = static_cast<LocalId>(word * bits_per_word + i);
@@ -153,6 +160,7 @@ void GhostTable::fall_behind(std::size_t word, std::uint64_t lanes) noexcept {
 /// Since when the fresh ones wait.
 void GhostTable::write_waits(std::size_t word) noexcept {
     LaneBlock& block = blocks_[word];
+    PURVIEW_ASSERT((block.of.fresh & ~block.of.pending) == 0);
     fall_behind(word, block.of.fresh & ~block.of.behind);
     for_each_bit(block.of.fresh, 0, [&](std::size_t i) {
         LaneTimes& times = block.times[i];
@@ -164,6 +172,7 @@ void GhostTable::write_waits(std::size_t word) noexcept {
 
 /// From now on the lane waits to be sent.
 void GhostTable::want(LocalId lane, Tick now) noexcept {
+    PURVIEW_ASSERT(is_live(lane));
     if (is_fresh(lane) && now == tick_) return;  // it does
     LaneTimes& times = written(lane);
     if (!is_pending(lane)) waiting_of(lane) = times.pending_since = now;
@@ -173,6 +182,7 @@ void GhostTable::want(LocalId lane, Tick now) noexcept {
 
 /// What it was sent is lost: it waits as long as if it had never been sent.
 void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
+    PURVIEW_ASSERT(is_live(lane));
     const LaneTimes& times = unheard(lane, record.tick);
     if (times.sent == record.tick) reset(&LaneWords::awaited, lane);
     waiting_of(lane) = times.unheard_since;
@@ -183,6 +193,7 @@ void GhostTable::want_again(LocalId lane, const PacketRecord& record) noexcept {
 /// He has the state as of this packet; what changed later is under way, or waits. Of one that is
 /// behind; until all of that was sent in the tick of its change, or is of this one.
 void GhostTable::heard(LocalId lane, const PacketRecord& record) noexcept {
+    PURVIEW_ASSERT(test(&LaneWords::behind, lane));
     LaneTimes& times = times_of(lane);
     times.baseline = std::max(times.baseline, record.tick);
     const bool is_last = times.sent == record.tick;
@@ -214,6 +225,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now, Re
     turnover_.note(index_of(entity));
     if (const LocalId kept = find_retained(entity); kept != no_local_id) {
         // It goes on with what the observer has; parent, owner and references are told anew.
+        PURVIEW_ASSERT(is_held(kept) && test(&LaneWords::behind, kept));
         end_retained(kept);
         reset(&LaneWords::needs_leave, kept);
         LaneSpecial& its = special_now(kept);
@@ -229,6 +241,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now, Re
         want(kept, now);
         ++live_count_;
         lane_of_[index_of(entity)] = kept;
+        PURVIEW_ASSERT(find(entity) == kept);
         return kept;
     }
     const LocalId lane = take_lane();
@@ -250,6 +263,7 @@ LocalId GhostTable::enter(EntityId entity, KindId kind, bool owned, Tick now, Re
         set(mask, lane);
     has_fresh_ = true;
     ++live_count_;
+    PURVIEW_ASSERT(find(entity) == lane);
     return lane;
 }
 
@@ -259,6 +273,7 @@ LocalId GhostTable::find_retained(EntityId entity) const noexcept {
 }
 
 void GhostTable::end_retained(LocalId lane) noexcept {
+    PURVIEW_ASSERT(!is_live(lane) && is_kept(lane) && retained_count_ > 0);
     special_[lane].keeping = {};
     --retained_count_;
     const LocalId* newest = retained_of_.find(entity_index(lane));
@@ -268,6 +283,7 @@ void GhostTable::end_retained(LocalId lane) noexcept {
 bool GhostTable::leave(LocalId lane, Reason reason, Keeping keeping) {
     PURVIEW_ASSERT(lane != no_local_id);
     if (lane == no_local_id) return false;
+    PURVIEW_ASSERT(is_live(lane) && !is_kept(lane));
     turnover_.note(entity_index(lane));
     reset(&LaneWords::live, lane);
     end_wait(lane, tick_);
@@ -320,6 +336,8 @@ void GhostTable::set_told(LocalId lane, std::uint32_t told, std::uint32_t public
 }
 
 void GhostTable::set_extrapolated(LocalId lane, unsigned fields) {
+    PURVIEW_ASSERT(is_live(lane));
+    PURVIEW_ASSERT(motions_.is_extrapolated(lane) == test(&LaneWords::extrapolated, lane));
     if (motions_.is_extrapolated(lane)) return;  // its copy was kept
     set(&LaneWords::extrapolated, lane);
     motions_.begin(lane, fields);
@@ -343,6 +361,9 @@ void GhostTable::sent(PacketRecord& record, LocalId lane, SentAs as,
                       std::span<const Motion> motions) {
     const std::size_t word = lane / bits_per_word;
     const std::uint64_t bit = std::uint64_t{1} << (lane % bits_per_word);
+    PURVIEW_ASSERT(is_live(lane) == (as == SentAs::enter || as == SentAs::update));
+    PURVIEW_ASSERT(as != SentAs::enter || needs_enter(lane));
+    PURVIEW_ASSERT(as != SentAs::keep || is_kept(lane));
     if (as == SentAs::update && motions.empty()) return sent_updates(record, word, bit);
     records_.add(record, {lane, as, !motions.empty()});
     if (!motions.empty()) motions_.sent(lane, record.tick, motions);
@@ -381,6 +402,7 @@ void GhostTable::sent_updates(PacketRecord& record, std::size_t word, std::uint6
     records_.add_updates(record, word, lanes);
     LaneBlock& block = blocks_[word];
     LaneWords& of = block.of;
+    PURVIEW_ASSERT((lanes & ~of.live) == 0);
     for_each_bit(lanes & (of.behind | of.special | of.paced), 0, [&](std::size_t i) {
         const std::uint64_t bit = std::uint64_t{1} << i;
         LaneTimes& times = block.times[i];
@@ -395,6 +417,7 @@ void GhostTable::sent_updates(PacketRecord& record, std::size_t word, std::uint6
 }
 
 void GhostTable::sent_sections(PacketRecord& record) {
+    PURVIEW_ASSERT(sectioned_.size() <= record.words);
     records_.add_sections(
         record, [&](std::size_t word) { return word < sectioned_.size() ? sectioned_[word] : 0; });
     sectioned_.clear();
@@ -428,12 +451,14 @@ void GhostTable::delivered(const PacketRecord& record) {
 
 void GhostTable::delivered_item(const PacketRecord& record, SentItem item) {
     const LocalId lane = item.lane;
+    PURVIEW_ASSERT(test(&LaneWords::used, lane));  // until the last fate of its slot
     if (item.has_motions) {
         const bool counts = item.as == SentAs::enter || is_held(lane);
         motions_.delivered(lane, record.tick, counts);
     }
     switch (item.as) {
         case SentAs::enter:
+            PURVIEW_ASSERT(special_[lane].entered >= record.tick);
             set(&LaneWords::held, lane);
             cover(lane, record.tick);
             if (test(&LaneWords::behind, lane)) heard(lane, record);
@@ -543,6 +568,7 @@ void GhostTable::lost(const PacketRecord& record) {
 
 void GhostTable::lost_item(const PacketRecord& record, SentItem item) {
     const LocalId lane = item.lane;
+    PURVIEW_ASSERT(test(&LaneWords::used, lane));
     if (item.has_motions) motions_.lost(lane, sent_tick(lane) == record.tick);
     // Whatever was sent since had all of it, but may be lost, too.
     if (item.as == SentAs::update && is_live(lane)) (void)unheard(lane, record.tick);
@@ -569,6 +595,7 @@ void GhostTable::resolve(std::uint32_t sequence, bool was_delivered) {
     if (records_.empty()) return;
     const PacketRecord record = records_.oldest();
     if (record.sequence != sequence) return;
+    PURVIEW_ASSERT(fate_known_ <= record.tick);  // fates come in the order of packets
     fate_known_ = record.tick;
     was_delivered ? delivered(record) : lost(record);
     records_.drop_oldest();

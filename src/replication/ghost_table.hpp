@@ -179,7 +179,10 @@ class GhostTable {
     /// Copies that are kept for one observer at most.
     static constexpr std::uint32_t retained_max = 1'024;
     /// What he saw last of a lane that has just left, whose copy is kept.
-    void set_copy(LocalId lane, KeptCopy copy) { copies_[lane] = std::move(copy); }
+    void set_copy(LocalId lane, KeptCopy copy) {
+        PURVIEW_ASSERT(!is_live(lane) && is_kept(lane));
+        copies_[lane] = std::move(copy);
+    }
     /// That of a lane, until it is known that he goes on with it. Null: it was never kept.
     const KeptCopy* kept_copy(LocalId lane) const noexcept {
         if (copies_.empty()) return nullptr;
@@ -240,6 +243,7 @@ class GhostTable {
     /// More is to be told than fits: the rest waits until what is sent now has arrived, and then
     /// begins with the part `next`.
     void owe(LocalId lane, std::size_t next) noexcept {
+        PURVIEW_ASSERT(is_live(lane));
         LaneSpecial& its = special_now(lane);
         its.owed = true;
         its.next_turn = static_cast<std::uint8_t>(next);
@@ -260,7 +264,10 @@ class GhostTable {
     /// A reference of the entity names something that came or went: told with the next update.
     void touch_references(LocalId lane, Tick now);
     /// The observer hears of this id before its enter: it leaves as if it had been sent.
-    void named(LocalId lane) noexcept { set(&LaneWords::ever_sent, lane); }
+    void named(LocalId lane) noexcept {
+        PURVIEW_ASSERT(is_live(lane));
+        set(&LaneWords::ever_sent, lane);
+    }
     /// The kind has so many extrapolated fields.
     void set_extrapolated(LocalId lane, unsigned fields);
     const LaneMotions& motions() const noexcept { return motions_; }
@@ -350,6 +357,7 @@ class GhostTable {
     std::uint64_t packets_looked_at() const noexcept { return packets_looked_at_; }
     /// Left, not kept, and the observer has not said that he knows.
     std::uint32_t leaving_count() const noexcept {
+        PURVIEW_ASSERT(live_count_ + retained_count_ <= used_count_);
         return used_count_ - live_count_ - retained_count_;
     }
     EntityId entity(LocalId lane) const noexcept { return special_[lane].entity; }
@@ -481,6 +489,7 @@ class GhostTable {
     // -- groups ---------------------------------------------------------------------------------
     /// The observer holds it back: it was sent before all of its group could be.
     void hold_back(LocalId lane) {
+        PURVIEW_ASSERT(is_live(lane));
         if (std::find(held_back_.begin(), held_back_.end(), lane) == held_back_.end())
             held_back_.push_back(lane);
     }
@@ -714,7 +723,9 @@ void GhostTable::drop_retained(Tick now, std::size_t many, Visit&& visit) {
             retained_until_ = std::min(retained_until_, special_[lane].keeping.until);
         });
     }
+    PURVIEW_ASSERT(rest == retained_count_);
     if (rest + many <= retained_max) return;
+    PURVIEW_ASSERT(is_full && oldest_.size() == rest);
     std::sort(oldest_.begin(), oldest_.end());
     oldest_.resize(std::min(rest, rest + many - retained_max));
     for (const auto& [since, lane] : oldest_) drop(lane);
@@ -738,6 +749,7 @@ template <class IsTold, class IsOff>
 void GhostTable::gather(const Bitset& changed, const Bitset& changed_in_public, Tick now,
                         std::span<const std::uint64_t> covered, IsTold&& is_replicated,
                         IsOff&& is_off) {
+    PURVIEW_ASSERT(covered.size() <= blocks_.size());
     begin_tick(now);
     sectioned_.clear();
     if (!covered.empty()) sectioned_.resize(blocks_.size());

@@ -9,6 +9,7 @@
 namespace purview {
 
 KeptCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId lane) {
+    PURVIEW_ASSERT(ghosts.is_kept(lane) && !ghosts.is_live(lane));
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindId kind = ghosts.kind(lane);
     const KeptCopy* before = ghosts.kept_copy(lane);
@@ -23,6 +24,7 @@ KeptCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId l
         const std::uint32_t* words = fields.words(index, part.component);
         copy.words.insert(copy.words.end(), words, words + part.words);
     }
+    PURVIEW_ASSERT(copy.words.size() == layout.words);
     return copy;
 }
 
@@ -30,6 +32,7 @@ FieldMask unknown_fields(const KeptCopy& copy, const FieldStore& fields, const G
                          LocalId lane) noexcept {
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindLayout& layout = fields.layout(ghosts.kind(lane));
+    PURVIEW_ASSERT(copy.words.size() == layout.words);  // the slot has the kind that it had
     // What he was sent since then may have arrived, so that all which changed later is told.
     FieldMask mask =
         copy.unknown | fields.changed_since(index, ghosts.kind(lane), ghosts.resumed_tick(lane));

@@ -3,6 +3,7 @@
 #include "replication/lane_motions.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace purview {
 
@@ -23,7 +24,7 @@ void LaneMotions::widen(unsigned fields) {
 }
 
 void LaneMotions::begin(Lane lane, unsigned fields) {
-    PURVIEW_ASSERT(fields > 0);
+    PURVIEW_ASSERT(fields > 0 && fields <= std::numeric_limits<std::uint8_t>::max());
     if (fields > stride_) widen(fields);
     if (lane >= lanes_.size()) {
         lanes_.resize((std::size_t{lane} / lanes_at_once + 1) * lanes_at_once);
@@ -49,6 +50,7 @@ void LaneMotions::set_moves(Lane lane, bool moves) noexcept {
     if (lanes_[lane].moves == moves) return;
     lanes_[lane].moves = moves;
     moving_ += moves ? 1U : ~0U;
+    PURVIEW_ASSERT(moving_ <= lanes_.size());
 }
 
 void LaneMotions::look_whether_it_moves(Lane lane) noexcept {
@@ -60,6 +62,7 @@ void LaneMotions::look_whether_it_moves(Lane lane) noexcept {
 
 void LaneMotions::sent(Lane lane, Tick tick, std::span<const Motion> motions) {
     PURVIEW_ASSERT(is_extrapolated(lane) && motions.size() == lanes_[lane].fields);
+    PURVIEW_ASSERT(lanes_[lane].shown < tick);  // at most one packet of a tick has them
     for (const Motion& motion : motions) under_way_.push(motion);
     std::copy(motions.begin(), motions.end(), shown_of(lane));
     lanes_[lane].shown = tick;
@@ -69,6 +72,7 @@ void LaneMotions::sent(Lane lane, Tick tick, std::span<const Motion> motions) {
 
 void LaneMotions::delivered(Lane lane, Tick tick, bool counts) {
     PURVIEW_ASSERT(is_extrapolated(lane));
+    PURVIEW_ASSERT(lanes_[lane].acknowledged < tick);
     const std::size_t fields = lanes_[lane].fields;
     if (counts) {
         for (std::size_t f = 0; f < fields; ++f)

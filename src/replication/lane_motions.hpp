@@ -36,12 +36,20 @@ class LaneMotions {
     bool is_used() const noexcept { return stride_ != 0; }
 
     /// As of this tick; 0: none.
-    Tick shown_tick(Lane lane) const noexcept { return lanes_[lane].shown; }
-    Tick acknowledged_tick(Lane lane) const noexcept { return lanes_[lane].acknowledged; }
+    Tick shown_tick(Lane lane) const noexcept {
+        PURVIEW_ASSERT(is_extrapolated(lane));
+        return lanes_[lane].shown;
+    }
+    Tick acknowledged_tick(Lane lane) const noexcept {
+        PURVIEW_ASSERT(is_extrapolated(lane));
+        return lanes_[lane].acknowledged;
+    }
     std::span<const Motion> shown(Lane lane) const noexcept {
+        PURVIEW_ASSERT(is_extrapolated(lane));
         return {motions_.data() + std::size_t{lane} * 2 * stride_, lanes_[lane].fields};
     }
     std::span<const Motion> acknowledged(Lane lane) const noexcept {
+        PURVIEW_ASSERT(is_extrapolated(lane));
         return {motions_.data() + (std::size_t{lane} * 2 + 1) * stride_, lanes_[lane].fields};
     }
 

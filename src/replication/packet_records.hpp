@@ -53,6 +53,8 @@ class PacketRecords {
 
     /// The newest from now on. Nothing has been told; the reference lasts until the next one.
     PacketRecord& begin(std::uint32_t sequence, Tick tick, std::size_t words) {
+        PURVIEW_ASSERT(records_.empty() || newest().sequence < sequence);
+        PURVIEW_ASSERT(records_.empty() || newest().tick <= tick);
         PacketRecord record;
         record.sequence = sequence;
         record.tick = tick;
@@ -65,28 +67,35 @@ class PacketRecords {
     }
     // Of the newest: what it told.
     void add(PacketRecord& record, SentItem item) {
+        PURVIEW_ASSERT(record.first_item + record.items == items_.end());
+        PURVIEW_ASSERT(item.lane < 1U << (32 - as_bits - 1));
         const std::uint32_t flags = (item.has_motions ? 1U : 0U) << as_bits;
         items_.push(item.lane << (as_bits + 1) | flags | static_cast<std::uint32_t>(item.as));
         ++record.items;
     }
     void add_updates(const PacketRecord& record, std::size_t word, std::uint64_t lanes) noexcept {
+        PURVIEW_ASSERT(word < record.words);
+        PURVIEW_ASSERT((updated(record, word) & lanes) == 0);  // no lane goes twice in a packet
         words_[record.updated + word] |= lanes;
     }
     /// `mask(word)`: who was relevant.
     template <class Mask>
     void keep_live(PacketRecord& record, Mask&& mask) {
+        PURVIEW_ASSERT(record.updated + record.words == words_.end());
         record.has_live = true;
         record.live = words_.end();
         for (std::size_t w = 0; w < record.words; ++w) words_.push(mask(w));
     }
     template <class Mask>
     void add_sections(PacketRecord& record, Mask&& mask) {
+        PURVIEW_ASSERT(record.updated + (record.has_live ? 2U : 1U) * record.words == words_.end());
         record.has_sections = true;
         record.sectioned = words_.end();
         for (std::size_t w = 0; w < record.words; ++w) words_.push(mask(w));
     }
     void drop_oldest() noexcept {
         const PacketRecord& gone = oldest();
+        PURVIEW_ASSERT(gone.first_item == items_.begin() && gone.updated == words_.begin());
         items_.drop_before(gone.first_item + gone.items);
         const std::uint64_t masks = 1U + (gone.has_live ? 1U : 0U) + (gone.has_sections ? 1U : 0U);
         words_.drop_before(gone.updated + masks * gone.words);

@@ -23,6 +23,7 @@ bool is_blocked(const ReplicationInput& input, const GhostTable& ghosts, LocalId
 /// All but the `most` of these lanes that have waited longest.
 std::size_t fill(const ReplicationInput& input, const GhostTable& ghosts, std::size_t most,
                  std::vector<std::uint64_t>& lanes, std::span<std::uint64_t> due) {
+    PURVIEW_ASSERT(most < lanes.size());
     std::erase_if(lanes, [&](std::uint64_t its) {
         const auto lane = static_cast<LocalId>(its);
         return (due[lane / bits_per_word] & bit_of(lane)) == 0 || is_blocked(input, ghosts, lane);
@@ -42,6 +43,7 @@ std::size_t fill(const ReplicationInput& input, const GhostTable& ghosts, std::s
 /// All but the next `most` of these lanes, whether they wait or not, from `turn` on.
 std::size_t take_turns(std::size_t most, std::span<const std::uint64_t> lanes, LocalId& turn,
                        std::span<std::uint64_t> due) {
+    PURVIEW_ASSERT(most < lanes.size());
     const auto first = static_cast<std::size_t>(std::lower_bound(lanes.begin(), lanes.end(), turn) -
                                                 lanes.begin());
     std::size_t waiting = 0;
@@ -57,9 +59,19 @@ std::size_t take_turns(std::size_t most, std::span<const std::uint64_t> lanes, L
 
 }  // namespace
 
+std::uint32_t sends_at_most(const SendLimit& limit, std::uint32_t ghosts) noexcept {
+    std::uint32_t parts = 1;
+    for (const SendBuckets& step : limit.buckets) {
+        if (ghosts >= step.ghosts) parts = step.parts;
+    }
+    const std::uint32_t part = ghosts / parts + (ghosts % parts != 0 ? 1 : 0);
+    return limit.per_tick != 0 && limit.per_tick < part ? limit.per_tick : part;
+}
+
 std::size_t keep_limits(const ReplicationInput& input, const GhostTable& ghosts,
                         std::vector<LocalId>& turns, std::span<std::uint64_t> due,
                         std::vector<std::uint64_t>& room) {
+    PURVIEW_ASSERT(due.size() == ghosts.live().size());
     const auto kinds = input.schema.kinds();
     turns.resize(kinds.size());
     std::size_t waiting = 0;

@@ -8,9 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "purview/settings.hpp"
 #include "replication/snapshot_writer.hpp"
 
 namespace purview {
+
+/// Returns how many of `ghosts` ghosts of a kind one observer is sent in one tick.
+std::uint32_t sends_at_most(const SendLimit& limit, std::uint32_t ghosts) noexcept;
 
 /// Takes out of `due`, lanes by mask, what has to wait because enough of its kind goes. Returns how
 /// many. `turns`: where the next turn of a kind begins, by KindId; `room`: to work in.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 #include "protocol/rice.hpp"
 #include "replication/spawn_order.hpp"
 
@@ -78,6 +78,7 @@ void SharedCells::note_turnover(std::uint32_t node, std::uint32_t cell, std::uin
 }
 
 void SharedCells::go(std::uint32_t index, std::uint32_t node, std::uint32_t cell) {
+    PURVIEW_ASSERT(node == none || cell < cells_[node].first.size());
     Home& home = homes_[index];
     if (home.node == node && (node == none || home.cell == cell)) return;
     around_.clear();
@@ -101,6 +102,8 @@ void SharedCells::go(std::uint32_t index, std::uint32_t node, std::uint32_t cell
         if (before != node || !has(around_, one)) note_turnover(node, one, index);
     if (before != none) {
         std::uint32_t& first = cells_[before].first[home.cell];
+        PURVIEW_ASSERT((home.previous == none ? first : homes_[home.previous].next) == index);
+        PURVIEW_ASSERT(home.next == none || homes_[home.next].previous == index);
         (home.previous == none ? first : homes_[home.previous].next) = home.next;
         if (home.next != none) homes_[home.next].previous = home.previous;
     }
@@ -194,6 +197,7 @@ void SharedCells::drop_unasked(Tick tick) {
     for (std::uint32_t g = 0; g < groups_.size(); ++g) {
         Group& group = groups_[g];
         if (group.node == none || tick - group.asked <= asked_ticks) continue;
+        PURVIEW_ASSERT(cells_[group.node].group[group.cell] == g);
         cells_[group.node].group[group.cell] = none;
         group.node = none;
         free_groups_.push_back(g);
@@ -218,6 +222,7 @@ std::uint32_t SharedCells::group_at(std::size_t node, std::uint32_t cell, Tick t
         made.dirty = tick;  // who changed before it was there is not known
         made.whole.tick = made.without.tick = 0;
     }
+    PURVIEW_ASSERT(groups_[group].node == node && groups_[group].cell == cell);
     groups_[group].asked = tick;
     return group;
 }
@@ -274,6 +279,8 @@ const ChangeLog& SharedCells::refresh(std::uint32_t number, const WorldData& wor
 Section SharedCells::section(std::uint32_t number, std::span<const std::uint32_t> members,
                              EncodeCache& cache, Tick tick) {
     Group& group = groups_[number];
+    PURVIEW_ASSERT(group.known == group.turnover.version());  // it has been refreshed
+    PURVIEW_ASSERT(members.empty() || members.size() == group.members.size());
     Written& last = members.empty() ? group.whole : group.without;
     const bool is_same = last.tick == tick && std::equal(members.begin(), members.end(),
                                                          last.members.begin(), last.members.end());

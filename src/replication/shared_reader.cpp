@@ -37,6 +37,7 @@ void SharedReader::read(std::uint32_t node, std::uint32_t cell) {
     }
     if (free == slots_max) return;  // he is told one by one
     if (free == slots_.size()) slots_.emplace_back();
+    PURVIEW_ASSERT(slots_.size() <= slots_max);
     Slot& slot = slots_[free];
     slot.node = node;
     slot.cell = cell;
@@ -210,6 +211,7 @@ void SharedReader::plan(const ReplicationInput& input, const GhostTable& ghosts,
         ++(slot.is_whole ? input.shared->counters.copies : input.shared->counters.stripped);
         for (std::size_t w = 0; w < slot.words.size(); ++w) covered_[w] |= slot.words[w];
     }
+    PURVIEW_ASSERT(copies_.empty() || bits_ <= bits_max);
     if (!copies_.empty()) bits_ -= count_bits_max - BitWriter::varint_bits(copies_.size());
 }
 
@@ -220,6 +222,7 @@ void SharedReader::write(const ReplicationInput& input, const GhostTable& ghosts
     out.varint(copies_.size());
     for (const Copy& copy : copies_) {
         Slot& slot = slots_[copy.slot];
+        PURVIEW_ASSERT(slot.node != none && slot.is_roster);  // as it was planned
         out.bits(copy.slot, slot_bits);
         out.boolean(!slot.is_known);
         if (!slot.is_known) {

@@ -30,6 +30,7 @@ constexpr std::uint32_t item_bits_usual = 32;
 constexpr float leave_priority = 1e30F;
 
 SnapshotItem make_leave(const GhostTable& ghosts, LocalId lane) {
+    PURVIEW_ASSERT(!ghosts.is_live(lane));
     SnapshotItem item;
     item.lane = lane;
     item.type = ItemType::leave;
@@ -304,6 +305,7 @@ class Planner {
     }
     /// The last item.
     void count(const SnapshotItem& item) {
+        PURVIEW_ASSERT(plan_.item_of_lane[item.lane] == 0);  // one item a lane
         plan_.item_of_lane[item.lane] = static_cast<std::uint32_t>(plan_.items.size());
         ++plan_.counts[static_cast<std::size_t>(item.type)];
         plan_.bits += item.bits;
@@ -341,12 +343,14 @@ class Planner {
         run_ = nullptr;
         plan_.bits += bits;
         plan_.run = {plan_.room.data(), run};
+        PURVIEW_ASSERT(plan_.run.size() <= count);
         plan_.counts[static_cast<std::size_t>(ItemType::plain)] +=
             static_cast<std::uint32_t>(plan_.run.size());
     }
     /// Not all fits: what is in the run becomes items.
     void give_up_run() {
         for (const PlainUpdate& update : plan_.run) {
+            PURVIEW_ASSERT(plan_.item_of_lane[update.lane] == 0);
             SnapshotItem& item = plan_.items.emplace_back();
             item.lane = update.lane;
             item.body = update.body;
@@ -517,6 +521,8 @@ void prefetch_changes(const ReplicationInput& input, const GhostTable& ghosts) {
 
 void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
                 LastPlan& last, SnapshotPlan& plan) {
+    PURVIEW_ASSERT(plan.is_empty() && plan.bits == 0);
+    PURVIEW_ASSERT(last.item_bits > 0);
     if (plan.items.capacity() == 0) {
         const auto usual =
             static_cast<std::size_t>(std::min<std::uint64_t>(budget_bits / item_bits_usual, 256));
@@ -552,6 +558,7 @@ void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
     }
     if (input.has_limits && budget_bits != unlimited_bits) {
         plan.limited = keep_limits(input, ghosts, last.turns, plan.due, plan.keys);
+        PURVIEW_ASSERT(plan.limited <= count);
         count -= plan.limited;
     }
     // Where all may fit, nobody is asked for a priority before it is known that it does not.

@@ -13,6 +13,7 @@ namespace purview {
 std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t lanes) noexcept {
     std::uint64_t bits = BitWriter::varint_bits(count);
     if (count == 0) return bits;
+    PURVIEW_ASSERT(count <= lanes);
     const std::uint32_t spare = lanes - count;
     if (type == ItemType::plain) {
         // Any parameter bounds it; the best one lies by the mean distance, and no division is worth
@@ -185,6 +186,9 @@ bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
                 std::size_t at, Filling& filling);
 
 void put_into_packet(SnapshotPlan& plan, SnapshotItem& item, std::size_t at) {
+    // A leave goes again beside an enter of its entity.
+    PURVIEW_ASSERT(item.packet == 0 ||
+                   (item.type == ItemType::leave && item.packet != plan.packet));
     item.packet = plan.packet;
     const auto index = static_cast<std::uint32_t>(at);
     if (item.type == ItemType::plain) {
@@ -469,6 +473,9 @@ std::span<const Motion> motions_of(const ReplicationInput& input, const GhostTab
     if (item.type == ItemType::leave || !input.fields.has_extrapolated()) return {};
     const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
     if (layout.extrapolated == 0) return {};
+    PURVIEW_ASSERT(plan.motions_of_lane[item.lane] +
+                       static_cast<std::size_t>(std::popcount(layout.extrapolated)) <=
+                   plan.motions.size());
     return std::span(plan.motions)
         .subspan(plan.motions_of_lane[item.lane],
                  static_cast<std::size_t>(std::popcount(layout.extrapolated)));
@@ -482,6 +489,7 @@ void write_plain_section(const ReplicationInput& input, GhostTable& ghosts, Snap
     plan.distances.resize(updates.size());
     LocalId expected = 0;
     for (std::size_t i = 0; i < updates.size(); ++i) {
+        PURVIEW_ASSERT(updates[i].lane >= expected);
         plan.distances[i] = updates[i].lane - expected;
         expected = updates[i].lane + 1;
     }
@@ -491,10 +499,25 @@ void write_plain_section(const ReplicationInput& input, GhostTable& ghosts, Snap
     write_plain(input, ghosts, plan, updates, k, out);
 }
 
+/// For assertions: of the run there are just as many lanes from the first of these to the last.
+[[maybe_unused]] bool are_all_of_run(const SnapshotPlan& plan,
+                                     std::span<const PlainUpdate> updates) noexcept {
+    const LocalId from = updates.front().lane, to = updates.back().lane;
+    std::size_t count = 0;
+    for (std::size_t w = from / bits_per_word; w <= to / bits_per_word; ++w)
+        count += static_cast<std::size_t>(std::popcount(plan.run_lanes[w]));
+    const std::uint64_t below = (std::uint64_t{1} << (from % bits_per_word)) - 1;
+    const std::uint64_t above = ~(~std::uint64_t{0} >> (bits_per_word - 1 - to % bits_per_word));
+    count -= static_cast<std::size_t>(std::popcount(plan.run_lanes[from / bits_per_word] & below));
+    count -= static_cast<std::size_t>(std::popcount(plan.run_lanes[to / bits_per_word] & above));
+    return count == updates.size();
+}
+
 /// What the packet told, if that is a part of the run.
 void note_run(GhostTable& ghosts, const SnapshotPlan& plan, std::span<const PlainUpdate> updates,
               PacketRecord& record) {
     if (updates.empty()) return;
+    PURVIEW_ASSERT(are_all_of_run(plan, updates));
     const LocalId from = updates.front().lane, to = updates.back().lane;
     for (std::size_t w = from / bits_per_word; w <= to / bits_per_word; ++w) {
         std::uint64_t lanes = plan.run_lanes[w];
@@ -540,6 +563,7 @@ std::uint64_t empty_snapshot_bits(const FieldStore& fields) noexcept {
 bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
                     SharedReader* shared, std::uint32_t sequence, std::uint64_t capacity_bits,
                     BitWriter& out) {
+    PURVIEW_ASSERT(capacity_bits <= out.bits_left());
     const bool names_baseline = input.fields.has_extrapolated();
     const std::uint64_t baseline = names_baseline ? baseline_bits : 0;
     plan.took_any = false;
@@ -572,6 +596,7 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
         LocalId expected = 0;
         for (const auto [lane, at] : chosen) {
             const SnapshotItem& item = plan.items[at];
+            PURVIEW_ASSERT(lane >= expected);
             out.varint(lane - expected);
             expected = lane + 1;
             write_item(input, ghosts, plan, item, out);
@@ -593,7 +618,7 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
         ghosts.sent_sections(record);
         shared->write(input, ghosts, sequence, out);
     }
-    PURVIEW_ASSERT(out.bits_written() - begun <= capacity_bits);
+    PURVIEW_ASSERT(out.ok() && out.bits_written() - begun <= capacity_bits);
     return true;
 }
 

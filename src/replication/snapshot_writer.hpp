@@ -116,6 +116,7 @@ struct SnapshotPlan {
     /// Of what the lane waits for this tick; null: nothing, or not in this list.
     const SnapshotItem* item_of(LocalId lane) const noexcept {
         const std::uint32_t at = lane < item_of_lane.size() ? item_of_lane[lane] : 0;
+        PURVIEW_ASSERT(at == 0 || (at <= items.size() && items[at - 1].lane == lane));
         return at == 0 ? nullptr : &items[at - 1];
     }
     /// The first in the list that is no leave, taken or not; null: there is none.

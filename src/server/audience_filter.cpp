@@ -63,6 +63,7 @@ void AudienceFilter::note_references(Session& session) const {
 }
 
 void AudienceFilter::note_changed_references(Session& session) const {
+    PURVIEW_ASSERT(in_sessions_);
     const auto name_of = [&](EntityId entity) {
         return entity == EntityId::none ? no_local_id : session.ghosts.find(entity);
     };
@@ -104,6 +105,7 @@ bool is_replicated(const AudienceDef& audience, const WorldData& world, std::uin
 void AudienceFilter::decide(AudienceScratch& room, ObserverId observer,
                             std::span<const std::uint32_t> indices,
                             std::span<std::uint32_t> allowed) const {
+    PURVIEW_ASSERT(indices.size() == allowed.size());
     const WorldData& data = internal(world_);
     const Session* const session = has_unpredicted_ ? sessions_.find(observer) : nullptr;
     const auto part_of = [&](std::uint32_t index, ComponentId component) {
@@ -242,6 +244,7 @@ void AudienceFilter::list(AudienceScratch& room, Session& session) const {
 }
 
 void AudienceFilter::decide(TickWorker& worker, Session& session) const {
+    PURVIEW_ASSERT(in_sessions_);
     if (!has_audiences_ || session.observer == ObserverId::none) return;
     GhostTable& ghosts = session.ghosts;
     AudienceScratch& room = worker.audience;
@@ -272,6 +275,7 @@ bool AudienceFilter::take_turns(TickWorker& worker, Session& session, LocalId la
     if (ghosts.is_awaited(lane)) return false;
     const std::uint32_t index = ghosts.entity_index(lane);
     const KindLayout& layout = fields_.layout(ghosts.kind(lane));
+    PURVIEW_ASSERT(layout.in_turn != 0 && ghosts.turn(lane) < layout.parts.size());
     const Tick baseline = ghosts.baseline(lane);
     const KeptCopy* copy = ghosts.kept_copy(lane);
     FieldMask changed = ghosts.needs_enter(lane) ? layout.all
@@ -307,6 +311,8 @@ bool AudienceFilter::take_turns(TickWorker& worker, Session& session, LocalId la
             if (next == none) next = p;
         }
     }
+    PURVIEW_ASSERT(bits <= room);
+    PURVIEW_ASSERT(next == none || (layout.in_turn >> next & 1U) != 0);
     next == none ? ghosts.owe_nothing(lane) : ghosts.owe(lane, next);
     worker.split_updates += next == none || session.state == Session::State::probe ? 0 : 1;
     return true;

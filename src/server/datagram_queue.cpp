@@ -26,6 +26,7 @@ void DatagramQueue::add(const Address& to, std::span<const std::byte> bytes) {
 bool DatagramQueue::take(OutgoingDatagram& out) {
     if (order_.empty()) return false;
     out = order_.take();
+    PURVIEW_ASSERT(!out.bytes.empty() && out.bytes.size() <= limits::datagram_bytes);
     return true;
 }
 

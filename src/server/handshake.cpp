@@ -162,7 +162,8 @@ void Handshake::queue_welcome(Session& session) const {
     out.bytes(std::as_bytes(std::span(name.data(), name.size())));
     write_schema(*def_.schema, out);
     PURVIEW_ASSERT(out.ok());
-    (void)session.stream_out.send(out.written());
+    [[maybe_unused]] const Status queued = session.stream_out.send(out.written());
+    PURVIEW_ASSERT(queued == Status::ok);
 }
 
 }  // namespace purview

@@ -15,6 +15,7 @@
 
 #include "link/handshake.hpp"
 #include "server/datagram_queue.hpp"
+#include "server/server_counters.hpp"
 #include "server/server_time.hpp"
 #include "server/session_table.hpp"
 

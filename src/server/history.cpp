@@ -63,6 +63,7 @@ void History::take_row(EntityId entity, Tick tick) {
         row = free_rows_.back();
         free_rows_.pop_back();
     }
+    PURVIEW_ASSERT(rows_[row].entity == EntityId::none);
     rows_[row] = {entity, tick, 0};
     grow_by_eighth(row_at_, std::size_t{index_of(entity)} + 1, no_row);
     row_at_[index_of(entity)] = row;
@@ -105,6 +106,7 @@ Status History::record(Tick tick) {
 }
 
 Vec3 History::position(std::uint32_t row, Tick tick) const noexcept {
+    PURVIEW_ASSERT(has_positions_);
     Vec3 position;
     std::memcpy(&position, cell(row, tick) + offset_[index_of(world_->schema().position())],
                 sizeof position);
@@ -139,6 +141,7 @@ void History::begin_span(Tick tick) {
     // Every start is now the next one's.
     for (std::size_t b = span.starts.size() - 1; b > 0; --b) span.starts[b] = span.starts[b - 1];
     span.starts[0] = 0;
+    PURVIEW_ASSERT(span.starts.back() == span.rows.size());
 }
 
 void History::widen_span(Span& span, Tick tick) {

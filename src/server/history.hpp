@@ -77,6 +77,7 @@ class History {
     };
 
     std::byte* cell(std::uint32_t row, Tick tick) noexcept {
+        PURVIEW_ASSERT(row < rows_.size() && row / page_rows < pages_.size());
         return pages_[row / page_rows].get() +
                (std::size_t{row % page_rows} * ticks_ + tick % ticks_) * stride_;
     }

@@ -230,6 +230,7 @@ void HostViewData::note_audiences() {
     decide_parts(indices_, told_);
     for (std::size_t i = 0; i < restricted_.size(); ++i) {
         Known& known = known_of(restricted_[i]);
+        PURVIEW_ASSERT(known.shown);
         known.waiting |= told_[i] & ~known.told;
         known.told = told_[i];
     }

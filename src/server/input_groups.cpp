@@ -74,6 +74,7 @@ void InputGroups::rebuild(Group& group, InputCounters& counters) {
     group.members.clear();
     append_group(group.root, Tree{*world_, group.root}, order_, group.members);
     const std::uint32_t number = group_at_[index_of(group.root)];
+    PURVIEW_ASSERT(number != 0 && &groups_[number - 1] == &group);
     for (std::size_t m = 0; m < group.members.size(); ++m) {
         member_of_[index_of(group.members[m])] = number;
         position_[index_of(group.members[m])] = static_cast<std::uint16_t>(m);
@@ -81,6 +82,7 @@ void InputGroups::rebuild(Group& group, InputCounters& counters) {
     group.parents.clear();
     for (const EntityId member : group.members) {
         const EntityId parent = world_->parent_at(index_of(member));
+        PURVIEW_ASSERT(member == group.root || position(parent) < position(member));
         group.parents.push_back(member == group.root ? GroupMember::none : position(parent));
     }
     group.is_valid = true;
@@ -104,6 +106,7 @@ const InputGroups::Group& InputGroups::group_of(EntityId root, InputCounters& co
         groups_[number - 1].is_valid = false;
     }
     Group& group = groups_[number - 1];
+    PURVIEW_ASSERT(group.root == root);
     if (!group.is_valid) rebuild(group, counters);
     return group;
 }

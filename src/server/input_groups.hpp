@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "purview/group_input.hpp"
+#include "server/server_counters.hpp"
 #include "world/world_data.hpp"
 
 namespace purview {
@@ -28,7 +29,10 @@ class InputGroups {
     /// The group of a live root. Valid until the next call.
     const Group& group_of(EntityId root, InputCounters& counters);
     /// Index in its group; of a member of a group that group_of returned last for its root.
-    std::uint16_t position(EntityId member) const noexcept { return position_[index_of(member)]; }
+    std::uint16_t position(EntityId member) const noexcept {
+        PURVIEW_ASSERT(index_of(member) < position_.size());
+        return position_[index_of(member)];
+    }
     void set_in_input(EntityId entity, bool on);
     bool is_in_input(EntityId entity) const noexcept {
         const bool is_switched =

@@ -23,9 +23,11 @@ Status InputQueue::push(InputFrame& frame, const InputSettings& settings, InputC
         ++counters.too_large;
         return Status::too_large;
     }
+    PURVIEW_ASSERT(slot(frame.tick).tick == 0);  // the window is no longer than the ring
     std::swap(slot(frame.tick), frame);
     newest_ = std::max(newest_, consumed_ + static_cast<std::uint32_t>(ahead));
     ++waiting_;
+    PURVIEW_ASSERT(waiting_ <= slots_.size());
     return Status::ok;
 }
 
@@ -58,6 +60,7 @@ InputFrame* InputQueue::take(const InputSettings& settings, InputCounters& count
         ++counters.skipped;
     }
     InputFrame& found = slot(next);
+    PURVIEW_ASSERT(found.tick == next);  // one waits, so it is found
     found.tick = 0;
     consumed_ = next;
     --waiting_;

@@ -11,6 +11,7 @@
 
 #include "protocol/input_codec.hpp"
 #include "purview/limits.hpp"
+#include "server/server_counters.hpp"
 
 namespace purview {
 

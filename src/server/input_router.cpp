@@ -9,7 +9,7 @@
 #include "core/internal_access.hpp"
 #include "core/mutate.hpp"
 #include "link/messages.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 #include "protocol/rpc_args.hpp"
 #include "world/world_data.hpp"
 
@@ -63,6 +63,7 @@ double InputRouter::bounded_view(const Session& session, std::uint32_t view_low)
 void InputRouter::take(Session& session) {
     InputPacket& packet = packet_;
     PURVIEW_ASSERT(session.state == Session::State::joined);
+    PURVIEW_ASSERT(packet.count <= packet.frames.size());
     if (session.inputs == nullptr) session.inputs = std::make_unique<SessionInputs>();
     InputQueue& queue = session.inputs->queue;
     const InputNumber newest = complete(packet.newest, queue.newest());
@@ -106,6 +107,7 @@ void InputRouter::run(Server& server, Session& session) {
 
 /// The members of a group with their components in the world. False: the client has no say in it.
 bool InputRouter::bind_group(const Session& session, const InputGroups::Group& group) {
+    PURVIEW_ASSERT(group.parents.size() == group.members.size());
     const std::size_t stride = layout_.stride();
     members_.clear();
     components_.assign(group.members.size() * stride, nullptr);
@@ -135,6 +137,7 @@ bool InputRouter::bind_group(const Session& session, const InputGroups::Group& g
 /// As it is sent, where that is relative to its parent. False: it is not.
 bool InputRouter::copy_local_position(std::uint32_t index, const PredictedPart& part,
                                       LocalPlace& position) {
+    PURVIEW_ASSERT(part.is_position && part.def->size_bytes >= sizeof position.before);
     if (!internal(world_).is_relative(index)) return false;
     position.parent = internal(world_).parent_at(index);
     position.before = internal(world_).local_position_now(index);
@@ -148,6 +151,7 @@ bool InputRouter::copy_local_position(std::uint32_t index, const PredictedPart& 
 std::uint64_t InputRouter::settle_local_position(std::uint32_t index, const PredictedPart& part,
                                                  LocalPlace& position, std::uint64_t digest) {
     WorldData& data = internal(world_);
+    PURVIEW_ASSERT(data.is_relative(index));
     // The game may have moved it, or put it below another, in the world itself.
     if (data.parent_at(index) != position.parent ||
         data.local_position_now(index) != position.before)
@@ -222,6 +226,7 @@ void InputRouter::run_group(Server& server, Session& session, const InputFrame& 
         ++counters.not_owned;
         return;
     }
+    PURVIEW_ASSERT(command.parts_at + std::size_t{command.parts} <= frame.parts.size());
     constexpr std::size_t blocks_of_part =
         (Schema::component_bytes_max + PredictedLayout::align_bytes - 1) /
         PredictedLayout::align_bytes;
@@ -270,6 +275,7 @@ std::uint64_t InputRouter::known_membership(const Session& session, EntityId roo
 
 /// Quantizes what was stepped, so that the client can compute the same values.
 std::uint16_t InputRouter::settle_group(const Session& session, InputNumber tick) {
+    PURVIEW_ASSERT(positions_.size() == members_.size());
     std::uint64_t digest = tick;
     for (std::size_t m = 0; m < members_.size(); ++m) {
         const GroupMember& member = members_[m];
@@ -322,6 +328,7 @@ void InputRouter::note_membership(Session& session, EntityId root) {
 /// All members that were sent to the client, in the order of inputs; for those that it owns, the
 /// whole predicted state (O18). Values are quantized already.
 void InputRouter::send_correction(Session& session, InputNumber tick) {
+    PURVIEW_ASSERT(session.inputs != nullptr && !wrong_.empty());
     message_.resize(correction_bytes_max);
     BitWriter out(message_);
     out.u8(static_cast<std::uint8_t>(ServerMessage::correction));
@@ -384,10 +391,12 @@ void InputRouter::send_correction(Session& session, InputNumber tick) {
 void InputRouter::write_state(const Session& session, BitWriter& out) {
     if (session.inputs == nullptr || !session.inputs->queue.is_active()) return;
     const InputQueue& queue = session.inputs->queue;
+    const std::size_t begun = out.bits_written();
     out.boolean(true);
     out.u16(static_cast<std::uint16_t>(queue.consumed()));
     out.bits(std::min<std::uint32_t>(queue.waiting(), 31), 5);
     out.boolean(queue.is_starved());
+    PURVIEW_ASSERT(!out.ok() || out.bits_written() - begun == state_bits(session));
 }
 
 std::uint64_t InputRouter::state_bits(const Session& session) noexcept {

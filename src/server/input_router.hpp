@@ -24,6 +24,7 @@
 #include "purview/world.hpp"
 #include "server/audience_filter.hpp"
 #include "server/input_groups.hpp"
+#include "server/server_counters.hpp"
 #include "server/server_time.hpp"
 #include "server/session.hpp"
 

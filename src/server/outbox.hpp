@@ -28,12 +28,15 @@ class Outbox {
     }
     /// So many bytes of the room go there.
     void add(const Address& to, std::size_t bytes) {
+        PURVIEW_ASSERT(bytes > 0 && bytes <= limits::datagram_bytes);
+        PURVIEW_ASSERT(used_ + bytes <= bytes_.size());
         datagrams_.push_back({to, used_, bytes});
         used_ += bytes;
     }
     std::size_t size() const noexcept { return datagrams_.size(); }
     const Address& to(std::size_t i) const noexcept { return datagrams_[i].to; }
     std::span<const std::byte> bytes(std::size_t i) const noexcept {
+        PURVIEW_ASSERT(i < datagrams_.size());
         return std::span<const std::byte>(bytes_).subspan(datagrams_[i].offset, datagrams_[i].size);
     }
     void clear() noexcept {
@@ -58,6 +61,7 @@ class OutboxOrder {
     bool empty() const noexcept { return next_ == runs_.size(); }
     /// The datagrams [begin, end) of a box come next. The box must outlive them.
     void add(const Outbox& box, std::size_t begin, std::size_t end) {
+        PURVIEW_ASSERT(begin <= end && end <= box.size());
         if (begin == end) return;
         const bool goes_on =
             !runs_.empty() && runs_.back().box == &box && runs_.back().end == begin;
@@ -66,6 +70,7 @@ class OutboxOrder {
     }
     /// Not empty.
     OutgoingDatagram take() noexcept {
+        PURVIEW_ASSERT(!empty() && runs_[next_].begin < runs_[next_].end);
         Run& run = runs_[next_];
         const std::size_t i = run.begin++;
         if (run.begin == run.end) ++next_;

@@ -74,14 +74,14 @@ void PacketSender::end_tick(TickProfile& profile) {
         split_updates_ += worker->split_updates;
         limited_updates_ += worker->limited_updates;
         sum.diff_us += worker->gather_us;
-        sum.prioritise_us += worker->prioritise_us;
+        sum.prioritize_us += worker->prioritize_us;
         sum.encode_us += worker->encode_us;
         worked += worker->encode_us > 0 ? 1 : 0;
     }
     // Of what several do at once the share of each.
     worked = std::max(worked, 1U);
     profile.diff_us += sum.diff_us / worked;
-    profile.prioritise_us = sum.prioritise_us / worked;
+    profile.prioritize_us = sum.prioritize_us / worked;
     profile.encode_us = sum.encode_us / worked;
 }
 
@@ -120,6 +120,7 @@ PacketSender::Written PacketSender::write_packet(TickWorker& worker, Session& se
     const bool has_fragments = fragments();
     out.boolean(false);
     const bool joined = session.observer != ObserverId::none;
+    PURVIEW_ASSERT(out.bits_left() >= state_bits);  // fragments have left it room
     const std::uint64_t room = out.bits_left() - state_bits;
     const auto beside = [room](std::uint64_t others) { return room - std::min(room, others); };
     const std::uint64_t section_bits = session.shared.bits();
@@ -127,6 +128,7 @@ PacketSender::Written PacketSender::write_packet(TickWorker& worker, Session& se
     // Members of sections can be sent one by one; a call cannot wait for a tick without sections.
     if (section_bits != 0 && session.calls_out.oldest_lacks_room())
         call_bits = calls_.choose(session, beside(urgent_bits));
+    PURVIEW_ASSERT(call_bits <= room);
     session.call_room.kept_out |= has_fragments && session.calls_out.oldest_lacks_room();
     if (!joined || !write_snapshot(input(worker), session.ghosts, *session.plan, &session.shared,
                                    sequence, room - call_bits, out)) {
@@ -163,6 +165,9 @@ void PacketSender::note_passed_over(Session& session) noexcept {
 }
 
 void PacketSender::send(TickWorker& worker, Session& session, Micros now) {
+    PURVIEW_ASSERT(session.state != Session::State::probe &&
+                   session.state != Session::State::closing);
+    PURVIEW_ASSERT(session.plan != nullptr);
     std::size_t budget = session.budget_bytes;
     bool sent = false;
     const bool is_silent = session.silent_ticks >= silent_ticks_max;
@@ -198,6 +203,7 @@ void PacketSender::send(TickWorker& worker, Session& session, Micros now) {
 }
 
 void PacketSender::write_probe(TickWorker& worker, Session& session) {
+    PURVIEW_ASSERT(session.state == Session::State::probe && session.plan != nullptr);
     for (std::uint32_t sequence = session.next_command;; ++sequence) {
         BitWriter out(worker.out.room());  // it goes nowhere
         // What a real packet has before its snapshot: seal, header with one status bit, no

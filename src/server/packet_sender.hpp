@@ -15,6 +15,7 @@
 #include "replication/replication_input.hpp"
 #include "server/datagram_queue.hpp"
 #include "server/rpc_router.hpp"
+#include "server/server_counters.hpp"
 #include "server/server_time.hpp"
 #include "server/session.hpp"
 #include "server/shared_sections.hpp"

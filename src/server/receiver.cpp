@@ -79,6 +79,7 @@ void Receiver::receive_data(std::span<const std::byte> datagram, const Address& 
     for (const DeliveryNotice notice : notices_) {
         if (!notice.delivered) lost_packets_.push_back(notice.sequence);
     }
+    PURVIEW_ASSERT(std::is_sorted(lost_packets_.begin(), lost_packets_.end()));
     session->ghosts.expect_lost(lost_packets_);
     for (const DeliveryNotice notice : notices_) resolve(*session, notice, now);
     session->stream_in.accept();
@@ -110,6 +111,7 @@ void Receiver::resolve(Session& session, DeliveryNotice notice, Micros now) {
     session.stream_out.resolve(notice.sequence, notice.delivered);
     if (notice.delivered) {
         const Session::Sent& sent = session.sent_in(notice.sequence);
+        PURVIEW_ASSERT(sent.tick <= time_.tick);
         session.arrival.delivered = now;
         session.arrival.delivered_tick = std::max(session.arrival.delivered_tick, sent.tick);
         const auto sample = static_cast<std::uint32_t>(now > sent.at ? now - sent.at : 0);
@@ -175,6 +177,7 @@ void Receiver::queue_command(Session& session, std::span<const std::byte> comman
         ++drops_.commands;
         return;
     }
+    PURVIEW_ASSERT(command.size() <= limits::command_bytes);  // read_body refuses longer ones
     session.commands.push_back(static_cast<std::byte>(command.size()));
     session.commands.insert(session.commands.end(), command.begin(), command.end());
 }
@@ -187,6 +190,7 @@ void Receiver::queue_message(Session& session, std::span<const std::byte> messag
         closer_.close(session, CloseReason::malformed, true);
         return;
     }
+    PURVIEW_ASSERT(message.size() <= message_bytes_max);  // its size has two bytes
     queue.push_back(static_cast<std::byte>(message.size()));
     queue.push_back(static_cast<std::byte>(message.size() >> 8));
     queue.insert(queue.end(), message.begin(), message.end());
@@ -203,6 +207,7 @@ bool Receiver::read_messages(Session& session) {
                 if (!PURVIEW_GUARD(join_once, session.state == Session::State::accepted &&
                                                   !session.join.refused_at))
                     break;  // twice is nothing new
+                PURVIEW_ASSERT(session.observer == ObserverId::none);
                 session.role = join->role;
                 session.join.name = join->name;
                 session.join.credential.assign(join->credential.begin(), join->credential.end());

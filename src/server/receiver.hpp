@@ -18,6 +18,7 @@
 #include "server/handshake.hpp"
 #include "server/input_router.hpp"
 #include "server/rpc_router.hpp"
+#include "server/server_counters.hpp"
 #include "server/server_time.hpp"
 #include "server/session_closer.hpp"
 #include "server/session_table.hpp"

@@ -33,6 +33,7 @@ void RelevanceEvents::prefetch(const SessionTable& sessions, std::size_t session
 }
 
 void RelevanceEvents::note_disconnected(const Session& session) {
+    PURVIEW_ASSERT(session.state == Session::State::closing);
     const GhostTable& ghosts = session.ghosts;
     for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
         const bool is_kept = !ghosts.is_live(lane) && ghosts.is_kept(lane);
@@ -60,6 +61,7 @@ std::size_t RelevanceEvents::count_keeping(const Session& session) const {
 /// Enters of one tick take local ids in the order of spawn numbers: nothing that an observer can
 /// see depends on a slot, a block or an entity index.
 void RelevanceEvents::apply(Session& session) {
+    PURVIEW_ASSERT(session.observer != ObserverId::none);
     GhostTable& ghosts = session.ghosts;
     ghosts.begin_tick(time_.tick);
     const bool is_replicated = session.state != Session::State::probe;
@@ -130,6 +132,7 @@ void RelevanceEvents::apply(LocalPlayer& player) {
             continue;
         }
         const auto its = player.relevant.find(event.entity);
+        PURVIEW_ASSERT(its != player.relevant.end());
         tell(event.entity, its->second, event.reason, Change::left);
         player.relevant.erase(its);
         ++leaves_;
@@ -174,6 +177,7 @@ void RelevanceEvents::watch_first_view(Session& session) const {
         for (std::size_t w = 0; w < first.words().size(); ++w) first.words()[w] = ghosts.live()[w];
         session.view = Session::View::loading;
     }
+    PURVIEW_ASSERT(first.size() <= ghosts.lane_end());
     for (std::size_t w = 0; w < first.words().size(); ++w) {
         const std::uint64_t held = first.words()[w] & ghosts.held()[w];
         for_each_bit(held, w * bits_per_word, [&](std::size_t l) {

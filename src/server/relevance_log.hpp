@@ -8,13 +8,17 @@
 #include <algorithm>
 #include <vector>
 
+#include "purview/status.hpp"
 #include "purview/types.hpp"
 
 namespace purview {
 
 class RelevanceLog {
   public:
-    void note(EntityId entity, Tick tick, bool enter) { entries_.push_back({entity, tick, enter}); }
+    void note(EntityId entity, Tick tick, bool enter) {
+        PURVIEW_ASSERT(entries_.empty() || entries_.back().tick <= tick);
+        entries_.push_back({entity, tick, enter});
+    }
     /// Forgets what is not after the tick.
     void forget(Tick tick) {
         if (entries_.empty() || entries_.front().tick > tick) return;

@@ -53,6 +53,7 @@ void RewindData::record() {
 }
 
 void RewindData::note_events(const Session& session) {
+    PURVIEW_ASSERT(session.observer != ObserverId::none);
     if (!history_.is_used() || session.state == Session::State::probe) return;
     const std::size_t index = index_of(session.observer);
     if (index >= logs_.size()) logs_.resize(index + 1);

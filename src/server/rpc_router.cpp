@@ -41,22 +41,42 @@ bool keep_call(LocalPlayer& player, const WantedCall& wanted, bool names_target)
 
 // -- the game calls -----------------------------------------------------------------------------
 
-Result<CallId> RpcRouter::call(const WantedCall& asked, std::span<const std::byte> args) {
-    if (index_of(asked.rpc) >= def_.schema->rpcs().size()) return Status::bad_argument;
-    const RpcDef& rpc = def_.schema->rpcs()[index_of(asked.rpc)];
-    if (rpc.desc.direction != RpcDirection::to_observers || rpc.desc.target != asked.about ||
-        args.size() != rpc.args.size_bytes) {
+/// A client or a player of this process that can receive calls.
+bool RpcRouter::is_there(ObserverId observer) const {
+    const Session* const session = sessions_.find(observer);
+    return (session != nullptr && session->state != Session::State::closing) ||
+           locals_.find(observer) != nullptr;
+}
+
+Result<CallId> RpcRouter::call(const RpcReceivers& to, RpcId id, std::span<const std::byte> args) {
+    if (index_of(id) >= def_.schema->rpcs().size()) return Status::bad_argument;
+    const RpcDef& rpc = def_.schema->rpcs()[index_of(id)];
+    const bool has_entity = to.entity != EntityId::none;
+    const RpcTarget about = to.position.has_value() ? RpcTarget::position
+                            : has_entity            ? RpcTarget::entity
+                                                    : RpcTarget::nobody;
+    if (rpc.desc.direction != RpcDirection::to_observers || rpc.desc.target != about ||
+        (has_entity && to.position.has_value()) || args.size() != rpc.args.size_bytes) {
         return Status::bad_argument;
     }
-    if (asked.about == RpcTarget::entity && !world_.is_alive(asked.target)) return Status::stale_id;
-    const Vec3 at = asked.position;
+    if (has_entity && !world_.is_alive(to.entity)) return Status::stale_id;
+    const Vec3 at = to.position.value_or(Vec3{});
     if (!std::isfinite(at.x) || !std::isfinite(at.y) || !std::isfinite(at.z)) {
         return Status::bad_position;
     }
+    if (to.only != ObserverId::none && !is_there(to.only)) return Status::stale_id;
     if (wanted_.size() >= limits::rpc_calls_per_tick) return Status::capacity;
-    WantedCall& wanted = wanted_.emplace_back(asked);
+    WantedCall& wanted = wanted_.emplace_back();
     wanted.call = CallId{next_++};
     if (next_ == 0) next_ = 1;
+    wanted.rpc = id;
+    wanted.about = about;
+    wanted.target = to.entity;
+    wanted.position = at;
+    wanted.only = to.only;
+    wanted.among.assign(to.among.begin(), to.among.end());
+    std::sort(wanted.among.begin(), wanted.among.end());
+    wanted.except = to.except;
     wanted.words = words_of_struct(rpc, args.data());
     return wanted.call;
 }
@@ -69,6 +89,7 @@ void RpcRouter::cull_late(CallId call, ObserverId observer, CullReason reason) {
 }
 
 void RpcRouter::decide() {
+    PURVIEW_ASSERT(time_.in_tick);
     reports_.clear();
     culled_.clear();
     late_.clear();
@@ -106,6 +127,7 @@ void RpcRouter::decide() {
     }
     wanted_.clear();
     if (!reports_.empty()) first_culled_.push_back(culled_.size());
+    PURVIEW_ASSERT(reports_.empty() || first_culled_.size() == reports_.size() + 1);
     for (std::size_t i = 0; i < reports_.size(); ++i) {
         reports_[i].culled = std::span<const RpcCulled>(culled_).subspan(
             first_culled_[i], first_culled_[i + 1] - first_culled_[i]);
@@ -130,12 +152,17 @@ void RpcRouter::evaluate(const WantedCall& wanted, RpcReport& report) {
         }
         return;
     }
+    const auto is_addressed = [&](ObserverId observer) {
+        if (observer == wanted.except) return false;
+        return wanted.among.empty() ||
+               std::binary_search(wanted.among.begin(), wanted.among.end(), observer);
+    };
     for (auto& session : sessions_) {
-        if (session->state == Session::State::joined && session->observer != wanted.except)
+        if (session->state == Session::State::joined && is_addressed(session->observer))
             evaluate_for(*session, wanted, report);
     }
     for (LocalPlayer* const player : locals_)
-        if (player->observer != wanted.except) evaluate_for(*player, wanted, report);
+        if (is_addressed(player->observer)) evaluate_for(*player, wanted, report);
 }
 
 void RpcRouter::evaluate_for(Session& session, const WantedCall& wanted, RpcReport& report) {
@@ -201,6 +228,7 @@ std::uint64_t pair_of(EntityId entity, ObserverId observer) noexcept {
 /// about one hidden entity cannot displace calls about others, and calls queued for other observers
 /// cannot displace those for this one (docs/limits.md).
 bool RpcRouter::hold(const WantedCall& wanted, ObserverId observer) {
+    PURVIEW_ASSERT(wanted.about == RpcTarget::entity);
     const Tick ends = wanted.made + def_.schema->rpcs()[index_of(wanted.rpc)].desc.hold_ticks;
     if (ends < time_.tick) return false;
     // In the order of calling, also one that is held again: whether others still have it held must
@@ -351,6 +379,7 @@ bool goes_in_turn(const Session& session, const OutgoingRpc& call) {
 }  // namespace
 
 std::uint64_t RpcRouter::choose(Session& session, std::uint64_t bits) const {
+    PURVIEW_ASSERT(session.plan != nullptr);
     auto& first = session.plan->first;
     first.clear();
     if (!session.calls_out.wants_to_send()) return 0;
@@ -369,6 +398,7 @@ std::uint64_t RpcRouter::choose(Session& session, std::uint64_t bits) const {
     };
     const std::uint64_t own = session.calls_out.choose(
         *def_.schema, bits - std::min(bits, snapshot_frame_bits), cost_bits);
+    PURVIEW_ASSERT(own <= bits);
     session.calls_out.for_each_chosen([&](const OutgoingRpc& call) {
         const bool is_there = std::find(first.begin(), first.end(), call.ghost) != first.end();
         if (call.ghost != no_local_id && !is_there) first.push_back(call.ghost);
@@ -446,6 +476,7 @@ void RpcRouter::run(Server& server, Session& session) {
             continue;
         }
         const RpcDef& rpc = def_.schema->rpcs()[index_of(call.rpc)];
+        PURVIEW_ASSERT(rpc.desc.direction == RpcDirection::to_server);
         if (rpc.desc.target == RpcTarget::entity) {
             if (!PURVIEW_GUARD(callee_held, call.target != EntityId::none)) {
                 refuse(session, counters_.refused_ghost);
@@ -481,6 +512,8 @@ void RpcRouter::run(Server& server, Session& session) {
 
 void RpcRouter::add_written(const TickWorkers& workers) {
     for (const TickChunk& chunk : workers.chunks()) {
+        PURVIEW_ASSERT(chunk.first_late <= chunk.end_late &&
+                       chunk.end_late <= chunk.worker->late.size());
         for (std::size_t i = chunk.first_late; i < chunk.end_late; ++i) {
             ++counters_.culled_late;
             late_.push_back(chunk.worker->late[i]);

@@ -25,6 +25,7 @@
 #include "interest/interest_data.hpp"
 #include "purview/world.hpp"
 #include "server/local_player.hpp"
+#include "server/server_counters.hpp"
 #include "server/server_time.hpp"
 #include "server/session_closer.hpp"
 #include "server/session_table.hpp"
@@ -50,7 +51,7 @@ class RpcRouter {
           tap_(tap) {}
 
     /// The game calls; it is decided in the next stage `interest`.
-    Result<CallId> call(const WantedCall& asked, std::span<const std::byte> args);
+    Result<CallId> call(const RpcReceivers& to, RpcId id, std::span<const std::byte> args);
 
     // Stage `receive`.
     /// The entities that the calls of the packet that is being read refer to: local ids may mean
@@ -91,6 +92,7 @@ class RpcRouter {
     void validate() const;
 
   private:
+    bool is_there(ObserverId observer) const;
     void evaluate(const WantedCall& wanted, RpcReport& report);
     void evaluate_for(Session& session, const WantedCall& wanted, RpcReport& report);
     void evaluate_for(LocalPlayer& player, const WantedCall& wanted, RpcReport& report);

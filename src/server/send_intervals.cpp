@@ -15,6 +15,15 @@ namespace {
 constexpr Tick update_every_ticks = 8;
 constexpr std::uint64_t every_eighth = 0x0101'0101'0101'0101U;  ///< bits of a word
 
+/// The send interval of a curve at a score. An empty curve: every tick.
+std::uint32_t every_ticks_at(const std::vector<SendInterval>& curve, float score) noexcept {
+    std::uint32_t every = curve.empty() ? 1 : curve.front().every_ticks;
+    for (const SendInterval& step : curve) {
+        if (score >= step.score) every = step.every_ticks;
+    }
+    return every;
+}
+
 }  // namespace
 
 SendIntervals::SendIntervals(const ServerDef& def, const ServerTime& time, const World& world,
@@ -47,6 +56,7 @@ void SendIntervals::note_rules() {
 }
 
 void SendIntervals::update(PaceScratch& room, Session& session) const {
+    PURVIEW_ASSERT(session.observer != ObserverId::none);
     GhostTable& ghosts = session.ghosts;
     // Without a curve, strength is for the send order, which matters only where the budget binds.
     const bool needs_score = has_rates_ || session.last_plan.was_over_budget;
@@ -102,7 +112,8 @@ void SendIntervals::update(PaceScratch& room, Session& session) const {
         const float score = needs_score ? room.score[i] : 1.0F;
         const Replication settings = has_settings_ ? room.settings[i] : Replication{};
         const KindDef& kind = kinds[index_of(ghosts.kind(lane))];
-        ghosts.set_weight(lane, kind.priority * std::max(score, score_floor) * settings.priority);
+        const float weight = std::max(score_floor, score);  // the floor also where that is NaN
+        ghosts.set_weight(lane, kind.priority * weight * settings.priority);
         const std::uint32_t every =
             std::max(settings.every_ticks, has_rates_ ? every_by_curves(lane, score) : 1);
         ghosts.set_pace(lane, {every, settings.leave});

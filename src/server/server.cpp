@@ -69,17 +69,16 @@ RuleTrial ServerData::try_rules(const Rules& rules, std::size_t pairs_max) const
     return trial.problem.empty() ? interest.try_rules(rules, manager, pairs_max) : trial;
 }
 
-Status ServerData::set_rules(const Rules& rules) {
+std::string ServerData::set_rules(const Rules& rules) {
     ServerDef wanted = def;
     wanted.rules = rules;
     wanted.rules.kinds = def.rules.kinds;  // they stay
-    if (!problem_of_rules(wanted).empty()) return Status::bad_configuration;
-    const Status status = interest.set_rules(rules);
-    if (status != Status::ok) return status;
+    if (std::string wrong = problem_of_rules(wanted); !wrong.empty()) return wrong;
+    if (std::string wrong = interest.set_rules(rules); !wrong.empty()) return wrong;
     def.rules = interest.rules();
     sections.set_nodes();
     intervals.note_rules();
-    return Status::ok;
+    return {};
 }
 
 /// As a session that ends. Before that, interest receives what the game has made its property.
@@ -206,7 +205,7 @@ Visibility& Server::visibility() noexcept {
 void Server::set_executor(const Executor& executor) {
     data_->set_executor(executor);
 }
-Status Server::set_rules(const Rules& rules) {
+std::string Server::set_rules(const Rules& rules) {
     return data_->set_rules(rules);
 }
 RuleTrial Server::try_rules(const Rules& rules, std::size_t pairs_max) const {
@@ -240,33 +239,14 @@ void Server::shut_down() {
 void Server::address_closed(const Address& address) {
     data_->closer.close_address(address);
 }
-Result<CallId> Server::call(EntityId target, RpcId rpc, std::span<const std::byte> args,
-                            ObserverId except) {
-    return data_->calls.call(
-        {.rpc = rpc, .about = RpcTarget::entity, .target = target, .except = except}, args);
-}
-Result<CallId> Server::call_at(Vec3 position, RpcId rpc, std::span<const std::byte> args,
-                               ObserverId except) {
-    return data_->calls.call(
-        {.rpc = rpc, .about = RpcTarget::position, .position = position, .except = except}, args);
-}
-Result<CallId> Server::call_all(RpcId rpc, std::span<const std::byte> args, ObserverId except) {
-    return data_->calls.call({.rpc = rpc, .about = RpcTarget::nobody, .except = except}, args);
-}
-Result<CallId> Server::call_one(ObserverId observer, RpcId rpc, std::span<const std::byte> args) {
-    const Session* session = data_->sessions.find(observer);
-    const bool is_there = session != nullptr && session->state != Session::State::closing;
-    if (!is_there && data_->locals.find(observer) == nullptr) return Status::stale_id;
-    return data_->calls.call({.rpc = rpc, .about = RpcTarget::nobody, .only = observer}, args);
+Result<CallId> Server::call(const RpcReceivers& to, RpcId rpc, std::span<const std::byte> args) {
+    return data_->calls.call(to, rpc, args);
 }
 std::span<const RpcReport> Server::rpc_reports() const noexcept {
     return data_->calls.reports();
 }
 std::span<const RpcLateCull> Server::rpc_late_culls() const noexcept {
     return data_->calls.late_culls();
-}
-const RpcCounters& Server::rpc_counters() const noexcept {
-    return data_->calls.counters();
 }
 Status Server::set_in_input(EntityId entity, bool on) {
     if (!data_->world.is_alive(entity)) return Status::stale_id;
@@ -281,14 +261,8 @@ std::span<const EntityId> Server::input_order(EntityId root) {
     if (top == EntityId::none) return {};
     return data_->inputs.members_of(top);
 }
-const InputCounters& Server::input_counters() const noexcept {
-    return data_->inputs.counters();
-}
 Result<PastView> Server::rewind(ObserverId observer, double view_tick) {
     return data_->rewind.view(observer, view_tick);
-}
-const RewindCounters& Server::rewind_counters() const noexcept {
-    return data_->rewind.counters;
 }
 Result<ObserverId> Server::add_reference_client() {
     return data_->add_reference_client();
@@ -299,11 +273,16 @@ std::span<const ServerEvent> Server::events() const noexcept {
 ServerStats Server::stats() const {
     return data_->stats();
 }
-const DropCounters& Server::drops() const noexcept {
-    return data_->drops;
-}
-const TickProfile& Server::profile() const noexcept {
-    return data_->profile;
+
+std::span<const Counter> Server::counters() const {
+    std::vector<Counter>& list = data_->counters;
+    list.clear();
+    append_counters(data_->profile, list);
+    append_counters(data_->drops, list);
+    append_counters(data_->inputs.counters(), list);
+    append_counters(data_->rewind.counters, list);
+    append_counters(data_->calls.counters(), list);
+    return list;
 }
 
 void Server::sessions(std::vector<SessionStats>& out) const {

@@ -23,6 +23,7 @@
 #include "server/relevance_events.hpp"
 #include "server/rpc_router.hpp"
 #include "server/send_intervals.hpp"
+#include "server/server_counters.hpp"
 #include "server/server_rewind.hpp"
 #include "server/server_time.hpp"
 #include "server/session_closer.hpp"
@@ -50,7 +51,7 @@ class ServerData {
     void remove_local(const LocalPlayer& player);
     ServerStats stats() const;
     RuleTrial try_rules(const Rules& rules, std::size_t pairs_max) const;
-    Status set_rules(const Rules& rules);
+    std::string set_rules(const Rules& rules);
     void set_executor(const Executor& executor);
     void set_spoil(Spoil mode);
 
@@ -61,6 +62,7 @@ class ServerData {
     ReplicationTap* tap = nullptr;  ///< not owned
     DropCounters drops;
     TickProfile profile;
+    std::vector<Counter> counters;  ///< of Server::counters
 
     World world;
     InterestManager manager;  ///< that of `interest`; the game gets it as a Visibility

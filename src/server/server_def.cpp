@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/priority.hpp"
 #include "interest/rules/kernel_facts.hpp"
 #include "link/stream.hpp"
 #include "protocol/rpc_args.hpp"
@@ -16,6 +17,7 @@
 #include "purview/presets.hpp"
 #include "replication/snapshot_writer.hpp"
 #include "server/session.hpp"
+#include "server/shared_sections.hpp"
 
 namespace purview {
 
@@ -188,7 +190,8 @@ std::string problem_of_positions(const ServerDef& def) {
         for (std::size_t s = 0; s < node.steps.size(); ++s) {
             if (needs_position(node.steps[s]))
                 return "node " + quoted(node.name) + ", step " + std::to_string(s + 1) +
-                       " needs positions, and the schema has none: Schema::set_position names their "
+                       " needs positions, and the schema has none: Schema::set_position names "
+                       "their "
                        "component";
         }
         for (const auto& inner : node.inner) {

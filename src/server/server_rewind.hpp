@@ -14,6 +14,7 @@
 #include "purview/world.hpp"
 #include "server/history.hpp"
 #include "server/relevance_log.hpp"
+#include "server/server_counters.hpp"
 #include "server/server_time.hpp"
 #include "server/session_table.hpp"
 

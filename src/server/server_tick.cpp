@@ -67,7 +67,7 @@ void ServerData::tick(Server& server, Micros now) {
         gather(worker, group);  // and for whom that matters
         worker.gather_us += its.took();
         prioritise(worker, group);  // an ordered list for every observer
-        worker.prioritise_us += its.took();
+        worker.prioritize_us += its.took();
         encode(worker, group, now);  // packets within the budget
         worker.encode_us += its.took();
     });
@@ -95,6 +95,7 @@ void ServerData::receive_stage(Server& server, Micros now) {
         if (session.state == Session::State::joined) inputs.run(server, session);
         if (session.state == Session::State::joined) calls.run(server, session);
     }
+    PURVIEW_ASSERT(sessions.size() >= count);  // none is removed before here
     lifecycle.end_closed(server);
     PURVIEW_VALIDATE(sessions);
 }
@@ -225,6 +226,7 @@ void ServerData::gather(TickWorker& worker, SessionGroup group) {
 }
 
 void ServerData::prioritise(TickWorker& worker, SessionGroup group) {
+    PURVIEW_ASSERT(group.size() <= worker.plans.size());
     const ReplicationInput input = sender.input(worker);
     for (std::size_t i = 0; i < group.size(); ++i) {
         const auto& session = group[i];

@@ -21,6 +21,7 @@ void SessionCloser::close(Session& session, CloseReason reason, bool notify,
     }
     handshake_.spend(session);
     sessions_.set_closing(session);
+    PURVIEW_ASSERT(sessions_.find_connection(session.connection_id) == nullptr);
 }
 
 Status SessionCloser::close(ObserverId observer, CloseReason reason, std::string_view text) {

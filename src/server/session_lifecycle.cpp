@@ -64,6 +64,8 @@ void SessionLifecycle::update(Server& server, Session& session, Micros now) {
 }
 
 void SessionLifecycle::run_join(Server& server, Session& session) {
+    PURVIEW_ASSERT(session.state == Session::State::joining && joins_left_ > 0);
+    PURVIEW_ASSERT(session.observer == ObserverId::none);
     const JoinRequest request{session.role, session.join.name, session.join.credential,
                               session.join.number};
     const Admission admission = game_.admit(server, request);
@@ -114,9 +116,11 @@ void SessionLifecycle::run_messages(Server& server, Session& session) {
     std::vector<std::byte>& queue = session.messages;
     // A session that the game closes has no effect any more.
     for (std::size_t at = 0; at < queue.size() && session.state == Session::State::joined;) {
+        PURVIEW_ASSERT(queue.size() - at >= message_size_bytes);
         const auto size = std::to_integer<std::size_t>(queue[at]) |
                           std::to_integer<std::size_t>(queue[at + 1]) << 8;
         at += message_size_bytes;
+        PURVIEW_ASSERT(size <= queue.size() - at);
         game_.message(server, session.observer,
                       std::span<const std::byte>(queue).subspan(at, size));
         at += size;
@@ -130,6 +134,7 @@ void SessionLifecycle::run_commands(Server& server, Session& session) {
     for (std::size_t at = 0;
          at < session.commands.size() && session.state == Session::State::joined;) {
         const auto size = std::to_integer<std::size_t>(session.commands[at]);
+        PURVIEW_ASSERT(size < session.commands.size() - at);
         game_.command(server, session.observer,
                       std::span<const std::byte>(session.commands).subspan(at + 1, size));
         at += 1 + size;
@@ -138,6 +143,7 @@ void SessionLifecycle::run_commands(Server& server, Session& session) {
 }
 
 void SessionLifecycle::end_session(Server& server, Session& session) {
+    PURVIEW_ASSERT(session.state == Session::State::closing);
     if (session.observer == ObserverId::none) return;
     backlog_age_ticks_max_ = std::max(backlog_age_ticks_max_, longest_wait_ticks(session));
     if (tap_ != nullptr) tap_->session_closed(session);

@@ -92,6 +92,7 @@ void SessionTable::remove_closed() {
         host_counts_.gone(session->address);
         return true;
     });
+    PURVIEW_ASSERT(host_counts_.all().closing == 0);
 }
 
 void SessionTable::validate() const {

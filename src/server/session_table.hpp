@@ -31,7 +31,10 @@ class SessionTable {
     // itself.
     std::size_t size() const noexcept { return sessions_.size(); }
     bool empty() const noexcept { return sessions_.empty(); }
-    const Pointer& operator[](std::size_t i) const noexcept { return sessions_[i]; }
+    const Pointer& operator[](std::size_t i) const noexcept {
+        PURVIEW_ASSERT(i < sessions_.size());
+        return sessions_[i];
+    }
     const Pointer& front() const noexcept { return sessions_.front(); }
     const Pointer& back() const noexcept { return sessions_.back(); }
     std::vector<Pointer>::const_iterator begin() const noexcept { return sessions_.begin(); }
@@ -64,7 +67,10 @@ class SessionTable {
 
     /// Sessions that are closing, in order. More may be added while they are processed.
     std::size_t closing_count() const noexcept { return closing_.size(); }
-    Session& closing(std::size_t i) const noexcept { return *closing_[i]; }
+    Session& closing(std::size_t i) const noexcept {
+        PURVIEW_ASSERT(i < closing_.size() && closing_[i]->state == Session::State::closing);
+        return *closing_[i];
+    }
     /// Destroys all of them.
     void remove_closed();
 

@@ -81,6 +81,7 @@ void SharedSections::set_nodes() {
     for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
         const NodeDef& node = rules.nodes[n];
         if (node.payload == Payload::per_observer || !node.enabled) continue;
+        PURVIEW_ASSERT(!node.steps.empty());
         SharedCells::Node shared;
         shared.payload = node.payload;
         shared.grid = cell_grid_of(rules, node.steps.front());

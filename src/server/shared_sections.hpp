@@ -17,6 +17,11 @@
 
 namespace purview {
 
+/// Empty, or why a node cannot be in the shared mode that it is in: some kind of entity in it has a
+/// component for some only, a curve of rates, a limit, extrapolated fields, or places relative to a
+/// parent; or the schema has no place.
+std::string problem_of_sharing(const ServerDef& def);
+
 class SharedSections {
   public:
     SharedSections(const ServerDef& def, const ServerTime& time, const InterestData& interest,

@@ -58,13 +58,13 @@ struct TickWorker {
     std::uint64_t split_updates = 0;
     std::uint64_t limited_updates = 0;
     std::uint32_t gather_us = 0;
-    std::uint32_t prioritise_us = 0;
+    std::uint32_t prioritize_us = 0;
     std::uint32_t encode_us = 0;
 
     void begin_tick() noexcept {
         late.clear();
         calls_written = split_updates = limited_updates = 0;
-        gather_us = prioritise_us = encode_us = 0;
+        gather_us = prioritize_us = encode_us = 0;
     }
 };
 

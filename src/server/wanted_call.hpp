@@ -18,8 +18,9 @@ struct WantedCall {
     RpcTarget about = RpcTarget::nobody;
     EntityId target = EntityId::none;
     Vec3 position{};
-    ObserverId only = ObserverId::none;    ///< static, to one
-    ObserverId except = ObserverId::none;  ///< not sent to it
+    ObserverId only = ObserverId::none;    ///< as RpcReceivers
+    std::vector<ObserverId> among = {};    ///< as RpcReceivers; ascending
+    ObserverId except = ObserverId::none;  ///< as RpcReceivers
     Tick made = 0;
     RpcWords words{};
     std::uint32_t position_number = 0;  ///< among the places that this tick's calls are about

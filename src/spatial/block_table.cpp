@@ -35,7 +35,6 @@ BlockTable::BlockTable(bool three_d) : axes_(three_d ? 3 : 2) {
 }
 
 std::uint32_t BlockTable::add_layer(Vec3 min, Vec3 max, float cell_size) {
-    PURVIEW_ASSERT(block_end() == cell_count_);
     GridLayer layer;
     layer.origin = {min.x - cell_size, min.y - cell_size, is_three_d() ? min.z - cell_size : min.z};
     layer.cell_size = cell_size;
@@ -47,6 +46,8 @@ std::uint32_t BlockTable::add_layer(Vec3 min, Vec3 max, float cell_size) {
 }
 
 std::uint32_t BlockTable::append_layer(GridLayer layer) {
+    PURVIEW_ASSERT(block_end() == cell_count_);     // overflow blocks stand behind all cells
+    PURVIEW_ASSERT(abstract_cell_ == 0xffffffffU);  // that layer is the last one
     layer.first_cell = cell_count_;
     layers_.push_back(layer);
     cell_count_ += layer.cell_count();
@@ -144,9 +145,12 @@ void BlockTable::link_after(BlockIndex block, BlockIndex position) noexcept {
     previous_[block] = position;
     previous_[next_[position]] = block;
     next_[position] = block;
+    PURVIEW_ASSERT(cell_[block] == cell_[position]);
 }
 
 void BlockTable::unlink(BlockIndex block) noexcept {
+    PURVIEW_ASSERT(block >= cell_count_);  // a cell keeps its base block
+    PURVIEW_ASSERT(next_[previous_[block]] == block && previous_[next_[block]] == block);
     next_[previous_[block]] = next_[block];
     previous_[next_[block]] = previous_[block];
 }
@@ -158,6 +162,8 @@ BlockIndex BlockTable::new_block(BlockIndex cell) {
     }
     const BlockIndex block = free_blocks_.back();
     free_blocks_.pop_back();
+    PURVIEW_ASSERT((occupied_[block] | vacated_[block]) == 0 && next_[block] == block);
+    PURVIEW_ASSERT(!is_idle_.test(block));
     cell_[block] = cell;
     link_after(block, cell);
     overflowing_.set(cell);
@@ -169,8 +175,13 @@ Slot BlockTable::take_lane(BlockIndex cell) {
     BlockIndex block = cell;
     if (free_lanes(block) == 0) {
         block = next_[cell];
-        if (block == cell || free_lanes(block) == 0) block = new_block(cell);
+        if (block == cell || free_lanes(block) == 0) {
+            // Those with a free lane stand before all full ones: the last is full, too.
+            PURVIEW_ASSERT(free_lanes(previous_[cell]) == 0);
+            block = new_block(cell);
+        }
     }
+    PURVIEW_ASSERT(free_lanes(block) != 0 && cell_[block] == cell);
     const auto lane = static_cast<unsigned>(std::countr_zero(free_lanes(block)));
     occupied_[block] |= lane_bit(lane);
     mark_dirty(block);
@@ -185,6 +196,8 @@ void BlockTable::vacate(Slot slot, Slot to, bool silent) {
     const BlockIndex block = block_of(slot);
     const Mask bit = lane_bit(lane_of(slot));
     PURVIEW_ASSERT((occupied_[block] & bit) != 0);
+    PURVIEW_ASSERT((vacated_[block] & bit) == 0);  // or it was taken in the tick of a leave
+    PURVIEW_ASSERT(home_[index_[slot]].slot == slot);
     occupied_[block] = static_cast<Mask>(occupied_[block] & ~bit);
     if (vacated_[block] == 0) vacated_blocks_.push_back(block);
     unsettle(cell_[block]);
@@ -204,7 +217,7 @@ void BlockTable::vacate(Slot slot, Slot to, bool silent) {
 
 Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 position) {
     const std::uint32_t index = index_of(entity);
-    PURVIEW_ASSERT(index < entity_index_end);
+    PURVIEW_ASSERT(index < entity_index_end && layer < layers_.size());
     if (home_.size() <= index) {
         grow_little(home_, index + 1 - home_.size());
         home_.resize(index + 1);
@@ -219,6 +232,7 @@ Slot BlockTable::insert(EntityId entity, std::uint32_t layer, Vec3 position) {
 
 void BlockTable::change_layer(EntityId entity, std::uint32_t layer, const Vec3* position) {
     const Slot slot = slot_of(entity);
+    PURVIEW_ASSERT(slot != no_slot && layer < layers_.size());
     any_coming_ |= is_abstract(block_of(slot));
     if (position != nullptr) {
         write_position(slot, *position);
@@ -318,6 +332,7 @@ void BlockTable::remove(Slot slot, bool silent) {
     const std::uint32_t index = index_[slot];
     if (const std::uint32_t* change = change_of_.find(index)) {
         // Its id may come again before layers change.
+        PURVIEW_ASSERT(changes_[*change].entity == entity(slot));
         changes_[*change].entity = EntityId::none;
         change_of_.erase(index);
     }
@@ -326,6 +341,7 @@ void BlockTable::remove(Slot slot, bool silent) {
 }
 
 void BlockTable::set_number(std::uint32_t column, Slot slot, float number) {
+    PURVIEW_ASSERT((occupied_[block_of(slot)] & lane_bit(lane_of(slot))) != 0);
     if (floats_[column].empty()) {
         if (number == 0) return;
         floats_[column].resize(std::size_t{block_end()} * lanes_per_block, 0.0F);
@@ -342,6 +358,7 @@ void BlockTable::clear_flag_column(std::uint32_t column) {
 }
 
 void BlockTable::set_flag(std::uint32_t column, Slot slot, bool value) {
+    PURVIEW_ASSERT((occupied_[block_of(slot)] & lane_bit(lane_of(slot))) != 0);
     if (flags_[column].empty()) {
         if (!value) return;
         flags_[column].resize(block_end(), 0);
@@ -353,6 +370,7 @@ void BlockTable::set_flag(std::uint32_t column, Slot slot, bool value) {
 }
 
 void BlockTable::free_vacated(BlockIndex block) {
+    PURVIEW_ASSERT(vacated_[block] != 0);
     const bool was_full = free_lanes(block) == 0;
     vacated_[block] = 0;
     const BlockIndex cell = cell_[block];
@@ -380,6 +398,7 @@ bool BlockTable::recycle_idle(std::uint32_t since_at_most) {
     bool found = false;
     while (!found && idle_begin_ < idle_.size() && idle_[idle_begin_].since <= since_at_most) {
         const BlockIndex block = idle_[idle_begin_++].block;
+        PURVIEW_ASSERT(is_idle_.test(block));
         is_idle_.reset(block);
         found = (occupied_[block] | vacated_[block]) == 0;
         if (found) recycle(block);
@@ -393,6 +412,9 @@ bool BlockTable::recycle_idle(std::uint32_t since_at_most) {
 
 void BlockTable::end_tick() {
     constexpr std::uint32_t idle_ticks = 64;
+    PURVIEW_ASSERT(any_dirty_ || dirty_.none());
+    PURVIEW_ASSERT(displaced_.empty() == vacated_blocks_.empty());
+    PURVIEW_ASSERT(vacated_blocks_.empty() || !unsettled_cells_.empty());
     if (any_dirty_) dirty_.clear_all();
     any_dirty_ = false;
     for (const BlockIndex cell : unsettled_cells_) {
@@ -413,6 +435,7 @@ void BlockTable::end_tick() {
 }
 
 void BlockTable::shuffle_cell(BlockIndex cell) {
+    PURVIEW_ASSERT(cell < cell_count_);
     shuffle_slots_.clear();
     BlockIndex block = cell;
     do {

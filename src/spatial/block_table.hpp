@@ -158,6 +158,7 @@ class BlockTable {
     /// visit(cell) for those of [first, first + count) where anything changed, ascending.
     template <class Visit>
     void for_each_dirty_in(BlockIndex first, BlockIndex count, Visit&& visit) const {
+        PURVIEW_ASSERT(first + count <= cell_count_);
         if (moved_column_ == no_column) return dirty_.for_each_in(first, count, visit);
         for (BlockIndex cell = first; cell < first + count; ++cell) {
             bool is_one = is_dirty(cell);
@@ -244,6 +245,7 @@ class BlockTable {
     /// some gone since.
     std::span<const EntityId> leaving() const noexcept { return leaving_; }
     std::uint32_t layer_of_cell(BlockIndex cell) const noexcept {
+        PURVIEW_ASSERT(cell < cell_count_);
         std::uint32_t layer = 0;
         while (layer + 1 < layers_.size() && layers_[layer + 1].first_cell <= cell) ++layer;
         return layer;
@@ -266,6 +268,7 @@ class BlockTable {
     /// From now on write_positions sets this flag of whoever it moves, until end_tick() clears it
     /// of all.
     void note_moves(std::uint32_t flag_column) {
+        PURVIEW_ASSERT(flag_column < flags_.size());
         moved_column_ = flag_column;
         flags_[flag_column].resize(block_end(), 0);
     }
@@ -288,6 +291,7 @@ class BlockTable {
     void clear_flag_column(std::uint32_t column);
     void set_flag(std::uint32_t column, Slot slot, bool value);
     void set_key(std::uint32_t column, Slot slot, Key key) noexcept {
+        PURVIEW_ASSERT((occupied_[block_of(slot)] & lane_bit(lane_of(slot))) != 0);
         keys_[column][slot] = key;
         mark_dirty(block_of(slot));
     }
@@ -297,7 +301,9 @@ class BlockTable {
     /// The record of a lane whose vacated bit is set.
     const Displaced& displaced_from(Slot slot) const noexcept {
         PURVIEW_ASSERT((vacated_[block_of(slot)] & lane_bit(lane_of(slot))) != 0);
-        return displaced_[index_[slot] & ~displaced_tag];
+        const Displaced& gone = displaced_[index_[slot] & ~displaced_tag];
+        PURVIEW_ASSERT(gone.from == slot);
+        return gone;
     }
     /// Lanes that were left are free again; overflow blocks that are empty are recycled.
     void end_tick();
@@ -473,6 +479,8 @@ BlockTable::Refused BlockTable::write_positions_of(Moves moves) {
     const BlockIndex* const cells = cell_.data();
     const BlockIndex cell_count = cell_count_, abstract_cell = abstract_cell_;
     const BlockIndex base_end = std::min(cell_count, abstract_cell);
+    // Blocks that are appended lengthen the column, as it is not empty.
+    PURVIEW_ASSERT(note != MoveNote::flag || flags_[moved_column_].size() == block_end());
     Mask* const moved = note == MoveNote::flag ? flags_[moved_column_].data() : nullptr;
     const GridLayer only = layers_.front();
     for (std::size_t first = 0; first < n; first += batch) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "purview/status.hpp"
+
 namespace purview {
 
 namespace {
@@ -55,6 +57,7 @@ bool row_span(const GridLayer& layer, bool three_d, const Reach& reach, Row row,
     const float half = std::sqrt(rest);
     out.first = layer.cell_x(reach.low.x - half);
     out.last = layer.cell_x(reach.high.x + half);
+    PURVIEW_ASSERT(out.first <= out.last && out.last < layer.nx);
     out.inside_first = out.inside_end = 0;
     const bool bounded = GridLayer::is_bounded(row.y, layer.ny) &&
                          (!three_d || GridLayer::is_bounded(row.z, layer.nz));
@@ -90,7 +93,10 @@ void emit(BlockIndex row, std::span<RowSpan> spans, std::vector<CellRun>& out) {
         }
         CellRun run{row + merged.first, static_cast<std::uint16_t>(merged.last - merged.first + 1),
                     0, 0};
+        PURVIEW_ASSERT(out.empty() || out.back().first + out.back().count <= run.first);
         if (merged.inside_end > merged.inside_first) {
+            PURVIEW_ASSERT(merged.first <= merged.inside_first &&
+                           merged.inside_end <= merged.last + 1);
             run.inside_first = static_cast<std::uint16_t>(merged.inside_first - merged.first);
             run.inside_count = static_cast<std::uint16_t>(merged.inside_end - merged.inside_first);
         }
@@ -162,6 +168,7 @@ void cover(const GridLayer& layer, bool three_d, std::span<const Reach> reaches,
         z0 = z0 == 0 ? 0 : z0 - 1;
         z1 = std::min(z1 + 1, layer.nz - 1);
     }
+    PURVIEW_ASSERT(y0 <= y1 && y1 < layer.ny && z0 <= z1 && z1 < layer.nz);
     for (std::uint32_t z = z0; z <= z1; ++z) {
         for (std::uint32_t y = y0; y <= y1; ++y) {
             std::size_t count = 0;

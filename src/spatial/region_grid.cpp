@@ -7,6 +7,9 @@
 #include <cmath>
 #include <functional>
 
+#include "purview/status.hpp"
+#include "spatial/move.hpp"
+
 namespace purview {
 
 namespace {
@@ -42,12 +45,14 @@ void RegionGrid::set(std::uint32_t observer, std::span<const Vec3> positions) {
     if (regions_.size() <= observer) regions_.resize(observer + 1);
     auto& regions = regions_[observer];
     while (regions.size() > positions.size()) {
+        PURVIEW_ASSERT(owner_[regions.back()] == observer);
         table_.remove(table_.slot_of(make_entity_id(regions.back(), 1)), false);
         free_.push_back(regions.back());
         regions.pop_back();
     }
     for (std::size_t i = 0; i < positions.size(); ++i) {
         if (i < regions.size()) {
+            PURVIEW_ASSERT(owner_[regions[i]] == observer);
             const std::array one{Move{make_entity_id(regions[i], 1), positions[i]}};
             table_.write_positions(std::span<const Move>(one));
             continue;
@@ -62,6 +67,7 @@ void RegionGrid::set(std::uint32_t observer, std::span<const Vec3> positions) {
         regions.push_back(region);
         (void)table_.insert(make_entity_id(region, 1), 0, positions[i]);
     }
+    PURVIEW_ASSERT(regions.size() == positions.size());
     table_.settle_moves();
 }
 

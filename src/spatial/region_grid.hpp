@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "purview/status.hpp"
 #include "spatial/block_table.hpp"
 #include "spatial/simd_lanes.hpp"
 
@@ -50,6 +51,7 @@ class RegionGrid {
 
 template <class Visit>
 void RegionGrid::visit_found(Visit&& visit) {
+    PURVIEW_ASSERT(found_.size() == blocks_.size());
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
         for (Mask rest = found_[i] & table_.occupied(blocks_[i]); rest != 0;
              rest &= static_cast<Mask>(rest - 1)) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/prefetch.hpp"
+#include "purview/status.hpp"
 
 #ifdef PURVIEW_HIGHWAY
 #undef HWY_TARGET_INCLUDE
@@ -564,34 +565,41 @@ HWY_EXPORT(name_of_target);
 
 void add_lanes_within(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 center,
                       float radius_squared, std::span<Mask> out) noexcept {
+    PURVIEW_ASSERT(out.size() == blocks.size());
     PURVIEW_BEST(within_any)(at, blocks.data(), blocks.size(), center, radius_squared, out.data());
 }
 void add_lanes_crossed(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 a, Vec3 b,
                        float radius_squared, std::span<Mask> out) noexcept {
+    PURVIEW_ASSERT(out.size() == blocks.size());
     PURVIEW_BEST(crossed_any)
     (at, blocks.data(), blocks.size(), a, b, radius_squared, out.data());
 }
 void add_lanes_within_own(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 center,
                           const float* radii, float otherwise_m, float margin_m,
                           std::span<Mask> out) noexcept {
+    PURVIEW_ASSERT(out.size() == blocks.size());
     PURVIEW_BEST(within_own_any)
     (at, blocks.data(), blocks.size(), center, radii, otherwise_m, margin_m, out.data());
 }
 void add_lanes_in_box(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 low, Vec3 high,
                       std::span<Mask> out) noexcept {
+    PURVIEW_ASSERT(out.size() == blocks.size());
     PURVIEW_BEST(box_any)(at, blocks.data(), blocks.size(), low, high, out.data());
 }
 void add_lanes_around(LaneCoordinates at, std::span<const BlockIndex> blocks, Vec3 center,
                       Vec3 half_size, std::span<Mask> out) noexcept {
+    PURVIEW_ASSERT(out.size() == blocks.size());
     PURVIEW_BEST(around_any)(at, blocks.data(), blocks.size(), center, half_size, out.data());
 }
 void add_lanes_in_cone(LaneCoordinates at, std::span<const BlockIndex> blocks, const LaneCone& cone,
                        std::span<Mask> out) noexcept {
+    PURVIEW_ASSERT(out.size() == blocks.size());
     PURVIEW_BEST(cone_any)(at, blocks.data(), blocks.size(), cone, out.data());
 }
 
 std::size_t list_slots(std::span<const BlockIndex> blocks, std::span<const Mask> masks,
                        Slot* out) noexcept {
+    PURVIEW_ASSERT(masks.size() >= blocks.size());
     return PURVIEW_BEST(slots_any)(blocks, masks.data(), out);
 }
 void pick_yes(std::span<const Mask> masks, const std::uint8_t* yes, Mask* out) noexcept {
@@ -607,14 +615,18 @@ void pick_lanes(std::span<const LaneWindow> windows, const Mask* flags, PickedLa
         out.masks.resize(room + room / 2);
     }
     PURVIEW_BEST(pick_any)(windows, flags, out, out_end);
+    PURVIEW_ASSERT(out.size + std::size_t{2} * lanes_per_block <= room);
 }
 std::size_t gather_lanes(const std::uint32_t* values, const PickedLanes& picked,
                          std::uint32_t* out) noexcept {
+    PURVIEW_ASSERT(picked.size == 0 ||  // blocks are looked at ahead
+                   picked.size + std::size_t{2} * lanes_per_block <= picked.blocks.size());
     return picked.size == 0 ? 0 : PURVIEW_BEST(gather_any)(values, picked, out);
 }
 std::size_t gather_nearness(LaneCoordinates at, std::span<const BlockIndex> blocks,
                             std::span<const Mask> masks, std::span<const Vec3> positions,
                             float reach, float least, float* out) noexcept {
+    PURVIEW_ASSERT(masks.size() >= blocks.size() && !positions.empty());
     return PURVIEW_BEST(nearness_any)(at, blocks, masks.data(), positions, reach, least, out);
 }
 std::size_t gather_nearness(LaneCoordinates at, std::span<const LaneWindow> windows,

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/validate.hpp"
 #include "world/world_data.hpp"
 
 namespace purview {
@@ -19,6 +20,7 @@ void WorldData::keep_bounds(std::vector<bool> by_kind) {
 std::span<const GroupBounds::Change> WorldData::take_bounds_changes() {
     bounds_changes_.clear();
     bounds_.take_changes(bounds_changes_);
+    PURVIEW_VALIDATE(bounds_);
     return bounds_changes_;
 }
 
@@ -27,6 +29,7 @@ std::span<const GroupBounds::Change> WorldData::take_bounds_changes() {
 void WorldData::measure(std::uint32_t index) {
     const EntityId root = entities_[index].root;
     const std::uint32_t top = index_of(root);
+    PURVIEW_ASSERT(!pool_.is_live(index) || is_alive(root));
     if (!pool_.is_live(index) || top == index || !has_bounds(top) || !has_position(index) ||
         !has_position(top))
         return bounds_.remove(index);
@@ -42,6 +45,7 @@ void WorldData::measure(std::uint32_t index) {
 
 void WorldData::settle_bounds() {
     if (bounded_kinds_.empty()) return;
+    PURVIEW_ASSERT(bounded_ops_ <= ops_.size());
     for (; bounded_ops_ < ops_.size(); ++bounded_ops_) {
         const WorldOp& op = ops_[bounded_ops_];
         if (op.type == WorldOp::Type::owner) continue;
@@ -56,9 +60,11 @@ void WorldData::settle_bounds() {
     // Parents first, as they settled.
     for (const auto& wave : waves_) {
         for (const std::uint32_t index : wave) {
+            PURVIEW_ASSERT(pool_.is_live(index));
             const std::uint32_t top = index_of(entities_[index].root);
             if (!has_bounds(top)) continue;
             if (index != top) {
+                PURVIEW_ASSERT(is_linked(index));
                 const std::uint32_t above = index_of(entities_[index].parent);
                 // Who is not turned does not turn those below it when the root turns: they go
                 // straight on.
@@ -83,6 +89,7 @@ void WorldData::settle_bounds() {
     for (const auto& wave : waves_) {
         for (const std::uint32_t index : wave) shifted_.reset(index);
     }
+    PURVIEW_ASSERT(shifted_.none());
 }
 
 }  // namespace purview

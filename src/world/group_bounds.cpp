@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "purview/status.hpp"
+
 namespace purview {
 
 namespace {
@@ -23,6 +25,7 @@ std::uint32_t GroupBounds::sphere_of(EntityId root) {
     }
     const std::uint32_t at = free_spheres_.back();
     free_spheres_.pop_back();
+    PURVIEW_ASSERT(spheres_[at].root == EntityId::none && spheres_[at].members == 0);
     spheres_[at].root = root;
     spheres_[at].told_m = 0;
     sphere_at_[index_of(root)] = at;
@@ -49,6 +52,7 @@ void GroupBounds::grow(Sphere& sphere) {
 }
 
 void GroupBounds::write(Sphere& sphere, std::uint32_t leaf, float distance_m) noexcept {
+    PURVIEW_ASSERT(leaf < sphere.largest.size() / 2);
     std::size_t at = sphere.largest.size() / 2 + leaf;
     sphere.largest[at] = distance_m;
     for (at /= 2; at > 0; at /= 2) {
@@ -70,6 +74,7 @@ void GroupBounds::set(std::uint32_t index, EntityId root, float distance_m) {
         sphere.free.pop_back();
         ++sphere.members;
     }
+    PURVIEW_ASSERT(spheres_[seat.sphere].root == root);
     write(spheres_[seat.sphere], seat.leaf, distance_m);
     list(seat.sphere);
 }
@@ -79,6 +84,7 @@ void GroupBounds::remove(std::uint32_t index) {
     const Seat seat = seats_[index];
     seats_[index] = {};
     Sphere& sphere = spheres_[seat.sphere];
+    PURVIEW_ASSERT(sphere.root != EntityId::none && sphere.members > 0);
     write(sphere, seat.leaf, no_member);
     sphere.free.push_back(seat.leaf);
     --sphere.members;
@@ -95,12 +101,14 @@ void GroupBounds::tell(EntityId root) {
 float GroupBounds::radius(EntityId root) const noexcept {
     const std::uint32_t* found = sphere_at_.find(index_of(root));
     if (found == nullptr || spheres_[*found].root != root) return 0;
+    PURVIEW_ASSERT(!spheres_[*found].largest.empty());  // it had a member once
     return std::max(spheres_[*found].largest[1], 0.0F);
 }
 
 void GroupBounds::take_changes(std::vector<Change>& out) {
     for (const std::uint32_t at : listed_) {
         Sphere& sphere = spheres_[at];
+        PURVIEW_ASSERT(sphere.is_listed && sphere.root != EntityId::none);
         sphere.is_listed = false;
         const float now = std::max(sphere.largest[1], 0.0F);
         if (now != sphere.told_m) out.push_back({sphere.root, now});
@@ -112,6 +120,34 @@ void GroupBounds::take_changes(std::vector<Change>& out) {
         free_spheres_.push_back(at);
     }
     listed_.clear();
+}
+
+void GroupBounds::validate() const {
+    std::size_t members = 0, seated = 0, unused = 0, listed = 0;
+    for (const Sphere& sphere : spheres_) {
+        const std::size_t leaves = sphere.largest.size() / 2;
+        members += sphere.members;
+        unused += sphere.root == EntityId::none ? 1 : 0;
+        listed += sphere.is_listed ? 1 : 0;
+        PURVIEW_ASSERT(sphere.free.size() + sphere.members == leaves);
+        // What has nobody is given back by the next take_changes.
+        PURVIEW_ASSERT(sphere.members > 0 || sphere.is_listed || sphere.root == EntityId::none);
+        for (std::size_t i = 1; i < leaves; ++i) {
+            PURVIEW_ASSERT(!(sphere.largest[i] < sphere.largest[2 * i]));
+            PURVIEW_ASSERT(!(sphere.largest[i] < sphere.largest[2 * i + 1]));
+        }
+    }
+    for (const Seat& seat : seats_) {
+        if (seat.sphere == none) continue;
+        ++seated;
+        PURVIEW_ASSERT(seat.sphere < spheres_.size());
+        PURVIEW_ASSERT(seat.leaf < spheres_[seat.sphere].largest.size() / 2);
+    }
+    PURVIEW_ASSERT(members == seated);
+    PURVIEW_ASSERT(unused == free_spheres_.size());
+    PURVIEW_ASSERT(listed == listed_.size());
+    (void)unused;
+    (void)listed;
 }
 
 }  // namespace purview

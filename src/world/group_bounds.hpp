@@ -35,6 +35,8 @@ class GroupBounds {
     /// Appends those that are not as they were told last.
     void take_changes(std::vector<Change>& out);
 
+    void validate() const;
+
   private:
     static constexpr std::uint32_t none = 0xffffffffU;
     struct Sphere {

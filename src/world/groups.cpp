@@ -25,6 +25,7 @@ std::uint16_t WorldData::height_of(std::uint32_t index) {
         if (!is_linked(index_of(child))) continue;
         height = std::max(height, static_cast<std::uint16_t>(height_of(index_of(child)) + 1));
     }
+    PURVIEW_ASSERT(height < entities_[index].members);  // a chain at the most
     return height;
 }
 
@@ -38,6 +39,7 @@ bool WorldData::is_too_deep(std::uint32_t index, unsigned depth) {
 /// Whether the group may have so many members more, with those below `index` among them.
 Status WorldData::check_group(std::uint32_t index, unsigned members, EntityId parent) {
     const Entity& above = entities_[index_of(parent)];
+    PURVIEW_ASSERT(is_alive(parent) && is_alive(above.root));
     if (is_too_deep(index, above.depth + 1U)) return Status::too_deep;
     const unsigned now = entities_[index_of(above.root)].members;
     return now + members > def_.group_members_max ? Status::too_large : Status::ok;
@@ -46,6 +48,10 @@ Status WorldData::check_group(std::uint32_t index, unsigned members, EntityId pa
 /// What it was before the tick is what its event says.
 void WorldData::note_relation(std::uint32_t index) {
     Entity& entity = entities_[index];
+    PURVIEW_ASSERT(pool_.is_live(index));
+    PURVIEW_ASSERT(entity.relation == no_relation ||
+                   (entity.relation < relations_.size() &&
+                    relations_[entity.relation].entity == at_index(index)));
     if (entity.relation != no_relation) return;
     entity.relation = static_cast<std::uint32_t>(relations_.size());
     relations_.push_back({at_index(index), entity.root, entity.parent});
@@ -57,6 +63,7 @@ void WorldData::end_relations() {
         GroupEvent event{was.entity, was.root, EntityId::none, was.parent, EntityId::none};
         if (is_alive(was.entity)) {
             Entity& now = entities_[index_of(was.entity)];
+            PURVIEW_ASSERT(now.relation < relations_.size() && &relations_[now.relation] == &was);
             now.relation = no_relation;
             event.new_root = now.root;
             event.new_parent = now.parent;
@@ -95,6 +102,7 @@ void WorldData::track_positions_in_groups(std::span<const WorldOp> fresh) {
         const WorldOp& op = joins_.back();
         Entity& its = entities_[index_of(op.entity)];
         const Entity& parent = entities_[index_of(op.parent)];
+        PURVIEW_ASSERT(is_alive(op.entity) && is_alive(op.parent));  // a corpse has no parent
         its.is_replicated = its.is_replicated || (parent.is_edited && parent.is_replicated);
         if (its.is_replicated) net_ops_.push_back(op);
     }
@@ -106,6 +114,8 @@ void WorldData::track_positions_in_groups(std::span<const WorldOp> fresh) {
 void WorldData::add_members(EntityId from, int delta) noexcept {
     for (;;) {
         Entity& entity = entities_[index_of(from)];
+        PURVIEW_ASSERT(entity.members + delta >= 1);
+        PURVIEW_ASSERT(entity.members + delta <= def_.group_members_max);
         entity.members = static_cast<std::uint16_t>(entity.members + delta);
         if (!is_linked(index_of(from))) return;
         from = entity.parent;
@@ -115,14 +125,21 @@ void WorldData::add_members(EntityId from, int delta) noexcept {
 
 void WorldData::unlink(EntityId child) {
     Entity& entity = entities_[index_of(child)];
+    PURVIEW_ASSERT(is_alive(child) && is_alive(entity.parent));
     auto& siblings = children_[index_of(entity.parent)];
-    siblings.erase(std::find(siblings.begin(), siblings.end(), child));
+    const auto found = std::find(siblings.begin(), siblings.end(), child);
+    PURVIEW_ASSERT(found != siblings.end());
+    siblings.erase(found);
     if (is_linked(index_of(child))) add_members(entity.parent, -int{entity.members});
     entity.parent = EntityId::none;
 }
 
 /// It and those below it are in the group of `root` from now on.
 void WorldData::regroup(std::uint32_t index, EntityId root, std::uint16_t depth) {
+    PURVIEW_ASSERT((depth == 0) == (root == at_index(index)));
+    PURVIEW_ASSERT(depth == 0 || (entities_[index_of(entities_[index].parent)].root == root &&
+                                  entities_[index_of(entities_[index].parent)].depth + 1 == depth));
+    PURVIEW_ASSERT(depth <= def_.group_depth_max);
     ++work_.visited;
     if (entities_[index].root != root) note_relation(index);
     entities_[index].depth = depth;
@@ -161,10 +178,12 @@ Status WorldData::attach(EntityId child, EntityId parent, OwnerPolicy policy) {
     moved.inherits = policy == OwnerPolicy::inherit ||
                      (policy == OwnerPolicy::automatic && moved.own_owner == ObserverId::none);
     children_[index_of(parent)].push_back(child);
+    PURVIEW_ASSERT(links == is_linked(index));
     if (links) add_members(parent, moved.members);
     if (links || !was_root)
         regroup(index, root,
                 links ? static_cast<std::uint16_t>(entities_[index_of(parent)].depth + 1) : 0);
+    PURVIEW_ASSERT(moved.root == root);
     keep_position(index);
     return Status::ok;
 }
@@ -177,6 +196,7 @@ Status WorldData::detach(EntityId child) {
     bring_along(index);
     unlink(child);
     if (entities_[index].root != child) regroup(index, child, 0);
+    PURVIEW_ASSERT(entities_[index].root == child && entities_[index].depth == 0);
     keep_position(index);
     return Status::ok;
 }
@@ -210,6 +230,7 @@ Status WorldData::set_group_enabled(EntityId entity, bool enabled) {
         its.members = members_before;
         return status;
     }
+    PURVIEW_ASSERT(!was_linked || !links);
     if (was_linked) add_members(its.parent, -int{members_before});
     if (links) add_members(its.parent, its.members);
     const EntityId root = links ? entities_[index_of(its.parent)].root : entity;

@@ -7,12 +7,15 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/validate.hpp"
+
 namespace purview {
 
 namespace {
 
 std::uint32_t read_unsigned(const FieldDef& field, const std::byte* data) noexcept {
     std::uint32_t value = 0;  // little endian, as every target of this library
+    PURVIEW_ASSERT(field.size_bytes <= sizeof value);  // the schema takes numbers alone
     std::memcpy(&value, data + field.offset_bytes, field.size_bytes);
     return value;
 }
@@ -26,12 +29,59 @@ float read_number(const FieldDef& field, const std::byte* data) noexcept {
     return static_cast<float>(static_cast<std::int32_t>(bits << above) >> above);
 }
 
+/// The forest as the other rooms read it, at the border of a tick.
+struct Forest {
+    const WorldData& world;
+
+    void validate() const {
+        std::size_t alive = 0, below = 0, listed = 0;
+        for (std::uint32_t i = 0; i < world.index_end(); ++i) {
+            const EntityId entity = world.at_index(i);
+            if (entity == EntityId::none) continue;
+            ++alive;
+            const EntityId parent = world.parent_at(i);
+            if (world.is_alone(i)) {
+                PURVIEW_ASSERT(parent == EntityId::none && world.children_at(i).empty());
+                PURVIEW_ASSERT(world.root_at(i) == entity);
+                PURVIEW_ASSERT(world.members_at(i) == 1 && world.depth_at(i) == 0);
+                continue;
+            }
+            PURVIEW_ASSERT(parent == EntityId::none || world.is_alive(parent));
+            below += parent != EntityId::none ? 1 : 0;
+            const bool is_linked = world.is_linked(i);
+            PURVIEW_ASSERT(world.group_parent_at(i) == (is_linked ? parent : EntityId::none));
+            PURVIEW_ASSERT(world.root_at(i) ==
+                           (is_linked ? world.root_at(index_of(parent)) : entity));
+            PURVIEW_ASSERT(world.depth_at(i) ==
+                           (is_linked ? world.depth_at(index_of(parent)) + 1 : 0));
+            std::size_t members = 1;
+            for (const EntityId child : world.children_at(i)) {
+                PURVIEW_ASSERT(world.is_alive(child));
+                PURVIEW_ASSERT(world.parent_at(index_of(child)) == entity);
+                if (world.is_linked(index_of(child))) members += world.members_at(index_of(child));
+            }
+            listed += world.children_at(i).size();
+            PURVIEW_ASSERT(world.members_at(i) == members);
+            (void)members;
+        }
+        PURVIEW_ASSERT(alive == world.entity_count());
+        PURVIEW_ASSERT(below == listed);
+        for (std::uint16_t c = 1; c < world.schema().components().size(); ++c) {
+            // One count of words is that of all.
+            PURVIEW_ASSERT(world.dirty(ComponentId{c}).size() ==
+                           world.dirty(ComponentId{0}).size());
+        }
+        (void)alive;
+    }
+};
+
 }  // namespace
 
 void ComponentColumn::ensure(std::uint32_t index) {
     while (pages_.size() <= index / page_entities) pages_.emplace_back();
     auto& page = pages_[index / page_entities];
     if (page.empty()) page.resize(std::size_t{page_entities} * size_bytes_);
+    PURVIEW_ASSERT(page.size() == std::size_t{page_entities} * size_bytes_);
 }
 
 WorldData::WorldData(const WorldDef& def) : def_(def), pool_(def.entities_max) {
@@ -75,6 +125,8 @@ Result<EntityId> WorldData::spawn(KindId kind, Vec3 position) {
                 column.dirty.resize(std::max<std::size_t>(1024, index * 2));
         }
     }
+    PURVIEW_ASSERT(entities_.size() == pool_.index_end() && children_.size() == entities_.size());
+    PURVIEW_ASSERT(children_[index].empty());  // of who had the index before
     const EntityId entity = make_entity_id(index, pool_.generation(index));
     if (related_.size() <= index) related_.resize(std::max<std::size_t>(1024, index * 2));
     related_.reset(index);
@@ -107,6 +159,7 @@ Status WorldData::despawn(EntityId entity) {
         note_relation(index);
         unlink(entity);
     }
+    PURVIEW_ASSERT(entities_[index].members == 1 && entities_[index].parent == EntityId::none);
     ops_.push_back({WorldOp::Type::despawn, entity, entity});
     pool_.release(index);
     return Status::ok;
@@ -134,6 +187,7 @@ Status WorldData::spawn_group(std::span<const GroupPart> parts, Vec3 position,
         out.push_back(*made);
         if (p > 0) status = attach(*made, out[parts[p].parent], parts[p].owner);
     }
+    PURVIEW_ASSERT(status != Status::ok || out.size() == parts.size());
     if (status == Status::ok) return status;
     for (; !out.empty(); out.pop_back()) (void)despawn(out.back());
     return status;
@@ -148,6 +202,7 @@ Status WorldData::despawn_group(EntityId entity) {
         doomed.insert(doomed.end(), children.begin(), children.end());
     }
     for (; !doomed.empty(); doomed.pop_back()) (void)despawn(doomed.back());
+    PURVIEW_ASSERT(!is_alive(entity));
     return Status::ok;
 }
 
@@ -170,6 +225,7 @@ Status WorldData::move(EntityId entity, Vec3 position) {
 // -- the change log -----------------------------------------------------------------------------
 
 void WorldData::settle_attributes(std::uint32_t index, bool report) {
+    PURVIEW_ASSERT(pool_.is_live(index));
     const EntityId entity = at_index(index);
     for (std::size_t f = 0; f < schema().flags().size(); ++f) {
         const auto& def = schema().flags()[f];
@@ -234,6 +290,7 @@ void WorldData::settle(bool fresh) {
 }
 
 std::span<const WorldOp> WorldData::track_ops() {
+    PURVIEW_ASSERT(tracked_ops_ <= ops_.size());
     const auto fresh = std::span<const WorldOp>(ops_).subspan(tracked_ops_);
     net_ops_.clear();
     for (const WorldOp& op : fresh) {
@@ -252,6 +309,7 @@ std::span<const WorldOp> WorldData::track_ops() {
 }
 
 std::span<const AttributeChange> WorldData::track_attribute_changes() noexcept {
+    PURVIEW_ASSERT(tracked_changes_ <= attribute_changes_.size());
     const auto fresh =
         std::span<const AttributeChange>(attribute_changes_).subspan(tracked_changes_);
     tracked_changes_ = attribute_changes_.size();
@@ -267,6 +325,8 @@ void WorldData::clear_changes() {
     tracked_changes_ = 0;
     for (auto& column : columns_) column.dirty.clear_all();
     pool_.recycle();
+    const Forest forest{*this};
+    PURVIEW_VALIDATE(forest);
 }
 
 }  // namespace purview

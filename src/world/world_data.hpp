@@ -100,12 +100,15 @@ class WorldData {
         return ((kind_masks_[index_of(entities_[index].kind)] >> index_of(component)) & 1U) != 0;
     }
     std::byte* component_at(std::uint32_t index, ComponentId component) noexcept {
+        PURVIEW_ASSERT(has(index, component));  // others may have no page
         return columns_[index_of(component)].at(index);
     }
     const std::byte* component_at(std::uint32_t index, ComponentId component) const noexcept {
+        PURVIEW_ASSERT(has(index, component));
         return columns_[index_of(component)].at(index);
     }
     void mark_dirty(std::uint32_t index, ComponentId component) noexcept {
+        PURVIEW_ASSERT(has(index, component));
         columns_[index_of(component)].dirty.set(index);
         fresh_.add(index / bits_per_word);
         if (has_relative_positions_ && component == schema().position())
@@ -183,7 +186,7 @@ class WorldData {
         return values_[index_of(value)][index];
     }
 
-    // -- places.cpp: relative places
+    // -- positions.cpp: relative places
     /// Its place is told as seen from its parent.
     bool is_relative(std::uint32_t index) const noexcept {
         return kind_def_at(index).relative_position && is_linked(index) && has_position(index) &&

@@ -83,6 +83,7 @@ TEST_CASE("operator: rules are told with nodes in words, names and revision (N31
     CHECK(rules["names"]["values"] == json::array());
     CHECK(rules["warnings"].is_array());
     CHECK(desk.ask({{"op", "stats"}})["rules_revision"] == 1);
+    CHECK(desk.ask({{"op", "stats"}})["counters"]["drop.bad_cookie"] == 0);
 }
 
 TEST_CASE("operator: wrong rules are refused with node, step and column (N39)") {
@@ -175,7 +176,7 @@ TEST_CASE("operator: rules that are set reach everybody who asked for rules, onc
     CHECK(desk.said[0].second["revision"] == 3);
     // Rules that changed by other means are told after the tick.
     desk.said.clear();
-    REQUIRE(desk.world.server->set_rules(small_rules(desk.world.schema)) == Status::ok);
+    REQUIRE(desk.world.server->set_rules(small_rules(desk.world.schema)) == "");
     desk.channel->tick_done();
     REQUIRE(desk.said.size() == 1);
     CHECK(desk.said[0].second["revision"] == 4);
@@ -183,7 +184,7 @@ TEST_CASE("operator: rules that are set reach everybody who asked for rules, onc
     desk.channel->tick_done();
     CHECK(desk.said.empty());
     desk.channel->closed(2);
-    REQUIRE(desk.world.server->set_rules(small_rules(desk.world.schema)) == Status::ok);
+    REQUIRE(desk.world.server->set_rules(small_rules(desk.world.schema)) == "");
     desk.channel->tick_done();
     CHECK(desk.said.empty());
 }

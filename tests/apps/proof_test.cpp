@@ -27,7 +27,7 @@ struct SeldomWorld {
         def.truth_every_ticks = 15;
         return def;
     }
-    void use(const Rules& used) { REQUIRE(world.server->set_rules(used) == Status::ok); }
+    void use(const Rules& used) { REQUIRE(world.server->set_rules(used) == ""); }
     ProofCounters counters() const { return world.proof->counters(); }
     /// Relevant sets were checked, more of them than that, and all of them were right.
     void check_followed(std::uint64_t more_than) const {

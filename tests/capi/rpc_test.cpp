@@ -92,7 +92,7 @@ class Crier final : public Game {
     void rpc(Server& server, ObserverId, RpcId rpc, EntityId,
              std::span<const std::byte> args) override {
         REQUIRE(read_args(schema_->say, rpc, args, got));
-        CHECK(server.call_all(schema_->said, got).has_value());
+        CHECK(server.call({}, schema_->said, got).has_value());
     }
     Line got;
 
@@ -227,7 +227,7 @@ TEST_CASE("capi: who takes nothing is told how much was dropped") {
     const std::vector<std::byte> message(60'000);
     for (int i = 0; i < 20; ++i) {
         for (std::uint32_t n = 0; n < 60; ++n)
-            CHECK(server.call_all(schema.news[2], Ping{0, n}).has_value());
+            CHECK(server.call({}, schema.news[2], Ping{0, n}).has_value());
         CHECK(server.send_message(game.came, message) == Status::ok);
         for (int wait = 0; wait < 80; ++wait) player.step();
     }
@@ -320,8 +320,9 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     CHECK(std::string(pv_client_argument_name(client, steer, 2)).empty());
     CHECK(std::string(pv_client_rpc_name(client, 900)).empty());
 
-    CHECK(server.call(game.player, schema.pings[6], Ping{3, 4'000'000'000U}).has_value());
-    CHECK(server.call_all(schema.news[2], Ping{0, 8}).has_value());
+    CHECK(
+        server.call({.entity = game.player}, schema.pings[6], Ping{3, 4'000'000'000U}).has_value());
+    CHECK(server.call({}, schema.news[2], Ping{0, 8}).has_value());
     for (int i = 0; i < 3; ++i) step();
     REQUIRE(pv_client_take_calls(client) == 2);
     const pv_call* calls = pv_client_calls(client);
@@ -379,7 +380,7 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     CHECK(pv_client_message_room(nullptr, 1) == nullptr);
     CHECK(pv_client_send_message(nullptr, 0) == 0);
     // Whom it is about has gone before anybody takes it.
-    CHECK(server.call(game.player, schema.pings[6], Ping{1, 2}).has_value());
+    CHECK(server.call({.entity = game.player}, schema.pings[6], Ping{1, 2}).has_value());
     for (int i = 0; i < 3; ++i) step();
     CHECK(server.world().despawn(game.player) == Status::ok);
     for (int i = 0; i < 3; ++i) step();

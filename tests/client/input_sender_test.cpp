@@ -5,8 +5,11 @@
 #include <map>
 
 #include "client/clocks.hpp"
+#include "core/internal_access.hpp"
 #include "protocol/predicted_layout.hpp"
 #include "purview/limits.hpp"
+#include "server/server_counters.hpp"
+#include "server/server_data.hpp"
 #include "support/drive_world.hpp"
 #include "support/stage.hpp"
 
@@ -185,13 +188,13 @@ TEST_CASE("control: commands of many parts do not starve the server on a long li
         (void)player.client.send_command(std::vector<std::byte>(limits::command_bytes));
     };
     world.run(300);
-    const InputCounters before = world.server->input_counters();
+    const InputCounters before = internal(*world.server).inputs.counters();
     world.run(600);
-    const InputCounters after = world.server->input_counters();
+    const InputCounters after = internal(*world.server).inputs.counters();
     CHECK(after.starved - before.starved < 10);
     CHECK(after.skipped == before.skipped);
     CHECK(world.player().client.stats().packets_malformed == 0);
-    CHECK(world.server->drops().total() == 0);
+    CHECK(internal(*world.server).drops.total() == 0);
 }
 
 TEST_CASE("control: a prediction that is made anew goes on where the last one was") {
@@ -207,14 +210,14 @@ TEST_CASE("control: a prediction that is made anew goes on where the last one wa
     REQUIRE(made);
     *world.player().prediction = std::move(made).value();
     world.player().statuses.clear();
-    const std::uint64_t repeated = world.server->input_counters().repeated;
+    const std::uint64_t repeated = internal(*world.server).inputs.counters().repeated;
     CHECK(driver.meters() > before / 2);
     CHECK(counted(world.player().statuses)[Status::ok] > 100);
     world.run(60);
     const float ahead = world.player().prediction->position_of(driver.ghost, world.now).x -
                         world.world().position_of(driver.vehicle).x;
     CHECK(std::abs(ahead) < 3);
-    CHECK(world.server->input_counters().repeated - repeated < 2'000);
+    CHECK(internal(*world.server).inputs.counters().repeated - repeated < 2'000);
 }
 
 }  // namespace purview::test

@@ -4,6 +4,8 @@
 #include "core/rotation.hpp"
 #include "idle_game.hpp"
 #include "purview/limits.hpp"
+#include "server/server_counters.hpp"
+#include "server/server_data.hpp"
 #include "support/car.hpp"
 #include "support/stage.hpp"
 
@@ -69,7 +71,7 @@ TEST_CASE(
     };
     world.run(3'600);
     const PredictionStats stats = world.player().prediction->stats();
-    const InputCounters& counters = world.server->input_counters();
+    const InputCounters& counters = internal(*world.server).inputs.counters();
     MESSAGE("commands " << stats.newest_command << " consumed " << stats.consumed << " corrections "
                         << stats.corrections << " largest error " << stats.largest_error_m
                         << " m, starved " << counters.starved << " caught up " << counters.caught_up
@@ -407,7 +409,9 @@ struct Crowded {
         def.budget_bytes_per_tick = 200;
         return def;
     }
-    std::uint64_t corrections() const { return world.server->input_counters().corrections; }
+    std::uint64_t corrections() const {
+        return internal(*world.server).inputs.counters().corrections;
+    }
     /// Until the player is sent that the entity is there; in none of the ticks before is there one
     /// correction more, and then there is one.
     void wait_for(EntityId late) {

@@ -147,7 +147,7 @@ TEST_CASE(
     static int failures;
     failures = 0;
     const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++failures; });
-    assert_failed("x", "y", 1);
+    detail::assert_failed("x", "y", 1);
     set_assert_handler(old);
     CHECK(failures == 1);
 }

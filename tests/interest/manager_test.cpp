@@ -287,7 +287,8 @@ TEST_CASE(
     /// Yes to all it is asked about.
     class Taking final : public InterestKernel {
       public:
-        void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        void test(const KernelQuery& q, std::span<Mask> out,
+                  std::span<Mask>) const noexcept override {
             wrong += q.asked.size() != q.blocks.size() ? 1 : 0;
             for (std::size_t i = 0; i < q.asked.size(); ++i) {
                 wrong += (q.asked[i] & ~q.slots.occupied()[q.blocks[i]]) != 0 ? 1 : 0;
@@ -295,7 +296,7 @@ TEST_CASE(
                 out[i] = q.asked[i];
             }
         }
-        std::string describe(const Question&, unsigned) const override { return "taking"; }
+        std::string describe(const KernelQuery&, unsigned) const override { return "taking"; }
         bool remembers() const noexcept override { return true; }
         bool takes_asked() const noexcept override { return true; }
         DependsOn depends_on() const noexcept override { return depends; }

@@ -3,6 +3,7 @@
 //
 // Numbers at the end of what a float holds, and calls that are the caller's mistake.
 #include <array>
+#include <functional>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -148,6 +149,21 @@ TEST_CASE("interest: a move to an area that ends with the next tick is not named
     CHECK(manager.explain(me, id(2)).turns_by_itself);  // it is about to leave
     CHECK(manager.explain(me, id(2)).relevant);
     CHECK(ticked(manager, me) == Set{});
+}
+
+TEST_CASE("limits: a group has at most 65,535 members beside its root") {
+    InterestManager manager{Rules()};
+    const ObserverId observer = manager.add_observer({});
+    const std::function<EntityId(std::uint32_t)> group_of = [&](std::uint32_t entities) {
+        if (entities == 1) return manager.spawn({.owner = observer});
+        const EntityId root = group_of(entities / 2);
+        REQUIRE(manager.attach(group_of(entities / 2), root) == Status::ok);
+        return root;
+    };
+    const EntityId root = group_of(65'536);
+    CHECK(manager.attach(manager.spawn({.owner = observer}), root) == Status::too_large);
+    manager.tick();
+    CHECK(manager.is_relevant(observer, root));
 }
 
 }  // namespace purview::test::lines

@@ -78,7 +78,7 @@ TEST_CASE("old packets: one from 65,536 packets ago is not new, either way") {
     Recorded world;
     REQUIRE(world.to_server.size() == kept_count);
     const std::uint32_t newest = world.session().link.newest_accepted();
-    const std::uint64_t damaged = world.stage.server->drops().bad_checksum;
+    const std::uint64_t damaged = internal(*world.stage.server).drops.bad_checksum;
     std::uint64_t replayed = 0;
     for (const auto& [number, bytes] : world.to_server) {
         if (number + turn <= newest) continue;
@@ -87,7 +87,7 @@ TEST_CASE("old packets: one from 65,536 packets ago is not new, either way") {
     }
     REQUIRE(replayed > 10);
     CHECK(world.session().link.newest_accepted() == newest);
-    CHECK(world.stage.server->drops().bad_checksum == damaged + replayed);
+    CHECK(internal(*world.stage.server).drops.bad_checksum == damaged + replayed);
 
     Client& client = *world.stage.clients[0];
     const std::uint64_t taken = client.stats().packets_received;

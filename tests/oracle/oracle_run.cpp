@@ -206,7 +206,8 @@ RunResult run_worlds(const RunDef& def) {
     RunResult result;
     for (std::uint64_t seed = def.first_seed;
          result.worlds < def.worlds || result.compared < def.compared_min ||
-         (result.worlds < 2 * def.worlds && is_some_rare(result, def.each_operation_min));
+         (result.worlds < 2 * def.worlds && is_some_rare(result, def.each_operation_min)) ||
+         (result.worlds < 4 * def.worlds && result.turned_by.size() < def.turned_types_min);
          ++seed) {
         RandomWorldDef world_def = random_def(seed, def.features);
         world_def.threads = def.threads;

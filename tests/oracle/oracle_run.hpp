@@ -20,6 +20,9 @@ struct RunDef {
     std::uint64_t compared_min = 0;  ///< further worlds until so many pairs were compared
     /// Further worlds until each operation was done this often; at most twice as many worlds.
     std::uint64_t each_operation_min = 0;
+    /// Further worlds until so many types of suggested changes turned an answer; at most four times
+    /// as many worlds.
+    std::size_t turned_types_min = 0;
     std::uint32_t ticks = 50;  ///< of most worlds; some live longer
     Features features = engine_features();
     std::uint32_t explain_pairs = 0;  ///< suggestions carried out after each tick

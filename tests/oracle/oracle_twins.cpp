@@ -98,7 +98,7 @@ std::shared_ptr<const InterestKernel> marks_kernel(std::shared_ptr<const Roster>
 class DazzledKernel final : public InterestKernel {
   public:
     DazzledKernel(FlagId flag, KeyId domain) : flag_(flag), domain_(domain) {}
-    void test(const Question& q, std::span<Mask> out,
+    void test(const KernelQuery& q, std::span<Mask> out,
               std::span<Mask> unknown) const noexcept override {
         const std::span<const Mask> dazzled = q.slots.flags(flag_);
         const std::span<const Key> keys = q.slots.keys(domain_);
@@ -110,7 +110,7 @@ class DazzledKernel final : public InterestKernel {
             }
         }
     }
-    std::string describe(const Question&, unsigned) const override { return "dazzled"; }
+    std::string describe(const KernelQuery&, unsigned) const override { return "dazzled"; }
     bool reads_positions() const noexcept override { return false; }
 
   private:
@@ -131,7 +131,7 @@ std::shared_ptr<const InterestKernel> dazzled_kernel(FlagId flag, KeyId domain) 
 class EvenKernel final : public InterestKernel {
   public:
     EvenKernel(FlagId flag, KeyId domain) : flag_(flag), domain_(domain) {}
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             for (unsigned lane = 0; lane < lanes_per_block; ++lane) {
                 if (test_entity(q.slots, slot_at(q.blocks[i], lane))) out[i] |= lane_bit(lane);
@@ -141,7 +141,7 @@ class EvenKernel final : public InterestKernel {
     bool test_entity(const Slots& slots, Slot slot) const noexcept override {
         return slots.flag(flag_, slot) || index_of(slots.keys(domain_)[slot]) % 2 == 0;
     }
-    std::string describe(const Question&, unsigned) const override { return "even"; }
+    std::string describe(const KernelQuery&, unsigned) const override { return "even"; }
     bool answers_unknown() const noexcept override { return false; }
     DependsOn depends_on() const noexcept override { return DependsOn::entity; }
     bool reads_positions() const noexcept override { return false; }

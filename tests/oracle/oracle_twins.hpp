@@ -43,18 +43,18 @@ class TwinnedKernel final : public InterestKernel {
 
     const std::string& name() const { return name_; }
     const Twin& twin() const { return twin_; }
-    void test(const Question& question, std::span<Mask> out,
+    void test(const KernelQuery& question, std::span<Mask> out,
               std::span<Mask> unknown) const noexcept override {
         kernel_->test(question, out, unknown);
     }
-    std::string describe(const Question& question, unsigned lane) const override {
+    std::string describe(const KernelQuery& question, unsigned lane) const override {
         return kernel_->describe(question, lane);
     }
     bool answers_unknown() const noexcept override { return kernel_->answers_unknown(); }
     DependsOn depends_on() const noexcept override { return kernel_->depends_on(); }
     bool remembers() const noexcept override { return kernel_->remembers(); }
     unsigned planes() const noexcept override { return kernel_->planes(); }
-    bool is_restless() const noexcept override { return kernel_->is_restless(); }
+    bool needs_every_tick() const noexcept override { return kernel_->needs_every_tick(); }
     Viewpoints looks_from() const noexcept override { return kernel_->looks_from(); }
     float reach() const noexcept override { return kernel_->reach(); }
     float inside_m() const noexcept override { return kernel_->inside_m(); }

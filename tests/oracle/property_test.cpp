@@ -58,6 +58,7 @@ TEST_CASE(
     def.worlds = 130 / part + 1;
     def.ticks = 30;
     def.explain_pairs = 3;
+    def.turned_types_min = 10;
     const RunResult result = run_worlds(def);
     report_failure(result);
     MESSAGE(result.explained << " explained, " << result.turned_by_pair << " turned by a pair, "

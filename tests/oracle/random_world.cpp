@@ -290,7 +290,8 @@ void RandomWorld::expect(Status got, Status should, const char* what) {
 void RandomWorld::take_rules(const Rules& rules) {
     Rules with_level = rules;
     with_level.level = level_;
-    expect(manager_.set_rules(with_level), "set_rules");
+    const bool is_taken = manager_.set_rules(with_level).empty();
+    expect(is_taken ? Status::ok : Status::bad_configuration, "set_rules");
     oracle_.set_rules(rules);
     promise_.set_rules(rules);
     rules_ = rules;

@@ -10,7 +10,7 @@
 #include "core/hash.hpp"
 #include "protocol/bit_reader.hpp"
 #include "protocol/bit_writer.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 #include "purview/schema.hpp"
 
 namespace purview::test {

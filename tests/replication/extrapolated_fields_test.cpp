@@ -9,7 +9,7 @@
 #include "client/ghosts.hpp"
 #include "core/internal_access.hpp"
 #include "protocol/motion.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 #include "small_game.hpp"
 #include "support/stage.hpp"
 

@@ -14,6 +14,8 @@
 #include "core/internal_access.hpp"
 #include "purview/host_view.hpp"
 #include "purview/kernel.hpp"
+#include "server/server_counters.hpp"
+#include "server/server_data.hpp"
 #include "support/rpc_support.hpp"
 #include "support/shared_world.hpp"
 #include "support/stage.hpp"
@@ -86,11 +88,11 @@ std::array<int, 2> more_updates_of(const MoreSchema& is, int ticks) {
 /// Says yes to everybody, and that hardly anything of it matters.
 class MoreFaint final : public InterestKernel {
   public:
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = all_lanes;
     }
-    std::string describe(const Question&, unsigned) const override { return "faint"; }
-    void score(const Question&, std::span<const Mask>,
+    std::string describe(const KernelQuery&, unsigned) const override { return "faint"; }
+    void score(const KernelQuery&, std::span<const Mask>,
                std::span<float> out) const noexcept override {
         for (float& one : out) one = 0.01F;
     }
@@ -188,8 +190,9 @@ TEST_CASE("replication: what waited for its group and never came takes calls abo
         }
     });
     world.step();
-    CHECK(world.server().call(
-        root, world.schema().ping(RpcDelivery::reliable_unordered, RpcPolicy::cull), Ping{77, 1}));
+    CHECK(world.server().call({.entity = root},
+                              world.schema().ping(RpcDelivery::reliable_unordered, RpcPolicy::cull),
+                              Ping{77, 1}));
     world.step();
     const auto lane_of = [&](EntityId entity) {
         return internal(world.server()).sessions.find(world.observer(0))->ghosts.find(entity);
@@ -259,7 +262,7 @@ TEST_CASE("replication: whoever is called about goes first, so that the call is 
     const auto ping = world.schema().ping(RpcDelivery::unreliable, RpcPolicy::cull);
     step();
     for (std::uint32_t i = 0; i < crowd.size(); ++i) {
-        CHECK(world.server().call(crowd[crowd.size() - 1 - i], ping, Ping{0, i}));
+        CHECK(world.server().call({.entity = crowd[crowd.size() - 1 - i]}, ping, Ping{0, i}));
         step();
     }
     CHECK(world.late.empty());
@@ -593,7 +596,7 @@ TEST_CASE("host: calls that were under way when a seat was lost are not held aga
     CHECK(called > 40);
     CHECK(called < 100);  // he has heard of it
     world.run(20);
-    const RpcCounters& counters = world.server().rpc_counters();
+    const RpcCounters& counters = internal(world.server()).calls.counters();
     CHECK(counters.gone > 40);
     CHECK(counters.refused_caller == 0);
     CHECK(counters.sessions_closed == 0);
@@ -651,7 +654,7 @@ TEST_CASE("host: by the rules and by hand, who sees it changes in the tick of th
     const auto radius = [&](float meters) {
         return [&stage, rules = is.def.rules, meters]() mutable {
             rules.nodes = {MoreSchema::near(meters)};
-            return stage.server->set_rules(rules);
+            return stage.server->set_rules(rules).empty() ? Status::ok : Status::bad_configuration;
         };
     };
     const auto deny = [&](std::uint32_t client, bool value) {

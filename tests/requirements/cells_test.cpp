@@ -531,7 +531,7 @@ TEST_CASE(
     slow.every_ticks = 6;
     slow.lazy_leave = true;
     Rules def = def_of({slow});
-    CHECK(manager.set_rules(def) == Status::ok);
+    CHECK(manager.set_rules(def) == "");
     manager.tick();
     CHECK(internal(manager).settings(observer, id(0)).every_ticks == 1);
     // Now it is looked every sixth tick, however often something changes.

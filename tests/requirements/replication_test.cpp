@@ -441,10 +441,10 @@ TEST_CASE("lines: one filter of the game's own for every candidate of everybody 
     }
     Rules off = is.def.rules;
     off.nodes[0].steps.pop_back();
-    CHECK(stage.server->set_rules(off) == Status::ok);
+    CHECK(stage.server->set_rules(off) == "");
     stage.step(4);
     CHECK(stage.client(0).ghost_count() == 20);
-    CHECK(stage.server->set_rules(is.def.rules) == Status::ok);
+    CHECK(stage.server->set_rules(is.def.rules) == "");
     stage.step(4);
     CHECK(stage.client(0).ghost_count() == 10);
 }

@@ -89,7 +89,7 @@ TEST_CASE(
                                                               {cloak},
                                                               {near}}) {
         def.nodes[0].steps = steps;
-        CHECK(live.set_rules(def) == Status::ok);
+        CHECK(live.set_rules(def) == "");
         InterestManager fresh = make(def);
         const ObserverId there = fill(fresh);
         fresh.tick();
@@ -210,11 +210,11 @@ TEST_CASE("interest: a node that is switched off has no say, required or not (X4
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer).count(1) == 0);
     def.nodes[1].enabled = false;  // a condition that is off counts as met
-    CHECK(manager.set_rules(def) == Status::ok);
+    CHECK(manager.set_rules(def) == "");
     CHECK(ticked(manager, observer).count(1) == 1);
     def.nodes[1].enabled = true;
     def.nodes[0].enabled = false;  // and one that adds adds nothing
-    CHECK(manager.set_rules(def) == Status::ok);
+    CHECK(manager.set_rules(def) == "");
     CHECK(ticked(manager, observer).empty());
 }
 
@@ -223,13 +223,14 @@ TEST_CASE(
     "for (N44)") {
     class Measuring final : public InterestKernel {
       public:
-        void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        void test(const KernelQuery& q, std::span<Mask> out,
+                  std::span<Mask>) const noexcept override {
             for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = all_lanes;
             tests += q.blocks.size();
         }
-        std::string describe(const Question&, unsigned) const override { return "measuring"; }
+        std::string describe(const KernelQuery&, unsigned) const override { return "measuring"; }
         float reach() const noexcept override { return 10; }
-        void score(const Question& q, std::span<const Mask>,
+        void score(const KernelQuery& q, std::span<const Mask>,
                    std::span<float> out) const noexcept override {
             measured += q.blocks.size();
             for (float& one : out) one = 0.25F;

@@ -5,6 +5,7 @@
 #include "client/client_data.hpp"
 #include "core/internal_access.hpp"
 #include "idle_game.hpp"
+#include "server/shared_sections.hpp"
 #include "support/shared_world.hpp"
 #include "support/stage.hpp"
 #include "support/steps.hpp"
@@ -283,7 +284,7 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
         def.rules = one->rules(Payload::per_observer);
         auto server = Server::create(def, idle);
         REQUIRE(server);
-        CHECK(server->set_rules(one->rules(Payload::read_many)) == Status::bad_configuration);
+        CHECK(server->set_rules(one->rules(Payload::read_many)) != "");
         CHECK(server->rules_revision() == 1);
         // Bound to other nodes it is not in this one.
         def.rules = one->rules(Payload::read_many);
@@ -309,7 +310,7 @@ TEST_CASE("shared: grids that a full stream had no room for are told later") {
     }
     for (int i = 0; i < 80; ++i) {
         def.rules.nodes[0].steps[0].cell_size.x = static_cast<float>(20 + i);
-        REQUIRE(stage.server->set_rules(def.rules) == Status::ok);
+        REQUIRE(stage.server->set_rules(def.rules) == "");
         stage.step();
     }
     stage.loses_all_to = 99;
@@ -328,7 +329,7 @@ TEST_CASE("shared: modes change while the server runs, without a mismatch (N39)"
     for (int round = 0; round < 4; ++round) {
         for (const Payload mode :
              {Payload::read_many, Payload::update_many, Payload::per_observer}) {
-            REQUIRE(world.server->set_rules(world.is.rules(mode)) == Status::ok);
+            REQUIRE(world.server->set_rules(world.is.rules(mode)) == "");
             const std::uint64_t before = copies(world);
             world.step(25);
             CHECK((copies(world) > before + 20) == (mode != Payload::per_observer));

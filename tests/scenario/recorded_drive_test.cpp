@@ -8,6 +8,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/internal_access.hpp"
+#include "server/server_counters.hpp"
+#include "server/server_data.hpp"
 #include "support/drive_world.hpp"
 
 using namespace purview;
@@ -141,7 +144,7 @@ TEST_CASE(
     }
     world.run(60);
     CHECK(writer.finish());
-    const InputCounters& counters = world.server->input_counters();
+    const InputCounters& counters = internal(*world.server).inputs.counters();
     MESSAGE("consumed " << counters.consumed << ", corrections " << counters.corrections
                         << ", parts " << counters.parts << ", wrong " << counters.wrong_input);
     CHECK(counters.consumed > 2'500);

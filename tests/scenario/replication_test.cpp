@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include <doctest/doctest.h>
 
+#include "core/internal_access.hpp"
+#include "server/server_data.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -134,7 +136,7 @@ TEST_CASE("host: a client built for another schema is refused with the reason") 
     CHECK(world.clients[0]->client.state() == ClientState::refused);
     CHECK(world.clients[0]->client.refuse_reason() == RefuseReason::schema);
     CHECK(world.clients[1]->client.state() == ClientState::joined);
-    CHECK(world.server->drops().wrong_schema > 0);
+    CHECK(internal(*world.server).drops.wrong_schema > 0);
 }
 
 TEST_CASE("host: commands arrive once and in order, whatever is lost or doubled") {
@@ -166,7 +168,7 @@ TEST_CASE("rpc: at random, under loss, every call keeps its promise in both dire
         CHECK(world.ledger->counts().delivered > 1'000);
         CHECK(world.ledger->counts().to_server > 300);
         for (const auto& client : world.clients) CHECK(world.missing_calls(*client) == 0);
-        CHECK(world.server->rpc_counters().refused_ghost == 0);
+        CHECK(internal(*world.server).calls.counters().refused_ghost == 0);
         CHECK(world.largest_tick_bytes <= world.def.budget_bytes_per_tick);
         check_proof(world);
     }
@@ -180,7 +182,7 @@ TEST_CASE("rpc: the ledger of calls finds a call that is doubled, lost, or with 
     SmallClient& client = *world.clients[0];
     const Rpc<Ping> news = world.schema.news[2];
     const auto made = [&](const Ping& said, const Ping& sent) {
-        world.ledger->made(*world.server->call_all(news, sent), news.id, EntityId::none, said);
+        world.ledger->made(*world.server->call({}, news, sent), news.id, EntityId::none, said);
     };
     SUBCASE("nothing") {
         made({0, 1}, {0, 1});
@@ -196,7 +198,7 @@ TEST_CASE("rpc: the ledger of calls finds a call that is doubled, lost, or with 
     }
     SUBCASE("doubled") {
         made({0, 1}, {0, 1});
-        (void)world.server->call_all(news, Ping{0, 1});
+        (void)world.server->call({}, news, Ping{0, 1});
         world.run(3);
         CHECK(world.ledger->trouble() != "");
     }
@@ -215,7 +217,8 @@ TEST_CASE("rpc: the ledger of calls finds a call that is doubled, lost, or with 
         const EntityId player = world.game.players.begin()->second;
         const Rpc<Ping> ping = world.schema.ping(RpcDelivery::reliable_ordered, RpcPolicy::cull);
         const Ping wrong{world.server->world().get(player, world.schema.body)->tag + 1, 1};
-        world.ledger->made(*world.server->call(player, ping, wrong), ping.id, player, wrong);
+        world.ledger->made(*world.server->call({.entity = player}, ping, wrong), ping.id, player,
+                           wrong);
         world.run(3);
         CHECK(world.ledger->trouble() != "");
     }

@@ -166,7 +166,8 @@ class TwoWorldGame final : public Game {
                       mix64(seed_ + who + tick / (8 + who % 40) * 1'000));
             }
             if (random.chance(0.05F)) {
-                (void)server.call(seen_[who], schema_->pings[random.below(9)], Ping{who, tick});
+                (void)server.call({.entity = seen_[who]}, schema_->pings[random.below(9)],
+                                  Ping{who, tick});
             }
         }
         lose_one(server, random_of(3'000, tick));
@@ -193,7 +194,7 @@ class TwoWorldGame final : public Game {
         call_hidden(server);
         if (forces_at > 0 && tick >= forces_at && !hidden_.empty()) {
             forces_at = 0;
-            (void)server.call(hidden_.front().id,
+            (void)server.call({.entity = hidden_.front().id},
                               schema_->ping(RpcDelivery::reliable_ordered, RpcPolicy::force),
                               Ping{});
         }
@@ -585,7 +586,8 @@ class TwoWorldGame final : public Game {
             const auto delivery = static_cast<RpcDelivery>(random.below(3));
             const auto policy = random.chance(0.5F) ? RpcPolicy::cull : RpcPolicy::hold;
             const Ping args{random.below(1'000), random.below(1'000)};
-            if (!server.call(shadow.id, schema_->ping(delivery, policy), args)) std::abort();
+            if (!server.call({.entity = shadow.id}, schema_->ping(delivery, policy), args))
+                std::abort();
         }
     }
     /// Whatever else a game does, by what is seen alone; and the like about what is hidden.
@@ -622,17 +624,19 @@ class TwoWorldGame final : public Game {
                     break;
             }
         }
-        (void)server.call_at(watched_position(random), schema_->booms[random.below(3)], {0, tick});
-        (void)server.call_one(watched, schema_->news[random.below(3)], {0, tick});
+        (void)server.call({.position = watched_position(random)}, schema_->booms[random.below(3)],
+                          {0, tick});
+        (void)server.call({.only = watched}, schema_->news[random.below(3)], {0, tick});
         if (tick == 40 && observers_.back() != ObserverId::none)
             (void)server.close(observers_.back(), CloseReason::kicked);
         for (std::uint32_t n = hidden_random_.below(4); n > 0; --n) {
             const Ping args{hidden_random_.below(1'000), hidden_random_.below(1'000)};
             const std::size_t how = hidden_random_.below(3);
-            (void)server.call_at(hidden_position(Hidden::far), schema_->booms[how], args);
+            (void)server.call({.position = hidden_position(Hidden::far)}, schema_->booms[how],
+                              args);
             const ObserverId other = observers_[1 + hidden_random_.below(3)];
             if (other == ObserverId::none) continue;
-            (void)server.call_one(other, schema_->news[how], args);
+            (void)server.call({.only = other}, schema_->news[how], args);
             const Shadow& shadow =
                 hidden_[hidden_random_.below(static_cast<std::uint32_t>(hidden_.size()))];
             (void)interest.allow(other, shadow.id, hidden_random_.chance(0.5F));

@@ -17,6 +17,7 @@
 #include "faulty_network.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
+#include "server/server_data.hpp"
 #include "small_game.hpp"
 #include "two_world_game.hpp"
 
@@ -167,7 +168,7 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
             if (tick == 50) peers.push_back(std::make_unique<Peer>(seed, clients + 1, clients - 1));
             if (tick == 70 && variant > 0) peers[clients]->client.leave();
             if (tick % 30 == 29)
-                CHECK(server.set_rules(tick % 60 == 29 ? other_rules : def.rules) == Status::ok);
+                CHECK(server.set_rules(tick % 60 == 29 ? other_rules : def.rules) == "");
         }
         // The watched one calls about ghosts that it does not hold.
         Client& watched = peers.front()->client;
@@ -231,7 +232,7 @@ Run run(std::uint64_t seed, std::uint32_t variant, Tick adds_seen_at = 0, Tick f
     out.came_back_to_copy = game.came_back_to_copy;
     if (has_carts(seed)) out.corrections = peers.front()->driver->corrections();
     out.hidden_end = game.hidden_end();
-    out.calls_refused = server.rpc_counters().refused_ghost;
+    out.calls_refused = internal(server).calls.counters().refused_ghost;
     return out;
 }
 

@@ -568,7 +568,7 @@ TEST_CASE("audience: calls reach whoever sees the entity, told or not (F22)") {
     stage.step(4);
     CHECK_FALSE(is_replicated(stage, 0, soldier, is));
     CHECK(is_replicated(stage, 1, soldier, is));
-    CHECK(stage.server->call(soldier, is.hit, Health{3, 4}));
+    CHECK(stage.server->call({.entity = soldier}, is.hit, Health{3, 4}));
     stage.step(3);
     for (std::uint32_t who = 0; who < 2; ++who) {
         ReceivedRpc call;

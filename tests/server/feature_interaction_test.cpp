@@ -446,7 +446,7 @@ TEST_CASE("promises: rules without settings undo those of the rules before, also
     CHECK(updates_in(100) == 5);
     Rules rules = stage.server->rules();
     rules.nodes[0].replication = {};
-    CHECK(stage.server->set_rules(rules) == Status::ok);
+    CHECK(stage.server->set_rules(rules) == "");
     CHECK(updates_in(100) == 100);
     (void)stage.changes();
     CHECK(stage.world().move(entity, {900, 900, 0}) == Status::ok);
@@ -566,7 +566,7 @@ TEST_CASE("promises: calls that are held for somebody end with him") {
     party.clients[0]->leave();
     party.step(3);
     for (std::uint32_t i = 0; i < limits::rpc_queued_per_entity; ++i)
-        (void)party.server->call(entity, rpc, BodyHealth{});
+        (void)party.server->call({.entity = entity}, rpc, BodyHealth{});
     party.step(1);
     CHECK(party.server->close(party.game.observers[1], CloseReason::kicked) == Status::ok);
     party.step(3);

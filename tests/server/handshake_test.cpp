@@ -17,6 +17,7 @@
 #include "link/messages.hpp"
 #include "protocol/rpc_inbox.hpp"
 #include "purview/limits.hpp"
+#include "server/server_counters.hpp"
 #include "server/server_data.hpp"
 #include "small_game.hpp"
 #include "support/rpc_support.hpp"
@@ -256,7 +257,7 @@ TEST_CASE("host: a message to the game of who has not joined is malformed") {
         message[0] = static_cast<std::byte>(ClientMessage::game);
         CHECK(stranger.stream.send(message) == Status::ok);
         house.server->receive(stranger.packet(), stranger.from, house.now);
-        CHECK(house.server->drops().malformed_packet == 1);
+        CHECK(internal(*house.server).drops.malformed_packet == 1);
         CHECK(house.session().messages.empty());
     }
 }
@@ -334,7 +335,7 @@ TEST_CASE("host: of sessions that move to one host no more get there than it may
         movers[i]->move(there);
         CHECK((house.session(i).address == there) == (i < 2));
     }
-    CHECK(house.server->drops().address_limit == 2);
+    CHECK(internal(*house.server).drops.address_limit == 2);
     CHECK_FALSE(Handmade(house, address_by_hand(70, 99)).connect());
     // Where two have gone there is room for as many; where the others stayed for one more.
     for (const auto& [host, room] : {std::pair<std::uint8_t, int>{11, 2}, {12, 2}, {13, 1}}) {
@@ -355,7 +356,7 @@ TEST_CASE("host: whose answer was too long on its way asks again, and comes in")
     const auto late = house.asked();
     house.now += 20'000'000;
     house.ask(late);
-    CHECK(house.server->drops().expired_cookie == 1);
+    CHECK(internal(*house.server).drops.expired_cookie == 1);
     house.answer(house.answered());
     house.join();
 }
@@ -368,7 +369,7 @@ TEST_CASE("host: a move is proven with the challenge of the one who moves") {
     const HandedBytes moving = other.answer(known.id);  // genuine, and not of this session
     REQUIRE(!moving.empty());
     house.server->receive(moving, other.from, house.now);
-    CHECK(house.server->drops().bad_cookie == 1);
+    CHECK(internal(*house.server).drops.bad_cookie == 1);
     CHECK(house.session().address == known.from);
 }
 
@@ -423,7 +424,7 @@ TEST_CASE("host: no stranger is answered with more bytes than he has sent") {
         const Address nowhere = address_by_hand(6, 77);
         std::size_t answered = 0;
         for (std::size_t size = 1; size <= size_max; ++size) {
-            const std::uint64_t malformed = house.server->drops().malformed_packet;
+            const std::uint64_t malformed = internal(*house.server).drops.malformed_packet;
             HandedBytes bytes = known.packet(size_max);
             bytes.resize(size);
             if (size >= seal_bytes) seal(PacketType::data, known.id, bytes);
@@ -431,7 +432,7 @@ TEST_CASE("host: no stranger is answered with more bytes than he has sent") {
             CHECK(got <= size);
             answered += got > 0 ? 1 : 0;
             if (size >= known.body_bytes)
-                CHECK(house.server->drops().malformed_packet == malformed);
+                CHECK(internal(*house.server).drops.malformed_packet == malformed);
         }
         CHECK(known.body_bytes < challenge_bytes);
         CHECK(answered == size_max - challenge_bytes + 1);
@@ -452,13 +453,13 @@ TEST_CASE("host: what stands behind a client's packet must be zeros") {
             bytes[i] = std::byte{0x80};
             seal(PacketType::data, stranger.id, bytes);
             house.server->receive(bytes, stranger.from, house.now);
-            CHECK(house.server->drops().malformed_packet == ++refused);
+            CHECK(internal(*house.server).drops.malformed_packet == ++refused);
             CHECK(house.session().link.newest_accepted() == stranger.next - 2);
         }
         house.server->receive(sound, stranger.from, house.now);  // it has not been taken yet
         CHECK(house.session().link.newest_accepted() == stranger.next - 1);
     }
-    CHECK(house.server->drops().malformed_packet == refused);
+    CHECK(internal(*house.server).drops.malformed_packet == refused);
 }
 
 TEST_CASE("host: a client refuses a server's packet with anything behind it") {
@@ -529,7 +530,7 @@ TEST_CASE("rpc: who goes on steering what is no more his is refused after a whil
     steer();
     CHECK(world.called.size() == 1);
     CHECK(world.server().world().set_owner(world.player(0), world.observer(1)) == Status::ok);
-    const RpcCounters& counters = world.server().rpc_counters();
+    const RpcCounters& counters = internal(world.server()).calls.counters();
     // He may not have heard of it yet: from the tick that tells him on, all of the window long; a
     // call is judged as it arrived, before the tick.
     const std::uint64_t pardoned = limits::rpc_refused_window_s * ServerDef{}.tick_hz + 2;
@@ -566,7 +567,7 @@ TEST_CASE("rpc: of one client no more than 256 calls come to the game in a tick"
     }
     shout(1);
     world.step();
-    const RpcCounters& counters = world.server().rpc_counters();
+    const RpcCounters& counters = internal(world.server()).calls.counters();
     Numbers got(limits::rpc_pending_per_observer);
     std::iota(got.begin(), got.end(), 1);
     got.push_back(number);  // somebody else's does not suffer
@@ -586,7 +587,7 @@ TEST_CASE("rpc: of calls that a client's program does not take the newest 1024 a
     Stage stage(schema.schema, 1);
     constexpr std::uint32_t made = 1'280;
     for (std::uint32_t number = 1; number <= made; ++number) {
-        CHECK(stage.server->call_all(schema.news[1], Ping{0, number}));
+        CHECK(stage.server->call({}, schema.news[1], Ping{0, number}));
         if (number % 64 == 0) stage.step(2);
         if (number == limits::rpc_received) CHECK(stage.client().stats().calls_dropped == 0);
     }
@@ -648,7 +649,7 @@ struct HeldWorld {
     }
     /// For whom the call is held.
     std::uint32_t held(EntityId entity) {
-        CHECK(world.server().call(entity, hold, Ping{0, ++number}));
+        CHECK(world.server().call({.entity = entity}, hold, Ping{0, ++number}));
         world.step();
         REQUIRE(world.server().rpc_reports().size() == 1);
         const RpcReport& report = world.server().rpc_reports()[0];
@@ -674,14 +675,15 @@ TEST_CASE("rpc: no more than 4096 calls are held, for however many each of them 
     for (std::size_t i = 0; i < limits::rpc_queued / limits::rpc_queued_per_entity; ++i) {
         things.push_back(its.thing());
         for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k)
-            CHECK(its.world.server().call(things.back(), its.hold, Ping{0, ++its.number}));
+            CHECK(its.world.server().call({.entity = things.back()}, its.hold,
+                                          Ping{0, ++its.number}));
     }
     its.world.step();
     for (const RpcReport& report : its.world.server().rpc_reports()) CHECK(report.held == 2);
-    CHECK(its.world.server().rpc_counters().held == 2 * limits::rpc_queued);
+    CHECK(internal(its.world.server()).calls.counters().held == 2 * limits::rpc_queued);
     const EntityId first = its.thing(), second = its.thing();
     CHECK(its.held(first) == 0);
-    CHECK(its.world.server().rpc_counters().held == 2 * limits::rpc_queued);
+    CHECK(internal(its.world.server()).calls.counters().held == 2 * limits::rpc_queued);
     // What is handed out has given up its room.
     (void)its.world.server().world().move(things[3], its.at_hand);
     its.world.run(3);
@@ -746,7 +748,7 @@ TEST_CASE("rpc: what is held again is held no longer than from when it was calle
     world.place_player(0, {12, 10, 0});
     world.run(10);
     const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
-    CHECK(world.server().call(thing, hold, Ping{0, 1}));
+    CHECK(world.server().call({.entity = thing}, hold, Ping{0, 1}));
     world.step();
     const Tick last = world.server().current_tick() + SmallSchema::hold_ticks;
     const std::vector<HeldCall>& held = internal(world.server()).calls.held();
@@ -754,7 +756,7 @@ TEST_CASE("rpc: what is held again is held no longer than from when it was calle
     REQUIRE(held.size() == 1);
     // It comes into sight, behind more calls than fit, and goes before its turn has come.
     for (std::uint32_t i = 0; i < 100; ++i)
-        CHECK(world.server().call(near, world.ordered_cull(), Ping{0, 100 + i}));
+        CHECK(world.server().call({.entity = near}, world.ordered_cull(), Ping{0, 100 + i}));
     world.step();
     (void)world.server().world().move(thing, {15, 10, 0});
     world.step();

@@ -144,14 +144,15 @@ TEST_CASE("host view: a server's own player gets the events and the calls of a r
                 const Ping ping{0, number++};
                 switch (random.below(4)) {
                     case 0:
-                        CHECK(server.call_at(anywhere(), schema.booms[random.below(3)], ping));
+                        CHECK(server.call({.position = anywhere()}, schema.booms[random.below(3)],
+                                          ping));
                         break;
                     case 1:
-                        CHECK(server.call_all(schema.news[random.below(3)], ping));
+                        CHECK(server.call({}, schema.news[random.below(3)], ping));
                         break;
                     default:
-                        CHECK(server.call(animals[random.below(30)], schema.pings[random.below(9)],
-                                          ping));
+                        CHECK(server.call({.entity = animals[random.below(30)]},
+                                          schema.pings[random.below(9)], ping));
                 }
             }
             both.step();
@@ -194,22 +195,22 @@ TEST_CASE("host view: a call comes behind the changes of its tick, with what the
     const EntityId animal = both.world.spawn({12, 10, 0});
     both.step();
     const std::uint32_t before = both.presented.changes;
-    CHECK(server.call(animal, both.world.ordered_cull(), Ping{0, 1}));
+    CHECK(server.call({.entity = animal}, both.world.ordered_cull(), Ping{0, 1}));
     server.world().edit(animal, both.world.schema().body)->hp = 7;
     both.step();
     CHECK(both.presented.take() == Numbers{1});
     CHECK(both.presented.changes_before == std::vector<std::uint32_t>{before + 1});
     // To him alone, and to another alone.
     const Rpc<Ping> news = both.world.schema().news[2];
-    CHECK(server.call_one(both.view->observer(), news, Ping{0, 2}));
-    CHECK(server.call_one(both.world.observer(0), news, Ping{0, 3}));
+    CHECK(server.call({.only = both.view->observer()}, news, Ping{0, 2}));
+    CHECK(server.call({.only = both.world.observer(0)}, news, Ping{0, 3}));
     both.step();
     CHECK(both.presented.take() == Numbers{2});
     CHECK(numbers(both.world.got(0)) == Numbers{1, 3});
     // Nobody takes them: as for a client whom they do not reach.
     both.world.step();
     for (std::uint32_t i = 0; i < limits::rpc_pending_per_observer + 2; ++i)
-        CHECK(server.call_one(both.view->observer(), news, Ping{0, i}));
+        CHECK(server.call({.only = both.view->observer()}, news, Ping{0, i}));
     both.world.step();
     const auto reports = server.rpc_reports();
     CHECK(std::count_if(reports.begin(), reports.end(), [&](const RpcReport& report) {
@@ -226,9 +227,9 @@ TEST_CASE("host view: what is for all but a host's own player does not reach him
     const EntityId animal = both.world.spawn({12, 10, 0});
     for (int i = 0; i < 3; ++i) both.step();
     const ObserverId local = both.view->observer();
-    CHECK(server.call(animal, both.world.ordered_cull(), Ping{0, 1}, local));
-    CHECK(server.call_all(both.world.schema().news[2], Ping{0, 2}, local));
-    CHECK(server.call_all(both.world.schema().news[2], Ping{0, 3}, both.world.observer(0)));
+    CHECK(server.call({.entity = animal, .except = local}, both.world.ordered_cull(), Ping{0, 1}));
+    CHECK(server.call({.except = local}, both.world.schema().news[2], Ping{0, 2}));
+    CHECK(server.call({.except = both.world.observer(0)}, both.world.schema().news[2], Ping{0, 3}));
     both.step();
     for (const RpcReport& report : server.rpc_reports()) CHECK(report.sent == 1);
     CHECK(both.presented.take() == Numbers{3});
@@ -298,7 +299,7 @@ TEST_CASE("host view: a call names nobody who has gone since, whoever ended him"
     both.put({10, 10, 0});
     both.step();
     const EntityId shown = both.world.spawn({12, 10, 0});
-    CHECK(server.call(shown, both.world.ordered_cull(), Ping{0, 1}));
+    CHECK(server.call({.entity = shown}, both.world.ordered_cull(), Ping{0, 1}));
     both.presented.on_show = [&](EntityId entity) {
         if (entity == shown) CHECK(server.world().despawn(entity) == Status::ok);
     };
@@ -311,7 +312,7 @@ TEST_CASE("host view: a call names nobody who has gone since, whoever ended him"
     // A tick was left out, and it went in the next one.
     const EntityId next = both.world.spawn({13, 10, 0});
     both.step();
-    CHECK(server.call(next, both.world.ordered_cull(), Ping{0, 2}));
+    CHECK(server.call({.entity = next}, both.world.ordered_cull(), Ping{0, 2}));
     both.world.step();
     CHECK(server.visibility().deny(both.view->observer(), next, true) == Status::ok);
     both.step();
@@ -456,7 +457,7 @@ TEST_CASE("host view: who ends it disconnects: his events end in pairs, nothing 
     const EntityId near = both.world.spawn({12, 10, 0}), far = both.world.spawn({250, 10, 0});
     both.step();
     const Rpc<Ping> hold = both.world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
-    CHECK(server.call(far, hold, Ping{0, 1}));
+    CHECK(server.call({.entity = far}, hold, Ping{0, 1}));
     both.step();
     REQUIRE(server.rpc_reports().size() == 1);
     CHECK(server.rpc_reports()[0].held == 2);
@@ -464,7 +465,8 @@ TEST_CASE("host view: who ends it disconnects: his events end in pairs, nothing 
     const std::uint64_t enters = server.stats().enters, leaves = server.stats().leaves;
     both.view.reset();
     CHECK(server.world().despawn(near) == Status::ok);  // its kind is known all the same
-    CHECK(server.call_one(gone, both.world.schema().news[2], Ping{}).error() == Status::stale_id);
+    CHECK(server.call({.only = gone}, both.world.schema().news[2], Ping{}).error() ==
+          Status::stale_id);
     both.world.step();
     std::map<EntityId, ServerEvent> ended;
     for (const ServerEvent& event : server.events()) {

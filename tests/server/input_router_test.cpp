@@ -7,6 +7,8 @@
 #include "core/hash.hpp"
 #include "core/internal_access.hpp"
 #include "protocol/rpc_args.hpp"
+#include "server/server_counters.hpp"
+#include "server/server_data.hpp"
 #include "support/drive_world.hpp"
 
 using namespace purview;
@@ -143,20 +145,21 @@ TEST_CASE("input: members are walked when a relation has changed, and never for 
     const EntityId turret = world.spawn_under(car, s.turret, owner);
     const EntityId other = world.spawn(s.vehicle);
     world.run(60);
-    const std::uint64_t walked = world.server->input_counters().members_walked;
-    const std::uint64_t given = world.server->input_counters().groups;
+    const std::uint64_t walked = internal(*world.server).inputs.counters().members_walked;
+    const std::uint64_t given = internal(*world.server).inputs.counters().groups;
     world.run(100);
-    CHECK(world.server->input_counters().groups >= given + 99);
-    CHECK(world.server->input_counters().members_walked == walked);
+    CHECK(internal(*world.server).inputs.counters().groups >= given + 99);
+    CHECK(internal(*world.server).inputs.counters().members_walked == walked);
     const EntityId crate = world.spawn_under(other, s.shell, ObserverId::none);
     world.run(10);
-    CHECK_MESSAGE(world.server->input_counters().members_walked == walked, "another's group");
+    CHECK_MESSAGE(internal(*world.server).inputs.counters().members_walked == walked,
+                  "another's group");
     REQUIRE(world.world().attach(crate, car) == Status::ok);
     world.run(10);
-    CHECK(world.server->input_counters().members_walked == walked + 3);
+    CHECK(internal(*world.server).inputs.counters().members_walked == walked + 3);
     REQUIRE(world.world().despawn(turret) == Status::ok);
     world.run(10);
-    CHECK(world.server->input_counters().members_walked == walked + 5);
+    CHECK(internal(*world.server).inputs.counters().members_walked == walked + 5);
 }
 
 TEST_CASE(
@@ -250,7 +253,7 @@ TEST_CASE(
         frame->parts.push_back(part);
         frame->words.assign(word_count(s.schema.inputs()[index_of(input)]), 0);
     };
-    const InputCounters& counters = world.server->input_counters();
+    const InputCounters& counters = internal(*world.server).inputs.counters();
     struct Case {
         EntityId root, member;
         InputId input;
@@ -313,13 +316,13 @@ TEST_CASE(
     world.run(10);
     CHECK(set.back() == Status::refused);
     const float yaw = world.world().get(turret, s.aim)->yaw;
-    const std::uint64_t refused = world.server->input_counters().switched_off;
+    const std::uint64_t refused = internal(*world.server).inputs.counters().switched_off;
     CHECK(refused > 0);
     const float x = world.world().position_of(car).x;
     world.run(30);
     CHECK(world.world().get(turret, s.aim)->yaw == yaw);
     CHECK(world.world().position_of(car).x > x);
-    CHECK(world.server->input_counters().switched_off == refused);
+    CHECK(internal(*world.server).inputs.counters().switched_off == refused);
     CHECK(world.player().prediction->get(world.ghost(0, turret), s.aim)->yaw == yaw);
     REQUIRE(world.server->set_in_input(turret, true) == Status::ok);
     world.run(30);
@@ -349,10 +352,11 @@ TEST_CASE("input: a client with a fast clock is given no more than one command a
     const float honest = world.world().position_of(car[0]).x;
     const float fast = world.world().position_of(car[1]).x;
     MESSAGE("consumed " << consumed << " in 600 ticks; honest " << honest << " m, fast " << fast
-                        << " m; refused " << world.server->input_counters().too_far_ahead);
+                        << " m; refused "
+                        << internal(*world.server).inputs.counters().too_far_ahead);
     CHECK(consumed <= 600 + 2);
     CHECK(fast <= honest * 1.01F);
-    CHECK(world.server->input_counters().too_far_ahead > 0);
+    CHECK(internal(*world.server).inputs.counters().too_far_ahead > 0);
 }
 
 TEST_CASE("input: who starves the server speeds up until commands wait there again") {
@@ -364,11 +368,11 @@ TEST_CASE("input: who starves the server speeds up until commands wait there aga
     world.player().skew = static_cast<Micros>(static_cast<double>(world.now) * 0.03);
     world.run(1'200);
     const PredictionStats stats = world.player().prediction->stats();
-    const std::uint64_t starved = world.server->input_counters().starved;
+    const std::uint64_t starved = internal(*world.server).inputs.counters().starved;
     MESSAGE("rate " << stats.rate << " starved " << starved << " waiting " << stats.waiting);
     CHECK(stats.rate > 1.02);
     world.run(600);
-    CHECK(world.server->input_counters().starved - starved < 5);
+    CHECK(internal(*world.server).inputs.counters().starved - starved < 5);
 }
 
 TEST_CASE("input: a command above the cap is refused where it is given, and at the server") {
@@ -398,10 +402,10 @@ TEST_CASE("input: a command above the cap is refused where it is given, and at t
         frame->words.assign(40 * 3, 1);
         done = true;
     };
-    const std::uint64_t before = world.server->input_counters().too_large;
+    const std::uint64_t before = internal(*world.server).inputs.counters().too_large;
     world.run(10);
-    CHECK(world.server->input_counters().too_large > before);
-    CHECK(world.server->input_counters().skipped == 1);
+    CHECK(internal(*world.server).inputs.counters().too_large > before);
+    CHECK(internal(*world.server).inputs.counters().skipped == 1);
 }
 
 namespace {
@@ -440,7 +444,7 @@ Driven drive(const std::function<void(InputFrame&)>& tamper,
         driven.bytes.push_back(world.player().client.stats().bytes_received - before);
     }
     driven.meters = world.world().position_of(car).x - from;
-    driven.counters = world.server->input_counters();
+    driven.counters = internal(*world.server).inputs.counters();
     CHECK(world.ghost(0, hidden) == no_ghost);
     return driven;
 }

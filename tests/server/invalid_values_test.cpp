@@ -10,6 +10,7 @@
 #include "core/internal_access.hpp"
 #include "idle_game.hpp"
 #include "purview/limits.hpp"
+#include "server/server_data.hpp"
 #include "support/stage.hpp"
 
 namespace purview::test {
@@ -171,13 +172,13 @@ TEST_CASE("edges: nobody is closed because a seat that was his is another's now"
         stage.step(2);
     }
     CHECK(stage.client(0).state() == ClientState::joined);
-    CHECK(stage.server->rpc_counters().refused_caller == 0);
-    CHECK(stage.server->rpc_counters().gone > 100);
+    CHECK(internal(*stage.server).calls.counters().refused_caller == 0);
+    CHECK(internal(*stage.server).calls.counters().gone > 100);
     // Who never had it, or has known for long that he has not, is told nothing else, and counted.
     stage.step(limits::rpc_refused_window_s * ServerDef{}.tick_hz + 5);
     CHECK(stage.client(0).call(is.schema, is.fire, ghost, Vest{}) != Status::stale_id);
     stage.step(3);
-    CHECK(stage.server->rpc_counters().gone <= 40U * 5U);
+    CHECK(internal(*stage.server).calls.counters().gone <= 40U * 5U);
 }
 
 TEST_CASE("edges: a member that is denied does not show in what is told of its group (O1 P14)") {
@@ -343,7 +344,7 @@ TEST_CASE("edges: a large call goes although shared sections fill what is left")
     const std::uint64_t before = stage.server->stats().section_copies;
     step(20);
     CHECK(stage.server->stats().section_copies > before + 10);
-    CHECK(stage.server->call_all(shout, Shout{}).has_value());
+    CHECK(stage.server->call({}, shout, Shout{}).has_value());
     ReceivedRpc received;
     int waited = 0;
     for (; waited < 20 && !stage.client().next_rpc(received); ++waited) step(1);

@@ -134,7 +134,7 @@ TEST_CASE(
     internal(world.server()).calls.set_next_call(0xfffffffdU);
     const Rpc<Ping> hold = world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::hold);
     for (std::uint32_t i = 1; i <= 6; ++i)
-        CHECK(world.server().call(far, hold, Ping{0, i}).has_value());
+        CHECK(world.server().call({.entity = far}, hold, Ping{0, i}).has_value());
     world.run(3);
     (void)world.server().world().move(far, {15, 10, 0});
     world.run(5);

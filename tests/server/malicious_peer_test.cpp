@@ -120,7 +120,7 @@ struct Liar {
         return in.ok();
     }
     std::uint64_t nonce() const { return address.port + 1'000U * address.host[0]; }
-    std::uint64_t malformed() const { return house.server->drops().malformed_packet; }
+    std::uint64_t malformed() const { return internal(*house.server).drops.malformed_packet; }
 
     House& house;
     Address address;
@@ -294,7 +294,7 @@ TEST_CASE("liars: a conversation that is over does not take place once more") {
     world.run(10);
     world.server->receive(heard, from, world.now);
     CHECK(world.server->stats().sessions == 0);
-    CHECK(world.server->drops().expired_cookie == 2);
+    CHECK(internal(*world.server).drops.expired_cookie == 2);
     world.run(2 * CookieJar::lifetime_seconds * ServerDef{}.tick_hz + 20);
     world.server->receive(answer(), from, world.now);  // by who has its address now
     CHECK(world.server->stats().sessions == 1);
@@ -316,7 +316,7 @@ TEST_CASE("liars: who comes and goes between two ticks is not kept a thousand ti
     }
     CHECK(internal(*house.server).sessions.size() == kept);
     CHECK(dropped == 1'000 - kept);
-    CHECK(house.server->drops().address_limit == 1'000 - kept);
+    CHECK(internal(*house.server).drops.address_limit == 1'000 - kept);
     CHECK(Liar(house, at(1, 77)).connect());  // nobody else is kept out
     house.tick();
     CHECK(Liar(house, at(2'000)).connect());
@@ -407,7 +407,7 @@ TEST_CASE("liars: a network is one host, also for those who move there") {
     for (const auto& session : internal(*house.server).sessions)
         there += session->address.host[0] == 0x20 ? 1 : 0;
     CHECK(there == def.sessions_per_host_max);
-    CHECK(house.server->drops().address_limit == 24 + 10);
+    CHECK(internal(*house.server).drops.address_limit == 24 + 10);
 }
 
 TEST_CASE("liars: nobody calls before he has joined") {
@@ -469,7 +469,7 @@ std::uint32_t ticks_kept(bool hears, bool is_elsewhere) {
         world.server->receive(bytes, from, world.now);
         world.run(1);
     }
-    CHECK(world.server->drops().malformed_packet == 0);
+    CHECK(internal(*world.server).drops.malformed_packet == 0);
     return ticks;
 }
 

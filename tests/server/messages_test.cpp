@@ -14,6 +14,7 @@
 #include "core/internal_access.hpp"
 #include "purview/host_view.hpp"
 #include "purview/limits.hpp"
+#include "server/server_data.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -121,7 +122,7 @@ TEST_CASE(
     line.game.on_joined = [&](Server& server, ObserverId observer) {
         CHECK(server.send_message(observer, bytes_of("welcome")) == Status::ok);
         CHECK(server.send_message(observer, bytes_of(speech)) == Status::ok);
-        CHECK(server.call_one(observer, line.schema.news[2], Ping{1, 2}).has_value());
+        CHECK(server.call({.only = observer}, line.schema.news[2], Ping{1, 2}).has_value());
         return true;
     };
     int ticks = 0;
@@ -207,7 +208,7 @@ TEST_CASE("messages: a client that says more than the line takes is told so, and
     CHECK(line.client->send_message(bytes_of("again")) == Status::ok);
     line.step(3);
     CHECK(line.game.messages.back() == "again");
-    CHECK(line.server->drops().malformed_packet == 0);
+    CHECK(internal(*line.server).drops.malformed_packet == 0);
 }
 
 TEST_CASE("messages: whom the game closes at a message has no say any more") {

@@ -87,7 +87,7 @@ TEST_CASE("budget: what needs most of a packet comes beside calls and messages o
             std::uint32_t ticks = 0;
             for (; ticks < 60 && !has_all(); ++ticks) {
                 if (calls) {
-                    for (int i = 0; i < 2; ++i) CHECK(stage.server->call_all(is.say, line));
+                    for (int i = 0; i < 2; ++i) CHECK(stage.server->call({}, is.say, line));
                 } else {
                     CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
                     CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
@@ -142,7 +142,7 @@ TEST_CASE("budget: a small child does not keep out the parent that it cannot com
     std::uint32_t ticks = 0;
     for (; ticks < 60 && stage.ghost(0, small) == no_ghost; ++ticks) {
         fill(stage, is, other, ticks);  // more than fits, in every tick
-        for (int i = 0; i < 2; ++i) CHECK(stage.server->call_all(is.say, line));
+        for (int i = 0; i < 2; ++i) CHECK(stage.server->call({}, is.say, line));
         stage.step();
     }
     CHECK(ticks < 10);
@@ -163,7 +163,7 @@ TEST_CASE("budget: a large call comes beside messages and changes of every tick"
         stage.step(3);
         Scroll args;
         for (auto& text : args.lines) fill(text, 'z');
-        CHECK(stage.server->call_all(read, args));
+        CHECK(stage.server->call({}, read, args));
         const std::vector<std::byte> words(400);
         std::uint32_t ticks = 0, messages = 0;
         ReceivedRpc call;
@@ -195,7 +195,7 @@ TEST_CASE("budget: a call that found no room is not held once the pair is denied
     for (EntityId& scroll : scrolls) {
         scroll = stage.spawn(is.kind);
         fill(stage, is, scroll);
-        CHECK(stage.server->call(scroll, read, ShelfLine{}));
+        CHECK(stage.server->call({.entity = scroll}, read, ShelfLine{}));
     }
     stage.step();  // with one of them, whose enter leaves no room for the other
     CHECK(take_said(stage.client()) == 1);
@@ -226,8 +226,9 @@ TEST_CASE("budget: a call about what is told in turn comes, though there is alwa
     for (int i = 0; i < 40; ++i) step();
     REQUIRE(stage.ghost(0, scroll) != no_ghost);
     constexpr std::uint32_t calls = 5;
-    for (std::uint32_t i = 0; i < calls; ++i) CHECK(stage.server->call(scroll, read, ShelfLine{}));
-    CHECK(stage.server->call_all(is.say, ShelfLine{}));
+    for (std::uint32_t i = 0; i < calls; ++i)
+        CHECK(stage.server->call({.entity = scroll}, read, ShelfLine{}));
+    CHECK(stage.server->call({}, is.say, ShelfLine{}));
     std::uint32_t said = 0;
     for (int i = 0; i < 40; ++i) {
         step();
@@ -262,7 +263,7 @@ TEST_CASE("budget: messages come though a call waits for more than a packet hold
         for (auto& line : stage.world().edit(entity, five)->lines)
             fill(line, static_cast<char>('a' + tick % 20));
         if (tick % 10 == 0) {
-            CHECK(stage.server->call(entity, four, args));
+            CHECK(stage.server->call({.entity = entity}, four, args));
             CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
         }
         stage.step();

@@ -93,7 +93,7 @@ TEST_CASE(
         }
         (void)answers(*world.server);
     }
-    CHECK(world.server->drops().total() > sent / 2);
+    CHECK(internal(*world.server).drops.total() > sent / 2);
     CHECK(world.server->stats().sessions == 3);
     world.run(40);
     CHECK(world.joined_count() == 3);
@@ -121,7 +121,7 @@ TEST_CASE("host: well sealed nonsense from a proven client closes its session an
         seal(PacketType::data, id, bytes);
         world.server->receive(bytes, from, world.now);
     }
-    CHECK(world.server->drops().malformed_packet > world.def.malformed_max);
+    CHECK(internal(*world.server).drops.malformed_packet > world.def.malformed_max);
     world.step();
     CHECK(world.server->stats().sessions == 1);
     world.run(60);
@@ -182,7 +182,7 @@ TEST_CASE(
     const auto stolen = answer_of(*world.server, third, 6, world.now);
     world.server->receive(stolen, stranger(9, 203), world.now);
     CHECK(answers(*world.server).empty());
-    CHECK(world.server->drops().bad_cookie == 1);
+    CHECK(internal(*world.server).drops.bad_cookie == 1);
     CHECK(refusal(answer_of(*world.server, third, 7, world.now - 60'000'000), third) ==
           RefuseReason::expired);
     // Whoever is accepted and never joins is closed after a while.

@@ -6,6 +6,7 @@
 #include "core/hash.hpp"
 #include "core/internal_access.hpp"
 #include "server/history.hpp"
+#include "server/server_data.hpp"
 #include "support/drive_world.hpp"
 
 using namespace purview;
@@ -474,5 +475,5 @@ TEST_CASE("rewind: a client cannot say that it looked further back than it can h
         CHECK(oldest >= -18);
         CHECK(newest <= 1);
     }
-    CHECK(world.server->rewind_counters().cut > 40);
+    CHECK(internal(*world.server).rewind.counters.cut > 40);
 }

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <map>
 
+#include "core/internal_access.hpp"
 #include "purview/limits.hpp"
+#include "server/server_data.hpp"
 #include "support/rpc_support.hpp"
 
 namespace purview::test {
@@ -38,8 +40,8 @@ TEST_CASE(
                 server.world().edit(entity, world.schema().body)->hp =
                     static_cast<std::uint16_t>(++hp);
                 const auto delivery = static_cast<RpcDelivery>(tick % 3);
-                (void)server.call(entity, world.schema().ping(delivery, RpcPolicy::cull),
-                                  Ping{0, hp});
+                (void)server.call({.entity = entity},
+                                  world.schema().ping(delivery, RpcPolicy::cull), Ping{0, hp});
             });
             world.step();
         }
@@ -69,7 +71,7 @@ TEST_CASE("rpc: the same where one tick has several packets, and only some of th
                         static_cast<std::uint16_t>(tick);
                 for (int i = 0; i < 80; ++i) {
                     const auto delivery = static_cast<RpcDelivery>(random.below(2));
-                    (void)server.call(crowd[random.below(400)],
+                    (void)server.call({.entity = crowd[random.below(400)]},
                                       world.schema().ping(delivery, RpcPolicy::cull),
                                       Ping{0, tick});
                 }
@@ -96,12 +98,13 @@ TEST_CASE("rpc: reliable ones come once and ordered ones in order, whatever is l
             (in_order ? ordered : unordered).push_back(i);
             if (i % 6 < 2) {
                 CHECK(world.server()
-                          .call_all(world.schema().news[static_cast<std::size_t>(delivery)],
-                                    Ping{1, i})
+                          .call({}, world.schema().news[static_cast<std::size_t>(delivery)],
+                                Ping{1, i})
                           .has_value());
             } else {
                 CHECK(world.server()
-                          .call(entity, world.schema().ping(delivery, RpcPolicy::cull), Ping{0, i})
+                          .call({.entity = entity}, world.schema().ping(delivery, RpcPolicy::cull),
+                                Ping{0, i})
                           .has_value());
             }
             world.step();
@@ -113,7 +116,8 @@ TEST_CASE("rpc: reliable ones come once and ordered ones in order, whatever is l
         std::sort(got_unordered.begin(), got_unordered.end());
         CHECK(got_ordered == ordered);
         CHECK(got_unordered == unordered);
-        CHECK(world.server().rpc_counters().written > world.server().rpc_counters().sent);
+        CHECK(internal(world.server()).calls.counters().written >
+              internal(world.server()).calls.counters().sent);
         for (const Got& got : world.got(1)) CHECK(got.args.tag == 1);
         CHECK(world.got(1).size() == 40);
     }
@@ -148,7 +152,8 @@ TEST_CASE(
                                                   {random.chance(0.5F) ? 10.0F : 200.0F, 10, 0});
                     }
                     const auto delivery = static_cast<RpcDelivery>(random.below(3));
-                    (void)server.call(entity, world.schema().ping(delivery, RpcPolicy::cull),
+                    (void)server.call({.entity = entity},
+                                      world.schema().ping(delivery, RpcPolicy::cull),
                                       Ping{static_cast<std::uint32_t>(world.tag(entity)), tick});
                 }
             });
@@ -181,8 +186,8 @@ TEST_CASE("rpc: what came before its ghost waits for it, a bounded time (O32 O33
     world.peer(0).up.blackout = true;  // and the server does not hear of it
     const auto ordered = world.ordered_cull();
     const auto unordered = world.schema().ping(RpcDelivery::unreliable, RpcPolicy::cull);
-    CHECK(world.server().call(entity, ordered, Ping{0, 1}).has_value());
-    CHECK(world.server().call(entity, unordered, Ping{0, 2}).has_value());
+    CHECK(world.server().call({.entity = entity}, ordered, Ping{0, 1}).has_value());
+    CHECK(world.server().call({.entity = entity}, unordered, Ping{0, 2}).has_value());
     world.step();
     CHECK(world.client(0).stats().calls_received == 2);
     CHECK(world.got(0).empty());
@@ -219,10 +224,11 @@ TEST_CASE("rpc: a forced one whose ghost leaves without having come goes on with
     CallWorld world(1);
     const EntityId entity = spawn_unheard(world);
     // One that is ordered, and one that waits outside of the order.
+    CHECK(world.server().call({.entity = entity},
+                              world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::force),
+                              Ping{0, 1}));
     CHECK(world.server().call(
-        entity, world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::force), Ping{0, 1}));
-    CHECK(world.server().call(
-        entity, world.schema().ping(RpcDelivery::reliable_unordered, RpcPolicy::force),
+        {.entity = entity}, world.schema().ping(RpcDelivery::reliable_unordered, RpcPolicy::force),
         Ping{0, 2}));
     world.step();
     CHECK(world.client(0).stats().calls_received == 2);

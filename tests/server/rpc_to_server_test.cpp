@@ -12,6 +12,7 @@
 #include "core/internal_access.hpp"
 #include "link/handshake.hpp"
 #include "purview/limits.hpp"
+#include "server/server_data.hpp"
 #include "support/print_set.hpp"
 #include "support/rpc_support.hpp"
 
@@ -56,7 +57,7 @@ TEST_CASE(
     CHECK(world.called[2].target == EntityId::none);
     CHECK(world.called[2].args.tag == 0);
     CHECK(world.called[3].target == world.player(0));
-    CHECK(world.server().rpc_counters().received == 4);
+    CHECK(internal(world.server()).calls.counters().received == 4);
     // What the client itself knows to be wrong is not sent.
     CHECK(client.call(schema, world.schema().uses[2], ghost + 9, Ping{}) == Status::not_found);
     CHECK(client.call(schema, world.schema().steer, ghost, Ping{}) == Status::refused);
@@ -109,9 +110,9 @@ TEST_CASE(
             world.step();
         }
         world.run(10);
-        CHECK(world.server().rpc_counters().refused_ghost == limits::rpc_refused);
-        CHECK(world.server().rpc_counters().refused_caller == 0);
-        CHECK(world.server().rpc_counters().gone == 0);
+        CHECK(internal(world.server()).calls.counters().refused_ghost == limits::rpc_refused);
+        CHECK(internal(world.server()).calls.counters().refused_caller == 0);
+        CHECK(internal(world.server()).calls.counters().gone == 0);
         CHECK(world.called.size() == limits::rpc_refused);  // the static ones
         CHECK(world.client(0).state() == ClientState::joined);
         return world.peer(0).sent_to;
@@ -156,7 +157,7 @@ TEST_CASE("rpc: a guess at a ghost that is relevant and has not arrived yet is r
     }
     world.run(2);
     CHECK(world.called.empty());
-    CHECK(world.server().rpc_counters().refused_ghost == 5);
+    CHECK(internal(world.server()).calls.counters().refused_ghost == 5);
 }
 
 TEST_CASE("rpc: a call that a role may not make is refused and counted (O32)") {
@@ -179,7 +180,7 @@ TEST_CASE("rpc: a call that a role may not make is refused and counted (O32)") {
     REQUIRE(world.called.size() == 1);  // the ghost is anybody's to use
     CHECK(world.called[0].observer == world.observer(1));
     CHECK(world.called[0].args.number == 2);
-    CHECK(world.server().rpc_counters().refused_caller == 3);
+    CHECK(internal(world.server()).calls.counters().refused_caller == 3);
 }
 
 TEST_CASE("rpc: a session that keeps making calls it may not is closed, no other is (O32)") {
@@ -199,8 +200,8 @@ TEST_CASE("rpc: a session that keeps making calls it may not is closed, no other
     CHECK(world.client(0).state() == ClientState::closed);
     CHECK(world.client(0).close_reason() == CloseReason::malformed);
     CHECK(world.client(1).state() == ClientState::joined);
-    CHECK(world.server().rpc_counters().sessions_closed == 1);
-    CHECK(world.server().rpc_counters().refused_ghost == 3 * limits::rpc_refused + 1);
+    CHECK(internal(world.server()).calls.counters().sessions_closed == 1);
+    CHECK(internal(world.server()).calls.counters().refused_ghost == 3 * limits::rpc_refused + 1);
 }
 
 TEST_CASE("rpc: too many refused calls are those of any ten seconds, whenever they began (O32)") {
@@ -224,7 +225,7 @@ TEST_CASE("rpc: too many refused calls are those of any ten seconds, whenever th
         // With the next the first is one of 33; after 190 ticks it is too old.
         if (pause == 190) CHECK(refuse(1) == ClientState::joined);
         CHECK(refuse(1) == ClientState::closed);
-        CHECK(world.server().rpc_counters().sessions_closed == 1);
+        CHECK(internal(world.server()).calls.counters().sessions_closed == 1);
     }
 }
 
@@ -234,10 +235,10 @@ TEST_CASE("rpc: a call to one who has gone says so") {
     world.run(10);
     Server& server = world.server();
     const ObserverId one = world.observer(0), other = world.observer(1);
-    REQUIRE(server.call_one(one, world.schema().news[2], Ping{}));
+    REQUIRE(server.call({.only = one}, world.schema().news[2], Ping{}));
     REQUIRE(server.close(one, CloseReason::kicked) == Status::ok);  // between the call and its tick
-    CHECK(server.call_one(one, world.schema().news[2], Ping{}).error() == Status::stale_id);
-    REQUIRE(server.call_one(other, world.schema().news[2], Ping{}));
+    CHECK(server.call({.only = one}, world.schema().news[2], Ping{}).error() == Status::stale_id);
+    REQUIRE(server.call({.only = other}, world.schema().news[2], Ping{}));
     world.step();
     REQUIRE(server.rpc_reports().size() == 2);
     CHECK(server.rpc_reports()[0].status == Status::stale_id);
@@ -259,8 +260,8 @@ TEST_CASE("rpc: a call about a ghost that is on its way out is dropped, and nobo
           Status::ok);
     world.run(3);
     CHECK(world.called.empty());
-    CHECK(world.server().rpc_counters().gone == 1);
-    CHECK(world.server().rpc_counters().refused_ghost == 0);
+    CHECK(internal(world.server()).calls.counters().gone == 1);
+    CHECK(internal(world.server()).calls.counters().refused_ghost == 0);
 }
 
 TEST_CASE(
@@ -300,7 +301,7 @@ TEST_CASE(
             }
             world.called.clear();
         }
-        CHECK(world.server().rpc_counters().refused_ghost == 0);
+        CHECK(internal(world.server()).calls.counters().refused_ghost == 0);
     }
     CHECK(received > 1'000);
     CHECK(targets.size() >= 7);
@@ -312,7 +313,7 @@ TEST_CASE("rpc: calls of the wrong direction, and nonsense in their place, are m
         CHECK(internal(world.client(0)).call_unchecked(world.schema().news[2].id, 0, words(0, 0)));
     world.run(100);  // sent again and again: no such packet is acknowledged
     CHECK(world.called.empty());
-    CHECK(world.server().drops().malformed_packet > 30);
+    CHECK(internal(world.server()).drops.malformed_packet > 30);
     CHECK(world.client(0).state() == ClientState::closed);
     CHECK(world.client(1).state() == ClientState::joined);
 }
@@ -350,7 +351,7 @@ TEST_CASE(
     const EntityId tree = *world.server().world().spawn(world.schema().tree, {10, 10, 0});
     world.place_player(0, {12, 10, 0});
     world.run(10);
-    CHECK(world.server().call(tree, world.ordered_cull(), Ping{0, 4}).has_value());
+    CHECK(world.server().call({.entity = tree}, world.ordered_cull(), Ping{0, 4}).has_value());
     world.run(3);
     REQUIRE(world.got(0).size() == 1);
     CHECK(world.client(0).kind_of(world.got(0)[0].ghost) == world.schema().tree);
@@ -380,8 +381,8 @@ TEST_CASE("rpc: a call about a ghost that has left is no offence when its entity
             Status::ok);
     world.run(3);
     CHECK(world.called.empty());
-    CHECK(world.server().rpc_counters().gone == 1);
-    CHECK(world.server().rpc_counters().refused_caller == 0);
+    CHECK(internal(world.server()).calls.counters().gone == 1);
+    CHECK(internal(world.server()).calls.counters().refused_caller == 0);
 }
 
 TEST_CASE("rpc: an ordered call that waits for one that was lost is judged as it arrived") {
@@ -422,8 +423,8 @@ TEST_CASE("rpc: an ordered call that waits for one that was lost is judged as it
     }
     REQUIRE(world.server().visibility().is_relevant(me, units[1]));
     world.run(20);
-    CHECK(world.server().rpc_counters().gone > 0);
-    CHECK(world.server().rpc_counters().refused_caller == 0);
+    CHECK(internal(world.server()).calls.counters().gone > 0);
+    CHECK(internal(world.server()).calls.counters().refused_caller == 0);
     CHECK(world.client(0).state() == ClientState::joined);
 }
 

@@ -169,7 +169,7 @@ TEST_CASE("host: who joins twice has joined once") {
     const ObserverId observer = session.observer;
     const std::size_t players = world.game.players.size();
     join_again(world, session);
-    CHECK(world.server->drops().malformed_packet == 0);
+    CHECK(internal(*world.server).drops.malformed_packet == 0);
     CHECK(session.state == Session::State::joined);
     world.run(3);
     CHECK(session.observer == observer);
@@ -187,7 +187,7 @@ TEST_CASE("host: whom the game has refused may not ask again") {
     REQUIRE(session.state == Session::State::accepted);
     world.game.refuse_joins = false;
     join_again(world, session);
-    CHECK(world.server->drops().malformed_packet == 0);
+    CHECK(internal(*world.server).drops.malformed_packet == 0);
     world.run(1);
     CHECK(session.state == Session::State::accepted);
     CHECK(world.game.players.empty());
@@ -225,7 +225,7 @@ TEST_CASE(
     GhostTable ghosts;
     const LocalId lane = ghosts.enter(entity(5), KindId{}, false, 1);
     ghosts.set_extrapolated(lane, 1);
-    const std::array<Motion, 1> motions{};
+    const std::array<purview::Motion, 1> motions{};
     ghosts.sent(ghosts.begin_record(1, 1), lane, SentAs::enter, motions);
     ghosts.resolve(1, true);
     ghosts.sent(ghosts.begin_record(2, 2), lane, SentAs::update, motions);

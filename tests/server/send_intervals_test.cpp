@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/internal_access.hpp"
+#include "replication/send_limits.hpp"
 #include "support/stage.hpp"
 
 namespace purview::test {
@@ -251,7 +252,7 @@ TEST_CASE(
     std::uint64_t waited = 0;
     for (std::uint32_t tick = 1; tick <= 60; ++tick) {
         for (const EntityId entity : all) *stage.world().edit(entity, pair) = {tick, tick};
-        for (int i = 0; i < 13; ++i) CHECK(stage.server->call(all[0], say, words));
+        for (int i = 0; i < 13; ++i) CHECK(stage.server->call({.entity = all[0]}, say, words));
         stage.step();
         ReceivedRpc call;
         while (stage.client().next_rpc(call)) {

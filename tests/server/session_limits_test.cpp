@@ -122,7 +122,7 @@ TEST_CASE("bounds: who proves addresses and joins nothing leaves the room to tho
     for (std::uint8_t i = 0; i < 40; ++i) made += inn.prove(ipv6(i, 0, 0), 100U + i) != 0 ? 1 : 0;
     CHECK(made == 5);
     CHECK(internal(*inn.server).sessions.size() == 5);
-    CHECK(inn.server->drops().full == 35);
+    CHECK(internal(*inn.server).drops.full == 35);
     // Those who wait are not refused, and come in as soon as the others have had their time.
     ClientDef client_def;
     client_def.nonce = 7;
@@ -158,7 +158,7 @@ TEST_CASE("bounds: a line with many networks of IPv6, or many addresses of IPv4,
     for (unsigned host = 0; host < 256; ++host)
         of_street += inn.prove(ipv4(7, static_cast<std::uint8_t>(host)), ++nonce) != 0 ? 1 : 0;
     CHECK(of_street == 32);
-    CHECK(inn.server->drops().address_limit == 248 + 74 + 224);
+    CHECK(internal(*inn.server).drops.address_limit == 248 + 74 + 224);
     CHECK(inn.prove(ipv6(2, 1, 0), ++nonce) != 0);
     CHECK(inn.prove(ipv4(8, 1), ++nonce) != 0);
 }
@@ -172,9 +172,9 @@ TEST_CASE("bounds: who moves into a full network stays where he was, who moves w
     for (std::uint8_t i = 0; i < 4; ++i) of_home.push_back(inn.prove(ipv6(1, 1, i), 10U + i));
     const std::uint64_t other = inn.prove(ipv6(2, 1, 0), 20);
     inn.move(other, 20, 1, ipv6(1, 1, 9));
-    CHECK(inn.server->drops().address_limit == 1);
+    CHECK(internal(*inn.server).drops.address_limit == 1);
     inn.move(of_home[0], 10, 1, ipv6(1, 1, 8));
-    CHECK(inn.server->drops().address_limit == 1);
+    CHECK(internal(*inn.server).drops.address_limit == 1);
     const auto& sessions = internal(*inn.server).sessions;
     CHECK(sessions[0]->address == ipv6(1, 1, 8));
     CHECK(sessions[4]->address == ipv6(2, 1, 0));

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/internal_access.hpp"
 #include "purview/prediction.hpp"
+#include "server/server_data.hpp"
 #include "support/stage.hpp"
 
 namespace purview::test {
@@ -181,7 +183,7 @@ TEST_CASE("input: several inputs of one entity stand in the order of take_input 
             // One of the two alone.
             for (int i = 0; i < 10; ++i) robots.tick("h", "");
             CHECK(robots.spine(0).order == 27U);
-            CHECK(robots.server.input_counters().wrong_input == 0);
+            CHECK(internal(robots.server).inputs.counters().wrong_input == 0);
         }
     }
 }

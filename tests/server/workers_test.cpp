@@ -56,7 +56,7 @@ Outcome run_crowd(ExecutorAt&& executor_at) {
                     static_cast<std::uint16_t>(random.below(1'000));
             if (random.below(12) != 0) continue;
             const Rpc<Ping> ping = schema.ping(RpcDelivery::unreliable, RpcPolicy::cull);
-            CHECK(stage.server->call(one, ping, Ping{0, tick}));
+            CHECK(stage.server->call({.entity = one}, ping, Ping{0, tick}));
         }
         stage.keep_all = &all.sent;
         stage.step();

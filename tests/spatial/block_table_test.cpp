@@ -12,6 +12,7 @@
 #include "purview/interest.hpp"
 #include "spatial/block_table.hpp"
 #include "spatial/cover.hpp"
+#include "spatial/move.hpp"
 #include "spatial/region_grid.hpp"
 #include "support/line_support.hpp"
 

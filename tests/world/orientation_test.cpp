@@ -12,7 +12,7 @@
 
 #include "core/internal_access.hpp"
 #include "core/rotation.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 #include "support/stage.hpp"
 
 namespace purview::test {

@@ -55,6 +55,8 @@ Status InterestData::edit_more_keys(EntityId entity, KeyId domain, Key key, bool
     if (is_member(entity)) {
         is_edited = edit();
     } else {
+        PURVIEW_ASSERT(table_.flag(facts_table_.columns.more_keys, table_.slot_of(entity)) ==
+                       !keys.of(index_of(entity)).empty());
         edit_unit(entity, [&] {
             is_edited = edit();
             if (!is_edited) return;
@@ -122,6 +124,7 @@ Status InterestData::set_mode(EntityId entity, EntityMode mode) {
     edit_unit(entity, [&] {
         const bool is_global = mode == EntityMode::global;
         if (table_.flag(columns.global_mode, slot) != is_global) {
+            PURVIEW_ASSERT(is_global || shown_count_ > 0);
             shown_count_ += is_global ? 1 : static_cast<std::uint32_t>(-1);
             table_.set_flag(columns.global_mode, slot, is_global);
         }
@@ -136,6 +139,7 @@ void InterestData::add_owned(EntityId unit, EntityId owned, ObserverId owner, in
     const bool is_blind = ownership_.is_blind(owned);
     PairEntry& pair = pairs_.edit(index_of(owner), unit);
     std::uint16_t& count = is_blind ? pair.owned_blind : pair.owned;
+    PURVIEW_ASSERT(delta > 0 || count > 0);
     count = static_cast<std::uint16_t>(count + delta);
     pairs_.settle(index_of(owner), unit);
     if (program_.needs_owned) observers_.must_scan(index_of(owner));
@@ -190,8 +194,10 @@ Status InterestData::force_hide(EntityId entity, bool hidden) {
 }
 
 Status InterestData::show_to_all(EntityId entity, bool shown) {
-    return mark(entity, &MemberMarks::shown, facts_table_.columns.shown, shown,
-                [&] { shown_count_ += shown ? 1 : static_cast<std::uint32_t>(-1); });
+    return mark(entity, &MemberMarks::shown, facts_table_.columns.shown, shown, [&] {
+        PURVIEW_ASSERT(shown || shown_count_ > 0);
+        shown_count_ += shown ? 1 : static_cast<std::uint32_t>(-1);
+    });
 }
 
 }  // namespace purview

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "purview/status.hpp"
 #include "spatial/block_table.hpp"
 
 namespace purview {
@@ -44,9 +45,18 @@ struct Columns {
         c.flags = flags;
         c.keys = keys;
         c.values = values;
-        for (std::uint32_t i = 0; i < flags; ++i) (void)table.add_flag_column();
-        for (std::uint32_t i = 0; i < keys; ++i) (void)table.add_key_column();
-        for (std::uint32_t i = 0; i < values; ++i) (void)table.add_float_column();
+        for (std::uint32_t i = 0; i < flags; ++i) {
+            const std::uint32_t column = table.add_flag_column();
+            PURVIEW_ASSERT(column == i);  // asked by FlagId
+        }
+        for (std::uint32_t i = 0; i < keys; ++i) {
+            const std::uint32_t column = table.add_key_column();
+            PURVIEW_ASSERT(column == i);  // asked by KeyId
+        }
+        for (std::uint32_t i = 0; i < values; ++i) {
+            const std::uint32_t column = table.add_float_column();
+            PURVIEW_ASSERT(column == i);  // asked by ValueId
+        }
         for (std::uint32_t* column :
              {&c.force_hidden, &c.explicit_only, &c.no_window, &c.shown, &c.global_mode,
               &c.shown_by_members, &c.open, &c.special, &c.watched, &c.more_keys, &c.bounded,

@@ -17,6 +17,8 @@ namespace purview {
 /// the add let it through.
 bool InterestData::find_wanted_rows_of(EntityId unit, std::uint32_t s) {
     const Slot slot = table_.slot_of(unit);
+    PURVIEW_ASSERT(slot != no_slot);
+    PURVIEW_ASSERT(rows_.size() == program_.rows.size() && s < rows_.size());
     const Slots slots(table_, facts_table_);
     const RowSource& source = program_.rows[s];
     RowStore& store = rows_[s];
@@ -63,6 +65,7 @@ void InterestData::update_rows(EntityId unit, std::span<const NodeId> left) {
         is_in_any |= !program_.rows[s].pulled && !wanted_rows_.empty();
     });
     const Slot slot = table_.slot_of(unit);
+    PURVIEW_ASSERT(slot != no_slot);
     const std::uint32_t in_rows = facts_table_.columns.in_rows;
     if (table_.flag(in_rows, slot) != is_in_any) table_.set_flag(in_rows, slot, is_in_any);
 }
@@ -80,18 +83,23 @@ bool InterestData::is_in_its_rows(EntityId unit) {
 
 void InterestData::drop_rows(EntityId unit) {
     for_each_source_of(unit, {}, [&](std::uint32_t s) { rows_[s].remove(unit); });
+    // It was in no row of a node that is not about it.
+    for (const RowStore& store : rows_) PURVIEW_ASSERT(store.memberships(unit).empty());
 }
 
 void InterestData::update_special(EntityId unit) {
+    PURVIEW_ASSERT(table_.slot_of(unit) != no_slot);
     table_.set_flag(facts_table_.columns.special, table_.slot_of(unit), pairs_.has_denial(unit));
 }
 
 void InterestData::update_no_window(EntityId unit) {
     const Columns& columns = facts_table_.columns;
     const Slot slot = table_.slot_of(unit);
+    PURVIEW_ASSERT(slot != no_slot);
     const bool hidden =
         table_.flag(columns.force_hidden, slot) || table_.flag(columns.explicit_only, slot);
     if (table_.flag(columns.no_window, slot) == hidden) return;
+    PURVIEW_ASSERT(hidden || no_window_count_ > 0);
     no_window_count_ += hidden ? 1 : static_cast<std::uint32_t>(-1);
     table_.set_flag(columns.no_window, slot, hidden);
 }
@@ -99,6 +107,7 @@ void InterestData::update_no_window(EntityId unit) {
 /// Columns that say of which nodes it is a member, and of which not any more.
 void InterestData::update_membership(EntityId unit, std::span<const NodeId> left) {
     const Slot slot = table_.slot_of(unit);
+    PURVIEW_ASSERT(slot != no_slot);
     const Bindings& bindings = facts_table_.bindings;
     const auto& nodes = rules_.nodes;
     bool is_open = false, any = false, all_dormant = true;
@@ -126,6 +135,7 @@ void InterestData::update_membership(EntityId unit, std::span<const NodeId> left
     });
     const std::uint32_t open = facts_table_.columns.open;
     if (table_.flag(open, slot) != is_open) {
+        PURVIEW_ASSERT(is_open || open_count_ > 0);
         open_count_ += is_open ? 1 : static_cast<std::uint32_t>(-1);
         table_.set_flag(open, slot, is_open);
     }
@@ -137,6 +147,7 @@ void InterestData::update_membership(EntityId unit, std::span<const NodeId> left
         dormant_.erase(unit);
         write_position(unit, now);
     }
+    PURVIEW_ASSERT(dormant_.contains(unit) == (any && all_dormant));
 }
 
 /// Bindings changed: members, rows, custom nodes.
@@ -160,7 +171,10 @@ void InterestData::bind(EntityId entity, const EntityDef& def) {
 }
 
 std::uint32_t InterestData::layer_for(const KindRules* kind, float range) const noexcept {
-    if (kind != nullptr && kind->uses_group_radius) return bounds_layer_;
+    if (kind != nullptr && kind->uses_group_radius) {
+        PURVIEW_ASSERT(bounds_layer_ < abstract_layer_);  // rules without one are refused
+        return bounds_layer_;
+    }
     const auto& classes = rules_.range_classes;
     std::uint32_t layer = 0;
     while (range > 0 && layer + 1 < classes.size() && classes[layer] < range) ++layer;
@@ -179,6 +193,7 @@ void InterestData::write_bounds(Slot slot, float radius) {
     const bool was = table_.flag(columns.bounded, slot), is = radius > 0;
     table_.set_number(columns.bounds, slot, radius);
     table_.set_flag(columns.bounded, slot, is);
+    PURVIEW_ASSERT(!was || bounded_count_ > 0);
     if (was != is) bounded_count_ += is ? 1 : static_cast<std::uint32_t>(-1);
 }
 
@@ -197,6 +212,7 @@ Status InterestData::check_def(const EntityDef& def) const noexcept {
 }
 
 Slot InterestData::place_unit(EntityId unit, const EntityDef& def) {
+    PURVIEW_ASSERT(!is_known(unit));
     const KindRules* kind = kind_of(def.kind);
     const Columns& columns = facts_table_.columns;
     const float range = def.range > 0 || kind == nullptr ? def.range : kind->range;
@@ -232,6 +248,7 @@ Slot InterestData::place_unit(EntityId unit, const EntityDef& def) {
     // asked about the unit by update_bound).
     for (CustomNodeState& custom : custom_)
         custom.asks_all |= !custom.node->is_entity_centric() && is_about(custom, unit);
+    PURVIEW_ASSERT(table_.slot_of(unit) == slot);  // only a tick moves it to another one
     return slot;
 }
 
@@ -251,6 +268,10 @@ Status InterestData::spawn(EntityId entity, const EntityDef& def) {
         groups_.is_member_index(index_of(entity))) {
         return Status::duplicate;
     }
+    // What is kept by index was forgotten with whoever had it before.
+    PURVIEW_ASSERT(!pairs_.has_any(entity) && facts_table_.bindings.is_unbound(entity));
+    PURVIEW_ASSERT(facts_table_.more_keys.of(index_of(entity)).empty());
+    PURVIEW_ASSERT(kinds_.of(index_of(entity)) == KindId::none);
     set_kind(entity, def.kind);
     edit_unit(entity, [&] { place_unit(entity, def); });
     spawned_.add(index_of(entity));
@@ -268,6 +289,7 @@ void InterestData::drop_pairs(EntityId unit) {
 /// What is kept by index, beside units.
 void InterestData::forget_entity(EntityId entity) {
     const std::uint32_t index = index_of(entity);
+    PURVIEW_ASSERT(!is_known(entity) && !pairs_.has_any(entity));
     ownership_.forget(entity);
     position_sources_.erase(entity);
     dormant_.erase(entity);
@@ -313,6 +335,9 @@ Status InterestData::despawn(EntityId entity) {
         bounded_count_ -= table_.flag(columns.bounded, slot) ? 1 : 0;
         table_.remove(slot, false);
     });
+    // Nothing was taken from a count that had not been added to it.
+    PURVIEW_ASSERT(std::max(open_count_, no_window_count_) <= table_.index_end());
+    PURVIEW_ASSERT(shown_count_ <= 3 * table_.index_end() && bounded_count_ <= table_.index_end());
     forget_entity(entity);
     update_observers_of_main(entity);
     return Status::ok;
@@ -346,6 +371,9 @@ Status InterestData::edit_nodes(EntityId entity, std::span<const NodeId> nodes, 
             }
         }
     });
+    PURVIEW_ASSERT(table_.slot_of(entity) == slot);
+    // An empty list is not the same as none.
+    PURVIEW_ASSERT(facts_table_.bindings.is_unbound(entity) == is_unbound);
     table_.mark_dirty(block_of(slot));
     rebinding_.push_back(entity);
     return nodes.empty() && !is_unbound ? Status::orphaned : Status::ok;
@@ -384,6 +412,7 @@ Status InterestData::remove_node(EntityId entity, NodeId node) {
 Status InterestData::recheck(EntityId entity) {
     if (!is_known(entity)) return Status::stale_id;
     const EntityId unit = unit_of(entity);
+    PURVIEW_ASSERT(table_.slot_of(unit) != no_slot);
     table_.mark_dirty(block_of(table_.slot_of(unit)));
     is_anybody_asked_ = true;
     if (summary_.has_cells) edit_unit(unit, [&] { update_rows(unit); });

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "purview/status.hpp"
 #include "purview/types.hpp"
 
 namespace purview {
@@ -25,6 +26,7 @@ class EntityIds {
             const EntityId old = free_.back();
             free_.pop_back();
             const std::uint32_t index = index_of(old);
+            PURVIEW_ASSERT(index < last_.size() && index < end_);
             // The caller may have taken the index for an id of its own.
             if (generation_of(old) != ~std::uint32_t{0} && last_[index] == old)
                 return make_entity_id(index, generation_of(old) + 1);
@@ -39,6 +41,7 @@ class EntityIds {
         last_[index] = id;
     }
     void despawned(EntityId id) {
+        PURVIEW_ASSERT(index_of(id) < end_);  // it was spawned
         if (!assigns_) return;
         if (last_.size() <= index_of(id))
             last_.resize(index_of(id) + std::size_t{1}, EntityId::none);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "purview/interest.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -21,6 +22,7 @@ class EntityKinds {
         if (kind != KindId::none && kinds_.size() <= index)
             kinds_.resize(index + 1 + index / 8, KindId::none);
         if (index < kinds_.size()) kinds_[index] = kind;
+        PURVIEW_ASSERT(of(index) == kind);
     }
 
   private:

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 
+#include "purview/status.hpp"
+
 namespace purview {
 
 std::span<const DomainKey> MoreKeys::of(std::uint32_t index) const noexcept {
     if (!any()) return {};
     const std::uint32_t* list = lists_by_.find(index);
     if (list == nullptr) return {};
+    PURVIEW_ASSERT(!lists_[*list].empty());  // without a key it is given back
     return lists_[*list];
 }
 
@@ -23,6 +26,7 @@ bool MoreKeys::add(std::uint32_t index, KeyId domain, Key key) {
         lists_by_[index] = free_.back();
         free_.pop_back();
         found = lists_by_.find(index);
+        PURVIEW_ASSERT(lists_[*found].empty());
     }
     for (DomainKey& one : lists_[*found]) {
         if (one.domain != domain || one.key != key) continue;
@@ -41,6 +45,7 @@ int MoreKeys::remove(std::uint32_t index, KeyId domain, Key key) {
         return one.domain == domain && one.key == key;
     });
     if (at == list.end()) return -1;
+    PURVIEW_ASSERT(at->count > 0);
     if (--at->count > 0) return static_cast<int>(at->count);
     list.erase(at);
     if (list.empty()) clear(index);
@@ -53,6 +58,21 @@ void MoreKeys::clear(std::uint32_t index) {
     lists_[*found].clear();
     free_.push_back(*found);
     lists_by_.erase(index);
+    PURVIEW_ASSERT(lists_by_.size() + free_.size() == lists_.size());
+}
+
+void MoreKeys::validate() const {
+    std::size_t used = 0;
+    for (const std::vector<DomainKey>& list : lists_) {
+        used += list.empty() ? 0U : 1U;
+        for (const DomainKey& one : list) {
+            const auto same = std::count_if(list.begin(), list.end(), [&](const DomainKey& other) {
+                return other.domain == one.domain && other.key == one.key;
+            });
+            PURVIEW_ASSERT(same == 1 && one.count > 0);
+        }
+    }
+    PURVIEW_ASSERT(used == lists_by_.size() && used + free_.size() == lists_.size());
 }
 
 }  // namespace purview

@@ -24,6 +24,8 @@ class MoreKeys {
     /// How often it is still there, or -1: it was not.
     int remove(std::uint32_t index, KeyId domain, Key key);
     void clear(std::uint32_t index);
+    /// Asserts that each list has each key once, and that all others are free. O(keys).
+    void validate() const;
 
   private:
     FlatMap<std::uint32_t, std::uint32_t> lists_by_;  ///< index -> list

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/entity_map.hpp"
+#include "purview/status.hpp"
 #include "purview/types.hpp"
 
 namespace purview {
@@ -38,6 +39,7 @@ class Ownership {
     }
     /// The observer owns it and therefore sees it.
     bool shows(EntityId entity, ObserverId observer) const noexcept {
+        PURVIEW_ASSERT(observer != ObserverId::none);  // nobody is no owner
         return owner_of(entity) == observer && !is_blind(entity);
     }
     void forget(EntityId entity) {

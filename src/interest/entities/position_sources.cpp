@@ -34,13 +34,16 @@ void PositionSources::erase(EntityId entity) {
     if (source == nullptr) return;
     unfollow(entity, source->other);
     sources_.erase(entity);
-    entities_.erase(std::find(entities_.begin(), entities_.end(), entity));
+    const auto at = std::find(entities_.begin(), entities_.end(), entity);
+    PURVIEW_ASSERT(at != entities_.end());
+    entities_.erase(at);
 }
 
 void PositionSources::unfollow(EntityId entity, EntityId other) {
     const auto its = followers_.find(other);
     PURVIEW_ASSERT(its != followers_.end());
-    std::erase(its->second, entity);
+    const std::size_t erased = std::erase(its->second, entity);
+    PURVIEW_ASSERT(erased == 1);
     if (its->second.empty()) followers_.erase(its);
 }
 

@@ -5,6 +5,7 @@
 #include "core/prefetch.hpp"
 #include "interest/entities/entity_facts.hpp"
 #include "purview/kernel.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -64,6 +65,7 @@ EntityId Slots::entity(Slot slot) const noexcept {
     return all_ != EntityId::none ? all_ : table_->entity(slot);
 }
 void Slots::entities(std::span<const Slot> slots, std::span<EntityId> out) const noexcept {
+    PURVIEW_ASSERT(out.size() >= slots.size());
     if (all_ != EntityId::none) {
         std::fill_n(out.begin(), slots.size(), all_);
         return;

@@ -11,6 +11,7 @@
 
 #include "core/bitset.hpp"
 #include "core/trim.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -28,7 +29,10 @@ class SpawnedEntities {
         list_.push_back(index);
     }
     void clear() {
-        for (const std::uint32_t index : list_) spawned_.reset(index);
+        for (const std::uint32_t index : list_) {
+            PURVIEW_ASSERT(spawned_.test(index));  // twice in the list it would be reset by now
+            spawned_.reset(index);
+        }
         clear_and_trim(list_);
     }
 

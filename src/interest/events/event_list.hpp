@@ -48,8 +48,10 @@ class EventList {
                  Prefetch&& prefetch) {
         constexpr std::size_t ahead = 16;
         of_observer_.clear(2 * observers);
-        for (const PendingEvent& event : pending_)
+        for (const PendingEvent& event : pending_) {
+            PURVIEW_ASSERT(index_of(event.observer) < observers);
             of_observer_.count(bucket(index_of(event.observer), event.enter));
+        }
         for (const ExplicitChange& change : changes) {
             if (!change.cancelled) of_observer_.count(bucket(change.observer, change.enter));
         }

@@ -45,6 +45,7 @@ void ExplicitChangeLog::sort(std::size_t observers) {
         of_observer_.count(change.observer);
     }
     of_observer_.settle();
+    PURVIEW_ASSERT(of_observer_.size() == changes_.size());
     if (std::is_sorted(changes_.begin(), changes_.end(), by_observer)) return;
     unsorted_.swap(changes_);
     changes_.resize(unsorted_.size());
@@ -55,6 +56,7 @@ void ExplicitChangeLog::sort(std::size_t observers) {
 /// The newest one before `end` that is not cancelled, or null. `observer` is last_of_.
 ExplicitChange* ExplicitChangeLog::find_before(std::uint32_t observer, std::size_t end,
                                                EntityId entity) noexcept {
+    PURVIEW_ASSERT(observer == last_of_ && end <= changes_.size());
     // An entry of last_ may be of another tick or observer: it is checked before it is used.
     const std::uint32_t at =
         index_of(entity) < last_.size() ? last_[index_of(entity)] : ~std::uint32_t{0};
@@ -77,7 +79,9 @@ ExplicitChange* ExplicitChangeLog::find(std::uint32_t observer, EntityId entity,
     if (begin == end) return nullptr;
     if (last_of_ != observer) {
         for (std::uint32_t i = begin; i < end; ++i) {
-            if (!changes_[i].cancelled) last_[index_of(changes_[i].entity)] = i;
+            if (changes_[i].cancelled) continue;
+            PURVIEW_ASSERT(index_of(changes_[i].entity) < last_.size());
+            last_[index_of(changes_[i].entity)] = i;
         }
         last_of_ = observer;
     }
@@ -91,6 +95,7 @@ void ExplicitChangeLog::clear() {
 
 void ExplicitChangeLog::validate() const {
     PURVIEW_ASSERT(settled_ <= changes_.size());
+    PURVIEW_ASSERT(settled_ == 0 || of_observer_.size() == settled_);
     for (std::size_t i = 1; i < settled_; ++i)
         PURVIEW_ASSERT(changes_[i - 1].observer <= changes_[i].observer);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
+#include "purview/status.hpp"
 #include "purview/types.hpp"
 
 namespace purview {
@@ -44,6 +45,7 @@ class ObserverCounts {
                 (now > 0 ? first_ : last_).push_back(event.entity);
             gained_.erase(id);
         }
+        PURVIEW_ASSERT(gained_.size() == 0);  // each entity was told of once
     }
 
   private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/id_pool.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -27,15 +28,20 @@ class TouchedObservers {
     }
     /// True: it was not touched yet, and add() is to follow.
     bool is_new(std::uint32_t observer) noexcept {
+        PURVIEW_ASSERT(observer < stamps_.size());
         if (stamps_[observer] == stamp_) return false;
         stamps_[observer] = stamp_;
         return true;
     }
-    void add(std::uint32_t observer, bool before) { entries_.push_back({observer, before}); }
+    void add(std::uint32_t observer, bool before) {
+        PURVIEW_ASSERT(stamps_[observer] == stamp_ && entries_.size() < stamps_.size());
+        entries_.push_back({observer, before});
+    }
     /// What is added from now on is touched by the edit itself. leaves_out(observer): whether it is
     /// not to be reported.
     template <class LeavesOut>
     void end_before(LeavesOut&& leaves_out) {
+        PURVIEW_ASSERT(before_edit_ == 0);  // once an edit
         before_edit_ = entries_.size();
         for (Entry& entry : entries_) {
             if (leaves_out(entry.observer)) entry.observer = IdPool::no_index;

@@ -17,11 +17,14 @@ bool GroupStore::is_below(EntityId member, EntityId top) const noexcept {
 
 void GroupStore::add(EntityId member, EntityId unit, EntityId parent) {
     PURVIEW_ASSERT(member != unit && parent != EntityId::none && parent != member);
+    PURVIEW_ASSERT(!is_member(unit) && !has_members(member));
+    PURVIEW_ASSERT(unit_of(parent) == unit);
     if (!list_of_.contains(unit)) {
         if (free_lists_.empty()) {
             free_lists_.push_back(static_cast<std::uint32_t>(lists_.size()));
             lists_.emplace_back();
         }
+        PURVIEW_ASSERT(lists_[free_lists_.back()].empty());
         list_of_[unit] = free_lists_.back();
         free_lists_.pop_back();
     }
@@ -29,13 +32,16 @@ void GroupStore::add(EntityId member, EntityId unit, EntityId parent) {
     unit_of_[member] = unit;
     parent_of_[member] = parent;
     indices_[index_of(member)] = 1;
+    PURVIEW_ASSERT(unit_of_.size() == parent_of_.size() && unit_of_.size() == indices_.size());
 }
 
 EntityId GroupStore::remove(EntityId member) {
     PURVIEW_ASSERT(is_member(member));
     const EntityId unit = unit_of(member), parent = parent_of(member);
     auto& members = lists_[*list_of_.find(unit)];
-    members.erase(std::find(members.begin(), members.end(), member));
+    const auto at = std::find(members.begin(), members.end(), member);
+    PURVIEW_ASSERT(at != members.end());
+    members.erase(at);
     for (const EntityId other : members) {
         EntityId& its = *parent_of_.find(other);
         if (its == member) its = parent;
@@ -44,6 +50,7 @@ EntityId GroupStore::remove(EntityId member) {
     unit_of_.erase(member);
     parent_of_.erase(member);
     indices_.erase(index_of(member));
+    PURVIEW_ASSERT(unit_of_.size() == parent_of_.size() && unit_of_.size() == indices_.size());
     return parent;
 }
 
@@ -68,14 +75,19 @@ UnitMarks GroupStore::add_unit_marks(EntityId unit, int cuts, int shows) {
     marks.cuts += static_cast<std::uint32_t>(cuts);
     marks.shows += static_cast<std::uint32_t>(shows);
     const UnitMarks now = marks;
+    // No more is taken away than was added.
+    PURVIEW_ASSERT(static_cast<std::int32_t>(now.cuts) >= 0);
+    PURVIEW_ASSERT(static_cast<std::int32_t>(now.shows) >= 0);
     if (now.cuts == 0 && now.shows == 0) unit_marks_.erase(unit);
     return now;
 }
 
 void GroupStore::validate() const {
-    std::size_t members = 0;
-    for (const auto& list : lists_) {
+    std::size_t members = 0, units = 0;
+    for (std::uint32_t l = 0; l < lists_.size(); ++l) {
+        const std::vector<EntityId>& list = lists_[l];
         members += list.size();
+        units += list.empty() ? 0U : 1U;
         for (std::size_t i = 0; i < list.size(); ++i) {
             const EntityId parent = parent_of(list[i]);
             const bool is_above =
@@ -84,10 +96,14 @@ void GroupStore::validate() const {
                     list.begin() + static_cast<std::ptrdiff_t>(i);
             PURVIEW_ASSERT(is_above);
             PURVIEW_ASSERT(is_member_index(index_of(list[i])));
+            const std::uint32_t* its = list_of_.find(unit_of(list[i]));
+            PURVIEW_ASSERT(its != nullptr && *its == l);
+            PURVIEW_ASSERT(!has_members(list[i]));
         }
     }
     PURVIEW_ASSERT(members == unit_of_.size() && members == parent_of_.size());
     PURVIEW_ASSERT(members == indices_.size());
+    PURVIEW_ASSERT(units == list_of_.size() && units + free_lists_.size() == lists_.size());
 }
 
 }  // namespace purview

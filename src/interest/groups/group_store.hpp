@@ -20,6 +20,7 @@
 #include "core/flat_map.hpp"
 #include "purview/interest.hpp"
 #include "purview/schema.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -80,6 +81,8 @@ class GroupStore {
     /// goes_along(entity): it is below the member.
     template <class GoesAlong>
     void move_within(EntityId member, EntityId parent, GoesAlong&& goes_along) {
+        PURVIEW_ASSERT(is_member(member) && unit_of(parent) == unit_of(member));
+        PURVIEW_ASSERT(!is_below(parent, member));
         auto& members = lists_[*list_of_.find(unit_of(member))];
         std::stable_partition(members.begin(), members.end(),
                               [&](EntityId one) { return one != member && !goes_along(one); });

@@ -16,7 +16,8 @@ void InterestData::judge_group(std::uint32_t o, std::span<const MixedUnit> group
                                std::vector<MixedAnswer>& out, Ask&& ask) const {
     out.assign(group.size(), {});
     for (std::size_t i = group.size(); i-- > 0;) {
-        MixedAnswer& answer = out[i];  // holds what those below it said
+        PURVIEW_ASSERT(i == 0 || group[i].above < i);  // those above come first
+        MixedAnswer& answer = out[i];                  // holds what those below it said
         const UnitSays says = ask(i, answer.facts);
         answer.facts = says.facts;
         answer.stage = says.facts.decide(says.nodes);

@@ -54,6 +54,7 @@ bool InterestData::is_mixed_unit(EntityId unit) const noexcept {
 
 /// All units of a group, those above first.
 void InterestData::gather_mixed(EntityId top, std::vector<MixedUnit>& out) const {
+    PURVIEW_ASSERT(splits_.parent_of(top) == EntityId::none);
     out.clear();
     out.push_back({top, EntityId::none, 0, false, false});
     for (std::uint32_t i = 0; i < out.size(); ++i) {
@@ -140,6 +141,7 @@ std::size_t InterestData::judge_mixed(std::uint32_t o, EntityId unit, std::vecto
     judge_mixed(o, group, answers);
     const auto at = std::find_if(group.begin(), group.end(),
                                  [&](const MixedUnit& one) { return one.unit == unit; });
+    PURVIEW_ASSERT(at != group.end());
     return static_cast<std::size_t>(at - group.begin());
 }
 
@@ -238,12 +240,16 @@ void InterestData::touch_all_mixed() {
 
 /// What shows a split member shows those above it, of whom nothing is said.
 void InterestData::touch_all_mixed(std::uint32_t o) {
-    for (const EntityId unit : splits_.units()) touch_mixed(o, unit);
+    for (const EntityId unit : splits_.units()) {
+        PURVIEW_ASSERT(table_.slot_of(unit) != no_slot);  // a split member is a unit
+        touch_mixed(o, unit);
+    }
 }
 
 // -- joining and leaving --------------------------------------------------------------------------
 
 Status InterestData::join_split(EntityId member, EntityId root, EntityId parent) {
+    PURVIEW_ASSERT(table_.slot_of(member) != no_slot && !is_member(member));
     if (member == root || !is_known(parent) || top_of(parent) != root || is_under(parent, member))
         return Status::bad_argument;
     if (splits_.parent_of(member) == parent) return Status::ok;
@@ -253,6 +259,7 @@ Status InterestData::join_split(EntityId member, EntityId root, EntityId parent)
 
 /// It keeps what it is, and all below it.
 void InterestData::leave_split(EntityId member) {
+    PURVIEW_ASSERT(splits_.parent_of(member) != EntityId::none);
     edit_mixed({member}, [&] { splits_.unlink(member); });
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/entity_map.hpp"
+#include "purview/status.hpp"
 #include "purview/types.hpp"
 
 namespace purview {
@@ -34,6 +35,7 @@ class SplitLinks {
         return lists_[*list];
     }
     void link(EntityId unit, EntityId parent) {
+        PURVIEW_ASSERT(unit != EntityId::none && parent != EntityId::none && unit != parent);
         unlink(unit);
         links_[unit] = {parent, units_.size()};
         units_.push_back(unit);
@@ -42,6 +44,7 @@ class SplitLinks {
                 free_.push_back(static_cast<std::uint32_t>(lists_.size()));
                 lists_.emplace_back();
             }
+            PURVIEW_ASSERT(lists_[free_.back()].empty());
             list_of_[parent] = free_.back();
             free_.pop_back();
         }
@@ -53,6 +56,7 @@ class SplitLinks {
         const std::uint32_t list = *list_of_.find(parent);
         std::erase(lists_[list], unit);
         const std::size_t at = links_.find(unit)->at;
+        PURVIEW_ASSERT(at < units_.size() && units_[at] == unit);
         links_.find(units_.back())->at = at;
         units_[at] = units_.back();
         units_.pop_back();
@@ -63,7 +67,24 @@ class SplitLinks {
     }
     /// Those below `from` are below `to`.
     void rehang(EntityId from, EntityId to) {
+        PURVIEW_ASSERT(from != to);
         while (!below(from).empty()) link(below(from).front(), to);
+    }
+    /// Asserts that links, units and lists say the same.
+    void validate() const {
+        std::size_t linked = 0, parents = 0;
+        for (const std::vector<EntityId>& list : lists_) {
+            linked += list.size();
+            parents += list.empty() ? 0U : 1U;
+        }
+        PURVIEW_ASSERT(linked == units_.size() && linked == links_.size());
+        PURVIEW_ASSERT(parents == list_of_.size() && parents + free_.size() == lists_.size());
+        for (std::size_t at = 0; at < units_.size(); ++at) {
+            const Link* link = links_.find(units_[at]);
+            PURVIEW_ASSERT(link != nullptr && link->at == at);
+            const std::span<const EntityId> its = below(link->parent);
+            PURVIEW_ASSERT(std::find(its.begin(), its.end(), units_[at]) != its.end());
+        }
     }
 
   private:
@@ -94,6 +115,7 @@ class GroupViews {
         return at != views.end() && at->entity == entity ? *at : View{};
     }
     void set(std::uint32_t observer, const View& view) {
+        PURVIEW_ASSERT(view.entity != EntityId::none);
         if (by_observer_.size() <= observer) by_observer_.resize(observer + 1);
         auto& views = by_observer_[observer];
         const auto at = std::lower_bound(views.begin(), views.end(), view.entity, before);
@@ -113,6 +135,15 @@ class GroupViews {
     std::span<const View> of(std::uint32_t observer) const noexcept {
         if (observer >= by_observer_.size()) return {};
         return by_observer_[observer];
+    }
+    /// Asserts that views ascend, and that none says nothing. O(views).
+    void validate() const {
+        for (const std::vector<View>& views : by_observer_) {
+            for (std::size_t i = 0; i < views.size(); ++i) {
+                PURVIEW_ASSERT(i == 0 || views[i - 1].entity < views[i].entity);
+                PURVIEW_ASSERT(views[i].seen || views[i].own);
+            }
+        }
     }
 
   private:

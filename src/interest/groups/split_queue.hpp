@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/entity_map.hpp"
+#include "purview/status.hpp"
 #include "purview/types.hpp"
 
 namespace purview {
@@ -40,6 +41,7 @@ class SplitQueue {
     bool any_released() const noexcept { return released_.size() > 0; }
     bool is_released(EntityId unit) const noexcept { return released_.contains(unit); }
     std::vector<EntityId> take_released() {
+        PURVIEW_ASSERT(released_.size() <= released_units_.size());
         released_.clear();
         return std::exchange(released_units_, {});
     }
@@ -61,8 +63,10 @@ class SplitQueue {
         units_.clear();
         std::sort(pairs_.begin(), pairs_.end());
         pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
+        const std::size_t count = pairs_.size();
         for (const auto& [top, observer] : pairs_) {
             if (top != EntityId::none) visit(top, observer);
+            PURVIEW_ASSERT(pairs_.size() == count && units_.empty());  // visit() touches nothing
         }
         pairs_.clear();
     }

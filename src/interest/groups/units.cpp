@@ -12,6 +12,8 @@ namespace purview {
 
 /// A unit stops being one: no row, no pair, no slot; observers are told by whoever calls.
 void InterestData::dissolve_unit(EntityId unit) {
+    PURVIEW_ASSERT(table_.slot_of(unit) != no_slot && !groups_.has_members(unit));
+    PURVIEW_ASSERT(splits_.parent_of(unit) == EntityId::none);  // split members stay units
     notify_nodes(unit, Notice::Type::removed);
     drop_rows(unit);
     drop_pairs(unit);
@@ -29,6 +31,9 @@ void InterestData::dissolve_unit(EntityId unit) {
     no_window_count_ -= table_.flag(columns.no_window, slot) ? 1 : 0;
     bounded_count_ -= table_.flag(columns.bounded, slot) ? 1 : 0;
     table_.remove(slot, true);
+    // Nothing was taken from a count that had not been added to it.
+    PURVIEW_ASSERT(std::max(open_count_, no_window_count_) <= table_.index_end());
+    PURVIEW_ASSERT(shown_count_ <= 3 * table_.index_end() && bounded_count_ <= table_.index_end());
 }
 
 void InterestData::leave_group(EntityId member) {
@@ -67,6 +72,7 @@ void InterestData::collect_views(std::span<const EntityId> who, ObserverRange wh
 /// last to the first.
 void InterestData::tell_views(std::span<const EntityId> who, ObserverRange whose,
                               const std::vector<View>& before) {
+    PURVIEW_ASSERT(std::is_sorted(before.begin(), before.end()));  // is_in searches it
     views_after_.clear();
     collect_views(who, whose, views_after_);
     const auto is_in = [](const std::vector<View>& list, const View& one) {
@@ -128,6 +134,7 @@ EntityId InterestData::cut_by(std::uint32_t o, EntityId unit, EntityId member) c
 
 /// Adds what is said of a member to its unit, or takes it away.
 void InterestData::count_marks(EntityId unit, EntityId member, int delta) {
+    PURVIEW_ASSERT(member != unit && unit_of(member) == unit);
     int cuts = 0, shows = 0;
     if (const MemberMarks* marks = groups_.marks_of(member)) {
         cuts = marks->cuts() ? 1 : 0;
@@ -153,8 +160,10 @@ void InterestData::add_marks(EntityId unit, int cuts, int shows) {
     if (cuts == 0 && shows == 0) return;
     const UnitMarks now = groups_.add_unit_marks(unit, cuts, shows);
     const Slot slot = table_.slot_of(unit);
+    PURVIEW_ASSERT(slot != no_slot);
     const std::uint32_t column = facts_table_.columns.shown_by_members;
     if (table_.flag(column, slot) == (now.shows > 0)) return;
+    PURVIEW_ASSERT(now.shows > 0 || shown_count_ > 0);
     table_.set_flag(column, slot, now.shows > 0);
     shown_count_ += now.shows > 0 ? 1 : static_cast<std::uint32_t>(-1);
 }
@@ -195,6 +204,9 @@ Status InterestData::mark_mode(EntityId member, EntityMode mode) {
 
 /// It was not said of the pair before, or was. Nobody is told.
 void InterestData::set_member_pair(std::uint32_t o, EntityId member, PairMark mark, bool value) {
+    PURVIEW_ASSERT(is_member(member));
+    PURVIEW_ASSERT((pairs_.find(o, member) != nullptr && pairs_.find(o, member)->has(mark)) !=
+                   value);
     pairs_.set(pairs_.edit(o, member), mark, value);
     pairs_.settle(o, member);
     const int delta = value ? 1 : -1;
@@ -224,6 +236,7 @@ void InterestData::forget_member_pair(std::uint32_t o, EntityId member) {
 
 /// Nothing is said of it that its unit must know.
 bool InterestData::is_plain_member(EntityId entity) const noexcept {
+    PURVIEW_ASSERT(is_known(entity));
     if (ownership_.owner_of(entity) != ObserverId::none || pairs_.has_any(entity)) return false;
     if (is_member(entity)) return groups_.marks_of(entity) == nullptr;
     const Slot slot = table_.slot_of(entity);
@@ -266,6 +279,8 @@ void InterestData::keep_keys(EntityId unit) {
 
 void InterestData::join(EntityId member, EntityId root, EntityId parent) {
     const EntityId old_unit = unit_of(member);
+    PURVIEW_ASSERT(!moving_.empty() && moving_.front() == member);  // parents come first
+    PURVIEW_ASSERT(table_.slot_of(root) != no_slot && old_unit != root);
     const auto own = [&](EntityId unit, EntityId entity, int delta) {
         add_owned(unit, entity, ownership_.owner_of(entity), delta);
     };
@@ -318,6 +333,8 @@ Status InterestData::join_unit(EntityId member, EntityId root, EntityId parent) 
         const std::span<const EntityId> below = groups_.members_of(member);
         moving_.insert(moving_.end(), below.begin(), below.end());
     }
+    constexpr std::size_t members_most = 65'535;  // what is counted of a group has 16 bits
+    if (groups_.members_of(unit).size() + moving_.size() > members_most) return Status::too_large;
     for (const EntityId entity : moving_) is_plain = is_plain && is_plain_member(entity);
     if (is_plain) {  // nobody else is concerned
         views_before_.clear();
@@ -336,6 +353,7 @@ Status InterestData::join_unit(EntityId member, EntityId root, EntityId parent) 
 /// A unit of its own, with what was said of it as a member.
 void InterestData::leave(EntityId member, const EntityDef& def) {
     const EntityId root = unit_of(member);
+    PURVIEW_ASSERT(is_member(member));
     count_marks(root, member, -1);
     leave_group(member);
     const ObserverId owner = ownership_.owner_of(member);
@@ -354,6 +372,7 @@ void InterestData::leave(EntityId member, const EntityDef& def) {
     if (def.mode == EntityMode::nodes) {
         const bool is_global = marks.mode == EntityMode::global;
         if (table_.flag(columns.global_mode, slot) != is_global) {
+            PURVIEW_ASSERT(is_global || shown_count_ > 0);
             shown_count_ += is_global ? 1 : static_cast<std::uint32_t>(-1);
             table_.set_flag(columns.global_mode, slot, is_global);
         }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/validate.hpp"
 #include "purview/status.hpp"
 
 namespace purview {
@@ -16,6 +17,9 @@ std::uint32_t ObserverStore::add() {
         if (index == observers_.capacity()) observers_.reserve(index + index / growth + few);
         observers_.emplace_back();
     }
+    // Whoever had the index before has left nothing.
+    PURVIEW_ASSERT(!observers_[index].ready && observers_[index].main == EntityId::none);
+    PURVIEW_ASSERT(observers_[index].areas.empty() && observers_[index].rows.empty());
     observers_[index] = Observer{};
     observers_[index].id = make_observer_id(index, pool_.generation(index));
     return index;
@@ -34,11 +38,15 @@ void ObserverStore::remove(std::uint32_t index) {
 }
 
 void ObserverStore::set_main(std::uint32_t index, EntityId main) {
+    PURVIEW_ASSERT(is_live(index));
     Observer& observer = observers_[index];
     if (observer.main != EntityId::none) {
         std::uint32_t* link = mains_.find(index_of(observer.main));
         PURVIEW_ASSERT(link != nullptr);
-        while (*link != index) link = &observers_[*link].next_of_main;
+        while (*link != index) {
+            PURVIEW_ASSERT(*link < observers_.size());  // the list has it
+            link = &observers_[*link].next_of_main;
+        }
         *link = observer.next_of_main;
         if (*mains_.find(index_of(observer.main)) == IdPool::no_index)
             mains_.erase(index_of(observer.main));
@@ -58,6 +66,7 @@ bool ObserverStore::has_area(std::uint32_t index, std::uint32_t key) const noexc
 }
 
 void ObserverStore::put_area(std::uint32_t index, const KeyedArea& area) {
+    PURVIEW_ASSERT(is_live(index));
     auto& areas = observers_[index].areas;
     const bool is_timed = area.ends > 0;
     if (!is_timed && std::find(areas.begin(), areas.end(), area) != areas.end()) return;
@@ -97,12 +106,14 @@ void ObserverStore::keep_areas(std::uint32_t index, std::uint64_t begin, std::ui
 }
 
 void ObserverStore::set_unculled(std::uint32_t index, bool value) {
+    PURVIEW_ASSERT(is_live(index));
     if (observers_[index].sees_everything == value) return;
     observers_[index].sees_everything = value;
     if (value) {
         unculled_.push_back(index);
     } else {
-        std::erase(unculled_, index);
+        const std::size_t erased = std::erase(unculled_, index);
+        PURVIEW_ASSERT(erased == 1);
     }
 }
 
@@ -114,20 +125,31 @@ void ObserverStore::validate() const {
         for (const KeyedArea& one : observer.areas) {
             following += one.area.follow != EntityId::none ? 1 : 0;
             PURVIEW_ASSERT(one.ends == 0 || timed_.test(o));
+            const auto same =
+                std::count_if(observer.areas.begin(), observer.areas.end(),
+                              [&](const KeyedArea& other) { return other.key == one.key; });
+            PURVIEW_ASSERT(same == 1);
         }
         unculled += observer.sees_everything ? 1 : 0;
         PURVIEW_ASSERT(!observer.ready || is_live(o));
+        PURVIEW_ASSERT(!observer.ready || observer.wants_ready);
+        PURVIEW_ASSERT(is_live(o) || (observer.main == EntityId::none && observer.areas.empty() &&
+                                      observer.rows.empty() && !observer.sees_everything));
+        PURVIEW_ASSERT(std::is_sorted(observer.rows.begin(), observer.rows.end()));
         if (observer.main == EntityId::none) continue;
         ++watching;
         std::uint32_t steps = 0;
         for (std::uint32_t at = first_of_main(index_of(observer.main)); at != o;
              at = observers_[at].next_of_main) {
             PURVIEW_ASSERT(at != IdPool::no_index && ++steps <= observers_.size());
+            PURVIEW_ASSERT(observers_[at].main == observer.main);
         }
         ++in_lists;
     }
     PURVIEW_ASSERT(following == following_ && unculled == unculled_.size());
     PURVIEW_ASSERT(watching == in_lists);
+    for (const std::uint32_t o : unculled_) PURVIEW_ASSERT(observers_[o].sees_everything);
+    PURVIEW_VALIDATE(more_keys_);
 }
 
 }  // namespace purview

@@ -23,6 +23,7 @@
 #include "interest/windows/window.hpp"
 #include "purview/area.hpp"
 #include "purview/schema.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -171,7 +172,9 @@ class ObserverStore {
 
   private:
     void count_following(const KeyedArea& area, bool is_added) noexcept {
-        if (area.area.follow != EntityId::none) following_ += is_added ? 1U : ~std::uint32_t{0};
+        if (area.area.follow == EntityId::none) return;
+        PURVIEW_ASSERT(is_added || following_ > 0);
+        following_ += is_added ? 1U : ~std::uint32_t{0};
     }
     /// True: some area of the observer ends later.
     template <class IsKnown>

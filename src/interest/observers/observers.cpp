@@ -28,7 +28,7 @@ void InterestData::take_relevant(std::uint32_t observer) {
 }
 
 void InterestData::forget_holds(std::uint32_t o) {
-    if (rules_.minimum_relevance_ticks == 0) return;
+    if (!keeps_stays()) return;
     std::vector<EntityId> units;
     pairs_.for_each_of_observer(o, [&](EntityId unit, const PairEntry&) { units.push_back(unit); });
     for (const EntityId unit : units) {
@@ -70,11 +70,14 @@ Status InterestData::remove_observer(ObserverId id) {
     (void)set_viewpoint(id, EntityId::none);
     for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
     observer.rows.clear();
+    // Its pairs would be those of whoever has the index next.
+    PURVIEW_ASSERT(!observer.ready && pairs_.count_of_observer(o) == 0);
     observers_.remove(o);
     return Status::ok;
 }
 
 void InterestData::apply_ready(std::uint32_t o) {
+    PURVIEW_ASSERT(observers_.is_live(o));
     Observer& observer = observers_[o];
     const bool ready = observer.wants_ready &&
                        (!rules_.ready_requires_viewpoint || observer.main != EntityId::none);
@@ -124,6 +127,8 @@ std::uint32_t InterestData::keys_revision(ObserverId id) const noexcept {
 
 void InterestData::update_observer_keys(std::uint32_t o) {
     Observer& observer = observers_[o];
+    PURVIEW_ASSERT(observers_.is_live(o));
+    PURVIEW_ASSERT(observer.main == EntityId::none || is_known(observer.main));
     observers_.must_scan(o);
     ++observer.keys_revision;
     for (std::size_t d = 0; d < rules_.key_names.size(); ++d) {
@@ -173,6 +178,7 @@ void InterestData::edit_observer_rows(std::uint32_t o) {
 void InterestData::find_wanted_rows(std::uint32_t o) {
     const Observer& observer = observers_[o];
     wanted_sources_.clear();
+    PURVIEW_ASSERT(rows_.size() == program_.rows.size());
     for (std::uint32_t s = 0; s < rows_.size(); ++s) {
         const RowSource& source = program_.rows[s];
         switch (source.by) {
@@ -193,7 +199,7 @@ void InterestData::find_wanted_rows(std::uint32_t o) {
                 collect(o, sight_);
                 cells_.clear();
                 source.dispatcher->cover(
-                    {id_of(o), observer.main, input_of(o, sight_).asker.outer_positions,
+                    {id_of(o), observer.main, input_of(o, sight_).context.outer_positions,
                      std::span(observer.keys).first(rules_.key_names.size())},
                     cells_);
                 for (const CellId cell : cells_)
@@ -208,6 +214,8 @@ void InterestData::find_wanted_rows(std::uint32_t o) {
 
 void InterestData::take_wanted_rows(std::uint32_t o) {
     Observer& observer = observers_[o];
+    PURVIEW_ASSERT(observers_.is_live(o));
+    PURVIEW_ASSERT(std::is_sorted(wanted_sources_.begin(), wanted_sources_.end()));
     for (const SourceRow at : observer.rows) {
         if (!std::binary_search(wanted_sources_.begin(), wanted_sources_.end(), at))
             rows_[at.source].unsubscribe(at.row, o);
@@ -464,6 +472,7 @@ Status InterestData::edit_pair(ObserverId id, EntityId entity, PairMark mark, bo
     const bool after = x_holds(o, entity, slot, &pair, facts);
     if (!value) pairs_.settle(o, pair);
     if (is_denial_new) update_special(entity);
+    PURVIEW_ASSERT(table_.flag(facts_table_.columns.special, slot) == pairs_.has_denial(entity));
     if (is_mixed(entity)) {
         touch_mixed(o, entity);
         return Status::ok;

@@ -152,6 +152,7 @@ bool InterestData::in_rows_of(NodeId node, std::uint32_t o, EntityId unit) const
 
 /// Whether a custom node, by its place among them, names the pair.
 bool InterestData::custom_says(std::size_t custom, std::uint32_t o, EntityId unit) const {
+    PURVIEW_ASSERT(custom < custom_.size());
     const bool by_entity = custom_[custom].node->is_entity_centric();
     const std::uint32_t asked = by_entity ? index_of(unit) : o;
     if (asked >= custom_[custom].said.size()) return false;
@@ -263,6 +264,8 @@ void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entiti
         room.who.push_back(
             {static_cast<std::uint32_t>(i), position - 1, slot, unit, 0, decides, false, false});
     }
+    PURVIEW_ASSERT(room.in_window.size() == room.blocks.size());
+    PURVIEW_ASSERT(room.asked.size() == room.blocks.size());
 }
 
 namespace {
@@ -293,7 +296,7 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> score,
     collect(o, room.sight);
     ScanInput input = input_of(o, room.sight);
     input.may_be_abstract = true;
-    input.asker.again = true;
+    input.context.again = true;
     // Node by node, rows too: whole nodes, not only what runs over windows.
     std::uint32_t asked = 0;
     room.begin.clear();
@@ -354,6 +357,7 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> score,
         }
         custom += node.is_custom ? 1 : 0;
     }
+    PURVIEW_ASSERT(custom == custom_.size());
     for (const ScoreRoom::Asked& one : room.who) {
         if (one.decides && one.best > 0) score[one.at] = one.best;
         if (settings.empty() || one.wanted) continue;
@@ -512,10 +516,11 @@ void InterestData::observers_covering(std::span<const Vec3> positions,
         input.observer = now.observer;
         input.views = now.views;
         input.keys = now.keys;
-        input.asker = now.asker;
+        input.context = now.context;
         input.nodes = spatial.nodes;
         for (const std::uint32_t i : near) {
             const Slot slot = put(probed[i].at);
+            PURVIEW_ASSERT(slot != no_slot);
             const std::array block{block_of(slot)};
             std::fill(masks.begin(), masks.end(), Mask{0});
             evaluate(input, block, 0, masks, scratch);

@@ -29,6 +29,7 @@ class ChangedUnits {
     void add(EntityId unit) { all_.push_back(unit); }
     void add_open(EntityId unit) { open_.push_back(unit); }
     void add_to_row(SourceRow at, EntityId unit) {
+        PURVIEW_ASSERT(at.source < rows_.size());
         auto& rows = rows_[at.source];
         if (rows.size() <= at.row) rows.resize(at.row + 1);
         if (rows[at.row].empty()) touched_.push_back(at);
@@ -51,6 +52,7 @@ class ChangedUnits {
             for (const auto& row : rows) filled += row.empty() ? 0U : 1U;
         }
         PURVIEW_ASSERT(filled == touched_.size());
+        for (const SourceRow at : touched_) PURVIEW_ASSERT(!rows_[at.source][at.row].empty());
     }
 
   private:

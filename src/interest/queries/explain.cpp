@@ -136,6 +136,7 @@ class Judge {
         bool yes = false;
         for (const WholeNode& node : program.whole) {
             const std::size_t n = index_of(node.id);
+            PURVIEW_ASSERT(n < c.member.size() && c.member.size() == c.custom.size());
             ExplainedNode out;
             bool result = node.everything || (node.is_custom && c.custom[n] != 0);
             if (!node.everything && !node.is_custom) {
@@ -196,6 +197,7 @@ class Judge {
             if (unit == data_.unit_of(entity)) mixed.at = i;
             if (unit == changed) mixed.changed = i;
         }
+        PURVIEW_ASSERT(mixed.group[mixed.at].unit == data_.unit_of(entity));
         return mixed;
     }
     /// Some member of it is hidden by hand: who owns or is allowed something counts for that, too.
@@ -244,8 +246,8 @@ class Judge {
         input.observer = now.observer;
         input.views = now.views;
         input.keys = now.keys;
-        input.asker = now.asker;
-        input.asker.again = again;
+        input.context = now.context;
+        input.context.again = again;
         input.is_what_if = true;
         input.nodes = {&node.program, 1};
         input.may_be_abstract = true;
@@ -263,16 +265,16 @@ class Judge {
             const InterestKernel& kernel = *step.step->kernel;
             const std::uint32_t plane = step.step->plane;
             const std::array memory{plane == no_plane ? Mask{0} : was[1 + plane]};
-            const Question question{input.observer,
-                                    input.views.of(kernel.looks_from()),
-                                    input.keys,
-                                    block,
-                                    memory,
-                                    {},
-                                    0,
-                                    slots,
-                                    input.asker,
-                                    {}};
+            const KernelQuery question{input.observer,
+                                       input.views.of(kernel.looks_from()),
+                                       input.keys,
+                                       block,
+                                       memory,
+                                       {},
+                                       0,
+                                       slots,
+                                       input.context,
+                                       {}};
             out.steps.push_back({step.step->combine, kernel.describe(question, lane_of(slot)),
                                  (step.answer & bit) != 0, (step.unknown & bit) != 0,
                                  (step.so_far & bit) != 0});
@@ -356,6 +358,7 @@ bool is_same_input(const WhatIf& a, const WhatIf& b) {
 /// first.
 void add_moves(const Case& c, std::span<const Vec3> positions, std::span<const float> edges,
                Axes axes, std::vector<WhatIf>& out) {
+    PURVIEW_ASSERT(!positions.empty());
     const Vec3 at = c.position;
     const bool three_d = axes == Axes::xyz;
     const auto away = [&](Vec3 from) {
@@ -427,6 +430,7 @@ void suggest(const std::vector<WhatIf>& changes, Axes axes, Explanation& out, Fl
                 out.pair = {changes[i], changes[j]};
         }
     }
+    PURVIEW_ASSERT(out.single.empty() || out.pair.empty());
     // Places as the caller knows them.
     for (std::vector<WhatIf>* list : {&out.single, &out.pair}) {
         for (WhatIf& change : *list) change.position = exchanged(axes, change.position);
@@ -438,6 +442,7 @@ void suggest(const std::vector<WhatIf>& changes, Axes axes, Explanation& out, Fl
 /// The pair as it is now.
 Case InterestData::case_of(std::uint32_t o, EntityId unit) const {
     const Slot slot = table_.slot_of(unit);
+    PURVIEW_ASSERT(slot != no_slot);
     const Observer& observer = observers_[o];
     Case now;
     now.id = unit;
@@ -552,6 +557,7 @@ Explanation InterestData::explain_hidden(std::uint32_t o, EntityId entity, Expla
     out.relevant = false;
     out.unit = out.hidden_member;
     out.stage = cut_of(o, unit, out.unit);
+    PURVIEW_ASSERT(out.stage != Stage::node);  // cut_by found it
     const MemberMarks* found = groups_.marks_of(out.unit);
     const MemberMarks marks = found == nullptr ? MemberMarks{} : *found;
     const bool is_both = marks.force_hidden && marks.mode == EntityMode::explicit_only;
@@ -639,6 +645,7 @@ Replication InterestData::settings(ObserverId id, EntityId entity, ExplainedSett
     now.facts.sees_everything = observers_[o].sees_everything;
     if (judge.judge(now, &nodes) != Stage::node) return best;
     bool any = false;
+    PURVIEW_ASSERT(nodes.size() == program_.whole.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!nodes[i].result || nodes[i].combine != Combine::add) continue;
         const Replication& its = rules_.nodes[index_of(program_.whole[i].id)].replication;

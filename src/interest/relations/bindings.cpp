@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "purview/status.hpp"
+
 namespace purview {
 
 Bindings::Bindings() : lists_(2), classes_of_list_(2) {
@@ -37,6 +39,7 @@ void Bindings::set(EntityId entity, std::span<const NodeId> nodes) {
     }
     const std::uint32_t list = free_lists_.back();
     free_lists_.pop_back();
+    PURVIEW_ASSERT(lists_[list].empty() && classes_of_list_[list].empty());
     lists_[list] = sorted_;
     known_[sorted_] = list;
     find_classes(list);
@@ -61,11 +64,30 @@ void Bindings::set_number(EntityId entity, std::uint32_t number) {
     counts_.resize(lists_.size(), 0);
     if (number != unbound) ++counts_[number];
     const std::uint32_t before = std::exchange(numbers_[index], number);
+    PURVIEW_ASSERT(before == unbound || counts_[before] > 0);
     if (before == unbound || --counts_[before] > 0 || before == orphaned) return;
-    known_.erase(lists_[before]);
+    const std::size_t erased = known_.erase(lists_[before]);
+    PURVIEW_ASSERT(erased == 1);
     lists_[before].clear();
     classes_of_list_[before].clear();
     free_lists_.push_back(before);
+}
+
+void Bindings::validate() const {
+    // Of all lists but that of whoever is unbound, each is known or free.
+    PURVIEW_ASSERT(lists_.size() == 1 + known_.size() + free_lists_.size());
+    PURVIEW_ASSERT(lists_.size() == classes_of_list_.size());
+    std::vector<std::uint32_t> counts(lists_.size(), 0);
+    for (const std::uint32_t number : numbers_) {
+        PURVIEW_ASSERT(number < lists_.size());
+        ++counts[number];
+    }
+    for (const auto& [nodes, list] : known_) {
+        PURVIEW_ASSERT(lists_[list] == nodes && (list == orphaned || counts[list] > 0));
+        PURVIEW_ASSERT(counts[list] == (list < counts_.size() ? counts_[list] : 0));
+    }
+    for (const std::uint32_t list : free_lists_)
+        PURVIEW_ASSERT(lists_[list].empty() && counts[list] == 0);
 }
 
 // -- classes --------------------------------------------------------------------------------------

@@ -40,6 +40,8 @@ class Bindings {
         return classes_of_list_[index < numbers_.size() ? numbers_[index] : unbound];
     }
     static constexpr std::uint32_t no_class = 0xffffffffU;
+    /// Asserts that lists are counted, and known by what is in them. O(entities).
+    void validate() const;
 
   private:
     static constexpr std::uint32_t unbound = 0, orphaned = 1;

@@ -13,6 +13,7 @@ namespace purview {
 void InterestData::edit_node_pair(std::uint32_t o, EntityId unit, bool value) {
     const bool before = x_holds(o, unit);
     PairEntry& pair = pairs_.edit(o, unit);
+    PURVIEW_ASSERT(value ? pair.nodes < custom_.size() : pair.nodes > 0);  // each counts once
     if (value) {
         ++pair.nodes;
     } else {
@@ -72,6 +73,7 @@ void InterestData::ask_custom_node(std::size_t c, std::uint32_t asked,
 
 void InterestData::update_custom_nodes(const Visibility& visibility) {
     deliver_notices(visibility);
+    PURVIEW_ASSERT(custom_.size() == program_.custom_nodes.size());
     for (std::size_t c = 0; c < custom_.size(); ++c) {
         const NodeDef& def = rules_.nodes[index_of(program_.custom_nodes[c])];
         const bool by_entity = custom_[c].node->is_entity_centric();
@@ -118,6 +120,7 @@ Status InterestData::set_node_pair(NodeId node, ObserverId id, EntityId unit, bo
     if (value && !facts_table_.bindings.is_member(node, members, unit)) return Status::refused;
     const auto c = static_cast<std::size_t>(at - program_.custom_nodes.begin());
     CustomNodeState& custom = custom_[c];
+    PURVIEW_ASSERT(custom.id == node && custom.members == members);
     const bool by_entity = custom.node->is_entity_centric();
     const std::uint32_t asked = by_entity ? index_of(unit) : index_of(id);
     const std::uint64_t other = by_entity ? index_of(id) : static_cast<std::uint64_t>(unit);
@@ -153,6 +156,7 @@ void InterestData::drop_custom_pairs(CustomNodeState& custom) {
         for (const std::uint64_t other : custom.said[asked]) {
             const std::uint32_t o = by_entity ? static_cast<std::uint32_t>(other) : asked;
             const EntityId unit = by_entity ? table_.entity_at(asked) : EntityId{other};
+            PURVIEW_ASSERT(pairs_.find(o, unit) != nullptr && pairs_.find(o, unit)->nodes > 0);
             --pairs_.edit(o, unit).nodes;
             pairs_.settle(o, unit);
         }

@@ -91,6 +91,7 @@ void InterestData::note(std::uint32_t observer, EntityId unit, bool before, bool
 }
 
 void InterestData::touch(std::uint32_t observer, EntityId unit) {
+    PURVIEW_ASSERT(observers_.is_live(observer));  // rows and pairs forget whoever leaves
     if (!touched_.is_new(observer)) return;
     ++pairs_asked;
     touched_.add(observer, x_holds(observer, unit));
@@ -136,6 +137,7 @@ bool InterestData::hold(std::uint32_t o, EntityId unit) {
         return false;
     }
     if (is_hidden && minimum_relevance_.hide_checks.back() != unit) note_hide(unit);
+    PURVIEW_ASSERT(observers_[o].ready);
     pairs_.edit(o, unit).held = true;
     return !by_hand;
 }
@@ -148,6 +150,7 @@ bool InterestData::defer_leave(std::uint32_t o, EntityId unit, Tick wait_ticks) 
     const MinimumRelevance::Period* period = minimum_relevance_.find(o, unit);
     if (period == nullptr || period->until < tick_ + wait_ticks)
         minimum_relevance_.begin(o, unit, tick_, wait_ticks);
+    PURVIEW_ASSERT(minimum_relevance_.find(o, unit) != nullptr);
     return hold(o, unit);
 }
 

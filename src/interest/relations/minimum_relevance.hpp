@@ -2,13 +2,15 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Minimum relevance time: until when a pair stays relevant after a node made it so, and what ends
-// that early. Invariants: a pair has at most one period; each period has an entry in the queue
-// of ends. Must not know: why a pair would leave, or what hides an entity.
+// that early. Periods of one tick may have different lengths. Invariants: a pair has at most one
+// period; each period has an entry in the queue of ends, the next end first. Must not know: why a
+// pair would leave, or what hides an entity.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,7 +33,9 @@ class MinimumRelevance {
         by_pair_[pair_key(observer, unit)] = {unit, now, until};
         constexpr std::size_t few = 64;
         if (queue_.size() > 2 * by_pair_.size() + few) forget_ended();
-        queue_.push_back({observer, now, unit, until});
+        queue_.push_back({observer, now, unit, until, ++number_});
+        PURVIEW_ASSERT(is_its_end(queue_.back()));
+        std::push_heap(queue_.begin(), queue_.end(), ends_later);
     }
     /// The period of a pair; null: it has none.
     const Period* find(std::uint32_t observer, EntityId unit) const noexcept {
@@ -42,32 +46,31 @@ class MinimumRelevance {
     void end(std::uint32_t observer, EntityId unit) {
         if (find(observer, unit) != nullptr) by_pair_.erase(pair_key(observer, unit));
     }
-    /// visit(observer, unit) for all that end with this tick or before it, in the order in which
-    /// they began.
+    /// visit(observer, unit) for all that end with this tick or before it, by their ends, and those
+    /// of one tick in the order in which they began.
     template <class Visit>
     void expire(Tick now, Visit&& visit) {
-        while (begin_ < queue_.size() && queue_[begin_].until <= now) {
-            const Entry entry = queue_[begin_++];
+        while (!queue_.empty() && queue_.front().until <= now) {
+            std::pop_heap(queue_.begin(), queue_.end(), ends_later);
+            const Entry entry = queue_.back();
+            queue_.pop_back();
             if (!is_its_end(entry)) continue;  // it began again since
             end(entry.observer, entry.unit);
             visit(entry.observer, entry.unit);
         }
-        if (begin_ * 2 > queue_.size()) {
-            queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(begin_));
-            begin_ = 0;
-        }
     }
     /// Ends every period at most `ticks` after it began. O(size()).
     void shorten(std::uint32_t ticks) {
-        for (std::size_t i = begin_; i < queue_.size(); ++i) {
-            Entry& entry = queue_[i];
+        for (Entry& entry : queue_) {
             if (!is_its_end(entry)) {
                 entry.until = 0;  // it began again since
                 continue;
             }
             Period* period = by_pair_.find(pair_key(entry.observer, entry.unit));
+            PURVIEW_ASSERT(period != nullptr);
             entry.until = period->until = std::min(period->until, later(period->from, ticks));
         }
+        std::make_heap(queue_.begin(), queue_.end(), ends_later);
     }
     std::size_t size() const noexcept { return by_pair_.size(); }
 
@@ -89,8 +92,9 @@ class MinimumRelevance {
 
     /// Asserts that each period has an entry in the queue, so that it ends. O(size()).
     void validate() const {
+        PURVIEW_ASSERT(std::is_heap(queue_.begin(), queue_.end(), ends_later));
         std::size_t own = 0;
-        for (std::size_t i = begin_; i < queue_.size(); ++i) own += is_its_end(queue_[i]) ? 1U : 0U;
+        for (const Entry& entry : queue_) own += is_its_end(entry) ? 1U : 0U;
         PURVIEW_ASSERT(own >= by_pair_.size());
     }
 
@@ -104,7 +108,11 @@ class MinimumRelevance {
         Tick from;
         EntityId unit;
         Tick until;
+        std::uint32_t number;  ///< of the periods of one tick, in their order
     };
+    static bool ends_later(const Entry& a, const Entry& b) noexcept {
+        return std::tie(a.until, a.from, a.number) > std::tie(b.until, b.from, b.number);
+    }
     /// False: its period has ended, or began again since.
     bool is_its_end(const Entry& entry) const noexcept {
         const Period* period = find(entry.observer, entry.unit);
@@ -112,11 +120,11 @@ class MinimumRelevance {
     }
     void forget_ended() {
         std::erase_if(queue_, [&](const Entry& entry) { return !is_its_end(entry); });
-        begin_ = 0;
+        std::make_heap(queue_.begin(), queue_.end(), ends_later);
     }
     FlatMap<std::uint64_t, Period> by_pair_;
-    std::vector<Entry> queue_;
-    std::size_t begin_ = 0;
+    std::vector<Entry> queue_;  ///< a heap: the next end is the first
+    std::uint32_t number_ = 0;
     std::vector<Tick> hidden_at_;  ///< by entity index: the last tick of a hide
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "purview/status.hpp"
+
 namespace purview {
 
 PairEntry& PairTable::edit(std::uint32_t observer, EntityId entity) {
@@ -22,8 +24,10 @@ PairEntry& PairTable::edit(std::uint32_t observer, EntityId entity) {
         }
         list = free_lists_.back();
         free_lists_.pop_back();
+        PURVIEW_ASSERT(by_entity_[list].observers.empty() && by_entity_[list].denials == 0);
         by_entity_[list].entity = entity;
     }
+    PURVIEW_ASSERT(by_entity_[list].entity == entity);  // a despawn drops its pairs
     LineVector<std::uint32_t>& its = by_entity_[list].observers;
     entry->at = static_cast<std::uint32_t>(its.size());
     its.push_back(observer);
@@ -34,6 +38,8 @@ void PairTable::set(PairEntry& entry, PairMark mark, bool value) noexcept {
     if (mark == PairMark::allow) {
         entry.allow = value;
     } else if ((entry.deny != 0) != value) {
+        PURVIEW_ASSERT(list_of_[entry.entity] != no_list);
+        PURVIEW_ASSERT(value || by_entity_[list_of_[entry.entity]].denials > 0);
         entry.deny = value;
         by_entity_[list_of_[entry.entity]].denials += value ? 1 : static_cast<std::uint32_t>(-1);
     }
@@ -51,6 +57,7 @@ void PairTable::settle(std::uint32_t observer, const PairEntry& entry) {
     if (!entry.is_empty()) return;
     const std::uint32_t entity = entry.entity;
     std::uint32_t& list = list_of_[entity];
+    PURVIEW_ASSERT(list != no_list && by_observer_[observer].find(entity) == &entry);
     LineVector<std::uint32_t>& its = by_entity_[list].observers;
     // Who is among the first may have been moved there.
     std::size_t at = entry.at;
@@ -66,8 +73,31 @@ void PairTable::settle(std::uint32_t observer, const PairEntry& entry) {
     if (at >= looked_through && at < its.size())
         by_observer_[last].find(entity)->at = static_cast<std::uint32_t>(at);
     if (!its.empty()) return;
+    PURVIEW_ASSERT(by_entity_[list].denials == 0);
     free_lists_.push_back(list);
     list = no_list;
+}
+
+void PairTable::validate() const {
+    std::size_t pairs = 0, lists = 0;
+    for (const auto& table : by_observer_) pairs += table.size();
+    PURVIEW_ASSERT(pairs == size_);
+    for (std::uint32_t index = 0; index < list_of_.size(); ++index) {
+        if (list_of_[index] == no_list) continue;
+        ++lists;
+        const List& list = by_entity_[list_of_[index]];
+        PURVIEW_ASSERT(index_of(list.entity) == index && !list.observers.empty());
+        std::uint32_t denials = 0;
+        for (std::size_t at = 0; at < list.observers.size(); ++at) {
+            const PairEntry* entry = by_observer_[list.observers[at]].find(index);
+            PURVIEW_ASSERT(entry != nullptr && !entry->is_empty());
+            PURVIEW_ASSERT(at < looked_through || entry->at == at);
+            denials += entry->deny;
+            --pairs;
+        }
+        PURVIEW_ASSERT(denials == list.denials);
+    }
+    PURVIEW_ASSERT(pairs == 0 && lists + free_lists_.size() == by_entity_.size());
 }
 
 }  // namespace purview

@@ -15,6 +15,7 @@
 #include "core/aligned.hpp"
 #include "core/flat_map.hpp"
 #include "core/prefetch.hpp"
+#include "purview/status.hpp"
 #include "purview/types.hpp"
 
 namespace purview {
@@ -123,7 +124,9 @@ class PairTable {
         const LineVector<std::uint32_t>& its = list->observers;
         for (std::size_t i = 0; i < its.size(); ++i) {
             if (i + ahead < its.size()) prefetch(its[i + ahead], entity);
-            visit(its[i], *find(its[i], entity));
+            const PairEntry* entry = find(its[i], entity);
+            PURVIEW_ASSERT(entry != nullptr);
+            visit(its[i], *entry);
         }
     }
     std::size_t count_of_observer(std::uint32_t observer) const noexcept {
@@ -137,9 +140,12 @@ class PairTable {
     }
     /// One who has a pair with the entity, if has_any(entity).
     std::uint32_t any_observer(EntityId entity) const noexcept {
+        PURVIEW_ASSERT(has_any(entity) && !find_list(entity)->observers.empty());
         return find_list(entity)->observers.back();
     }
     std::size_t size() const noexcept { return size_; }
+    /// Asserts that tables and lists have the same pairs, each for some reason. O(pairs).
+    void validate() const;
     /// Among so many, the first of a list, one is looked for where his entry does not say where he
     /// is: most lists are short, and whom an edit moves in them need not be told.
     static constexpr std::size_t looked_through = 32;

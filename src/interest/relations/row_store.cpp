@@ -3,6 +3,9 @@
 #include "interest/relations/row_store.hpp"
 
 #include <algorithm>
+#include <functional>
+
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -21,6 +24,7 @@ std::uint32_t RowStore::row_of(std::uint64_t key) {
     }
     const std::uint32_t row = free_rows_.back();
     free_rows_.pop_back();
+    PURVIEW_ASSERT(rows_[row].members.empty() && rows_[row].observers.empty());
     rows_[row].key = key;
     if (key == number_max) return last_row_ = row;
     return row_by_key_[key] = row;
@@ -43,6 +47,7 @@ RowStore::Membership RowStore::join(EntityId entity, std::uint32_t row, bool liv
     } else {
         at.lane = target.free_lanes.back();
         target.free_lanes.pop_back();
+        PURVIEW_ASSERT(target.members[at.lane] == EntityId::none);
         target.members[at.lane] = entity;
         target.live[at.lane] = live ? 1 : 0;
     }
@@ -51,6 +56,7 @@ RowStore::Membership RowStore::join(EntityId entity, std::uint32_t row, bool liv
 
 void RowStore::leave(Membership at) {
     Row& row = rows_[at.row];
+    PURVIEW_ASSERT(at.lane < row.members.size() && row.members[at.lane] != EntityId::none);
     row.members[at.lane] = EntityId::none;
     row.live[at.lane] = 0;
     row.free_lanes.push_back(at.lane);
@@ -62,8 +68,10 @@ void RowStore::settle(std::uint32_t index) {
     Row& row = rows_[index];
     if (!row.observers.empty() || row.free_lanes.size() < row.members.size()) return;
     if (row.key == number_max) {
+        PURVIEW_ASSERT(last_row_ == index);
         last_row_ = no_row;
     } else {
+        PURVIEW_ASSERT(row_by_key_.contains(row.key) && *row_by_key_.find(row.key) == index);
         row_by_key_.erase(row.key);
     }
     row.members.clear();
@@ -81,6 +89,8 @@ bool RowStore::has_memberships(EntityId entity, std::span<const std::uint32_t> r
 }
 
 void RowStore::set_memberships(EntityId entity, std::span<const std::uint32_t> rows, bool live) {
+    PURVIEW_ASSERT(std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) ==
+                   rows.end());  // ascending
     const auto before = memberships(entity);
     if (before.empty() && rows.empty()) return;
     kept_.clear();
@@ -97,6 +107,7 @@ void RowStore::set_memberships(EntityId entity, std::span<const std::uint32_t> r
                                          [&](Membership at) { return at.row == row; });
         if (is_new) kept_.push_back(join(entity, row, live));
     }
+    PURVIEW_ASSERT(kept_.size() == rows.size());
     if (kept_.empty()) {
         const Member member = *members_.find(entity);
         if (member.list != no_row) free_lists_.push_back(member.list);
@@ -120,10 +131,35 @@ void RowStore::set_memberships(EntityId entity, std::span<const std::uint32_t> r
 void RowStore::unsubscribe(std::uint32_t row, std::uint32_t observer) {
     auto& observers = rows_[row].observers;
     const auto found = std::find(observers.begin(), observers.end(), observer);
+    PURVIEW_ASSERT(found != observers.end());
     if (found == observers.end()) return;
     *found = observers.back();
     observers.pop_back();
     settle(row);
+}
+
+void RowStore::validate() const {
+    std::size_t used = 0;
+    for (std::uint32_t index = 0; index < rows_.size(); ++index) {
+        const Row& row = rows_[index];
+        PURVIEW_ASSERT(row.live.size() == row.members.size());
+        std::size_t there = 0;
+        for (std::uint32_t lane = 0; lane < row.members.size(); ++lane) {
+            if (row.members[lane] == EntityId::none) continue;
+            ++there;
+            const auto its = memberships(row.members[lane]);
+            const auto found = std::count_if(its.begin(), its.end(), [&](Membership at) {
+                return at.row == index && at.lane == lane;
+            });
+            PURVIEW_ASSERT(found == 1);
+        }
+        PURVIEW_ASSERT(there + row.free_lanes.size() == row.members.size());
+        if (there == 0 && row.observers.empty()) continue;
+        ++used;
+        const std::uint32_t* its = row.key == number_max ? &last_row_ : row_by_key_.find(row.key);
+        PURVIEW_ASSERT(its != nullptr && *its == index);
+    }
+    PURVIEW_ASSERT(used == size());
 }
 
 }  // namespace purview

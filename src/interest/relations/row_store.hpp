@@ -7,12 +7,14 @@
 // pairs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "core/entity_map.hpp"
 #include "core/flat_map.hpp"
+#include "purview/status.hpp"
 #include "purview/types.hpp"
 
 namespace purview {
@@ -55,9 +57,15 @@ class RowStore {
     void remove(EntityId entity) { set_memberships(entity, {}, false); }
 
     void subscribe(std::uint32_t row, std::uint32_t observer) {
-        rows_[row].observers.push_back(observer);
+        std::vector<std::uint32_t>& its = rows_[row].observers;
+        PURVIEW_ASSERT(std::find(its.begin(), its.end(), observer) == its.end());
+        its.push_back(observer);
     }
+    /// Of one who looks into the row.
     void unsubscribe(std::uint32_t row, std::uint32_t observer);
+    /// Asserts that rows and memberships say the same, and that no other row is in use.
+    /// O(memberships).
+    void validate() const;
 
   private:
     /// One membership in place, more of them aside.

@@ -20,6 +20,7 @@ namespace {
 void combine(Combine op, std::span<const Mask> answer, std::span<const Mask> unknown,
              bool any_unknown, std::span<Mask> so_far) noexcept {
     const std::size_t n = so_far.size();
+    PURVIEW_ASSERT(answer.size() == n && (!any_unknown || unknown.size() == n));
     if (!any_unknown) {
         switch (op) {
             case Combine::add:
@@ -58,8 +59,8 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
 /// The inner nodes that the observer looks into, ascending.
 void find_cover(const ScanInput& input, const Dispatcher& dispatcher, std::vector<CellId>& out) {
     out.clear();
-    dispatcher.cover({input.observer, input.asker.main, input.asker.outer_positions, input.keys},
-                     out);
+    dispatcher.cover(
+        {input.observer, input.context.main, input.context.outer_positions, input.keys}, out);
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
 }
@@ -119,6 +120,8 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
          std::size_t inside, std::span<Mask> memory, std::span<const Mask> asked,
          ScanScratch& scratch, std::span<Mask> out) {
     const std::size_t n = blocks.size();
+    PURVIEW_ASSERT(out.size() == n && inside <= n && (asked.empty() || asked.size() == n));
+    PURVIEW_ASSERT(memory.empty() || memory.size() == step.planes * n);
     const InterestKernel& kernel = *step.kernel;
     const auto positions = input.views.of(step.from);
     std::fill(out.begin(), out.end(), Mask{0});
@@ -127,7 +130,7 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
         return false;
     }
     const bool is_nowhere =
-        step.needs_position && (step.into_areas ? input.asker.areas.empty() : positions.empty());
+        step.needs_position && (step.into_areas ? input.context.areas.empty() : positions.empty());
     const bool has_abstract = step.needs_position && input.may_be_abstract;
     const bool may_be_unknown = is_nowhere || has_abstract || step.answers_unknown;
     if (may_be_unknown) scratch.unknown.assign(n, is_nowhere ? all_lanes : Mask{0});
@@ -135,7 +138,7 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
     const Slots slots(input.table, input.facts, input.stands_for);
     const std::span<Mask> was = memory.first(std::min(n, memory.size()));
     kernel.test({input.observer, positions, input.keys, blocks, was, asked,
-                 &kernel == input.program.inside_kernel ? inside : 0, slots, input.asker,
+                 &kernel == input.program.inside_kernel ? inside : 0, slots, input.context,
                  memory.subspan(was.size())},
                 out, scratch.unknown);
     for (std::size_t i = 0; has_abstract && i < n; ++i) {
@@ -146,6 +149,7 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
 
 std::span<Mask> memory_of(const Step& step, std::span<Mask> masks, std::size_t n) noexcept {
     if (step.plane == no_plane) return {};
+    PURVIEW_ASSERT((std::size_t{1} + step.plane + step.planes) * n <= masks.size());
     return masks.subspan((1 + step.plane) * n, step.planes * n);
 }
 
@@ -168,6 +172,7 @@ std::span<const Mask> open_lanes(const ScanInput& input, Combine op,
 void keep_but_hides(const ScanInput& input, const NodeProgram& node,
                     std::span<const BlockIndex> blocks, std::span<Mask> masks,
                     std::span<const Mask> last, ScanScratch& scratch, std::span<Mask> so_far) {
+    PURVIEW_ASSERT(last.size() == blocks.size() && so_far.size() == blocks.size());
     std::copy(last.begin(), last.end(), so_far.begin());
     bool has_added = false, has_hidden = false;
     for (const Step& step : node.steps) {
@@ -196,6 +201,7 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
                std::size_t inside, std::span<Mask> masks, ScanScratch& scratch,
                std::span<Mask> so_far) {
     const std::size_t n = blocks.size();
+    PURVIEW_ASSERT(so_far.size() == n);
     const auto occupied = input.table.occupied();
     bool is_first_step = true;
     for (const Step& step : node.steps) {
@@ -239,6 +245,7 @@ void run_new_lanes(const ScanInput& input, const NodeProgram& node,
                    std::span<const BlockIndex> blocks, std::span<Mask> masks, ScanScratch& scratch,
                    std::span<Mask> so_far) {
     const std::size_t n = blocks.size(), planes = 1 + input.program.plane_count;
+    PURVIEW_ASSERT(input.new_lanes != nullptr && masks.size() == planes * n);
     std::vector<Mask>& own = scratch.own_planes;
     for (std::size_t i = 0; i < n; ++i) {
         const Mask lanes = input.new_lanes_of(blocks[i]);
@@ -266,12 +273,12 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
     const auto members = node.member_column == no_column ? std::span<const Mask>{}
                                                          : input.table.flags(node.member_column);
     const auto remembers = [](const Step& step) { return step.plane != no_plane; };
-    const auto is_restless = [](const Step& step) { return step.kernel->is_restless(); };
+    const auto needs_every_tick = [](const Step& step) { return step.kernel->needs_every_tick(); };
     if (node.member_column != no_column && members.empty() &&
         std::none_of(node.steps.begin(), node.steps.end(), remembers)) {
         std::fill(so_far.begin(), so_far.end(), Mask{0});  // nobody is: kernels are not asked
     } else if (!is_due && node.lazy_leave &&
-               std::none_of(node.steps.begin(), node.steps.end(), is_restless)) {
+               std::none_of(node.steps.begin(), node.steps.end(), needs_every_tick)) {
         keep_but_hides(input, node, blocks, masks, last, scratch, so_far);
         if (input.new_lanes != nullptr) run_new_lanes(input, node, blocks, masks, scratch, so_far);
     } else {
@@ -364,6 +371,7 @@ void evaluate_classes(const ScanInput& input, std::span<const BlockIndex> blocks
 void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::size_t inside,
               std::span<Mask> masks, ScanScratch& scratch) {
     const std::size_t n = blocks.size();
+    PURVIEW_ASSERT(masks.size() == (std::size_t{1} + input.program.plane_count) * n);
     const std::span<Mask> result = masks.first(n);
     for (auto* list : {&scratch.node_result, &scratch.answer, &scratch.unknown, &scratch.asked})
         reserve_for(*list, n);
@@ -467,6 +475,7 @@ void ask_bucket_score(const ScanInput& input, const InnerNodes& inner,
         for_each_shared(input, inner, slot_at(blocks[i], lane), bucket.cover, bucket.cells, visit);
         ++k;
     });
+    PURVIEW_ASSERT(k == out.size());
 }
 
 /// What a step's kernel says of all that are asked about, whether it says yes to them or not.
@@ -483,7 +492,7 @@ void ask_score(const ScanInput& input, const Step& step, std::span<const BlockIn
                         asked,
                         0,
                         slots,
-                        input.asker,
+                        input.context,
                         {}},
                        asked, out);
 }
@@ -499,6 +508,7 @@ std::span<float> room_for(std::vector<float>& list, std::size_t n) {
 void measure(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
              std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> score,
              MeasureScratch& scratch) {
+    PURVIEW_ASSERT(asked.size() == blocks.size());
     scratch.yes.resize(blocks.size());
     std::fill(score.begin(), score.end(), 0.0F);
     const auto members = node.member_column == no_column ? std::span<const Mask>{}
@@ -519,6 +529,7 @@ void measure(const ScanInput& input, const NodeProgram& node, std::span<const Bl
             score[k] = joined_score(step.combine, score[k], said);
             ++k;
         });
+        PURVIEW_ASSERT(k == score.size());
     }
 }
 
@@ -578,11 +589,12 @@ void measure_relevant(const ScanInput& input, const Window& window,
     scratch.masks.resize(planes * n);
     for (std::size_t i = 0; i < n; ++i) {
         const std::size_t at = window.find(blocks[i], input.table.cell_end());
+        PURVIEW_ASSERT(at < window.size());
         for (std::size_t p = 0; p < planes; ++p)
             scratch.masks[p * n + i] = window.masks()[p * window.size() + at];
     }
     ScanInput again = input;
-    again.may_be_abstract = again.asker.again = true;
+    again.may_be_abstract = again.context.again = true;
     std::fill(score.begin(), score.end(), 0.0F);
     const std::span<float> its = room_for(scratch.node, score.size());
     for (const NodeProgram& one : input.nodes) {

@@ -154,7 +154,7 @@ struct ScanInput {
     ObserverId observer = ObserverId::none;
     ObserverPositions views = {};
     std::span<const Key> keys = {};
-    Asker asker = {};
+    QueryContext context = {};
     const BlockTable& table;
     const EntityFacts& facts;
     const Program& program;
@@ -180,7 +180,7 @@ struct ScanInput {
     /// Do enters of the node count in this tick?
     bool is_due(const NodeProgram& node) const noexcept {
         return node.result_plane == no_plane || is_what_if || is_forced ||
-               (asker.tick + observer_index) % node.every_ticks == 0;
+               (context.tick + observer_index) % node.every_ticks == 0;
     }
     /// For how many ticks the nodes show an entity that has left the window: until the nodes are
     /// due whose leaves wait and whose last result is among these planes (bit 1 + plane), as nodes
@@ -192,7 +192,7 @@ struct ScanInput {
             const bool waits = node.lazy_leave && !is_due(node);
             const bool is_held = waits && (planes >> (1 + node.result_plane) & 1U) != 0;
             const Tick every = node.every_ticks;  // at most 65,535
-            const Tick its = is_held                 ? every - (asker.tick + observer_index) % every
+            const Tick its = is_held ? every - (context.tick + observer_index) % every
                              : waits || node.is_near ? 0
                                                      : open;
             switch (node.combine) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "purview/status.hpp"
 #include "spatial/simd_lanes.hpp"
 
 namespace purview {
@@ -32,7 +33,7 @@ class DistanceKernel final : public InterestKernel {
           range_(desc.range),
           from_(desc.view_from) {}
 
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         for (std::size_t i = 0; i < q.inside; ++i) out[i] = q.slots.occupied()[q.blocks[i]];
         for (const Vec3 position : q.positions)
             add(q, q.blocks.subspan(q.inside), position, 0, out.subspan(q.inside));
@@ -46,7 +47,7 @@ class DistanceKernel final : public InterestKernel {
             out[i] = static_cast<Mask>(out[i] | (still & q.was[i]));
         }
     }
-    std::string describe(const Question& q, unsigned lane) const override {
+    std::string describe(const KernelQuery& q, unsigned lane) const override {
         std::string text = "distance ";
         if (q.positions.empty()) return text + "unknown: the observer is nowhere";
         if (q.slots.is_abstract(q.blocks[0])) return text + "unknown: the entity has no place";
@@ -61,7 +62,7 @@ class DistanceKernel final : public InterestKernel {
         return text + ", once in of " + number_text(radius + margin_m_) +
                ((q.was[0] & lane_bit(lane)) != 0 ? " (it was in)" : " (it was not)");
     }
-    void score(const Question& q, std::span<const Mask> asked,
+    void score(const KernelQuery& q, std::span<const Mask> asked,
                std::span<float> score) const noexcept override {
         const bool is_same_for_all = range_ != RangeFrom::entity || q.slots.ranges().empty();
         if (is_same_for_all && q.slots.lanes_with_bounds().empty() && !q.positions.empty()) {
@@ -101,15 +102,15 @@ class DistanceKernel final : public InterestKernel {
     }
 
   private:
-    float radius_of(const Question& q, Slot slot) const noexcept {
+    float radius_of(const KernelQuery& q, Slot slot) const noexcept {
         const auto ranges = q.slots.ranges();
         if (range_ == RangeFrom::entity && !ranges.empty() && ranges[slot] > 0)
             return ranges[slot] + widen_m_;
-        if (range_ == RangeFrom::observer && q.asker.range > 0) return q.asker.range + widen_m_;
+        if (range_ == RangeFrom::observer && q.context.range > 0) return q.context.range + widen_m_;
         return enter_m_;
     }
-    void add(const Question& q, std::span<const BlockIndex> blocks, Vec3 position, float margin_m,
-             std::span<Mask> out) const noexcept {
+    void add(const KernelQuery& q, std::span<const BlockIndex> blocks, Vec3 position,
+             float margin_m, std::span<Mask> out) const noexcept {
         const LaneCoordinates at{q.slots.coordinates(), q.slots.axes()};
         const auto ranges = q.slots.ranges();
         if (range_ == RangeFrom::entity && !ranges.empty()) {
@@ -124,8 +125,8 @@ class DistanceKernel final : public InterestKernel {
                         });
             return;
         }
-        const float own = range_ == RangeFrom::observer && q.asker.range > 0
-                              ? q.asker.range + widen_m_
+        const float own = range_ == RangeFrom::observer && q.context.range > 0
+                              ? q.context.range + widen_m_
                               : enter_m_;
         const float radius = own + margin_m;
         add_lanes_within(at, blocks, position, radius * radius, out);
@@ -137,10 +138,10 @@ class DistanceKernel final : public InterestKernel {
             });
     }
     /// To the nearest point of the bounds of its group.
-    static double counted(const Question& q, Slot slot) noexcept {
+    static double counted(const KernelQuery& q, Slot slot) noexcept {
         return std::max(nearest(q, slot) - q.slots.bounds(slot), 0.0);
     }
-    static double nearest(const Question& q, Slot slot) noexcept {
+    static double nearest(const KernelQuery& q, Slot slot) noexcept {
         const Vec3 at = q.slots.position(slot);
         double best = -1;
         for (const Vec3 position : q.positions) {
@@ -165,13 +166,13 @@ class SameGroupKernel final : public InterestKernel {
   public:
     SameGroupKernel(KeyId domain, std::string name) : domain_(domain), name_(std::move(name)) {}
 
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         add(q, q.keys[index_of(domain_)], out);
-        for (const DomainKey& more : q.asker.more_keys) {
+        for (const DomainKey& more : q.context.more_keys) {
             if (more.domain == domain_) add(q, more.key, out);
         }
     }
-    std::string describe(const Question& q, unsigned lane) const override {
+    std::string describe(const KernelQuery& q, unsigned lane) const override {
         const auto said = [&](Key key, std::span<const DomainKey> more) {
             std::string text = key == Key::none ? "none" : std::to_string(index_of(key));
             for (const DomainKey& one : more) {
@@ -182,7 +183,7 @@ class SameGroupKernel final : public InterestKernel {
         const Slot slot = slot_at(q.blocks[0], lane);
         return name_ + " of the entity " +
                said(q.slots.keys(domain_)[slot], q.slots.more_keys(slot)) + ", of the observer " +
-               said(q.keys[index_of(domain_)], q.asker.more_keys);
+               said(q.keys[index_of(domain_)], q.context.more_keys);
     }
     bool answers_unknown() const noexcept override { return false; }
     bool reads_positions() const noexcept override { return false; }
@@ -196,7 +197,7 @@ class SameGroupKernel final : public InterestKernel {
     KeyId domain() const noexcept override { return domain_; }
 
   private:
-    void add(const Question& q, Key own, std::span<Mask> out) const noexcept {
+    void add(const KernelQuery& q, Key own, std::span<Mask> out) const noexcept {
         if (own == Key::none) return;
         const auto keys = q.slots.keys(domain_);
         const auto several = q.slots.lanes_with_more_keys();
@@ -232,12 +233,12 @@ class FlagKernel final : public EntityKernel {
   public:
     FlagKernel(FlagId flag, std::string name) : flag_(flag), name_(std::move(name)) {}
 
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const auto flags = q.slots.flags(flag_);
         if (flags.empty()) return;
         for (std::size_t i = 0; i < q.blocks.size(); ++i) out[i] = flags[q.blocks[i]];
     }
-    std::string describe(const Question& q, unsigned lane) const override {
+    std::string describe(const KernelQuery& q, unsigned lane) const override {
         const bool has = q.slots.flag(flag_, slot_at(q.blocks[0], lane));
         return name_ + (has ? " is set" : " is not set");
     }
@@ -256,7 +257,7 @@ class ValueKernel final : public EntityKernel {
     ValueKernel(const Kernel& desc, std::string name)
         : value_(desc.value), min_(desc.min), max_(desc.max), name_(std::move(name)) {}
 
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const auto values = q.slots.values(value_);
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             if (values.empty()) {
@@ -270,7 +271,7 @@ class ValueKernel final : public EntityKernel {
             out[i] = static_cast<Mask>(mask);
         }
     }
-    std::string describe(const Question& q, unsigned lane) const override {
+    std::string describe(const KernelQuery& q, unsigned lane) const override {
         std::string text =
             name_ + " " + number_text(number(q.slots, slot_at(q.blocks[0], lane))) + " of ";
         text += std::isinf(min_) ? "any" : number_text(min_);
@@ -296,10 +297,10 @@ class ValueKernel final : public EntityKernel {
 /// The observer owns it.
 class OwnerKernel final : public InterestKernel {
   public:
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         static thread_local std::vector<Slot> owned;
         owned.clear();
-        for (const EntityId unit : q.asker.owned) {
+        for (const EntityId unit : q.context.owned) {
             const Slot slot = q.slots.slot_of(unit);
             if (slot != no_slot) owned.push_back(slot);
         }
@@ -310,10 +311,10 @@ class OwnerKernel final : public InterestKernel {
                 out[i] |= lane_bit(lane_of(*at));
         }
     }
-    std::string describe(const Question& q, unsigned lane) const override {
+    std::string describe(const KernelQuery& q, unsigned lane) const override {
         const EntityId entity = q.slots.entity(slot_at(q.blocks[0], lane));
-        const bool owns =
-            std::find(q.asker.owned.begin(), q.asker.owned.end(), entity) != q.asker.owned.end();
+        const bool owns = std::find(q.context.owned.begin(), q.context.owned.end(), entity) !=
+                          q.context.owned.end();
         return owns ? "the observer owns it" : "the observer does not own it";
     }
     bool answers_unknown() const noexcept override { return false; }
@@ -322,10 +323,10 @@ class OwnerKernel final : public InterestKernel {
 
 class EverythingKernel final : public EntityKernel {
   public:
-    void test(const Question&, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery&, std::span<Mask> out, std::span<Mask>) const noexcept override {
         std::fill(out.begin(), out.end(), all_lanes);
     }
-    std::string describe(const Question&, unsigned) const override { return "everything"; }
+    std::string describe(const KernelQuery&, unsigned) const override { return "everything"; }
     bool test_entity(const Slots&, Slot) const noexcept override { return true; }
 };
 
@@ -334,7 +335,7 @@ class CellsKernel final : public InterestKernel {
   public:
     explicit CellsKernel(const Dispatcher& dispatcher) : dispatcher_(&dispatcher) {}
 
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const std::vector<CellId> looks_into = cover(q);
         for (std::size_t i = 0; i < q.blocks.size() && !looks_into.empty(); ++i) {
             Mask rest = q.slots.occupied()[q.blocks[i]];
@@ -346,7 +347,7 @@ class CellsKernel final : public InterestKernel {
             }
         }
     }
-    std::string describe(const Question& q, unsigned lane) const override {
+    std::string describe(const KernelQuery& q, unsigned lane) const override {
         const auto cells = cells_of(q.slots, slot_at(q.blocks[0], lane));
         std::string text = "in";
         for (const CellId cell : cells) text += " " + std::to_string(cell);
@@ -360,9 +361,9 @@ class CellsKernel final : public InterestKernel {
     bool test_entity(const Slots&, Slot) const noexcept override { return true; }
 
   private:
-    std::vector<CellId> cover(const Question& q) const {
+    std::vector<CellId> cover(const KernelQuery& q) const {
         std::vector<CellId> cells;
-        dispatcher_->cover({q.observer, q.asker.main, q.asker.outer_positions, q.keys}, cells);
+        dispatcher_->cover({q.observer, q.context.main, q.context.outer_positions, q.keys}, cells);
         return cells;
     }
     std::vector<CellId> cells_of(const Slots& slots, Slot slot) const {
@@ -384,6 +385,7 @@ class CellsKernel final : public InterestKernel {
 void add_cells_of(const Dispatcher& dispatcher, const Slots& slots, Slot slot,
                   std::vector<CellId>& out) {
     std::uint16_t flags = 0;
+    PURVIEW_ASSERT(slots.flag_count() <= 16 && slots.key_count() <= 8);
     for (std::uint32_t f = 0; f < slots.flag_count(); ++f) {
         if (slots.flag(FlagId{static_cast<std::uint8_t>(f)}, slot))
             flags = static_cast<std::uint16_t>(flags | 1U << f);

@@ -6,42 +6,14 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/validate.hpp"
 #include "interest/edits.hpp"
+#include "interest/rules/cell_side.hpp"
 #include "interest/rules/rule_problems.hpp"
 
 namespace purview {
 
 namespace {
-
-/// About twelve entities to a cell (measured best for blocks of 16); where everybody sees a crowd,
-/// far more, as then changing cells costs more than testing. Never so small that there are more
-/// than a few cells to an entity, or that the table outgrows its use.
-float derive_cell(const Rules& rules, bool three_d, float reach) {
-    constexpr double entities_per_cell = 12, crowd = 1000, crowd_share = 0.25, cells_max = 4e6;
-    constexpr double cells_per_entity = 4, cells_min = 4096;
-    const Vec3 min = exchanged(rules.axes, rules.min);
-    const Vec3 max = exchanged(rules.axes, rules.max);
-    const double room =
-        (double{max.x} - min.x) * (double{max.y} - min.y) * (three_d ? double{max.z} - min.z : 1);
-    const double root = three_d ? 1.0 / 3 : 0.5;
-    const double smallest = std::pow(room / cells_max, root);
-    double cell = rules.cell_size;
-    if (!(cell > 0)) {
-        const double expected = std::max<double>(rules.entities_expected, 1);
-        const double ball = three_d ? 4.0 / 3 * std::numbers::pi * std::pow(reach, 3)
-                                    : std::numbers::pi * reach * reach;
-        const double seen = std::min(expected, expected / room * ball);
-        const double per_cell = seen < crowd ? entities_per_cell : seen * crowd_share;
-        cell = std::pow(per_cell * room / expected, root);
-        if (reach > 0) cell = std::clamp(cell, reach / 16.0, reach * 1.0);
-        const double cells = std::max(cells_min, expected * cells_per_entity);
-        cell = std::max(cell, std::pow(room / cells, root));
-    }
-    // An axis has so many cells at most; what lies beyond them shares the last ones.
-    const double longest = std::max(
-        {double{max.x} - min.x, double{max.y} - min.y, three_d ? double{max.z} - min.z : 0.0});
-    return static_cast<float>(std::max({cell, smallest, longest / axis_cells_max}));
-}
 
 /// The farthest that anybody looks at the entities of a class.
 float reach_of_class(const Program& program, const Rules& rules, std::size_t layer) {
@@ -77,16 +49,17 @@ InterestData::InterestData(const Rules& def, const LogSink& log, WindowUpdate wi
     const std::size_t classes = std::max<std::size_t>(rules.range_classes.size(), 1);
     for (std::size_t layer = 0; layer < classes; ++layer) {
         table_.add_layer(exchanged(rules.axes, rules.min), exchanged(rules.axes, rules.max),
-                         derive_cell(rules, three_d, reach_of_class(sized, rules, layer)));
+                         cell_side(rules, three_d, reach_of_class(sized, rules, layer)));
     }
     if (rules.group_radius_max > 0) {
         bounds_layer_ = static_cast<std::uint32_t>(classes);
         table_.add_layer(
             exchanged(rules.axes, rules.min), exchanged(rules.axes, rules.max),
-            derive_cell(rules, three_d,
-                        reach_of_class(sized, rules, classes - 1) + rules.group_radius_max));
+            cell_side(rules, three_d,
+                      reach_of_class(sized, rules, classes - 1) + rules.group_radius_max));
     }
     abstract_layer_ = table_.add_abstract_layer();
+    PURVIEW_ASSERT(abstract_layer_ + 1 == table_.layers().size());
     table_.reserve(rules.entities_expected);
     facts_table_.columns = Columns::add_to(table_, def);
     if (rules_.measure_scores) table_.note_moves(facts_table_.columns.changed);
@@ -97,9 +70,11 @@ InterestData::InterestData(const Rules& def, const LogSink& log, WindowUpdate wi
 /// Replaces the program, and all that is derived from it alone, by that of rules_. Rows are
 /// empty then.
 void InterestData::compile_rules(OldKernels old) {
+    for (const Observer& observer : observers_) PURVIEW_ASSERT(observer.rows.empty());
     member_columns_.reset(table_, rules_.nodes.size());
     const auto column_of = [this](auto nodes) { return member_columns_.acquire(table_, nodes); };
     program_ = compile(rules_, names_, column_of, old);
+    PURVIEW_VALIDATE(member_columns_);
     warn_of_kinds(rules_, program_.warnings);
     rows_.assign(program_.rows.size(), RowStore());
     summary_ = ProgramSummary(rules_, program_);
@@ -124,6 +99,7 @@ std::vector<std::vector<EntityId>> InterestData::x_outside_windows() const {
 
 /// Of what every observer sees without his window, since `before`.
 void InterestData::tell_difference(const std::vector<std::vector<EntityId>>& before) {
+    PURVIEW_ASSERT(before.size() == observers_.size());
     const auto after = x_outside_windows();
     FlatMap<std::uint32_t, std::uint8_t> had;
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
@@ -140,6 +116,7 @@ void InterestData::tell_difference(const std::vector<std::vector<EntityId>>& bef
 
 /// Windows keep what kernels remember that are the same at the same place of the same node.
 void InterestData::replace_planes(const Rules& old_rules, const Program& old) {
+    PURVIEW_ASSERT(program_.written.size() == rules_.nodes.size());
     std::vector<std::uint32_t> from(program_.plane_count, no_plane);
     for (std::size_t n = 0; n < program_.written.size(); ++n) {
         for (std::size_t s = 0; s < program_.written[n].size(); ++s) {
@@ -164,9 +141,9 @@ Rules InterestData::with_fixed(const Rules& wanted) const {
     return rules;
 }
 
-Status InterestData::set_rules(const Rules& wanted) {
+std::string InterestData::set_rules(const Rules& wanted) {
     Rules rules = with_fixed(wanted);
-    if (!problem_of_nodes(rules).empty()) return Status::bad_configuration;
+    if (std::string wrong = problem_of_nodes(rules); !wrong.empty()) return wrong;
     const auto before = x_outside_windows();
     const Rules old_rules = std::move(rules_);
     rules_ = std::move(rules);
@@ -196,7 +173,7 @@ Status InterestData::set_rules(const Rules& wanted) {
         expire_stays();
     }
     touch_all_mixed();
-    return Status::ok;
+    return {};
 }
 
 void InterestData::set_level(InterestLevel level) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "interest/rules/program.hpp"
+#include "purview/status.hpp"
 #include "purview/types.hpp"
 #include "spatial/block_table.hpp"
 
@@ -39,8 +40,15 @@ class MemberColumns {
         if (free_.empty()) free_.push_back(table.add_flag_column());
         const std::uint32_t column = free_.back();
         free_.pop_back();
+        PURVIEW_ASSERT(table.flags(column).empty());  // nobody is a member yet
         for (const NodeId node : nodes) columns_[index_of(node)] = column;
         return column;
+    }
+
+    /// Asserts the invariant. O(free columns * nodes).
+    void validate() const {
+        for (const std::uint32_t column : free_)
+            PURVIEW_ASSERT(std::find(columns_.begin(), columns_.end(), column) == columns_.end());
     }
 
   private:

@@ -11,6 +11,7 @@
 
 #include "core/hash.hpp"
 #include "interest/relations/bindings.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -53,6 +54,8 @@ class Compiler {
         for (std::size_t n = 0; n < rules_.nodes.size(); ++n) compile_node(n);
         settle_classes();
         summarise();
+        PURVIEW_ASSERT(out_.classes.empty() || out_.classes.size() > Program::dense_classes_max);
+        PURVIEW_ASSERT(out_.plane_count < 32);  // sets of them are the bits of a word
         return std::move(out_);
     }
 
@@ -98,7 +101,7 @@ class Compiler {
         for (const Kernel& step : list) {
             keep(make_kernel(step, rules_, widen, names_), program.steps, step.combine);
             const InterestKernel& kernel = *program.steps.back().kernel;
-            out_.is_restless |= kernel.is_restless();
+            out_.needs_every_tick |= kernel.needs_every_tick();
             out_.looks_from_owned |=
                 kernel.needs_position() && kernel.looks_from() == Viewpoints::owned;
             out_.needs_owned |=
@@ -222,6 +225,7 @@ class Compiler {
         return hash;
     }
     void add_to_class(std::size_t n, NodeProgram program) {
+        PURVIEW_ASSERT(program.result_plane == no_plane && program.member_column == no_column);
         const NodeId id{static_cast<std::uint16_t>(n)};
         auto& same_hash = classes_of_hash_[hash_of(rules_.nodes[n])];
         for (const std::size_t c : same_hash) {
@@ -250,6 +254,7 @@ class Compiler {
 
     void add_row(const NodeDef& node, NodeId id, const std::vector<Step>& steps, std::size_t s,
                  bool pulled, bool is_bucket) {
+        PURVIEW_ASSERT(pulled || !out_.is_pipeline);
         RowSource row;
         row.node = id;
         row.pulled = pulled;
@@ -296,7 +301,7 @@ class Compiler {
     /// A kernel that remembers must see every entity in its reach, or its memory has holes.
     void note_positions(const Step& step, const Kernel& desc) {
         const InterestKernel& kernel = *step.kernel;
-        out_.is_restless |= kernel.is_restless();
+        out_.needs_every_tick |= kernel.needs_every_tick();
         const bool is_owner = desc.type == KernelType::owner;
         out_.looks_from_owned |=
             kernel.needs_position() && kernel.looks_from() == Viewpoints::owned;
@@ -351,7 +356,7 @@ class Compiler {
         out_.edges_m.erase(std::unique(out_.edges_m.begin(), out_.edges_m.end()),
                            out_.edges_m.end());
         out_.is_pushable = !out_.spreads.empty() && !out_.everywhere && !out_.looks_into_areas &&
-                           !out_.needs_owned && !out_.is_restless && !out_.is_pipeline &&
+                           !out_.needs_owned && !out_.needs_every_tick && !out_.is_pipeline &&
                            out_.any_move_m <= out_.reach() && out_.edges_m.size() <= edges_max;
         for (const Spread& spread : out_.spreads)
             out_.is_pushable &= spread.range == RangeFrom::kernel;
@@ -417,6 +422,7 @@ static bool is_same_kernel(const Kernel& left, Kernel right) {
 
 const Program::Written* written_before(const Rules& rules, std::size_t n, std::size_t s,
                                        const Rules& old_rules, const Program& old) {
+    PURVIEW_ASSERT(old.written.size() == old_rules.nodes.size());
     const NodeDef& node = rules.nodes[n];
     const auto is_same = [&](const NodeDef& was) {
         return was.name == node.name && s < was.steps.size() &&

@@ -129,12 +129,12 @@ struct Program {
     bool looks_into_areas = false;
     float area_margin_m = 0;
     bool looks_from_owned = false;
-    bool needs_owned = false;  ///< somebody asks what the observer owns
-    bool pulls_owned = false;  ///< what the observer owns is a candidate wherever it is
-    bool is_restless = false;  ///< some kernel must be asked in every tick
-    bool all_wait = false;     ///< all window nodes let enters wait, none remembers
-    bool skips_empty = false;  ///< no window node says yes of an empty lane
-    bool is_pushable = false;  ///< all that matters of a move is known by radii around places
+    bool needs_owned = false;       ///< somebody asks what the observer owns
+    bool pulls_owned = false;       ///< what the observer owns is a candidate wherever it is
+    bool needs_every_tick = false;  ///< some kernel must be asked in every tick
+    bool all_wait = false;          ///< all window nodes let enters wait, none remembers
+    bool skips_empty = false;       ///< no window node says yes of an empty lane
+    bool is_pushable = false;       ///< all that matters of a move is known by radii around places
     /// The kernel that is told which blocks lie wholly inside of its range: the farthest.
     const InterestKernel* inside_kernel = nullptr;
     /// Above 0: whoever windows say yes to is 1 - distance / nearness_m strong, to the nearest of

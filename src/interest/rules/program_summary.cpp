@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "interest/rules/kernel.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -45,6 +46,7 @@ ProgramSummary::ProgramSummary(const Rules& rules, const Program& program) {
     }
     for (std::uint32_t s = 0; s < program.rows.size(); ++s) {
         const RowSource& source = program.rows[s];
+        PURVIEW_ASSERT(index_of(source.node) < rules.nodes.size());
         sources_of_node[index_of(source.node)].push_back(s);
         (source.pulled ? has_pulled_rows : has_shared_rows) = true;
         has_cells |= source.by == RowsBy::cell;

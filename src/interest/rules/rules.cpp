@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include "purview/rules.hpp"
+#include "core/priority.hpp"
 #include "purview/kernel.hpp"
 
 #include <algorithm>

@@ -46,25 +46,25 @@ class AreaKernel final : public InterestKernel {
     AreaKernel(float enter_margin_m, float leave_margin_m)
         : enter_margin_m_(enter_margin_m), leave_margin_m_(leave_margin_m) {}
 
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
-        for (const Area& area : q.asker.areas) add(q, area, enter_margin_m_, q.blocks, out);
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+        for (const Area& area : q.context.areas) add(q, area, enter_margin_m_, q.blocks, out);
         if (!remembers() || q.was.empty()) return;
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             if ((q.was[i] & ~out[i]) == 0) continue;
             Mask still = 0;
-            for (const Area& area : q.asker.areas)
+            for (const Area& area : q.context.areas)
                 add(q, area, leave_margin_m_, q.blocks.subspan(i, 1), std::span(&still, 1));
             out[i] = static_cast<Mask>(out[i] | (still & q.was[i]));
         }
     }
-    std::string describe(const Question& q, unsigned lane) const override {
-        if (q.asker.areas.empty()) return "areas unknown: the observer has none";
+    std::string describe(const KernelQuery& q, unsigned lane) const override {
+        if (q.context.areas.empty()) return "areas unknown: the observer has none";
         if (q.slots.is_abstract(q.blocks[0])) return "areas unknown: the entity has no place";
         std::string text;
-        for (std::size_t a = 0; a < q.asker.areas.size(); ++a) {
+        for (std::size_t a = 0; a < q.context.areas.size(); ++a) {
             Mask in = 0;
-            add(q, q.asker.areas[a], enter_margin_m_, q.blocks.first(1), std::span(&in, 1));
-            text += (text.empty() ? "" : ", ") + name(q.asker.areas[a].shape) + " " +
+            add(q, q.context.areas[a], enter_margin_m_, q.blocks.first(1), std::span(&in, 1));
+            text += (text.empty() ? "" : ", ") + name(q.context.areas[a].shape) + " " +
                     std::to_string(a) + ((in & lane_bit(lane)) != 0 ? ": inside" : ": outside");
         }
         if (const float group_radius_m = q.slots.bounds(slot_at(q.blocks[0], lane));
@@ -85,7 +85,7 @@ class AreaKernel final : public InterestKernel {
     static std::string name(AreaShape shape) {
         return shape == AreaShape::sphere ? "sphere" : shape == AreaShape::box ? "box" : "cone";
     }
-    static void add(const Question& q, const Area& area, float margin_m,
+    static void add(const KernelQuery& q, const Area& area, float margin_m,
                     std::span<const BlockIndex> blocks, std::span<Mask> out) noexcept {
         add_positions(q, area, margin_m, blocks, out);
         add_bounded(
@@ -94,7 +94,7 @@ class AreaKernel final : public InterestKernel {
                 add_positions(q, area, margin_m + group_radius_m, one, near);
             });
     }
-    static void add_positions(const Question& q, const Area& area, float margin_m,
+    static void add_positions(const KernelQuery& q, const Area& area, float margin_m,
                               std::span<const BlockIndex> blocks, std::span<Mask> out) noexcept {
         const LaneCoordinates at{q.slots.coordinates(), q.slots.axes()};
         switch (area.shape) {
@@ -170,14 +170,14 @@ class NeighborhoodKernel final : public InterestKernel {
         reach_m_ = std::sqrt(x * x + y * y + z * z) * 1.001F;
     }
 
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         for (const Vec3 position : q.positions) {
             Vec3 low, high;
             box_of(position, low, high);
             add_lanes_in_box({q.slots.coordinates(), q.slots.axes()}, q.blocks, low, high, out);
         }
     }
-    std::string describe(const Question& q, unsigned lane) const override {
+    std::string describe(const KernelQuery& q, unsigned lane) const override {
         if (q.positions.empty()) return "neighbourhood unknown: the observer is nowhere";
         if (q.slots.is_abstract(q.blocks[0]))
             return "neighbourhood unknown: the entity has no place";
@@ -265,7 +265,7 @@ class HexagonKernel final : public InterestKernel {
     HexagonKernel(const Kernel& desc, Vec3 origin, bool three_d)
         : cells_(desc), origin_(origin), from_(desc.view_from), three_d_(three_d) {}
 
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const unsigned axes = q.slots.axes();
         for (const Vec3 position : q.positions) {
             const Hexagon home = at(position.x, position.y);
@@ -284,7 +284,7 @@ class HexagonKernel final : public InterestKernel {
             }
         }
     }
-    std::string describe(const Question& q, unsigned lane) const override {
+    std::string describe(const KernelQuery& q, unsigned lane) const override {
         if (q.positions.empty()) return "hexagons unknown: the observer is nowhere";
         if (q.slots.is_abstract(q.blocks[0])) return "hexagons unknown: the entity has no place";
         const Vec3 its = q.slots.position(slot_at(q.blocks[0], lane));

@@ -13,6 +13,7 @@
 
 #include "interest/rules/kernel.hpp"
 #include "purview/sight.hpp"
+#include "purview/status.hpp"
 #include "spatial/simd_lanes.hpp"
 
 namespace purview {
@@ -24,12 +25,12 @@ class SightKernel final : public InterestKernel {
     explicit SightKernel(const Kernel& desc)
         : sight_(desc.rays), def_(desc), reach_m_(desc.enter), from_(desc.view_from) {}
 
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const std::size_t n = q.blocks.size();
         if (q.notes.size() < 2 * n) return;  // describe asks without notes
         const std::span<Mask> fresh = q.notes.first(n), before = q.notes.subspan(n, n);
         for (std::size_t i = 0; i < n; ++i) out[i] = q.was[i];
-        if (!q.asker.again) {
+        if (!q.context.again) {
             begin_round(q, fresh, before);
             test_lanes(q, fresh, before, out);
         }
@@ -41,7 +42,7 @@ class SightKernel final : public InterestKernel {
         }
         for (std::size_t i = 0; reach_m_ > 0 && i < n; ++i) out[i] &= within(q, i);
     }
-    std::string describe(const Question& q, unsigned lane) const override {
+    std::string describe(const KernelQuery& q, unsigned lane) const override {
         if (q.positions.empty()) return "line of sight unknown: the observer is nowhere";
         if (q.slots.is_abstract(q.blocks[0]))
             return "line of sight unknown: the entity has no place";
@@ -59,22 +60,22 @@ class SightKernel final : public InterestKernel {
     bool answers_unknown() const noexcept override { return false; }
     bool remembers() const noexcept override { return true; }
     unsigned planes() const noexcept override { return 3; }
-    bool is_restless() const noexcept override { return true; }
+    bool needs_every_tick() const noexcept override { return true; }
     float reach() const noexcept override { return reach_m_; }
     bool needs_position() const noexcept override { return true; }
     bool takes_asked() const noexcept override { return true; }
     Viewpoints looks_from() const noexcept override { return from_; }
 
   private:
-    void begin_round(const Question& q, std::span<Mask> fresh,
+    void begin_round(const KernelQuery& q, std::span<Mask> fresh,
                      std::span<Mask> before) const noexcept {
-        if (q.asker.tick % std::max(def_.ray_valid_ticks / 2, 1U) != 0) return;
+        if (q.context.tick % std::max(def_.ray_valid_ticks / 2, 1U) != 0) return;
         for (std::size_t i = 0; i < fresh.size(); ++i) {
             before[i] = fresh[i];
             fresh[i] = 0;
         }
     }
-    void test_lanes(const Question& q, std::span<Mask> fresh, std::span<const Mask> before,
+    void test_lanes(const KernelQuery& q, std::span<Mask> fresh, std::span<const Mask> before,
                     std::span<Mask> out) const noexcept {
         const std::size_t n = fresh.size();
         int unanswered = 0, stale = 0;  // of any block
@@ -100,20 +101,20 @@ class SightKernel final : public InterestKernel {
         for (std::size_t i = 0; is_short && unanswered != 0 && left > 0 && i < n; ++i)
             test(i, q.asked[i] & ~(fresh[i] | before[i]));
         for (std::size_t i = 0; is_short && left > 0 && i < n; ++i) test(i, q.asked[i] & ~fresh[i]);
-        const std::size_t from = n == 0 ? 0 : std::size_t{q.asker.tick} * 7 % n;
+        const std::size_t from = n == 0 ? 0 : std::size_t{q.context.tick} * 7 % n;
         for (std::size_t i = from; left > 0 && i < n; ++i) test(i, q.asked[i]);
         for (std::size_t i = 0; left > 0 && i < from; ++i) test(i, q.asked[i]);
         batch.ask();
     }
     /// Lanes of a block that a place reaches.
-    Mask near(const Question& q, std::size_t i, Vec3 position) const noexcept {
+    Mask near(const KernelQuery& q, std::size_t i, Vec3 position) const noexcept {
         const Slots& slots = q.slots;
         Mask out = 0;
         add_lanes_within({slots.coordinates(), slots.axes()}, q.blocks.subspan(i, 1), position,
                          reach_m_ * reach_m_, {&out, 1});
         return static_cast<Mask>(out & slots.occupied()[q.blocks[i]]);
     }
-    Mask within(const Question& q, std::size_t i) const noexcept {
+    Mask within(const KernelQuery& q, std::size_t i) const noexcept {
         int out = 0;
         for (const Vec3 position : q.positions) out |= near(q, i, position);
         return static_cast<Mask>(out);
@@ -122,7 +123,7 @@ class SightKernel final : public InterestKernel {
     /// Questions on their way to the caller, of one observer; answers are added to `out`.
     class Batch {
       public:
-        Batch(const SightKernel& kernel, const Question& q, std::span<Mask> out) noexcept
+        Batch(const SightKernel& kernel, const KernelQuery& q, std::span<Mask> out) noexcept
             : kernel_(kernel), q_(q), out_(out) {}
         /// The lanes of a block, from each place that is near enough.
         void put(std::size_t position, Mask lanes) noexcept {
@@ -135,6 +136,7 @@ class SightKernel final : public InterestKernel {
                 const std::uint32_t count = count_lanes(some);
                 if (count == 0) continue;
                 if (n_ + count > lines_max) ask();
+                PURVIEW_ASSERT(runs_ <= n_ && n_ + count <= lines_max);  // a run has a line
                 at_[runs_] = static_cast<std::uint32_t>(position);
                 blocks_[runs_] = q_.blocks[position];
                 lanes_[runs_] = some;
@@ -145,14 +147,16 @@ class SightKernel final : public InterestKernel {
         }
         void ask() noexcept {
             if (n_ == 0) return;
-            list_slots(std::span(blocks_).first(runs_), lanes_, slots_.data());
+            [[maybe_unused]] const std::size_t listed =
+                list_slots(std::span(blocks_).first(runs_), lanes_, slots_.data());
+            PURVIEW_ASSERT(listed == n_);
             const Slots& slots = q_.slots;
             slots.entities(std::span(slots_).first(n_), std::span(entities_).first(n_));
             ask_along([](Vec3 from) { return from; },
                       [&](std::size_t k) { return slots.position(slots_[k]); });
             if (kernel_.def_.predicts_sight) {  // the same lines as they will be, if both go on
-                const float seconds = q_.asker.lookahead_s;
-                ask_along([&](Vec3 from) { return ahead(from, q_.asker.velocity, seconds); },
+                const float seconds = q_.context.lookahead_s;
+                ask_along([&](Vec3 from) { return ahead(from, q_.context.velocity, seconds); },
                           [&](std::size_t k) {
                               return ahead(slots.position(slots_[k]), slots.velocity(entities_[k]),
                                            seconds);
@@ -189,7 +193,7 @@ class SightKernel final : public InterestKernel {
         static constexpr std::size_t lines_max = 64;
         static constexpr std::size_t room = lines_max + lanes_per_block;  // for whole vectors
         const SightKernel& kernel_;
-        const Question& q_;
+        const KernelQuery& q_;
         std::span<Mask> out_;
         std::size_t n_ = 0, runs_ = 0;  ///< lines; runs of them, which share block and place
         std::array<std::uint32_t, lines_max> at_;          ///< by run, of the block

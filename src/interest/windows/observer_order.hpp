@@ -23,6 +23,9 @@ class ObserverOrder {
     const std::uint32_t* begin() const noexcept { return order_.data(); }
     const std::uint32_t* end() const noexcept { return order_.data() + order_.size(); }
 
+    bool contains(std::uint32_t observer) const noexcept {
+        return observer < in_order_.size() && in_order_.test(observer);
+    }
     /// Appends the observer, if it is not in the order.
     void add(std::uint32_t observer) {
         if (in_order_.size() <= observer) in_order_.resize(observer + 1 + observer / 8);
@@ -66,6 +69,7 @@ class ObserverOrder {
         std::size_t in_order = 0;
         in_order_.for_each([&](std::size_t) { ++in_order; });
         PURVIEW_ASSERT(in_order == order_.size());
+        PURVIEW_ASSERT(appended_ <= order_.size());
         for (const std::uint32_t observer : order_) PURVIEW_ASSERT(in_order_.test(observer));
     }
 

@@ -34,6 +34,7 @@ void PushUpdate::wake_cell(const BlockTable& table, const Program& program, cons
 
 void PushUpdate::wake(BlockTable& table, const Program& program, const Layout& layout,
                       ObserverStore& observers) {
+    PURVIEW_ASSERT(is_on_);
     const auto scan_watchers = [&](EntityId main) {
         observers.for_each_watcher(main, [&](std::uint32_t o) { observers.must_scan(o); });
     };

@@ -14,6 +14,7 @@
 
 #include "interest/observers/observer_store.hpp"
 #include "interest/rules/program.hpp"
+#include "purview/status.hpp"
 #include "spatial/block_table.hpp"
 #include "spatial/region_grid.hpp"
 
@@ -50,6 +51,7 @@ class PushUpdate {
     void note_scanned(std::size_t observers) noexcept { scanned_ += observers; }
     /// Where movers look the observer up; none: nowhere.
     void set_region(std::uint32_t observer, std::span<const Vec3> positions) {
+        PURVIEW_ASSERT(is_on_);
         regions_.set(observer, positions);
     }
     /// Decides whether the next tick pushes. True: the grid is new, and the region of every

@@ -53,9 +53,9 @@ std::uint64_t find_home(const ScanInput& input) noexcept {
         for (const Vec3& position : input.views.all)
             hash.add(sub_cell_of(finest, three_d, position));
         hash.add(std::uint64_t{input.views.owned} << 32 | input.views.main);
-        if (input.asker.range > 0) hash.add(input.asker.range, 0);
+        if (input.context.range > 0) hash.add(input.context.range, 0);
     }
-    for (const Area& area : input.asker.areas) {
+    for (const Area& area : input.context.areas) {
         if (!program.looks_into_areas) break;
         hash.add(sub_cell_of(finest, three_d, area.center));
         hash.add(static_cast<std::uint64_t>(area.shape) + 1);
@@ -99,8 +99,8 @@ Reach reach_of_area(const GridLayer& finest, bool three_d, const Area& area,
 
 float radius_of(const ScanInput& input, const Spread& spread, std::size_t layer) noexcept {
     float radius = spread.enter;
-    if (spread.range == RangeFrom::observer && input.asker.range > 0)
-        radius = std::max(input.asker.range, 0.0F);
+    if (spread.range == RangeFrom::observer && input.context.range > 0)
+        radius = std::max(input.context.range, 0.0F);
     if (spread.range == RangeFrom::entity && layer < input.range_classes.size()) {
         // Whoever has no range of its own is in the first layer.
         radius = std::max(layer == 0 ? radius : 0.0F, input.range_classes[layer]);
@@ -127,7 +127,7 @@ void find_reaches(const ScanInput& input, std::size_t layer, ScanScratch& scratc
         for (const Vec3 position : input.views.of(spread.from))
             scratch.reaches.push_back(reach_of(finest, three_d, position, radius, inside_m));
     }
-    for (const Area& area : input.asker.areas) {
+    for (const Area& area : input.context.areas) {
         if (!program.looks_into_areas) break;
         const float wider_m = layer == input.bounds_layer ? input.bounds_max_m : 0;
         scratch.reaches.push_back(
@@ -190,7 +190,7 @@ void find_loose(const ScanInput& input, ScanScratch& scratch) {
         }
     }
     if (input.program.pulls_owned) {
-        for (const EntityId unit : input.asker.owned) pull(input, unit, scratch);
+        for (const EntityId unit : input.context.owned) pull(input, unit, scratch);
     }
     scratch.pulled.clear();
     // Windows of the same cells have the same blocks in the same order, and find them by it.
@@ -203,6 +203,7 @@ void find_loose(const ScanInput& input, ScanScratch& scratch) {
 /// A set of planes as bits: which masks had a lane.
 std::uint32_t planes_of(std::span<const Mask> masks, std::size_t n, std::size_t position, Mask bit,
                         std::uint32_t planes) noexcept {
+    PURVIEW_ASSERT(planes <= 32 && position < n);
     std::uint32_t out = 0;
     for (std::uint32_t p = 0; p < planes; ++p) {
         if ((masks[p * n + position] & bit) != 0) out |= 1U << p;
@@ -215,6 +216,7 @@ std::uint32_t planes_of(std::span<const Mask> masks, std::size_t n, std::size_t 
 template <class Find>
 void carry_slot(const ScanInput& input, Slot slot, std::uint32_t planes, std::span<Mask> masks,
                 std::size_t n, bool keeps_strays, ScanScratch& scratch, Find&& find) {
+    PURVIEW_ASSERT(planes != 0);
     const BlockTable& table = input.table;
     Slot now = slot;
     while (now != no_slot && table.is_vacated(now)) {
@@ -291,6 +293,7 @@ void rebuild(const ScanInput& input, Window& window, std::uint64_t home, ScanScr
     reserve_for(scratch.masks, plane_end * n);
     scratch.masks.assign(plane_end * n, 0);
     const auto old_masks = std::as_const(window).masks();
+    PURVIEW_ASSERT(old_masks.size() == plane_end * old_n);
     for (std::size_t i = 0; i < old_n; ++i) {
         const BlockIndex block = window.blocks()[i];
         const std::size_t to = find(block);
@@ -322,6 +325,7 @@ void carry_displaced(const ScanInput& input, Window& window, ScanScratch& scratc
     const std::size_t n = window.size();
     const std::uint32_t plane_end = 1 + input.program.plane_count;
     const std::span<Mask> masks = window.masks();
+    PURVIEW_ASSERT(scratch.mapped.size() == n);
     const std::uint32_t* position = scratch.position.data();
     for (const Displaced& gone : input.table.displaced()) {
         const std::uint32_t from = position[block_of(gone.from)];
@@ -392,6 +396,7 @@ bool settle(const ScanInput& input, Window& window, bool keeps_strays, ScanScrat
 /// Lanes of denied pairs are cleared; only blocks with a denied entity are looked at.
 void clear_denied(const ScanInput& input, std::span<const BlockIndex> blocks,
                   std::span<Mask> result) {
+    PURVIEW_ASSERT(result.size() == blocks.size());
     if (input.pairs == nullptr) return;
     const auto special = input.table.flags(input.facts.columns.special);
     for (std::size_t i = 0; i < blocks.size() && !special.empty(); ++i) {
@@ -415,6 +420,7 @@ void compare(const ScanInput& input, std::span<const BlockIndex> blocks,
     // Four masks a word: most words are equal.
     constexpr std::size_t per_word = sizeof(std::uint64_t) / sizeof(Mask);
     const std::size_t n = blocks.size();
+    PURVIEW_ASSERT(before.size() == n && now.size() == n);
     std::size_t i = 0;
     for (; i + per_word <= n; i += per_word) {
         std::uint64_t was = 0, is = 0;
@@ -465,6 +471,7 @@ void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
 void evaluate_all(const ScanInput& input, Window& window, std::size_t inside,
                   ScanScratch& scratch) {
     const std::size_t n = window.size();
+    PURVIEW_ASSERT(inside <= window.inside_count());
     const std::span<const BlockIndex> blocks = window.blocks();
     const std::span<Mask> result = window.masks().first(n);
     if (scratch.before.size() < n) scratch.before.resize(n + n / 2);
@@ -480,6 +487,7 @@ void evaluate_all(const ScanInput& input, Window& window, std::size_t inside,
 /// The blocks of scratch.blocks, which stand at the positions scratch.some of the window.
 void evaluate_some(const ScanInput& input, Window& window, ScanScratch& scratch) {
     const std::size_t n = scratch.blocks.size(), window_n = window.size();
+    PURVIEW_ASSERT(scratch.some.size() == n && n <= window_n);
     if (n == 0) return;
     const std::uint32_t planes = 1 + input.program.plane_count;
     reserve_for(scratch.masks, planes * n);
@@ -525,6 +533,7 @@ void scan(const ScanInput& input, Window& window, ScanScratch& scratch) {
 }
 
 void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch) {
+    PURVIEW_ASSERT(window.is_made());
     const BlockTable& table = input.table;
     bool is_settled = true;
     scratch.blocks.clear();
@@ -551,6 +560,7 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch) 
 }
 
 void rescan_shown(const ScanInput& input, Window& window, ScanScratch& scratch) {
+    PURVIEW_ASSERT(window.is_made() && input.program.all_wait);
     scratch.strays.clear();
     if (!settle(input, window, true, scratch)) return scan(input, window, scratch);
     const std::uint32_t planes = 1 + input.program.plane_count;

@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 
 #include "core/trim.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
 void Window::assign(const Parts& parts, WindowArena& arena) {
+    const std::size_t n = parts.blocks.size();
+    PURVIEW_ASSERT(n == 0 ? parts.masks.empty() : parts.masks.size() % n == 0);
     home_ = parts.home;
     cells_ = static_cast<std::uint32_t>(parts.cells.size());
     blocks_ = static_cast<std::uint32_t>(parts.blocks.size());
@@ -20,6 +24,7 @@ void Window::assign(const Parts& parts, WindowArena& arena) {
     has_pulled_ = parts.has_pulled;
     inside_bases_ = 0;
     for (const CellRun& run : parts.cells) inside_bases_ += run.inside_count;
+    PURVIEW_ASSERT(inside_count() + outside_loose_ <= n);
     if (!is_made() || bytes() > capacity_) {
         capacity_ = static_cast<std::uint32_t>(piece_bytes());
         piece_ = arena.take(capacity_);
@@ -50,6 +55,7 @@ void Window::replace_planes(std::span<const std::uint32_t> from, std::vector<Mas
     std::copy_n(old.begin(), n, out.begin());
     for (std::size_t p = 0; p < from.size(); ++p) {
         if (from[p] == 0xffffffffU) continue;
+        PURVIEW_ASSERT((2 + std::size_t{from[p]}) * n <= old.size());
         std::copy_n(old.begin() + static_cast<std::ptrdiff_t>((1 + from[p]) * n), n,
                     out.begin() + static_cast<std::ptrdiff_t>((1 + p) * n));
     }
@@ -83,6 +89,7 @@ void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> ins
         at = put(at, run.first + behind, run.count - behind);
     }
     for (const BlockIndex block : outside_loose) blocks[at++] = block;
+    PURVIEW_ASSERT(at == n);
     blocks.resize(n);
 }
 
@@ -92,8 +99,12 @@ std::size_t Window::find(BlockIndex block, BlockIndex cell_end) const noexcept {
         for (const CellRun& run : cells()) {
             const std::uint32_t i = block - run.first, in = i - run.inside_first;
             if (i < run.count) {
-                if (in < run.inside_count) return inside + in;
-                return outside + (i < run.inside_first ? i : i - run.inside_count);
+                const std::size_t at =
+                    in < run.inside_count
+                        ? inside + in
+                        : outside + (i < run.inside_first ? i : i - run.inside_count);
+                PURVIEW_ASSERT(blocks()[at] == block);  // as list_blocks put them
+                return at;
             }
             inside += run.inside_count;
             outside += run.count - std::size_t{run.inside_count};
@@ -116,6 +127,26 @@ std::size_t Window::find_loose(BlockIndex block) const noexcept {
     };
     const std::size_t inside = find(inside_bases_, inside_bases_ + inside_loose_);
     return inside < size() ? inside : find(size() - outside_loose_, size());
+}
+
+void Window::validate() const {
+    BlockIndex behind = 0;
+    std::size_t bases = 0, inside = 0;
+    for (const CellRun& run : cells()) {
+        PURVIEW_ASSERT(run.count > 0 && run.first >= behind);
+        PURVIEW_ASSERT(run.inside_first + run.inside_count <= run.count);
+        behind = run.first + run.count;
+        bases += run.count;
+        inside += run.inside_count;
+    }
+    PURVIEW_ASSERT(inside == inside_bases_);
+    PURVIEW_ASSERT(bases + inside_loose_ + outside_loose_ == size());
+    const auto ascend = [](std::span<const BlockIndex> some) {
+        return std::adjacent_find(some.begin(), some.end(), std::greater_equal()) == some.end();
+    };
+    PURVIEW_ASSERT(ascend(blocks().subspan(inside_bases_, inside_loose_)));
+    PURVIEW_ASSERT(ascend(blocks().last(outside_loose_)));
+    PURVIEW_ASSERT(bytes() <= capacity_ || !is_made());
 }
 
 }  // namespace purview

@@ -76,6 +76,8 @@ class Window {
         return WindowArena::rounded(bytes() + bytes() / 16 + 1);
     }
     const std::byte* data() const noexcept { return piece_.data; }
+    /// Asserts what is said of cells and blocks. O(blocks).
+    void validate() const;
 
   private:
     template <class T>

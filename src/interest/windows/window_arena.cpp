@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "purview/status.hpp"
+
 namespace purview {
 
 namespace {
@@ -25,6 +27,7 @@ WindowArena::Piece WindowArena::take(std::size_t bytes) {
     if (last_ == nullptr || last_->used + wanted > last_->memory.size()) last_ = new_block(wanted);
     std::byte* piece = last_->memory.data() + last_->used;
     last_->used += wanted;
+    PURVIEW_ASSERT(last_->used <= last_->memory.size());
     return {piece, last_};
 }
 
@@ -34,6 +37,7 @@ WindowArena::Block* WindowArena::new_block(std::size_t bytes) {
     });
     if (fits == free_.end()) return add_block(bytes);
     Block* block = *fits;
+    PURVIEW_ASSERT(block->live == 0);  // no window lies in it
     *fits = free_.back();
     free_.pop_back();
     block->used = 0;
@@ -71,6 +75,7 @@ void WindowArena::free_uncounted() {
 }
 
 void WindowArena::leave(const Piece& piece) {
+    PURVIEW_ASSERT(piece.block->live > 0);  // it was counted
     if (--piece.block->live == 0) free_.push_back(piece.block);
 }
 
@@ -79,6 +84,7 @@ void WindowArena::end_repack() {
     while (bytes_ <= few_bytes && free_.size() * 2 < blocks_.size()) free_.push_back(add_block(0));
     std::size_t free_bytes = 0;
     for (const Block* block : free_) free_bytes += block->memory.size();
+    PURVIEW_ASSERT(free_.size() <= blocks_.size() && free_bytes <= bytes_);
     while (bytes_ > few_bytes && free_.size() > free_blocks_min &&
            free_bytes > bytes_ / free_share) {
         const Block* gone = free_.back();

@@ -23,8 +23,9 @@ TEST_CASE(
         std::vector<InterestEvent> expected;
         const std::uint32_t pending = random.below(20), explicit_ones = random.below(20);
         for (std::uint32_t i = 0; i < pending; ++i) {
+            const bool enter = random.below(2) == 0;
             const InterestEvent event{make_entity_id(i, 1), observer(random.below(observers)),
-                                      Reason::entered, random.below(2) == 0};
+                                      enter ? Reason::entered : Reason::left, enter};
             events.add({event.entity, event.observer, event.reason, event.enter});
             expected.push_back(event);
         }
@@ -34,7 +35,8 @@ TEST_CASE(
         changes.settle(observers);
         std::size_t prefetched = 0;
         const auto event_of = [&](const ExplicitChange& change) -> InterestEvent {
-            return {change.entity, observer(change.observer), Reason::forced, change.enter};
+            return {change.entity, observer(change.observer),
+                    change.enter ? Reason::forced : Reason::hidden, change.enter};
         };
         for (const ExplicitChange& change : changes) {
             if (!change.cancelled) expected.push_back(event_of(change));

@@ -55,7 +55,7 @@ TEST_CASE("unbound entities: the presets cover them" * doctest::test_suite("N58 
         // With a further node for some, those that are bound to none are covered all the same.
         Rules rules = manager.rules();
         rules.nodes.push_back(node("extra", {}, Members::bound));
-        CHECK(manager.set_rules(rules) == Status::ok);
+        CHECK(manager.set_rules(rules) == "");
         CHECK(ticked(manager, observer) == Set{0, 1});
     }
 }

@@ -44,7 +44,7 @@ class CountingRadius final : public InterestKernel {
   public:
     CountingRadius(float radius, std::shared_ptr<std::uint64_t> asked)
         : radius_m_(radius), asked_(std::move(asked)) {}
-    void test(const Question& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
+    void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             unsigned lanes = q.slots.occupied()[q.blocks[i]];
             if (!q.asked.empty()) lanes &= q.asked[i];
@@ -60,7 +60,7 @@ class CountingRadius final : public InterestKernel {
             }
         }
     }
-    std::string describe(const Question&, unsigned) const override { return "radius"; }
+    std::string describe(const KernelQuery&, unsigned) const override { return "radius"; }
     float reach() const noexcept override { return radius_m_; }
     bool answers_unknown() const noexcept override { return false; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 
 #include <algorithm>
 #include <array>

@@ -13,6 +13,7 @@
 
 #include "interest/windows/window.hpp"
 #include "purview/interest.hpp"
+#include "purview/status.hpp"
 #include "spatial/block_table.hpp"
 #include "spatial/simd_lanes.hpp"
 
@@ -53,6 +54,7 @@ class ScoreList {
     }
     /// [lanes] of the last part, with room for lanes_per_block more.
     std::span<float> score_of(const Part& last) noexcept {
+        PURVIEW_ASSERT(&last == &parts_.back() && last.lane_end == size_);
         return std::span(score_).subspan(last.lane, last.lane_end - last.lane);
     }
     /// Takes a lane out of the part, if it is there.
@@ -74,6 +76,7 @@ class ScoreList {
     std::span<const Part> parts() const noexcept { return parts_; }
     /// Once that is done.
     Scores of(const Part& part) const noexcept {
+        PURVIEW_ASSERT(part.lane <= part.lane_end && part.lane_end <= size_);
         return {std::span(entities_).subspan(part.lane, part.lane_end - part.lane),
                 std::span(score_).subspan(part.lane, part.lane_end - part.lane)};
     }

@@ -24,6 +24,7 @@ void InterestData::begin_changed() {
     const bool is_any_open = open_count_ > 0 || shown_count_ > 0;
     if (measures_late_ || (!is_all_open && !is_any_open && !summary_.has_shared_rows)) return;
     const auto flags = table_.flags(facts_table_.columns.changed);
+    PURVIEW_ASSERT(flags.size() == table_.block_end());
     for (BlockIndex block = 0; block < table_.block_end(); ++block) {
         Mask rest = flags[block] & table_.occupied(block);
         for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
@@ -90,6 +91,7 @@ void InterestData::add_known(ScoreList::Part& part, Worker& worker) {
 
 /// Now, or, where all that matters is how near to one place they are, with many others.
 void InterestData::measure_scores(const Look& look, Worker& worker) {
+    PURVIEW_ASSERT(!measures_late_);
     const std::uint32_t o = look.observer;
     const std::span<const Vec3> positions = look.input->views.of(program_.nearness_from);
     if (measures_together_ && positions.size() == 1) {
@@ -112,6 +114,7 @@ void InterestData::measure_together(Worker& worker) {
 }
 
 void InterestData::measure_changed_late() {
+    PURVIEW_ASSERT(measures_late_);
     Worker& worker = workers_.front();
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observers_[o].ready) continue;
@@ -129,8 +132,10 @@ void InterestData::name_changed() {
     scores_.assign(observers_.size(), {});
     for (Worker& worker : workers_) {
         worker.scores.name(table_);
-        for (const ScoreList::Part& part : worker.scores.parts())
+        for (const ScoreList::Part& part : worker.scores.parts()) {
+            PURVIEW_ASSERT(scores_[part.observer].entities.empty());  // a part for each observer
             scores_[part.observer] = worker.scores.of(part);
+        }
     }
     named_tick_ = tick_;
 }

@@ -11,7 +11,7 @@
 #include "core/hash.hpp"
 #include "core/rotation.hpp"
 #include "faulty_network.hpp"
-#include "protocol/quantise.hpp"
+#include "protocol/quantize.hpp"
 
 namespace purview::test {
 

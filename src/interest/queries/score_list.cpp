@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-#include "interest/queries/strength_list.hpp"
+#include "interest/queries/score_list.hpp"
 
 #include "purview/kernel.hpp"
+#include "purview/status.hpp"
 
 namespace purview {
 
@@ -41,6 +42,7 @@ ScoreList::Part& ScoreList::add(std::uint32_t observer, const Window& window,
 std::span<ScoreList::Part> ScoreList::add(std::span<const Mask> flags, const BlockTable& table,
                                           float nearness_m) {
     const std::size_t n = windows_.size();
+    PURVIEW_ASSERT(observers_.size() == n && flags.size() == table.block_end());
     std::uint32_t block = picked_.size, lane = size_;
     ends_.resize(n);
     pick_lanes(windows_, flags.data(), picked_, ends_.data());
@@ -55,6 +57,7 @@ std::span<ScoreList::Part> ScoreList::add(std::span<const Mask> flags, const Blo
         block = ends_[i].blocks;
         lane = lane_end;
     }
+    PURVIEW_ASSERT(block == picked_.size && lane == size_);
     windows_.clear();
     observers_.clear();
     return std::span(parts_).last(n);
@@ -70,7 +73,9 @@ void ScoreList::drop(Part& part, Slot slot) noexcept {
 
 void ScoreList::name(const BlockTable& table) {
     entities_.resize(score_.size());
-    (void)gather_lanes(table.entity_indices(), picked_, entities_.data());
+    [[maybe_unused]] const std::size_t lanes =
+        gather_lanes(table.entity_indices(), picked_, entities_.data());
+    PURVIEW_ASSERT(lanes == size_);    // once a tick: what settle appends has no lanes
     if (!table.displaced().empty()) {  // somebody has left his lane since
         for (const Part& part : parts_) {
             for_each_lane(

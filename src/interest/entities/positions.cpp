@@ -26,7 +26,8 @@ bool InterestData::stands_with(EntityId entity, EntityId unit) const noexcept {
 
 void InterestData::write_position(EntityId entity, Vec3 inner_position) {
     const Move one{entity, inner_position};
-    (void)table_.write_positions(std::span(&one, 1));
+    const BlockTable::Refused refused = table_.write_positions(std::span(&one, 1));
+    PURVIEW_ASSERT(refused.stale_ids == 0 && refused.bad_positions == 0);  // whoever calls asked
     if (summary_.has_moving_cells) cell_movers_.push_back(entity);
 }
 
@@ -135,6 +136,7 @@ std::size_t InterestData::links_behind(EntityId unit, std::size_t most) const {
     };
     if (most == 0 || position_sources_.empty()) return 0;
     for_each_member(unit, true, look);
+    PURVIEW_ASSERT(longest <= most);
     return longest;
 }
 
@@ -162,6 +164,7 @@ Status InterestData::set_position_source(EntityId entity, EntityId other) {
         return Status::ok;
     }
     const Slot slot = table_.slot_of(entity);
+    PURVIEW_ASSERT(slot != no_slot);
     const Vec3* away = dormant_.find(entity);
     position_sources_.add(entity, {other, away != nullptr ? *away : table_.position(slot),
                                    !table_.will_be_positioned(slot)});
@@ -175,6 +178,7 @@ void InterestData::end_position_source(EntityId entity, PositionSource was) {
         if (Vec3* away = dormant_.find(entity)) *away = was.own_position;
     }
     const Slot slot = table_.slot_of(entity);
+    PURVIEW_ASSERT(slot != no_slot);
     const std::uint32_t layer = was.was_abstract ? abstract_layer_ : layer_of(entity);
     const bool is_there = table_.layer_of(block_of(slot)) == layer;
     if (is_there) write_position(entity, was.own_position);
@@ -205,6 +209,8 @@ void InterestData::apply_position_sources() {
     for (const EntityId entity : ended)
         end_position_source(entity, *position_sources_.find(entity));
     for (const EntityId entity : position_sources_.entities()) {
+        PURVIEW_ASSERT(table_.slot_of(entity) != no_slot);
+        PURVIEW_ASSERT(is_known(position_sources_.find(entity)->other));
         EntityId at = entity;
         for (std::size_t steps = 0; steps < in_a_row_max; ++steps) {
             const PositionSource* next = position_sources_.find(at);

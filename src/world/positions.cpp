@@ -35,6 +35,7 @@ void WorldData::settle_position(std::uint32_t index) {
     if (const Vec3 now = position_at(index); is_finite(now)) {
         settled_positions_[index] = now;
     } else {
+        PURVIEW_ASSERT(is_finite(settled_positions_[index]));
         std::memcpy(component_at(index, schema().position()), &settled_positions_[index],
                     sizeof(Vec3));
         ++bad_positions_;
@@ -43,6 +44,7 @@ void WorldData::settle_position(std::uint32_t index) {
 
 /// As its field says: within its parent, where it is relative.
 Rotation WorldData::own_orientation(std::uint32_t index) const noexcept {
+    PURVIEW_ASSERT(has_orientation(index));
     const OrientationDef& turn = kind_def_at(index).orientation;
     const FieldDef& field = schema().components()[index_of(turn.component)].fields[turn.field];
     return orientation_in(turn, field, component_at(index, turn.component));
@@ -57,11 +59,13 @@ Rotation WorldData::orientation_at(std::uint32_t index) const noexcept {
 
 /// Where a place within its parent is in the world.
 Vec3 WorldData::from_parent(std::uint32_t index, Vec3 local) const noexcept {
+    PURVIEW_ASSERT(is_relative(index));
     const std::uint32_t above = index_of(entities_[index].parent);
     return sum(position_at(above), frames_.empty() ? local : rotated(frames_[above], local));
 }
 
 Vec3 WorldData::as_seen_from_parent(std::uint32_t index) const noexcept {
+    PURVIEW_ASSERT(is_relative(index));
     const std::uint32_t above = index_of(entities_[index].parent);
     const Vec3 off = difference(position_at(index), position_at(above));
     return frames_.empty() ? off : rotated(inverse(frames_[above]), off);
@@ -155,6 +159,7 @@ Vec3 WorldData::position_now(std::uint32_t index) const noexcept {
 }
 
 Vec3 WorldData::local_position_now(std::uint32_t index) const noexcept {
+    PURVIEW_ASSERT(is_relative(index));
     const bool was_moved = columns_[index_of(schema().position())].dirty.test(index);
     if (!was_moved || entities_[index].keeps_local) return locals_[index];
     const std::uint32_t above = index_of(entities_[index].parent);
@@ -217,7 +222,9 @@ void WorldData::settle_relative_positions(WordRange among) {
             if (entities_[index].members == 1) continue;
             for (const EntityId child : children_[index]) {
                 const std::uint32_t below = index_of(child);
-                if (!is_written(below) && is_relative(below)) put(below);
+                if (is_written(below) || !is_relative(below)) continue;
+                PURVIEW_ASSERT(entities_[below].depth == depth + 1);  // none of this wave
+                put(below);
             }
         }
     }

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// A game with its own ECS that replicates through a server.
+//
+//   what                     direction         when
+//   components               ECS to World      Game::simulate: World::edit for each row that
+//   changed spawn, despawn           ECS to World      at once, also outside of a tick input of
+//   clients         server to ECS     Game::command, before simulate who observes an entity server
+//   to ECS     after Server::tick: Server::events
+//
+// The ECS owns the data. The World has a copy of what clients may receive, and nothing else: here
+// `secret` is never copied. A row knows its EntityId, and `row_of` leads back.
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include "example.hpp"
+#include "purview/client.hpp"
+#include "purview/server.hpp"
+
+using namespace purview;
+using namespace example;
+
+namespace {
+
+struct Body {  // the component that clients receive
+    Vec3 at;
+};
+
+struct Hello {
+    Hello() { schema.set_position(body.id); }
+    Schema schema;
+    Component<Body> body =
+        schema.component<Body>("body").quantized({"x", "y"}, &Body::at, {0, 1000, 0.01});
+    KindId walker = schema.kind("walker", {body.id});
+};
+
+/// The game's own store: one column for each component.
+struct Ecs {
+    std::vector<float> x, y, speed;
+    std::vector<int> secret;
+    std::vector<EntityId> entity;
+    std::vector<std::uint32_t> observers;  ///< how many clients hold a ghost of it
+
+    std::size_t add(float at, float meters_per_tick) {
+        x.push_back(at);
+        y.push_back(500);
+        speed.push_back(meters_per_tick);
+        secret.push_back(42);
+        entity.push_back(EntityId::none);
+        observers.push_back(0);
+        return x.size() - 1;
+    }
+};
+
+struct EcsGame final : Game {
+    EcsGame(const Hello& its_hello, Ecs& its_ecs) : hello(its_hello), ecs(its_ecs) {}
+
+    std::size_t add(Server& server, float x, float speed) {
+        const std::size_t row = ecs.add(x, speed);
+        const Result<EntityId> entity = server.world().spawn(hello.walker, {x, 500});
+        if (!entity) return row;  // the world is full: the row exists, and no client sees it
+        ecs.entity[row] = *entity;
+        if (row_of.size() <= index_of(*entity)) row_of.resize(index_of(*entity) + 1);
+        row_of[index_of(*entity)] = row;
+        return row;
+    }
+    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+        const EntityId body = ecs.entity[add(server, 500, 0)];
+        return server.world().set_owner(body, observer) == Status::ok &&
+               server.visibility().set_viewpoint(observer, body) == Status::ok;
+    }
+    void command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void simulate(Server& server, Tick) override {
+        for (std::size_t row = 0; row < ecs.x.size(); ++row) {
+            // A system of the game. Rows that no client observes may sleep.
+            ecs.x[row] += ecs.speed[row];
+            if (ecs.speed[row] == 0) continue;
+            if (Body* body = server.world().edit(ecs.entity[row], hello.body))
+                body->at = {ecs.x[row], ecs.y[row]};
+        }
+    }
+    void after_tick(const Server& server) {
+        for (const ServerEvent& event : server.events()) {
+            const std::size_t row = row_of[index_of(event.entity)];
+            if (event.is_enter()) ++ecs.observers[row];
+            if (event.is_leave()) --ecs.observers[row];
+        }
+    }
+    const Hello& hello;
+    Ecs& ecs;
+    std::vector<std::size_t> row_of;  ///< by index_of(EntityId)
+};
+
+}  // namespace
+
+int main() {
+    const Hello hello;
+    Ecs ecs;
+    EcsGame game(hello, ecs);
+    ServerDef def;
+    def.schema = &hello.schema;
+    def.rules.max = {1000, 1000, 0};
+    def.rules.node("near").add(within(60).leave_at(66));
+    def.mac = &toy_mac;
+    def.secret[0] = std::byte{1};  // only this process sends here
+    Server server = Server::create(def, game).value();
+    const std::size_t rock = game.add(server, 520, 0), runner = game.add(server, 400, 5);
+    game.add(server, 900, 0);  // too far
+
+    ClientDef client_def;
+    client_def.nonce = 1;  // elsewhere 64 random bits
+    client_def.schema = &hello.schema;
+    Client client(client_def);
+    Address address;
+    address.carrier = Address::Carrier::memory;
+    unsigned most = 0;
+    for (Micros tick = 1; tick <= 80; ++tick) {
+        const Micros now = tick * 50'000;
+        client.tick(now);
+        std::span<const std::byte> datagram;
+        while (client.next_datagram(datagram)) server.receive(datagram, address, now);
+        server.tick(now);
+        game.after_tick(server);
+        OutgoingDatagram out;
+        while (server.next_datagram(out)) client.receive(out.bytes, now);
+        if (ecs.observers[runner] > most) {
+            most = ecs.observers[runner];
+            std::printf("tick %2u: the runner is observed at x = %.0f\n",
+                        static_cast<unsigned>(tick), ecs.x[runner]);
+        }
+    }
+    std::printf("after 80 ticks: runner at x = %.0f, observers %u; rock %u\n", ecs.x[runner],
+                ecs.observers[runner], ecs.observers[rock]);
+    for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
+        if (const auto body = client.get(ghost, hello.body))
+            std::printf("the client holds a ghost at x = %.0f\n", body->at.x);
+    }
+    expect(client.ghost_count() == 2, "the client holds its own body and the rock");
+    expect(most == 1 && ecs.observers[runner] == 0, "the runner came, and went");
+    expect(ecs.observers[rock] == 1, "the rock is observed");
+    return 0;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Which priority weights are valid. Products of all weights stay above 0, and below the weight of a
+// leave.
+#pragma once
+
+namespace purview {
+
+inline constexpr float priority_min = 1e-6F, priority_max = 1e6F;
+constexpr bool is_priority(float priority) noexcept {
+    return priority >= priority_min && priority <= priority_max;
+}
+
+}  // namespace purview

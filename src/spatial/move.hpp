@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// One entity that moves, as lists of moves have it.
+#pragma once
+
+#include "purview/types.hpp"
+
+namespace purview {
+
+struct Move {
+    EntityId entity;
+    Vec3 position;
+};
+
+}  // namespace purview
