@@ -173,8 +173,8 @@ int main() {
     };
 
     const EntityId rocket = server.world().spawn(its.thing, {140, 0, 0}).value();
-    const Result<CallId> call =
-        server.call({.entity = rocket}, its.boom, Boom{12});  // where it is relevant
+    // Where the rocket is relevant.
+    const Result<CallId> call = server.call({.entity = rocket}, its.boom, Boom{12});
     step(1);
     for (const RpcReport& report : server.rpc_reports()) {  // after the tick, until the next one
         if (!call || report.call != *call) continue;
@@ -187,8 +187,8 @@ int main() {
     step(2);
     expect_heard("a rocket at 140 m", {" boom", " boom", ""});
 
-    must(server.call({.position = Vec3{880, 0, 0}}, its.bang, Boom{5})
-             .error());  // whose areas cover it
+    // Observers whose areas cover it.
+    must(server.call({.position = Vec3{880, 0, 0}}, its.bang, Boom{5}).error());
     step(3);
     expect_heard("a bang at 880 m", {"", "", " bang"});
 
