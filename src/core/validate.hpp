@@ -11,5 +11,5 @@
 #if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
 #define PURVIEW_VALIDATE(store) ((store).validate())
 #else
-#define PURVIEW_VALIDATE(store) static_cast<void>(sizeof(&(store)))
+#define PURVIEW_VALIDATE(store) static_cast<void>(noexcept((store).validate()))
 #endif

@@ -137,7 +137,8 @@ bool InputRouter::bind_group(const Session& session, const InputGroups::Group& g
 /// As it is sent, where that is relative to its parent. False: it is not.
 bool InputRouter::copy_local_position(std::uint32_t index, const PredictedPart& part,
                                       LocalPlace& position) {
-    PURVIEW_ASSERT(part.is_position && part.def->size_bytes >= sizeof position.before);
+    constexpr std::size_t position_bytes = sizeof(LocalPlace::before);
+    PURVIEW_ASSERT(part.is_position && part.def->size_bytes >= position_bytes);
     if (!internal(world_).is_relative(index)) return false;
     position.parent = internal(world_).parent_at(index);
     position.before = internal(world_).local_position_now(index);

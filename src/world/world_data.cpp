@@ -15,7 +15,8 @@ namespace {
 
 std::uint32_t read_unsigned(const FieldDef& field, const std::byte* data) noexcept {
     std::uint32_t value = 0;  // little endian, as every target of this library
-    PURVIEW_ASSERT(field.size_bytes <= sizeof value);  // the schema takes numbers alone
+    constexpr std::size_t value_bytes = sizeof(value);
+    PURVIEW_ASSERT(field.size_bytes <= value_bytes);  // the schema takes numbers alone
     std::memcpy(&value, data + field.offset_bytes, field.size_bytes);
     return value;
 }
