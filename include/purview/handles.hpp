@@ -19,14 +19,17 @@ enum class InputId : std::uint8_t { none = 0xff };
 /// A type of call, by index into the schema.
 enum class RpcId : std::uint16_t { none = 0xffff };
 
+/// A component whose struct is T. `none`: Schema::component failed, and Schema::problem says why.
 template <class T>
 struct Component {
     ComponentId id = ComponentId::none;
 };
+/// An input whose struct is T.
 template <class T>
 struct Input {
     InputId id = InputId::none;
 };
+/// A remote call whose arguments are the struct T.
 template <class T>
 struct Rpc {
     RpcId id = RpcId::none;

@@ -124,7 +124,7 @@ class Slots {
     EntityId all_;  ///< explain judges a copy: the entity that it stands for
 };
 
-/// What else is known of the observer that asks. Valid for the length of the call.
+/// What else a kernel may read of the observer. Valid during the call.
 struct QueryContext {
     /// Main entity and areas without a shape, as the caller of the manager knows them: with
     /// Axes::xz, kernels themselves see y and z exchanged.
@@ -132,13 +132,13 @@ struct QueryContext {
     std::span<const Area> areas;           ///< those with a shape, where they are now
     std::span<const DomainKey> more_keys;  ///< beside `KernelQuery::keys`, one of each
     EntityId main = EntityId::none;
-    float range = 0;  ///< his own, or 0
+    float range = 0;  ///< the observer's own, or 0
     float lookahead_s = 0;
     Vec3 velocity;  ///< of the main entity
     Tick tick = 0;
-    /// This tick's question once more, for somebody who wants to know why: what was answered stays.
+    /// Evaluated once more in the same tick, for an explanation: remembered results stay.
     bool again = false;
-    /// [n] what he owns: units, ascending by index.
+    /// [n] what the observer owns: cull groups, ascending by index.
     std::span<const EntityId> owned;
 };
 
@@ -176,11 +176,11 @@ class InterestKernel {
     /// adds nothing and subtracts. Bits of empty lanes may be anything. A kernel with a reach is
     /// not asked about an observer that is nowhere, nor about entities without a place: these are
     /// unknown to it (N54).
-    virtual void test(const KernelQuery& question, std::span<Mask> out,
+    virtual void test(const KernelQuery& query, std::span<Mask> out,
                       std::span<Mask> unknown) const noexcept = 0;
     /// The numbers behind the answer for one lane of the first block, in words. Called right after
-    /// `test` with the same question.
-    virtual std::string describe(const KernelQuery& question, unsigned lane) const = 0;
+    /// `test` with the same query.
+    virtual std::string describe(const KernelQuery& query, unsigned lane) const = 0;
     /// It never says yes of an empty lane.
     virtual bool skips_empty() const noexcept { return false; }
     /// False: it leaves `unknown` alone (and may be given none).
@@ -236,8 +236,8 @@ class InterestKernel {
 /// One observer and one entity, for a pair kernel.
 class Pair {
   public:
-    Pair(const KernelQuery& question, Slot slot, Vec3 position, bool was) noexcept
-        : query_(&question), slot_(slot), position_(position), was_(was) {}
+    Pair(const KernelQuery& query, Slot slot, Vec3 position, bool was) noexcept
+        : query_(&query), slot_(slot), position_(position), was_(was) {}
     ObserverId observer() const noexcept { return query_->observer; }
     /// Places of the observer; not empty for a kernel with a reach.
     std::span<const Vec3> positions() const noexcept { return query_->context.outer_positions; }

@@ -74,9 +74,10 @@ struct RpcReceivers {
     EntityId entity = EntityId::none;
     /// The call reaches observers whose areas or cells cover this position, which is not sent.
     std::optional<Vec3> position = {};
-    ObserverId only = ObserverId::none;      ///< none but this one
-    std::span<const ObserverId> among = {};  ///< not empty: none but these; copied
-    ObserverId except = ObserverId::none;    ///< left out, and in no report: the one that caused it
+    ObserverId only = ObserverId::none;  ///< none but this one; stale_id if it is gone
+    /// Not empty: none but these, in any order, each once. Those that are gone are ignored. Copied.
+    std::span<const ObserverId> among = {};
+    ObserverId except = ObserverId::none;  ///< left out, and in no report: the one that caused it
 };
 
 /// Why an observer does not get a call.
@@ -107,7 +108,7 @@ struct RpcReport {
     std::uint32_t sent = 0;      ///< observers for whom it is under way
     std::uint32_t held = 0;      ///< observers for whom it is held
     /// Everybody else who has joined, in order of connecting, and players in this process behind
-    /// them; of a call to one, only he. Valid until the next tick.
+    /// them; of a call with `only` or `among`, only these. Valid until the next tick.
     std::span<const RpcCulled> culled;
 };
 

@@ -191,8 +191,7 @@ std::string problem_of_positions(const ServerDef& def) {
             if (needs_position(node.steps[s]))
                 return "node " + quoted(node.name) + ", step " + std::to_string(s + 1) +
                        " needs positions, and the schema has none: Schema::set_position names "
-                       "their "
-                       "component";
+                       "their component";
         }
         for (const auto& inner : node.inner) {
             for (const Kernel& step : inner) {

@@ -30,7 +30,7 @@ float read_number(const FieldDef& field, const std::byte* data) noexcept {
     return static_cast<float>(static_cast<std::int32_t>(bits << above) >> above);
 }
 
-/// The forest as the other rooms read it, at the border of a tick.
+/// Asserts at the end of a tick that links of parents and children agree. O(entities).
 struct Forest {
     const WorldData& world;
 
