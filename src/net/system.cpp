@@ -128,7 +128,7 @@ StopOnSignals::StopOnSignals(volatile bool* stop)
     : stop_before_(std::exchange(stop_flag, stop)),
       interrupt_before_(std::signal(SIGINT, on_signal)),
       terminate_before_(std::signal(SIGTERM, on_signal)) {
-    std::signal(SIGPIPE, SIG_IGN);
+    stop_on_signals(stop);
 }
 StopOnSignals::~StopOnSignals() {
     std::signal(SIGINT, interrupt_before_);

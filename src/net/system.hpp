@@ -37,8 +37,8 @@ std::uint32_t raise_socket_limit();
 
 /// Sets `*stop` on SIGINT and SIGTERM.
 void stop_on_signals(volatile bool* stop);
-/// The same until it is destroyed: then signals do again what they did before. Those of several are
-/// undone in the opposite order.
+/// The same until it is destroyed: then SIGINT and SIGTERM do again what they did before. Several
+/// are destroyed in the opposite order. SIGPIPE and SIGXFSZ stay ignored.
 class StopOnSignals {
   public:
     explicit StopOnSignals(volatile bool* stop);
