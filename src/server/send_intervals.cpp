@@ -112,8 +112,7 @@ void SendIntervals::update(PaceScratch& room, Session& session) const {
         const float score = needs_score ? room.score[i] : 1.0F;
         const Replication settings = has_settings_ ? room.settings[i] : Replication{};
         const KindDef& kind = kinds[index_of(ghosts.kind(lane))];
-        const float weight = std::max(score_floor, score);  // the floor also where that is NaN
-        ghosts.set_weight(lane, kind.priority * weight * settings.priority);
+        ghosts.set_weight(lane, kind.priority * std::max(score, score_floor) * settings.priority);
         const std::uint32_t every =
             std::max(settings.every_ticks, has_rates_ ? every_by_curves(lane, score) : 1);
         ghosts.set_pace(lane, {every, settings.leave});

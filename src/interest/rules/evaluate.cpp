@@ -495,6 +495,8 @@ void ask_score(const ScanInput& input, const Step& step, std::span<const BlockIn
                         input.context,
                         {}},
                        asked, out);
+    // A kernel of the game may return anything: not a number, nothing, or more than 1.
+    for (float& one : out) one = one > score_min ? std::min(one, 1.0F) : score_min;
 }
 
 /// A list of numbers with the room behind them that kernels may write to.
