@@ -58,7 +58,7 @@ Row Meter::row(const std::string& scene, const std::string& engine, std::uint32_
     row.more["receive_ms"] = median(receive_ms_);
     row.more["tell_ms"] = median(tell_ms_);
     const char* names[] = {"receive", "simulate",   "track",  "interest",
-                           "diff",    "prioritise", "encode", "send"};
+                           "diff",    "prioritize", "encode", "send"};
     for (std::size_t i = 0; i < stages_.size(); ++i) {
         if (i != 1) row.more[std::string("stage_") + names[i] + "_ms"] = median(stages_[i]);
     }

@@ -519,7 +519,7 @@ void prefetch_changes(const ReplicationInput& input, const GhostTable& ghosts) {
     }
 }
 
-void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
+void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
                 LastPlan& last, SnapshotPlan& plan) {
     PURVIEW_ASSERT(plan.is_empty() && plan.bits == 0);
     PURVIEW_ASSERT(last.item_bits > 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What one observer is sent in one tick: an ordered list of what it waits for (prioritise), then
+// What one observer is sent in one tick: an ordered list of what it waits for (prioritize), then
 // packets of it within a byte budget (write_snapshot). What does not fit stays pending and grows
 // older, so it comes first some day. Where far more waits than fits, only what may fit becomes an
 // item of the list; where all fits, most of it is a run of plain updates, which needs no order and
@@ -179,7 +179,7 @@ struct SnapshotPlan {
     }
 };
 
-/// What `prioritise` will look at of who comes and goes: entities that are far apart.
+/// What `prioritize` will look at of who comes and goes: entities that are far apart.
 void prefetch_changes(const ReplicationInput& input, const GhostTable& ghosts);
 
 /// A budget that holds everything; limits of kinds do not count with it.
@@ -187,7 +187,7 @@ inline constexpr std::uint64_t unlimited_bits = ~std::uint64_t{0};
 
 /// Fills the plan, which is empty; sorted by priority only where `budget_bits` cannot hold
 /// everything. Ties are broken by local id, never by anything that an observer must not see.
-void prioritise(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
+void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t budget_bits,
                 LastPlan& last, SnapshotPlan& plan);
 
 /// Of a snapshot that says no more than which tick it is.

@@ -101,7 +101,7 @@ class ServerData {
     void gather(TickWorker& worker, SessionGroup group);
     bool tells_what_is_relevant(const Session& session) const;
     void gather_changes(Session& session, std::span<const std::uint64_t> covered);
-    void prioritise(TickWorker& worker, SessionGroup group);
+    void prioritize(TickWorker& worker, SessionGroup group);
     void encode(TickWorker& worker, SessionGroup group, Micros now);
     void send();
 

@@ -66,7 +66,7 @@ void ServerData::tick(Server& server, Micros now) {
         StageClock its(def.clock);
         gather(worker, group);  // and for whom that matters
         worker.gather_us += its.took();
-        prioritise(worker, group);  // an ordered list for every observer
+        prioritize(worker, group);  // an ordered list for every observer
         worker.prioritize_us += its.took();
         encode(worker, group, now);  // packets within the budget
         worker.encode_us += its.took();
@@ -225,7 +225,7 @@ void ServerData::gather(TickWorker& worker, SessionGroup group) {
     }
 }
 
-void ServerData::prioritise(TickWorker& worker, SessionGroup group) {
+void ServerData::prioritize(TickWorker& worker, SessionGroup group) {
     PURVIEW_ASSERT(group.size() <= worker.plans.size());
     const ReplicationInput input = sender.input(worker);
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -236,7 +236,7 @@ void ServerData::prioritise(TickWorker& worker, SessionGroup group) {
         const bool unlimited = session->state == Session::State::probe;
         const std::uint64_t budget_bits = std::uint64_t{session->budget_bytes} * 8;
         if (!unlimited) intervals.update(worker.pace, *session);
-        purview::prioritise(input, session->ghosts,
+        purview::prioritize(input, session->ghosts,
                             unlimited ? unlimited_bits
                                       : budget_bits - std::min(budget_bits, session->shared.bits()),
                             session->last_plan, *session->plan);

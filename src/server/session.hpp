@@ -86,7 +86,7 @@ struct Session {
     Tick told_tick = 0;              ///< of the last snapshot to it
     std::uint32_t rules_seen = 0;    ///< their revision, in the last tick (set_paces)
     LastPlan last_plan;
-    SnapshotPlan* plan = nullptr;           ///< of this tick, from `prioritise` to `encode`
+    SnapshotPlan* plan = nullptr;           ///< of this tick, from `prioritize` to `encode`
     std::unique_ptr<SessionInputs> inputs;  ///< null: it gives no commands to groups
     std::uint32_t audience_keys = 0;  ///< InterestManager::keys_revision when audiences were asked
     std::vector<std::byte> commands;  ///< of this tick: size byte, bytes, again and again

@@ -420,7 +420,7 @@ TEST_CASE(
         ghosts.begin_tick(now);
         plan.clear();
         const ReplicationInput input{small.schema, internal(world), fields, cache, now};
-        prioritise(input, ghosts, budget_bits, last, plan);
+        prioritize(input, ghosts, budget_bits, last, plan);
         REQUIRE(plan.items.size() < 1'500);
         REQUIRE((last.was_over_budget || ghosts.leaving_count() < 1'000));
         BitWriter out(bytes);
