@@ -1,4 +1,4 @@
-# The clang of this machine: the pinned one first. Sets clang_suffix ("-14", or "" for an unversioned one), clang_c, clang_cxx.
+# Finds clang, the pinned version first. Sets clang_suffix ("-14", or "" for an unversioned one), clang_c, clang_cxx.
 if(NOT PURVIEW_CLANG)
   find_program(PURVIEW_CLANG NAMES clang++-14 clang++-19 clang++-18 clang++-17 clang++-16 clang++-20 clang++ REQUIRED)
 endif()

@@ -1,4 +1,4 @@
-# The program and everything that knows the operating system, TOML, JSON or the web.
+# The program and all modules that use the operating system, TOML, JSON or the web.
 include(purview_boost)
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
@@ -34,7 +34,7 @@ if(PURVIEW_INSTALL)
   install(EXPORT purview_net_targets NAMESPACE purview:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/purview)
 endif()
 
-# Game code sees the public headers and nothing else.
+# Game code uses the public headers only.
 file(GLOB vale_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/games/vale/*.cpp")
 list(FILTER vale_sources EXCLUDE REGEX "vale_client.cpp$")
 add_library(vale_game STATIC ${vale_sources})
@@ -42,8 +42,8 @@ target_include_directories(vale_game PUBLIC ${PROJECT_SOURCE_DIR}/games/vale)
 target_link_libraries(vale_game PUBLIC purview PRIVATE purview_options)
 purview_unity(vale_game)
 
-# The client modules: those of web/prebuilt, or from source by a tree of its own, with another compiler.
-option(PURVIEW_WASM_FROM_SOURCE "Build the client modules, which needs clang, instead of taking those of web/prebuilt" OFF)
+# The client modules: from web/prebuilt, or built from source in a separate build tree with another compiler.
+option(PURVIEW_WASM_FROM_SOURCE "Build the client modules from source (needs clang) instead of using those of web/prebuilt" OFF)
 if(PURVIEW_WASM_FROM_SOURCE)
   include(ExternalProject)
   set(wasm_dir "${PROJECT_BINARY_DIR}/wasm")
@@ -73,7 +73,7 @@ if(TARGET purview_wasm)
   add_dependencies(purview_assets purview_wasm)
 endif()
 
-# Heavy headers and little work: not worth optimising much, and with sanitizers not at all.
+# Sources with heavy headers and little work: optimized little, and not at all with sanitizers.
 function(purview_heavy)
   set(level -O1)
   if(PURVIEW_SANITIZE)
@@ -82,32 +82,32 @@ function(purview_heavy)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS ${level})
 endfunction()
 purview_heavy(${PROJECT_SOURCE_DIR}/src/net/operator_client.cpp)
-if(PURVIEW_SANITIZE)  # players' frames pass it: fast in what is shipped
+if(PURVIEW_SANITIZE)  # players' frames pass through it, so the release build optimizes it
   purview_heavy(${PROJECT_SOURCE_DIR}/src/net/web_server.cpp)
 endif()
 
-# What the program has in common with the one that can be spoilt (tests/programs.cmake): all but a file.
+# The part that the program shares with its fault-injection build (tests/programs.cmake): everything except one file.
 set(app_heavy main.cpp demo.cpp)
-set(app_common bots.cpp bot_driver.cpp bot_movement.cpp bot_report.cpp explain_command.cpp losses.cpp operator_question.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
+set(app_common bots.cpp bot_driver.cpp bot_movement.cpp bot_report.cpp explain_command.cpp losses.cpp operator_request.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
 list(TRANSFORM app_heavy PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
 list(TRANSFORM app_common PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)
 purview_heavy(${app_heavy})
 add_library(purview_program_common OBJECT ${app_heavy} ${app_common})
 target_include_directories(purview_program_common PUBLIC ${PROJECT_SOURCE_DIR}/apps/purview)
-target_compile_definitions(purview_program_common PUBLIC PURVIEW_VERSION="${PROJECT_VERSION}")
 target_link_libraries(purview_program_common PUBLIC purview_proof purview_scene purview_admin
   purview_net vale_game purview_assets CLI11::CLI11 fmt::fmt spdlog::spdlog
   nlohmann_json::nlohmann_json Threads::Threads PRIVATE purview_options)
 purview_unity(purview_program_common)
 function(purview_program name)
-  add_executable(${name} ${PROJECT_SOURCE_DIR}/apps/purview/spoil.cpp)
+  add_executable(${name} ${PROJECT_SOURCE_DIR}/apps/purview/fault_injection.cpp)
   target_link_libraries(${name} PRIVATE purview_options purview_program_common)
 endfunction()
 purview_program(purview_program)
 set_target_properties(purview_program PROPERTIES OUTPUT_NAME purview)
 if(PURVIEW_INSTALL)
-  install(TARGETS purview_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  # What a page needs: docs/your-page.md.
+  # Optional: a user of the libraries builds the target purview_net only (docs/tutorial-cpp.md).
+  install(TARGETS purview_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)
+  # Files for a custom page: docs/your-page.md.
   install(FILES ${wasm_dir}/purview_client.wasm ${PROJECT_SOURCE_DIR}/web/client.mjs ${PROJECT_SOURCE_DIR}/web/client.d.mts
     DESTINATION ${CMAKE_INSTALL_DATADIR}/purview/web)
 endif()

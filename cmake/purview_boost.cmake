@@ -1,4 +1,4 @@
-# Boost::headers: the system's, or those that ./dev unpacked to build/boost. Only Asio and Beast are used.
+# Boost::headers: from the system, or as unpacked to build/boost by ./dev. Only Asio and Beast are used.
 function(purview_boost_version directory variable)
   set(number 0)
   if(EXISTS "${directory}/boost/version.hpp" AND EXISTS "${directory}/boost/beast.hpp")
@@ -19,7 +19,7 @@ if(NOT TARGET Boost::headers)
     endif()
   endforeach()
   if(NOT found)
-    message(FATAL_ERROR "Boost 1.81 or newer (Asio and Beast, headers only) is missing. ./dev unpacks it to build/boost where apt-get is.")
+    message(FATAL_ERROR "Boost 1.81 or newer (Asio and Beast, headers only) is missing. On systems with apt-get, ./dev unpacks it to build/boost.")
   endif()
   message(STATUS "Boost: ${found} (${version})")
   add_library(Boost::headers INTERFACE IMPORTED GLOBAL)

@@ -1,4 +1,5 @@
-# purview_embed(TARGET FILE...): a library with the files' bytes, and apps/purview/assets.hpp's lookups.
+# purview_embed(TARGET FILE...): a library with the contents of the files and the functions of
+# apps/purview/assets.hpp.
 function(purview_embed target)
   set(source "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp")
   set(count 0)
@@ -46,6 +47,6 @@ std::string_view asset(std::string_view name) {
   add_library(${target} STATIC "${source}")
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/apps/purview)
   target_compile_features(${target} PRIVATE cxx_std_20)
-  # A compiler cache sees the source but not the files behind .incbin.
+  # A compiler cache does not detect changes of files included with .incbin.
   set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "")
 endfunction()

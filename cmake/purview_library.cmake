@@ -1,4 +1,4 @@
-# The library: modules without a single call to the operating system. The client alone is five of them.
+# The library: modules without any call to the operating system. The client needs only five of them.
 set(modules core protocol link client capi)
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
   list(APPEND modules world spatial interest replication server)
@@ -18,42 +18,44 @@ target_include_directories(purview
 target_link_libraries(purview PRIVATE $<BUILD_INTERFACE:purview_core_options>)
 set_target_properties(purview PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-# Vectors as wide as the machine has, chosen when the program runs. Without it: plain loops.
+# SIMD as wide as the machine supports, chosen at run time. Without Highway: plain loops.
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
   target_link_libraries(purview PRIVATE PkgConfig::HIGHWAY)
   set_source_files_properties("${PROJECT_SOURCE_DIR}/src/spatial/simd_lanes.cpp"
                               "${PROJECT_SOURCE_DIR}/src/core/gather_bits.cpp"
-                              "${PROJECT_SOURCE_DIR}/src/replication/lane_priorities.cpp"
+                              "${PROJECT_SOURCE_DIR}/src/replication/slot_priorities.cpp"
     PROPERTIES COMPILE_DEFINITIONS PURVIEW_HIGHWAY)
 endif()
 
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
-  # The checks share no code with what they check; they are a library of their own.
+  # The checks share no code with what they check, so they are a separate library.
   file(GLOB oracle_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/oracle/*.cpp")
   add_library(purview_oracle STATIC ${oracle_sources})
   target_include_directories(purview_oracle PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(purview_oracle PUBLIC purview PRIVATE purview_options)
 
-  # Recordings know streams, not files.
+  # Recordings use streams, not files.
   file(GLOB record_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/record/*.cpp")
   add_library(purview_record STATIC ${record_sources})
   target_include_directories(purview_record PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
   target_link_libraries(purview_record PUBLIC purview PRIVATE $<BUILD_INTERFACE:purview_options>)
 
-  # The proofs wired to a running server: used by the program and by tests.
+  # Checks of a running server, used by the program and by tests.
   add_library(purview_proof STATIC ${PROJECT_SOURCE_DIR}/apps/purview/proof.cpp
                                    ${PROJECT_SOURCE_DIR}/apps/purview/truth_check.cpp)
   target_include_directories(purview_proof PUBLIC ${PROJECT_SOURCE_DIR}/apps/purview)
   target_link_libraries(purview_proof PUBLIC purview_oracle PRIVATE purview_options)
 endif()
 
-# Those that can be spoilt stand before the library's (tests/CMakeLists.txt): no other may come with one.
+# Sources with fault injection. Tests link their own build of these before the library (tests/CMakeLists.txt), so no
+# other source may share their object file.
 set(purview_breakable_sources src/replication/field_store.cpp src/replication/encode_cache.cpp src/server/relevance_events.cpp)
 list(TRANSFORM purview_breakable_sources PREPEND ${PROJECT_SOURCE_DIR}/)
-# The decoder of clients is slower with others around it.
-purview_unity(purview ALONE ${purview_breakable_sources} ${PROJECT_SOURCE_DIR}/src/client/ghosts.cpp)
+# The client's decoder is slower if it is compiled together with other sources.
+purview_unity(purview ALONE ${purview_breakable_sources} ${PROJECT_SOURCE_DIR}/src/client/snapshot_decoder.cpp
+                      ${PROJECT_SOURCE_DIR}/src/client/replica.cpp)
 if(TARGET purview_oracle)
   purview_unity(purview_oracle)
   purview_unity(purview_record)

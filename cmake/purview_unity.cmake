@@ -1,6 +1,6 @@
-# Up to eight sources of one module are compiled as one, so that shared headers are read once. A module is src/MODULE
-# with all below it; elsewhere it is a folder. Each source must also compile alone: `./dev check` does that. A source with
-# compile options or definitions of its own is not joined, nor are those after ALONE.
+# Compiles up to eight sources of one module as one unit, so that shared headers are read once. A module is src/MODULE
+# with all its subfolders, or any other folder. Each source must also compile alone; `./dev check --all` verifies that.
+# Sources with their own compile options or definitions are not joined, nor are those after ALONE.
 function(purview_unity target)
   if(NOT PURVIEW_UNITY)
     return()
@@ -19,7 +19,7 @@ function(purview_unity target)
     if(path MATCHES "^${PROJECT_SOURCE_DIR}/src/([^/]+)/")
       set(folder "${CMAKE_MATCH_1}")
     elseif(path MATCHES "^${PROJECT_SOURCE_DIR}/tests/(.+)$")
-      string(REPLACE "/" "_" folder "${CMAKE_MATCH_1}") # interest/groups is not world/groups
+      string(REPLACE "/" "_" folder "${CMAKE_MATCH_1}") # so that interest/groups and world/groups differ
     endif()
     list(APPEND folders "${folder}")
     list(APPEND sources_${folder} "${source}")
@@ -36,6 +36,6 @@ function(purview_unity target)
     endforeach()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # g++ takes what is included for a header.
+  # g++ treats an included source as a header.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()

@@ -1,4 +1,4 @@
-# Clients as WebAssembly modules: only what their C interfaces reach is linked.
+# Clients as WebAssembly modules. Only code that their C interfaces use is linked.
 function(purview_module name)
   cmake_parse_arguments(module "" "" "SOURCES;HEADERS" ${ARGN})
   set(exports)
@@ -20,7 +20,7 @@ endfunction()
 
 # For any world.
 purview_module(purview_client SOURCES src/capi/client_c.cpp HEADERS include/purview.h)
-# With what players of the demo predict.
+# With the prediction of the demo's players.
 purview_module(vale_client
   SOURCES src/capi/client_c.cpp games/vale/vale_client.cpp games/vale/pilot.cpp games/vale/vale_schema.cpp games/vale/vale_step.cpp
   HEADERS include/purview.h games/vale/vale_client.h)

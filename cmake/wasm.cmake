@@ -1,4 +1,4 @@
-# Toolchain: clang with Debian's wasi-libc, a reactor without a single import.
+# Toolchain: clang with Debian's wasi-libc, for a reactor module without imports.
 include("${CMAKE_CURRENT_LIST_DIR}/find_clang.cmake")
 set(CMAKE_SYSTEM_NAME WASI)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What the examples share: they print what they show and end with code 1 when it is not so.
+// Shared by the examples: they print their results and exit with code 1 if a result is wrong.
 #pragma once
 
 #include <algorithm>
@@ -28,12 +28,12 @@ inline void expect(bool is_so, const char* what) {
 /// For calls that cannot fail here.
 inline void must(purview::Status status) {
     if (status == purview::Status::ok) return;
-    std::printf("FAILED: a call answered '%s'\n", purview::to_string(status).data());
+    std::printf("FAILED: a call returned '%s'\n", purview::to_string(status).data());
     std::exit(1);
 }
 
-/// Tells clients apart, and no more. A real server signs its challenges (purview::net has one for
-/// it).
+/// Distinguishes clients, but is not secure. A real server signs its challenges (purview::net has a
+/// function for this).
 inline void toy_mac(std::span<const std::byte, 32>, std::span<const std::byte> data,
                     std::span<std::byte, 16> out) {
     std::uint64_t sum = 1;
@@ -43,7 +43,7 @@ inline void toy_mac(std::span<const std::byte, 32>, std::span<const std::byte> d
         out[i] = static_cast<std::byte>(sum >> (i % 8 * 8));
 }
 
-/// Names of entities by their index, so that a relevant set is a line to read.
+/// Names of entities by index, to print relevant sets in a readable form.
 class Names {
   public:
     Names(std::initializer_list<const char*> names) : names_(names) {}
@@ -56,11 +56,11 @@ class Names {
         for (const purview::EntityId entity : entities) text.append(" ").append(of(entity));
         return text.empty() ? "" : text.substr(1);
     }
-    /// Prints whom the observer sees, which must be these.
+    /// Prints the entities that the observer sees, and checks them.
     void expect_seen(const purview::InterestManager& manager, purview::ObserverId observer,
                      const char* when, std::string_view expected) const {
         const std::string now = seen(manager, observer);
-        std::printf("%-44s %s\n", when, now.empty() ? "(nobody)" : now.c_str());
+        std::printf("%-44s %s\n", when, now.empty() ? "(nothing)" : now.c_str());
         if (now == expected) return;
         std::printf("FAILED: expected '%.*s'\n", static_cast<int>(expected.size()),
                     expected.data());

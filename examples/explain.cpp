@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Why does he not see it? The code that decides gives the whole path to its answer, and each
-// single change that would turn it.
+// Why is an entity not relevant? The evaluation code returns the complete path to its result, and
+// each single change that would reverse it.
 //
-// Notice: numbers come from the kernels themselves; a suggestion is true (one of them is made
-// here); an entity without a place is unknown to a distance; one whose last node was removed has
-// no node. A running server is asked with `purview explain`.
+// Notice: the numbers come from the kernels themselves. A suggested change really works (one is
+// applied here). An entity without a position never matches a distance. An entity without its last
+// node has no node. Use `purview explain` for a running server.
 #include "example.hpp"
 
 using namespace purview;
@@ -16,7 +16,8 @@ Explanation print(const InterestManager& manager, ObserverId observer, EntityId 
                   const char* question) {
     Explanation why = manager.explain(observer, entity);
     std::printf("%s\n%s\n", question, why.text().c_str());
-    expect(why.relevant == manager.is_relevant(observer, entity), "explain and the tick agree");
+    expect(why.relevant == manager.is_relevant(observer, entity),
+           "explain and the tick give the same result");
     return why;
 }
 
@@ -39,23 +40,27 @@ int main() {
     const ObserverId observer = manager.add_observer({.viewpoint = alice});
     manager.tick();
 
-    const Explanation why = print(manager, observer, thief, "Why does alice not see the thief?");
-    expect(why.stage == Stage::no_node, "no node says yes");
+    const Explanation why =
+        print(manager, observer, thief, "Why is the thief not relevant to alice?");
+    expect(why.stage == Stage::no_node, "no node matches");
     bool is_suggested = false;
     for (const WhatIf& change : why.single)
         is_suggested |= change.type == WhatIfType::flag && change.flag == cloaked && !change.value;
-    expect(is_suggested, "taking the cloak away would show him");
+    expect(is_suggested, "clearing the cloak is suggested");
     manager.set_flag(thief, cloaked, false);
     manager.tick();
-    expect(print(manager, observer, thief, "And without the cloak?").relevant, "so it does");
+    expect(print(manager, observer, thief, "The same without the cloak").relevant,
+           "without the cloak it is relevant");
 
     const Explanation nowhere =
-        print(manager, observer, rumour, "Why does she not hear the rumour?");
-    expect(nowhere.nodes[0].steps[0].unknown, "a distance to nowhere is unknown");
+        print(manager, observer, rumour, "Why is the rumor not relevant to alice?");
+    expect(nowhere.nodes[0].steps[0].unknown,
+           "the distance to an entity without a position is unknown");
 
-    print(manager, observer, spell, "Why does she know of the spell?");
-    expect(manager.unbind(spell, spells) == Status::orphaned, "its last node");
+    print(manager, observer, spell, "Why is the spell relevant to alice?");
+    expect(manager.unbind(spell, spells) == Status::orphaned, "it was its last node");
     manager.tick();
-    const Explanation orphan = print(manager, observer, spell, "And without its node?");
-    expect(!orphan.relevant && orphan.stage == Stage::no_node, "nobody knows of an orphan");
+    const Explanation orphan = print(manager, observer, spell, "The same without its node");
+    expect(!orphan.relevant && orphan.stage == Stage::no_node,
+           "an entity without a node is not relevant");
 }

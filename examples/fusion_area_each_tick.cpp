@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// An area of interest around the entity that a player controls, set anew in every tick, as long
-// as somebody controls it.
+// An area of interest around the entity that a player controls, set again in every tick while it is
+// controlled.
 //
-// Notice: the extent is the radius of an exact sphere; an area stays until it is replaced, so an
-// entity that nobody controls any more must be looked at once (or the area followed the entity
-// from the start, which needs no call per tick and is the last part below).
+// Notice: the extent is the radius of an exact sphere. An area stays until it is replaced, so the
+// area of a released entity must be removed. Alternatively the area can follow the entity from the
+// start, which needs no call per tick (see the last part below).
 #include "example.hpp"
 #include "purview/presets.hpp"
 
@@ -14,7 +14,7 @@ using namespace purview;
 using namespace example;
 
 constexpr float extent_m = 32;
-constexpr std::uint32_t around_player = 0;  // keys of areas are the caller's
+constexpr std::uint32_t around_player = 0;  // area keys are chosen by the caller
 
 struct Avatar {
     EntityId entity;
@@ -22,7 +22,7 @@ struct Avatar {
     ObserverId controller = ObserverId::none;
 };
 
-/// The snippet: called once a tick for each avatar, on the server.
+/// The code that a game needs: called on the server once per tick for each avatar.
 void fixed_update(InterestManager& manager, const Avatar& avatar) {
     manager.move(avatar.entity, avatar.position);
     if (avatar.controller == ObserverId::none) return;
@@ -40,7 +40,7 @@ int main() {
 
     fixed_update(manager, avatar);
     manager.tick();
-    names.expect_seen(manager, player, "nobody controls the avatar", "");
+    names.expect_seen(manager, player, "the avatar has no controller", "");
     avatar.controller = player;
     fixed_update(manager, avatar);
     manager.tick();
@@ -50,14 +50,14 @@ int main() {
         fixed_update(manager, avatar);
         manager.tick();
     }
-    names.expect_seen(manager, player, "80 m on", "avatar far");
+    names.expect_seen(manager, player, "after 80 m", "avatar far");
 
     manager.set_area(player, around_player,
                      Area::sphere({0, 0, 0}, extent_m).following(avatar.entity));
     manager.move(avatar.entity, {100, 0, 100});
     manager.tick();
-    names.expect_seen(manager, player, "an area that follows, and back", "avatar near");
+    names.expect_seen(manager, player, "a following area, moved back", "avatar near");
     manager.remove_observer(player);
     expect(manager.set_area(player, around_player, Area::sphere({}, 1)) == Status::stale_id,
-           "an area of a player who is gone is refused");
+           "an area of a removed player is refused");
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A carried item is judged by the place of its carrier, whatever its own place says.
+// A carried item is evaluated at the position of its carrier, independent of its own position.
 //
-// Notice: only the place is borrowed; mode, explicit pairs and range stay the item's own. It
-// ends with none, and with the end of the carrier: then the item's own place counts again. A
-// circle is refused.
+// Notice: only the position is overridden; mode, per-observer overrides and range remain the item's
+// own. The override ends when it is set to none or the carrier is despawned; then the item's own
+// position applies again. A cycle is refused.
 #include "example.hpp"
 #include "purview/presets.hpp"
 
@@ -21,18 +21,18 @@ int main() {
     manager.set_area(player, 0, Area::sphere({100, 0, 100}, 32));
 
     manager.tick();
-    names.expect_seen(manager, player, "the item lies elsewhere", "carrier");
+    names.expect_seen(manager, player, "the item is elsewhere", "carrier");
     manager.set_position_source(item, carrier);
     manager.tick();
-    names.expect_seen(manager, player, "it is picked up", "carrier item");
+    names.expect_seen(manager, player, "the item is picked up", "carrier item");
     expect(manager.set_position_source(carrier, item) == Status::would_cycle,
-           "each by the place of the other is refused");
+           "a cycle of position sources is refused");
 
     manager.move(carrier, {300, 0, 300});
     manager.tick();
-    names.expect_seen(manager, player, "the carrier leaves with it", "");
+    names.expect_seen(manager, player, "the carrier leaves with the item", "");
     manager.move(carrier, {100, 0, 100});
-    manager.move(item, {110, 0, 100});  // counts when it is put down
+    manager.move(item, {110, 0, 100});  // applies after the item is put down
     manager.tick();
     manager.move(carrier, {300, 0, 300});
     manager.set_position_source(item, EntityId::none);
@@ -44,5 +44,5 @@ int main() {
     names.expect_seen(manager, player, "carried off again", "");
     manager.despawn(carrier);
     manager.tick();
-    names.expect_seen(manager, player, "without its carrier it lies here", "item");
+    names.expect_seen(manager, player, "after the carrier's despawn", "item");
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Work for entities that nobody looks at is switched off: animation of NPCs stops when the last
-// observer leaves, and starts when the first one comes.
+// Switches off work for entities without observers: the animation of an NPC stops when its last
+// observer leaves, and starts when the first one enters.
 //
-// Notice: with count_observers the manager lists both edges after each tick; nobody counts by
-// hand, and a disconnected player counts as gone. An explicit entity begins with no observers at
-// all.
+// Notice: with count_observers, the manager lists both changes after each tick, so the game does
+// not count. A disconnected player counts as left. An explicit entity starts without observers.
 #include <array>
 
 #include "example.hpp"
@@ -32,7 +31,7 @@ int main() {
             is_animated[index_of(entity)] = false;
             std::printf("    %s sleeps\n", names.of(entity));
         }
-        expect(is_animated == expected, "who is animated");
+        expect(is_animated == expected, "animated NPCs");
     };
     const EntityId guard = manager.spawn({.position = {100, 0, 100}});
     const EntityId smith = manager.spawn({.position = {300, 0, 100}});

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A player looks through a remote camera: a second area of interest beside the one around him.
+// A player looks through a remote camera: a second area of interest besides the one around the
+// player.
 //
-// Notice: areas have keys, so adding the camera's leaves the other one alone; who is in both is
-// known once. With single_area a new area takes the place of whatever other there is, as with
-// Fusion's shared mode.
+// Notice: areas have keys, so adding the camera's area does not change the other one. An entity in
+// both areas enters once. With single_area, a new area replaces any other, as in Fusion's shared
+// mode.
 #include "example.hpp"
 #include "purview/presets.hpp"
 
@@ -30,11 +31,12 @@ void show(bool is_single) {
     manager.set_area(player, around_camera, Area::sphere({150, 0, 100}, 30));
     manager.tick();
     if (is_single) {
-        names.expect_seen(manager, player, "single: the camera's only", "between at the camera");
+        names.expect_seen(manager, player, "single: only the camera's area",
+                          "between at the camera");
         return;
     }
-    names.expect_seen(manager, player, "and the camera's", "at home between at the camera");
-    expect(manager.events().size() == 1, "who was known already is not told again");
+    names.expect_seen(manager, player, "with the camera's area", "at home between at the camera");
+    expect(manager.events().size() == 1, "an entity that is already relevant does not enter again");
     manager.remove_area(player, around_camera);
     manager.tick();
     names.expect_seen(manager, player, "the camera is switched off", "at home between");

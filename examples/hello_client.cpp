@@ -18,11 +18,13 @@ int main() {
     purview::net::UdpClient connection(client, "127.0.0.1", 7777);
     while (client.state() <= purview::ClientState::joined) {
         connection.update();
-        for (const purview::ClientEvent& event : client.events())
-            std::printf("ghost %u %s\n", event.ghost, event.is_enter() ? "entered" : "left");
-        for (const purview::ClientChange& change : client.changes())
-            if (const auto body = client.get(change.ghost, hello.body))
-                std::printf("ghost %u is at %.2f\n", change.ghost, double(body->at.x));
+        for (const purview::ClientEvent& event : client.events()) {
+            if (event.is_enter()) std::printf("ghost %u entered\n", index_of(event.ghost));
+            if (event.is_leave()) std::printf("ghost %u left\n", index_of(event.ghost));
+            if (!event.has(hello.body.id)) continue;
+            if (const auto body = client.get(event.ghost, hello.body))
+                std::printf("ghost %u is at %.2f\n", index_of(event.ghost), double(body->at.x));
+        }
         client.clear_events();
         std::this_thread::sleep_for(std::chrono::milliseconds(16));
     }

@@ -12,14 +12,13 @@
 using namespace purview;
 
 struct HelloGame final : Game {
-    bool joined(Server& server, ObserverId who, const JoinRequest&) override {
-        bodies[who] = server.world().spawn(hello.walker, {500, 500}).value();
-        server.visibility().set_viewpoint(who, bodies[who]);
-        return true;
+    std::optional<EntityId> on_join(Server& server, ObserverId id, const JoinRequest&) override {
+        bodies[id] = server.world().spawn({.kind = hello.walker, .position = {500, 500}});
+        return bodies[id];
     }
-    void left(Server& server, ObserverId who) override { server.world().despawn(bodies[who]); }
-    void simulate(Server& server, Tick tick) override {
-        for (const auto& [who, body] : bodies)
+    void on_leave(Server& server, ObserverId id) override { server.world().despawn(bodies[id]); }
+    void on_tick(Server& server, Tick tick) override {
+        for (const auto& [id, body] : bodies)
             server.world().move(body, {500 + static_cast<float>(tick % 100), 500, 0});
     }
     Hello hello;

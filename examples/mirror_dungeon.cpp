@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Rooms of a dungeon whose doorways overlap: everybody in the same room is known, however far
-// away, and whoever stands in a doorway belongs to both rooms.
+// Rooms of a dungeon with overlapping doorways: all entities in the same room are relevant at any
+// distance, and an entity in a doorway belongs to both rooms.
 //
-// Notice: a room is a key, and an entity may have several. Rooms are shared lists, so a hundred
-// players in a room cost no more than one. Standing in the doorway one sees into both rooms, and
-// is seen from both; those on either side do not see each other.
+// Notice: a room is a key, and an entity may have several keys. Rooms are shared lists, so a
+// hundred players in a room cost no more than one. An observer in the doorway sees both rooms and
+// is seen from both. Observers on either side do not see each other.
 #include <array>
 
 #include "example.hpp"
@@ -24,10 +24,10 @@ constexpr std::array<Room, 3> rooms{{{Key{1}, 0, 22}, {Key{2}, 20, 42}, {Key{3},
 struct Being {
     EntityId entity;
     Vec3 position;
-    ObserverId observer = ObserverId::none;  // of a player
+    ObserverId observer = ObserverId::none;  // for players only
 };
 
-/// Takes and gives keys where a step crosses the border of a room.
+/// Adds and removes keys when a step crosses the border of a room.
 void walk(InterestManager& manager, KeyId room, Being& being, Vec3 to) {
     for (const Room& it : rooms) {
         const bool was = it.holds(being.position), is = it.holds(to);
@@ -72,7 +72,7 @@ int main() {
                       "alice rat ogre");
     walk(manager, room, alice, {30, 0, 0});
     manager.tick();
-    names.expect_seen(manager, alice.observer, "and then the second only", "alice ogre");
+    names.expect_seen(manager, alice.observer, "then only the second room", "alice ogre");
     walk(manager, room, alice, {41, 0, 0});
     manager.tick();
     names.expect_seen(manager, alice.observer, "the next doorway", "alice ogre ghost");

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A scheme in Mirror's form: for one entity, who may know it? Here a quest item, which is known
-// to those who have its quest; everything else is a matter of distance.
+// A scheme in Mirror's form: a function returns the observers of one entity. Here a quest item is
+// relevant to observers with its quest; everything else depends on distance.
 //
-// Notice: the node names observers, the engine finds out what changed, and there is no second
-// function for the moment of joining that could answer otherwise. It is dormant: nobody asks it
-// until the game says that an answer may have changed (recheck of one entity, recheck of the
+// Notice: the node returns observers and the engine finds the changes. There is no second function
+// for joining observers that could give a different result. The node is dormant: it is evaluated
+// only when the game reports that its result may have changed (recheck of one entity, or of the
 // node).
 #include <map>
 
 #include "example.hpp"
-#include "purview/node.hpp"
+#include "purview/extend/node.hpp"
 
 using namespace purview;
 using namespace example;
@@ -20,12 +20,12 @@ class QuestItems final : public CustomNode {
   public:
     bool is_entity_centric() const noexcept override { return true; }
     void observers_for(const Visibility&, EntityId entity, std::vector<ObserverId>& out) override {
-        ++asked;
+        ++queried;
         for (auto [it, end] = questers.equal_range(entity); it != end; ++it)
             out.push_back(it->second);
     }
-    std::multimap<EntityId, ObserverId> questers;  // the game's own
-    int asked = 0;
+    std::multimap<EntityId, ObserverId> questers;  // the game's own data
+    int queried = 0;
 };
 
 int main() {
@@ -51,11 +51,11 @@ int main() {
     manager.recheck(grail);
     manager.tick();
     names.expect_seen(manager, alices, "alice takes the quest", "alice bob grail");
-    names.expect_seen(manager, bobs, "bob sees nothing of it", "alice bob");
+    names.expect_seen(manager, bobs, "it is not relevant to bob", "alice bob");
 
-    const int asked = quests->asked;
+    const int queried = quests->queried;
     for (int tick = 0; tick < 100; ++tick) manager.tick();
-    expect(quests->asked == asked, "nobody asks while nothing changed");
+    expect(quests->queried == queried, "no evaluation without changes");
     quests->questers.clear();
     manager.recheck(quest_items);
     manager.tick();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Who comes around a corner is told to the client shortly before he can be seen, so that he does
-// not pop up: predictive line of sight.
+// Predictive line of sight: an entity that comes around a corner is replicated shortly before it is
+// visible, so it does not pop up.
 //
-// Notice: predict asks a second ray, from where the observer will be to where the other one will
-// be. set_lookahead is about the client's ping, set_velocity the game's own figure. While he is
-// neither in sight nor about to be, the client knows nothing of him.
+// Notice: `predicts_sight` adds a second ray, from the future position of the observer to the
+// future position of the entity. set_lookahead is about the client's ping; set_velocity is the
+// game's own value. An entity that is neither visible nor about to be is unknown to the client.
 #include "example.hpp"
-#include "purview/sight.hpp"
+#include "purview/extend/kernel.hpp"
 
 using namespace purview;
 using namespace example;
@@ -38,31 +38,31 @@ int main() {
     rules.node("in sight soon").add(within(80)).require(soon_in_sight);
     InterestManager manager(rules);
     const Vec3 eye{0, 10, 0}, velocity{0, 6, 0};
-    Vec3 at{20, -30, 0};  // he runs behind the wall, and out again
+    Vec3 at{20, -30, 0};  // the runner disappears behind the wall and comes out again
     const EntityId alice = manager.spawn({.position = eye});
     const EntityId runner = manager.spawn({.position = at});
     manager.set_velocity(runner, velocity);
     const ObserverId observer = manager.add_observer({.viewpoint = alice});
     manager.set_lookahead(observer, ping_s);
 
-    int hidden = -1, told = -1, visible = -1, unknown_ticks = 0;
+    int hidden = -1, replicated = -1, visible = -1, unknown_ticks = 0;
     for (int tick = 0; visible < 0; ++tick) {
-        expect(tick < 1000, "he never comes out");
+        expect(tick < 1000, "the runner never comes out");
         manager.tick();
         const bool is_visible = Wall::is_free(eye, at);
         const bool is_known = manager.is_relevant(observer, runner);
-        expect(is_known || !is_visible, "he is in sight, and the client does not know him");
+        expect(is_known || !is_visible, "a visible runner is not relevant");
         if (!is_visible && hidden < 0) hidden = tick;
         if (!is_known) ++unknown_ticks;
-        if (unknown_ticks > 0 && is_known && told < 0) told = tick;
+        if (unknown_ticks > 0 && is_known && replicated < 0) replicated = tick;
         if (hidden >= 0 && is_visible) visible = tick;
         at.y += velocity.y * tick_s;
         manager.move(runner, at);
     }
-    std::printf("behind the wall from tick %d, told again at %d, in sight at %d\n", hidden, told,
-                visible);
-    expect(unknown_ticks > 50, "behind the wall he is unknown");
-    expect(told > hidden, "he was told before he was hidden");
-    const int lead = visible - told;
-    expect(lead == 4 || lead == 5, "he is told 0.22 s ahead: 4 to 5 ticks of 0.05 s");
+    std::printf("behind the wall from tick %d, relevant again at %d, visible at %d\n", hidden,
+                replicated, visible);
+    expect(unknown_ticks > 50, "the hidden runner is not relevant");
+    expect(replicated > hidden, "the runner was relevant again before being hidden");
+    const int lead = visible - replicated;
+    expect(lead == 4 || lead == 5, "relevant 0.22 s ahead: 4 to 5 ticks of 0.05 s");
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a wall or a bush hides, the client does not know: nothing for a wallhack to show.
+// An entity hidden by a wall or a bush is not replicated, so there is nothing for a wallhack to
+// show.
 //
-// Notice: the rule is data (near, and in sight); your physics engine answers batches of rays, of
-// one observer at a time. A bush is opaque from without, and open between those who stand in it;
-// a door that opens counts in the next tick. tests_per_tick bounds the rays of an observer; who
-// was not tested in time is hidden.
+// Notice: the rule is data (near, and in sight). Your physics engine evaluates batches of rays, of
+// one observer at a time. A bush is opaque from outside and transparent between entities inside it.
+// An opened door takes effect in the next tick. tests_per_tick limits the rays per observer; an
+// entity that was not tested in time is hidden.
 #include <algorithm>
 #include <array>
 
 #include "example.hpp"
-#include "purview/sight.hpp"
+#include "purview/extend/kernel.hpp"
 
 using namespace purview;
 using namespace example;
@@ -26,7 +27,7 @@ bool contains(const Obstacle& it, Vec3 at) {
     return it.x0 <= at.x && at.x <= it.x1 && it.y0 <= at.y && at.y <= it.y1;
 }
 
-/// Does the line from a to b touch the rectangle?
+/// True if the line from a to b touches the rectangle.
 bool is_hit(const Obstacle& it, Vec3 a, Vec3 b) {
     float enter = 0, leave = 1;
     const auto cut = [&](float from, float to, float low, float high) {
@@ -79,7 +80,7 @@ int main() {
     level->obstacles[1].is_open = false;
     manager.move(alice, {7, 22, 0});
     manager.tick();
-    names.expect_seen(manager, observer, "in the bush herself", "alice open ambush");
+    names.expect_seen(manager, observer, "alice is in the bush", "alice open ambush");
     manager.move(alice, {22, 30, 0});
     manager.tick();
     names.expect_seen(manager, observer, "behind the wall", "alice walled");

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A team shares its eyes: you see your whole team, and whoever is near any of its members.
+// A team shares its view: a player sees its whole team, and every entity near any team member.
 //
-// Notice: for each team mate the observer gets a further place to look from, which follows the
-// mate and ends with him; the same distance rule then holds around all of them. Nothing is
-// looked up by tick. areas_max bounds the team, to at most 63 mates.
+// Notice: for each team mate the observer gets an additional viewpoint that follows the mate and
+// ends with it. The same distance rule applies around all viewpoints, without per-tick calls.
+// areas_max limits a team to 63 mates.
 #include "example.hpp"
 
 using namespace purview;
 using namespace example;
 
-/// Once for each pair of team mates, when the second one joins.
+/// Call once for each pair of team mates, when the second one joins.
 void share_eyes(Visibility& manager, ObserverId observer, EntityId mate) {
     manager.set_area(observer, index_of(mate), Area::at({0, 0, 0}).following(mate));
 }
@@ -35,16 +35,16 @@ int main() {
     share_eyes(manager, bobs, alice);
 
     manager.tick();
-    names.expect_seen(manager, alices, "alice sees what bob is near to", "alice bob wolf bear");
-    names.expect_seen(manager, bobs, "and bob what alice is near to", "alice bob wolf bear");
-    names.expect_seen(manager, eves, "eve is of another team", "eve");
+    names.expect_seen(manager, alices, "alice, with the area around bob", "alice bob wolf bear");
+    names.expect_seen(manager, bobs, "bob, with the area around alice", "alice bob wolf bear");
+    names.expect_seen(manager, eves, "eve is in another team", "eve");
 
     manager.move(bob, {500, 520, 0});
     manager.tick();
     names.expect_seen(manager, alices, "bob runs into eve", "alice bob wolf eve");
-    names.expect_seen(manager, eves, "who sees him, too, but not alice", "bob eve");
+    names.expect_seen(manager, eves, "bob is relevant to eve, alice is not", "bob eve");
 
     manager.despawn(bob);
     manager.tick();
-    names.expect_seen(manager, alices, "bob is gone, and his eyes", "alice wolf");
+    names.expect_seen(manager, alices, "bob is removed, and the area with it", "alice wolf");
 }

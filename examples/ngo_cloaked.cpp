@@ -3,9 +3,9 @@
 //
 // The third sample of Unity's RFC 0015: near, but not cloaked; and team mates.
 //
-// Notice: steps count in the order in which they are written. Team after the cloak shows a
-// cloaked team mate again, the cloak at the end hides him, too, and a cloak at the beginning
-// hides nobody. A flag counts from the next tick on, without an update call.
+// Notice: steps apply in order. A team step after the cloak step shows cloaked team mates again. A
+// cloak step at the end also hides team mates, and one at the beginning hides nothing. A changed
+// flag takes effect in the next tick, without an update call.
 #include "example.hpp"
 
 using namespace purview;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The second sample of Unity's RFC 0015: storage of one's own. Odd clients know odd objects,
-// even ones even objects, and nobody looks into the other bucket.
+// The second sample of Unity's RFC 0015: custom storage. Odd clients see odd objects, even clients
+// see even objects, and the other bucket is never evaluated.
 //
-// Notice: the dispatcher below says which inner nodes hold an entity and which an observer looks
-// into; the engine keeps the lists and finds the differences. When the number changes, the game
-// says so with recheck, which is the RFC's UpdateObject.
+// Notice: the dispatcher below returns the inner nodes that contain an entity and those that an
+// observer sees. The engine stores the lists and finds the differences. When the number changes,
+// the game calls recheck, which is the RFC's UpdateObject.
 #include <array>
 
 #include "example.hpp"
-#include "purview/node.hpp"
+#include "purview/extend/node.hpp"
 
 using namespace purview;
 using namespace example;
 
-std::array<std::uint32_t, 5> numbers{1, 2, 3, 4, 5};  // the game's own, by entity index
+std::array<std::uint32_t, 5> numbers{1, 2, 3, 4, 5};  // the game's own data, by entity index
 
 class OddsEvens final : public Dispatcher {
   public:
@@ -39,13 +39,13 @@ int main() {
     const ObserverId even = manager.add_observer({.viewpoint = entities[1]});
 
     manager.tick();
-    names.expect_seen(manager, odd, "the odd client knows", "one three five");
-    names.expect_seen(manager, even, "the even client knows", "two four");
+    names.expect_seen(manager, odd, "the odd client", "one three five");
+    names.expect_seen(manager, even, "the even client", "two four");
 
-    numbers[4] = 6;  // "five" is even from now on
+    numbers[4] = 6;  // "five" is now even
     manager.recheck(entities[4]);
     manager.tick();
-    names.expect_seen(manager, odd, "and with five renumbered to 6", "one three");
-    names.expect_seen(manager, even, "the even client knows", "two four five");
+    names.expect_seen(manager, odd, "the odd client, five renumbered to 6", "one three");
+    names.expect_seen(manager, even, "the even client", "two four five");
     expect(manager.events().size() == 2, "one leave and one enter");
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The first sample of Unity's RFC 0015: a radius kernel, a node with it, and a prefab that is
-// bound to the node; with a second kernel for team mates over the same stored entities.
+// The first sample of Unity's RFC 0015: a radius kernel, a node with it, and a prefab that is bound
+// to the node; with a second kernel for team mates over the same stored entities.
 //
-// Notice: a node is data. Both kernels share its storage, the border belongs to the radius,
-// whoever is bound to no node belongs to the default node, the radius changes while the server
-// runs, and a kernel of your own is one lambda.
+// Notice: a node is data. Both kernels share its storage. An entity exactly at the radius matches.
+// An entity without a bound node belongs to the default node. The radius can change while the
+// server runs. A custom kernel is one lambda.
 #include "example.hpp"
-#include "purview/kernel.hpp"
+#include "purview/extend/kernel.hpp"
 
 using namespace purview;
 using namespace example;
 
-/// What one would write in the RFC's style: one client, one object, yes or no.
+/// A custom kernel in the RFC's style: one client, one object, yes or no.
 Kernel radius_of_my_own(float meters) {
     return make_pair_kernel({.name = "my radius", .reach = meters},
                             [meters](Vec3 a, Vec3 b) noexcept {
@@ -36,7 +36,7 @@ int main() {
     rules.node("near or same team").members = Members::bound;
     rules.node("default").members = Members::unbound;
     const NodeId near = rules.node_id("near or same team");
-    rules.for_kind(soldier).nodes = {near};  // every soldier, from its spawn on
+    rules.for_kind(soldier).nodes = {near};  // for every soldier, from its spawn on
     InterestManager manager(rules);
     const Names names{"alice", "border", "beyond", "mate", "sun"};
 
@@ -45,10 +45,10 @@ int main() {
         return manager.spawn({.kind = soldier, .position = position, .keys = {&key, 1}});
     };
     const EntityId alice = spawn({100, 100}, red);
-    spawn({150, 100}, blue);  // 50 m: still inside
+    spawn({150, 100}, blue);  // at 50 m: still inside
     const EntityId beyond = spawn({100, 151}, blue);
     spawn({900, 900}, red);
-    manager.spawn({.position = {512, 512}});  // of no kind: the default node's
+    manager.spawn({.position = {512, 512}});  // without a kind: uses the default node
     const ObserverId observer = manager.add_observer({.viewpoint = alice});
 
     manager.tick();
@@ -57,18 +57,17 @@ int main() {
     manager.set_rules(with(within(51), rules));
     manager.tick();
     names.expect_seen(manager, observer, "within 51 m", "alice border beyond mate sun");
-    expect(manager.events().size() == 1, "only the difference is told");
+    expect(manager.events().size() == 1, "only the difference is reported");
 
     manager.set_rules(with(radius_of_my_own(51), rules));
     manager.tick();
-    names.expect_seen(manager, observer, "the same, by a kernel of one's own",
+    names.expect_seen(manager, observer, "the same with a custom kernel",
                       "alice border beyond mate sun");
-    expect(manager.events().empty(), "nobody hears of another kernel with the same answer");
+    expect(manager.events().empty(), "another kernel with the same result: no event");
 
-    expect(manager.unbind(beyond, near) == Status::orphaned, "its last node");
+    expect(manager.unbind(beyond, near) == Status::orphaned, "it was its last node");
     manager.tick();
-    names.expect_seen(manager, observer, "without a node: relevant to nobody",
-                      "alice border mate sun");
+    names.expect_seen(manager, observer, "without a node: not relevant", "alice border mate sun");
     manager.bind_default(beyond);
     manager.tick();
     names.expect_seen(manager, observer, "back in the default node",

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A tank with a turret and a gun is one group: it is known or unknown as a whole, parents come
-// before children, a circle is refused, and a part that breaks off lives on as an entity of its
-// own.
+// A tank with a turret and a gun is one group: it is relevant or not as a whole, parents enter
+// before children, a cycle is refused, and a part that breaks off becomes an entity of its own.
 //
-// Notice: World keeps the parents and answers in one step however deep the group is; interest
-// judges the group by the place of its root. A server of Purview passes the one on to the other;
-// here it is done by hand, as a game with a world of its own would.
+// Notice: World stores the parents, and its queries take constant time at any depth. Interest
+// evaluates the group at the position of its root. A Purview server passes the relations on to
+// interest; here this is done by hand, as in a game without World.
 #include "example.hpp"
 #include "purview/world.hpp"
 
@@ -23,12 +22,12 @@ void show_parents() {
     hull.integer("armour", &Hull::armour, 0, 1000);
     const KindId part = schema.kind("part", {hull.id()});
     World world = World::create({.schema = &schema}).value();
-    const EntityId tank = world.spawn(part).value(), turret = world.spawn(part).value(),
-                   gun = world.spawn(part).value();
+    const EntityId tank = world.spawn({.kind = part}), turret = world.spawn({.kind = part}),
+                   gun = world.spawn({.kind = part});
     must(world.attach(gun, turret));
-    must(world.attach(turret, tank));  // with all that hangs on it
-    expect(world.parent_of(gun) == turret && world.root_of(gun) == tank, "one look-up each");
-    expect(world.attach(tank, gun) == Status::would_cycle, "a circle is refused");
+    must(world.attach(turret, tank));  // with everything attached to it
+    expect(world.parent_of(gun) == turret && world.root_of(gun) == tank, "one lookup each");
+    expect(world.attach(tank, gun) == Status::would_cycle, "a cycle is refused");
     must(world.detach(turret));
     expect(world.children_of(tank).empty() && world.children_of(turret).size() == 1, "children");
     expect(world.root_of(gun) == turret, "the turret breaks off with its gun");
@@ -52,7 +51,7 @@ int main() {
     names.expect_seen(manager, observer, "the tank is far away", "alice");
     manager.move(tank, {150, 100, 0});
     manager.tick();
-    names.expect_seen(manager, observer, "it comes as a whole", "alice tank turret gun");
+    names.expect_seen(manager, observer, "the group enters as a whole", "alice tank turret gun");
     expect(manager.events().size() == 3 && manager.events()[0].entity == tank,
            "one enter each, the root first");
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The graph node that Unity's RFC 0015 describes: an entity lies in every cell that it may reach
-// before it is put into cells again, and a client subscribes to the cluster of cells around it.
+// The graph node described in Unity's RFC 0015: an entity is in every cell that it may reach before
+// its next update of cells, and a client subscribes to the cells around it.
 //
-// Notice: nobody is asked about moves (reads_positions is false), cells are looked up every tenth
-// tick only, and still nobody within the view is ever missing, because range is widened by speed
-// x cadence on both sides. A teleport breaks that promise, so it calls recheck.
+// Notice: moves are not processed (reads_positions is false), and cells are updated only every
+// tenth tick. Still no entity within the view is ever missing, because both sides widen their range
+// by speed x cadence. A teleport violates this bound, so it calls recheck.
 #include <array>
 #include <cmath>
 
 #include "example.hpp"
-#include "purview/node.hpp"
+#include "purview/extend/node.hpp"
 
 using namespace purview;
 using namespace example;
 
-constexpr float side_m = 40, view_m = 60, speed_m = 0.5F;  // a tick
+constexpr float side_m = 40, view_m = 60, speed_m = 0.5F;  // per tick
 constexpr unsigned cadence = 10;
 constexpr float widen = speed_m * cadence;
 
@@ -31,7 +31,7 @@ class OverlappingCells final : public Dispatcher {
     bool reads_positions() const noexcept override { return false; }
 
   private:
-    /// All cells that a square around the place touches.
+    /// Adds all cells that intersect a square around the position.
     static void add_cells(Vec3 at, float around_m, std::vector<CellId>& out) {
         const auto cell = [](float x) { return static_cast<int>(std::floor(x / side_m)); };
         for (int y = cell(at.y - around_m); y <= cell(at.y + around_m); ++y)
@@ -72,19 +72,19 @@ int main() {
         }
         if (is_rescan) manager.recheck(observer);
         manager.tick();
-        expect(is_rescan || tick == 205 || manager.events().empty(), "nothing between two scans");
+        expect(is_rescan || tick == 205 || manager.events().empty(), "no events between two scans");
         changes += static_cast<unsigned>(manager.events().size());
         for (std::uint32_t i = 0; i < walkers.size(); ++i) {
             const Vec3 a = walkers[0].position, b = walkers[i].position;
             const bool is_near = std::hypot(a.x - b.x, a.y - b.y) <= view_m;
             const bool is_known = manager.is_relevant(observer, walkers[i].entity);
-            expect(!is_near || is_known, "somebody within the view is missing");
+            expect(!is_near || is_known, "an entity within the view is missing");
             near += is_near ? 1 : 0;
             known += is_known ? 1 : 0;
         }
     }
-    std::printf("400 ticks, cells looked up every %u: %.1f in view, %.1f known, %u changes\n",
+    std::printf("400 ticks, cells updated every %u: %.1f in view, %.1f relevant, %u changes\n",
                 cadence, near / 400.0, known / 400.0, changes);
-    expect(near > 400 && changes > 20, "there is something to see");
-    expect(known < 100 * 400, "most of the 300 stay unknown");
+    expect(near > 400 && changes > 20, "there are entities in view");
+    expect(known < 100 * 400, "most of the 300 stay irrelevant");
 }

@@ -53,6 +53,6 @@ int main() {
         for (Body& body : bodies) body.x += body.speed_x;
     }
     const bool is_so = enters == 5 && leaves == 3 && firsts == 5 && lasts == 3;
-    if (!is_so) std::printf("FAILED: it passes all five, and the last one stays in sight\n");
+    if (!is_so) std::printf("FAILED: all five must enter, and the last one stays relevant\n");
     return is_so ? 0 : 1;
 }

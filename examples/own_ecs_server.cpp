@@ -3,14 +3,14 @@
 //
 // A game with its own ECS that replicates through a server.
 //
-//   what                     direction         when
-//   components               ECS to World      Game::simulate: World::edit for each row that
-//   changed spawn, despawn           ECS to World      at once, also outside of a tick input of
-//   clients         server to ECS     Game::command, before simulate who observes an entity server
-//   to ECS     after Server::tick: Server::events
+// - Components go from the ECS to the World: in Game::on_tick, with World::edit for changed rows.
+// - Spawns and despawns too: at once, also outside of a tick.
+// - Input of clients goes from the server to the ECS: Game::on_command, before simulate.
+// - The observers of an entity as well: after Server::tick, by Server::events.
 //
 // The ECS owns the data. The World has a copy of what clients may receive, and nothing else: here
-// `secret` is never copied. A row knows its EntityId, and `row_of` leads back.
+// `secret` is never copied. A row has its EntityId, and events return the row
+// (SpawnDef::user_data).
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -57,22 +57,20 @@ struct Ecs {
 struct EcsGame final : Game {
     EcsGame(const Hello& its_hello, Ecs& its_ecs) : hello(its_hello), ecs(its_ecs) {}
 
-    std::size_t add(Server& server, float x, float speed) {
+    std::size_t add(Server& server, float x, float speed, ObserverId owner = {}) {
         const std::size_t row = ecs.add(x, speed);
-        const Result<EntityId> entity = server.world().spawn(hello.walker, {x, 500});
-        if (!entity) return row;  // the world is full: the row exists, and no client sees it
-        ecs.entity[row] = *entity;
-        if (row_of.size() <= index_of(*entity)) row_of.resize(index_of(*entity) + 1);
-        row_of[index_of(*entity)] = row;
+        // none: the world is full. The row exists, and no client sees it.
+        ecs.entity[row] = server.world().spawn(
+            {.kind = hello.walker, .position = {x, 500}, .owner = owner, .user_data = row});
         return row;
     }
-    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
-        const EntityId body = ecs.entity[add(server, 500, 0)];
-        return server.world().set_owner(body, observer) == Status::ok &&
-               server.visibility().set_viewpoint(observer, body) == Status::ok;
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest&) override {
+        const EntityId body = ecs.entity[add(server, 500, 0, observer)];
+        return body;
     }
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server& server, Tick) override {
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server& server, Tick) override {
         for (std::size_t row = 0; row < ecs.x.size(); ++row) {
             // A system of the game. Rows that no client observes may sleep.
             ecs.x[row] += ecs.speed[row];
@@ -83,14 +81,12 @@ struct EcsGame final : Game {
     }
     void after_tick(const Server& server) {
         for (const ServerEvent& event : server.events()) {
-            const std::size_t row = row_of[index_of(event.entity)];
-            if (event.is_enter()) ++ecs.observers[row];
-            if (event.is_leave()) --ecs.observers[row];
+            if (event.is_enter()) ++ecs.observers[event.entity_data];
+            if (event.is_leave()) --ecs.observers[event.entity_data];
         }
     }
     const Hello& hello;
     Ecs& ecs;
-    std::vector<std::size_t> row_of;  ///< by index_of(EntityId)
 };
 
 }  // namespace
@@ -133,12 +129,12 @@ int main() {
     }
     std::printf("after 80 ticks: runner at x = %.0f, observers %u; rock %u\n", ecs.x[runner],
                 ecs.observers[runner], ecs.observers[rock]);
-    for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
+    client.for_each([&](GhostId ghost) {
         if (const auto body = client.get(ghost, hello.body))
             std::printf("the client holds a ghost at x = %.0f\n", body->at.x);
-    }
+    });
     expect(client.ghost_count() == 2, "the client holds its own body and the rock");
-    expect(most == 1 && ecs.observers[runner] == 0, "the runner came, and went");
+    expect(most == 1 && ecs.observers[runner] == 0, "the runner entered and left");
     expect(ecs.observers[rock] == 1, "the rock is observed");
     return 0;
 }

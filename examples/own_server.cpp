@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A server of one's own and a client of one's own, over UDP on this machine: a schema, a game, two
-// sockets and two loops: what an engine has to bring. docs/your-server.md goes through it.
+// A custom server and a custom client over UDP on this machine: a schema, a game, two sockets and
+// two loops. This is what an engine must provide. docs/your-server.md explains it.
 //
-// Notice: the library never opens a socket and never asks for the time. Whoever has an engine gives
-// it the datagrams that came, calls tick, and sends what next_datagram has.
+// Notice: the library opens no sockets and reads no clock. An engine passes the received datagrams
+// to it, calls tick, and sends the datagrams from next_datagram.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -27,12 +27,12 @@ using namespace example;
 
 namespace {
 
-// -- what both sides know -----------------------------------------------------------------------
+// -- shared by both sides ------------------------------------------------------------------------
 
 struct Position {
     Vec3 at;
 };
-struct Health {  // of one that was spawned all zeros, whatever is said here
+struct Health {  // a spawned entity starts with zeros, whatever the initializer is
     std::uint8_t now = 0;
 };
 
@@ -42,7 +42,8 @@ struct Shared {
                                                                  {0, 1000, 0.01});
         schema.set_position(position.id);
         health = schema.component<Health>("health").integer("now", &Health::now, 0, 100);
-        schema.audience(health.id, {AudienceType::owner});  // others see him, not his health
+        // Other clients see the person, but not the health.
+        schema.audience(health.id, {AudienceType::owner});
         person = schema.kind("person", {position.id, health.id});
     }
     Schema schema;
@@ -51,7 +52,7 @@ struct Shared {
     KindId person{};
 };
 
-// -- what a player is shown ---------------------------------------------------------------------
+// -- presentation on the client ------------------------------------------------------------------
 
 struct Screen {
     std::set<GhostId> figures;
@@ -61,9 +62,7 @@ struct Screen {
         for (const ClientEvent& event : client.events()) {
             if (event.is_enter()) figures.insert(event.ghost);
             if (event.is_leave()) figures.erase(event.ghost);
-        }
-        for (const ClientChange& change : client.changes()) {
-            if (change.has(shared.position.id)) ++walked;
+            if (event.has(shared.position.id)) ++walked;
         }
         client.clear_events();
     }
@@ -73,20 +72,21 @@ struct Screen {
 
 struct Walk final : Game {
     explicit Walk(const Shared& its) : shared(&its) {}
-    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
-        const EntityId body = server.world().spawn(shared->person, {500, 500, 0}).value();
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest&) override {
+        const EntityId body =
+            server.world().spawn({.kind = shared->person, .position = {500, 500, 0}});
         must(server.world().set_owner(body, observer));
-        must(server.visibility().set_viewpoint(observer, body));
         bodies.emplace_back(observer, body);
-        return true;
+        return body;
     }
-    void left(Server& server, ObserverId observer) override {
+    void on_leave(Server& server, ObserverId observer) override {
         for (const auto& [owner, body] : bodies)
             if (owner == observer) (void)server.world().despawn(body);
         std::erase_if(bodies, [&](const auto& one) { return one.first == observer; });
     }
-    /// One byte: a step to the right of so many decimetres. A stranger's: look before you use it.
-    void command(Server& server, ObserverId observer, std::span<const std::byte> data) override {
+    /// One byte: a step to the right, in decimeters. Untrusted input: validate it before use.
+    void on_command(Server& server, ObserverId observer, std::span<const std::byte> data) override {
         if (data.size() != 1) return;
         for (const auto& [owner, body] : bodies) {
             if (owner != observer) continue;
@@ -96,19 +96,19 @@ struct Walk final : Game {
             must(server.world().move(body, to));
         }
     }
-    void simulate(Server&, Tick) override {}
+    void on_tick(Server&, Tick) override {}
     const Shared* shared;
     std::vector<std::pair<ObserverId, EntityId>> bodies;
 };
 
 // -- sockets ------------------------------------------------------------------------------------
 
-/// UDP on 127.0.0.1 that never waits.
+/// Non-blocking UDP on 127.0.0.1.
 class Socket {
   public:
     explicit Socket(std::uint16_t port = 0) : file_(socket(AF_INET, SOCK_DGRAM, 0)) {
         sockaddr_in own = to_system({Address::Carrier::udp, loopback(), port});
-        expect(file_ >= 0 && fcntl(file_, F_SETFL, O_NONBLOCK) == 0, "there are sockets");
+        expect(file_ >= 0 && fcntl(file_, F_SETFL, O_NONBLOCK) == 0, "a socket can be created");
         expect(bind(file_, reinterpret_cast<sockaddr*>(&own), sizeof own) == 0, "a free port");
     }
     ~Socket() { close(file_); }
@@ -122,17 +122,18 @@ class Socket {
         return ntohs(own.sin_port);
     }
     void send(std::span<const std::byte> bytes, const Address& to) const {
-        const sockaddr_in system = to_system(to);  // what is not sent is lost, as on the way
+        const sockaddr_in system = to_system(to);  // on failure it counts as lost
         (void)sendto(file_, bytes.data(), bytes.size(), 0,
                      reinterpret_cast<const sockaddr*>(&system), sizeof system);
     }
-    /// Calls got(bytes, from) for each datagram that has come.
+    /// Calls got(bytes, from) for each received datagram.
     template <class Got>
     void receive(Got&& got) const {
         std::array<std::byte, limits::datagram_bytes + 1> room;
         sockaddr_in from{};
         socklen_t size = sizeof from;
-        for (int i = 0; i < 256; ++i, size = sizeof from) {  // a flood must not keep the tick
+        // Limited, so that a flood cannot delay the tick.
+        for (int i = 0; i < 256; ++i, size = sizeof from) {
             const ssize_t bytes = recvfrom(file_, room.data(), room.size(), 0,
                                            reinterpret_cast<sockaddr*>(&from), &size);
             if (bytes <= 0) return;
@@ -157,7 +158,7 @@ class Socket {
     int file_;
 };
 
-// -- time, and what challenges are signed with ----------------------------------------------------
+// -- clock and signature of challenges -----------------------------------------------------------
 
 Micros now() {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -178,7 +179,7 @@ int main() {
     expect(sodium_init() >= 0, "libsodium");
     const Shared shared;
 
-    // The server. Rules as in the README; here: who is within 60 m, until he is 66 m away.
+    // The server. Rules as in the README: entities enter within 60 m and leave beyond 66 m.
     Walk game(shared);
     ServerDef def;
     def.schema = &shared.schema;
@@ -192,7 +193,7 @@ int main() {
     const Socket server_socket;
     const Address server_address{Address::Carrier::udp, Socket::loopback(), server_socket.port()};
 
-    // Two clients. Each has a nonce that nobody guesses.
+    // Two clients. Each one has a random nonce that cannot be guessed.
     struct Player {
         Socket socket;
         Client client;
@@ -206,7 +207,7 @@ int main() {
     };
     Player players[2] = {{Socket(), Client(client_def())}, {Socket(), Client(client_def())}};
 
-    // Both loops in one: in a game each program has its own, at its own rate.
+    // Both loops in one. In a game each program has its own loop, at its own rate.
     auto next_tick = std::chrono::steady_clock::now();
     for (int turn = 0; turn < 100; ++turn) {
         for (Player& player : players) {
@@ -228,7 +229,7 @@ int main() {
         server.tick(now());
         OutgoingDatagram out;
         while (server.next_datagram(out)) server_socket.send(out.bytes, out.to);
-        // The budget, and all that counts in ticks, is for so many a second.
+        // The budget and all values in ticks assume this tick rate.
         next_tick += std::chrono::microseconds(1'000'000 / def.tick_hz);
         std::this_thread::sleep_until(next_tick);
     }
@@ -237,22 +238,21 @@ int main() {
     const Client& other = players[1].client;
     expect(walker.state() == ClientState::joined && other.state() == ClientState::joined,
            "both have joined");
-    expect(walker.ghost_count() == 2 && other.ghost_count() == 2, "and see each other");
-    for (GhostId ghost = 0; ghost < other.ghost_end(); ++ghost) {
-        if (!other.is_held(ghost)) continue;
-        std::printf("%s at x = %.1f m, %s\n", other.is_owned(ghost) ? "I am" : "somebody",
+    expect(walker.ghost_count() == 2 && other.ghost_count() == 2, "and have each other's ghosts");
+    other.for_each([&](GhostId ghost) {
+        std::printf("%s at x = %.1f m, %s\n", other.is_owned(ghost) ? "own person" : "other person",
                     static_cast<double>(other.position_of(ghost, other.newest_tick()).x),
-                    other.is_replicated(ghost, shared.health.id) ? "and know my health"
-                                                                 : "of unknown health");
+                    other.is_replicated(ghost, shared.health.id) ? "with known health"
+                                                                 : "with unknown health");
         expect(other.is_replicated(ghost, shared.health.id) == other.is_owned(ghost),
-               "health is for its owner");
+               "health is replicated to its owner only");
         expect(other.is_owned(ghost) || other.position_of(ghost, other.newest_tick()).x > 505,
                "the other one has walked");
-    }
+    });
     expect(players[1].screen.figures.size() == 2, "two are drawn");
     expect(players[1].screen.walked > 10, "and one of them walks");
     for (Player& player : players) {
-        player.client.leave();  // the good-bye still has to go
+        player.client.leave();  // the disconnect still has to be sent
         std::span<const std::byte> out;
         while (player.client.next_datagram(out)) player.socket.send(out, server_address);
     }

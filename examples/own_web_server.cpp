@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A server of one's own that browsers reach: a schema, a game, and purview::net for WebSockets,
-// UDP and the clock. People walk to where they click (own_page.html), and what they say is heard
+// A custom server for browsers: a schema, a game, and purview::net for WebSockets, UDP and the
+// clock. People walk to where they click (own_page.html), and their messages are sent to everyone
 // within 20 m.
 //
 //     example_own_web_server 0 0.5         on any port, for half a second
-//     example_own_web_server 7780 0 http://127.0.0.1:8000       until it is stopped, for pages from
-//     there
+//     example_own_web_server 7780 0 http://127.0.0.1:8000       until stopped, for pages from this
+//     origin
 //
-// Notice: nothing here is about browsers but one line. A native client joins over UDP at the same
-// port, and is the same to the game.
+// Notice: only one line is specific to browsers. A native client joins over UDP at the same port,
+// and the game treats it in the same way.
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -40,21 +40,21 @@ struct Town final : Game {
         name = schema.component<Name>("name").text("text", &Name::text);
         person = schema.kind("person", {position.id, name.id});
     }
-    bool joined(Server& server, ObserverId observer, const JoinRequest& request) override {
-        const EntityId body = server.world().spawn(person, {100, 100, 0}).value();
-        set_text(server.world().edit(body, name)->text, request.name);  // a stranger's: any bytes
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest& request) override {
+        const EntityId body = server.world().spawn({.kind = person, .position = {100, 100, 0}});
+        set_text(server.world().edit(body, name)->text, request.name);  // untrusted: any bytes
         must(server.world().set_owner(body, observer));
-        must(server.visibility().set_viewpoint(observer, body));
         people[observer] = {body, {100, 100, 0}};
-        return true;
+        return body;
     }
-    void left(Server& server, ObserverId observer) override {
+    void on_leave(Server& server, ObserverId observer) override {
         must(server.world().despawn(people[observer].body));
         people.erase(observer);
     }
-    /// As own_page.html writes it: 2, then where to go, two floats. A stranger's: anything may
-    /// come.
-    void command(Server&, ObserverId observer, std::span<const std::byte> data) override {
+    /// In the format of own_page.html: 2, then the target as two floats. Untrusted input: any bytes
+    /// may arrive.
+    void on_command(Server&, ObserverId observer, std::span<const std::byte> data) override {
         float to[2];
         if (data.size() != 1 + sizeof to || data[0] != std::byte{2}) return;
         std::memcpy(to, data.data() + 1, sizeof to);
@@ -62,17 +62,18 @@ struct Town final : Game {
         people[observer].goal = {std::clamp(to[0], 0.0F, 200.0F), std::clamp(to[1], 0.0F, 200.0F),
                                  0};
     }
-    /// `client.sendMessage("hello")` in the page; "message" there is what comes.
-    void message(Server& server, ObserverId observer, std::span<const std::byte> text) override {
+    /// Sent by `client.sendMessage("hello")` in the page, which receives it as a "message" event.
+    void on_message(Server& server, ObserverId observer, std::span<const std::byte> text) override {
         if (text.size() > 500) return;
         const Vec3 from = server.world().position_of(people[observer].body);
         for (const auto& [other, its] : people) {
             const Vec3 at = server.world().position_of(its.body);
             if (std::hypot(at.x - from.x, at.y - from.y) <= 20)
-                (void)server.send_message(other, text);  // full: he reads too slowly
+                // Fails for a receiver that reads too slowly.
+                (void)server.send_message(other, text);
         }
     }
-    void simulate(Server& server, Tick) override {
+    void on_tick(Server& server, Tick) override {
         constexpr float step_m = 5.0F / 20;
         for (const auto& [observer, its] : people) {
             Vec3 at = server.world().position_of(its.body);
@@ -116,12 +117,12 @@ int main(int count, char** arguments) {
     loop_def.udp_port = port;
     loop_def.web = true;
     loop_def.web_port = port;
-    if (count > 3) loop_def.origins = {arguments[3]};  // where the pages are from
+    if (count > 3) loop_def.origins = {arguments[3]};  // the origin of the pages
     net::ServerLoop loop(server, loop_def);
     expect(loop.problem().empty(), loop.problem().c_str());
     std::printf("browsers: ws://127.0.0.1:%u/play\n", loop.web_port());
     std::fflush(stdout);
     loop.run(seconds);
     std::printf("%u ticks\n", server.current_tick());
-    expect(server.current_tick() > 0, "it has run");
+    expect(server.current_tick() > 0, "the server has run");
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Areas as Phaser Quest has them: the world is cut into cells about as large as the screen, and
-// a player is told of his own cell and the eight around it.
+// Areas as in Phaser Quest: the world is divided into cells about as large as the screen, and a
+// player receives its own cell and the eight cells around it.
 //
-// Notice: what is next door across a border is known (no border effect); a step over a border
-// brings the new cells' entities and takes the old ones', nobody in both is told again; who is
-// far enough away is not merely hidden but unknown. An event with a place but no entity has its
-// listeners.
+// Notice: entities directly across a border are relevant, so there is no border effect. Crossing a
+// border adds the entities of new cells and removes those of old ones; entities in both do not
+// enter again. A distant entity is not just hidden: the client has no data about it. Positional
+// events have listeners, too.
 #include "example.hpp"
 #include "purview/cells.hpp"
 #include "purview/presets.hpp"
@@ -18,41 +18,41 @@ using namespace example;
 int main() {
     Rules rules = preset(Preset::phaser);
     const CellGrid grid{.origin = {0, 0, 0}, .width = 34, .height = 20, .columns = 6, .rows = 16};
-    rules.max = {172, 314, 0};  // a map of 172 x 314 tiles: the last cells are cut
+    rules.max = {172, 314, 0};  // a map of 172 x 314 tiles: the last cells are partial
     InterestManager manager(rules);
     expect(grid.count() == 96, "cells 0 to 95");
 
-    const Names names{"player", "neighbour", "rabbit", "wolf"};
+    const Names names{"player", "neighbor", "rabbit", "wolf"};
     const EntityId player = manager.spawn({.position = {103, 50}});  // column 3
     manager.spawn({.position = {101, 50}});                          // column 2
     const EntityId rabbit = manager.spawn({.position = {50, 50}});   // column 1
     manager.spawn({.position = {140, 50}});                          // column 4
     const ObserverId observer = manager.add_observer({.viewpoint = player});
     manager.tick();
-    std::printf("the player is in cell %u\n", grid.cell_of(manager.position(player)));
-    names.expect_seen(manager, observer, "his cell and those around it", "player neighbour wolf");
+    std::printf("the player is in cell %u\n", grid.cell_of(manager.entity(player).position()));
+    names.expect_seen(manager, observer, "own cell and those around it", "player neighbor wolf");
 
     manager.move(player, {101, 50, 0});
     manager.tick();
-    std::printf("the player is in cell %u\n", grid.cell_of(manager.position(player)));
-    names.expect_seen(manager, observer, "two metres to the left", "player neighbour rabbit");
-    expect(manager.events().size() == 2, "the rabbit enters, the wolf leaves, no more");
+    std::printf("the player is in cell %u\n", grid.cell_of(manager.entity(player).position()));
+    names.expect_seen(manager, observer, "two meters to the left", "player neighbor rabbit");
+    expect(manager.events().size() == 2, "the rabbit enters, the wolf leaves, nothing else");
 
     manager.move(player, {150, 300, 0});
     manager.tick();
-    names.expect_seen(manager, observer, "over twelve cells at once", "player");
+    names.expect_seen(manager, observer, "twelve cells at once", "player");
 
     std::vector<ObserverId> listeners;
     manager.observers_covering({130, 280, 0}, listeners);
-    expect(listeners.size() == 1, "a bang in the next cell is heard");
+    expect(listeners.size() == 1, "a bang in the next cell has a listener");
     listeners.clear();
     manager.observers_covering({10, 10, 0}, listeners);
-    expect(listeners.empty(), "one at the other end of the world is not");
+    expect(listeners.empty(), "one at the other end of the world has none");
     std::vector<EntityId> found;
     manager.entities_in({0, 0, 0}, {102, 100, 0}, found);
-    expect(found.size() == 2, "neighbour and rabbit are in the rectangle");
+    expect(found.size() == 2, "neighbor and rabbit are in the rectangle");
     found.clear();
-    const std::uint32_t cell = grid.cell_of(manager.position(rabbit));
+    const std::uint32_t cell = grid.cell_of(manager.entity(rabbit).position());
     manager.entities_in(grid.min_of(cell), grid.max_of(cell), found);
     expect(found.size() == 1 && found[0] == rabbit, "the rabbit is alone in its cell");
 }

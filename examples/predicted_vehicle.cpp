@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A vehicle that its driver predicts: one step function for the server and the client, commands
-// that go ahead, and a correction when the server knows of something that the client did not.
+// A vehicle with client-side prediction: one step function for the server and the client, inputs
+// sent ahead of the server, and a correction if something happens on the server that the client
+// could not predict.
 //
-// Notice: Game::input and the client call the same step, and nothing else moves the vehicle.
-// Between the two, here, are 5 ticks each way.
+// Notice: Game::on_input and the client call the same step function, and nothing else moves the
+// vehicle. The latency here is 5 ticks in each direction.
 #include <deque>
 #include <vector>
 
@@ -33,10 +34,10 @@ struct World1D {
                                                                  {-1000, 1000, 0.01});
         schema.set_position(position.id);
         vehicle = schema.kind("vehicle", {position.id});
-        // Fields as of a component, no references.
+        // Input fields are declared like component fields, but without references.
         drive = schema.input<Drive>("drive").quantized("throttle", &Drive::throttle, {-1, 1, 0.01});
-        schema.take_input(vehicle, drive.id);  // entities of this kind have such a part
-        schema.predict(position.id);           // follows from the owner's commands alone
+        schema.take_input(vehicle, drive.id);  // entities of this kind have this input
+        schema.predict(position.id);           // determined by the owner's inputs alone
     }
     Schema schema;
     Component<Position> position;
@@ -44,13 +45,13 @@ struct World1D {
     KindId vehicle{};
 };
 
-/// The rule of the game, once.
+/// The movement rule, used by both sides.
 struct Step final : GroupStep {
     explicit Step(const World1D& its) : world(&its) {}
     void step(GroupState& group, const GroupInput& command) override {
         for (std::size_t m = 0; m < group.size(); ++m) {
-            const Drive* drive = command.part(m, world->drive);   // null: no part
-            Position* position = group.edit(m, world->position);  // null: not the owner's
+            const Drive* drive = command.part(m, world->drive);   // null: no input
+            Position* position = group.edit(m, world->position);  // null: not owned
             if (drive != nullptr && position != nullptr)
                 position->at.x += drive->throttle * 10 / hz;
         }
@@ -60,14 +61,15 @@ struct Step final : GroupStep {
 
 struct Driving final : Game {
     explicit Driving(const World1D& its) : world(&its), step(its) {}
-    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
-        vehicle = server.world().spawn(world->vehicle).value();
-        return server.world().set_owner(vehicle, observer) == Status::ok;
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest&) override {
+        vehicle = server.world().spawn({.kind = world->vehicle, .owner = observer});
+        return vehicle;
     }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick) override {}
-    void input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server&, Tick) override {}
+    void on_input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
         step.step(group, command);
     }
     const World1D* world;
@@ -75,7 +77,7 @@ struct Driving final : Game {
     EntityId vehicle = EntityId::none;
 };
 
-/// Five ticks long.
+/// A connection with a latency of five ticks.
 class Line {
   public:
     void send(std::span<const std::byte> bytes, int tick) {
@@ -101,16 +103,16 @@ int main() {
     def.schema = &its.schema;
     def.tick_hz = hz;
     def.mac = &toy_mac;
-    def.secret[0] = std::byte{1};  // nobody else is on this line
+    def.secret[0] = std::byte{1};  // no other process uses this connection
     Server server = Server::create(def, game).value();
     ClientDef client_def;
-    client_def.nonce = 1;  // nobody else is on this line; elsewhere 64 random bits of the system's
+    client_def.nonce = 1;  // in production: 64 random bits from the system
     Client client(client_def);
     Step step(its);
     Prediction prediction =
         Prediction::create(client, {.schema = &its.schema, .step = &step}).value();
     Line up, down;
-    GhostId vehicle = no_ghost;  // ours
+    GhostId vehicle = GhostId::none;  // the own ghost
     const auto run = [&](int from, int to) {
         for (int tick = from; tick < to; ++tick) {
             const Micros now = 1'000'000 + static_cast<Micros>(tick) * (1'000'000 / hz);
@@ -120,7 +122,8 @@ int main() {
                 if (event.is_enter() && client.is_owned(event.ghost)) vehicle = event.ghost;
             client.clear_events();
             for (unsigned n = prediction.ticks_due(now); n > 0; --n) {
-                if (vehicle != no_ghost) (void)prediction.set_part(vehicle, its.drive, Drive{1});
+                if (vehicle != GhostId::none)
+                    (void)prediction.set_part(vehicle, its.drive, Drive{1});
                 if (prediction.run_tick() == Status::capacity) break;
             }
             client.tick(now);
@@ -138,22 +141,23 @@ int main() {
     std::printf("the driver is at %.2f m, the server at %.2f m, corrections %llu\n",
                 static_cast<double>(mine), static_cast<double>(servers),
                 static_cast<unsigned long long>(prediction.stats().corrections));
-    expect(mine > servers + 0.8F, "the client is ahead by what is on its way");
-    expect(prediction.stats().corrections == 0, "and was never put right");
+    expect(mine > servers + 0.8F, "the client is ahead by the inputs in flight");
+    expect(prediction.stats().corrections == 0, "and was never corrected");
 
-    must(server.world().move(game.vehicle, {servers + 3, 0, 0}));  // somebody rammed it
+    must(server.world().move(game.vehicle, {servers + 3, 0, 0}));  // another vehicle rams it
     run(180, 240);
     std::printf("rammed by 3 m: corrections %llu, off by %.2f m\n",
                 static_cast<unsigned long long>(prediction.stats().corrections),
                 static_cast<double>(prediction.stats().largest_error_m));
     expect(prediction.stats().corrections == 1, "one correction");
-    expect(prediction.stats().largest_error_m > 2.9F, "of what the client could not know");
+    expect(prediction.stats().largest_error_m > 2.9F,
+           "of an event that the client could not predict");
 
     run(240, 300);
     const float ahead =
         prediction.get(vehicle, its.position)->at.x - server.world().position_of(game.vehicle).x;
     std::printf("a second later: %.2f m ahead, corrections %llu\n", static_cast<double>(ahead),
                 static_cast<unsigned long long>(prediction.stats().corrections));
-    expect(prediction.stats().corrections == 1, "right again from then on");
-    expect(ahead > 0.8F && ahead < 3, "and ahead by what is on its way");
+    expect(prediction.stats().corrections == 1, "correct afterwards");
+    expect(ahead > 0.8F && ahead < 3, "and ahead by the inputs in flight");
 }

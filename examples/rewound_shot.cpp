@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A shot meets what its shooter saw. Somebody runs by; the shooter aims at where he is drawn, which
-// on the server is a quarter of a second ago, and the server looks there: at his place then, and at
-// the shield that he had then.
+// Lag compensation: a shot is evaluated in the world that the shooter saw. A runner moves past, and
+// the shooter aims at its drawn position, which is a quarter of a second old on the server. The
+// server evaluates the shot at the runner's position and shield of that time.
 //
-// Notice: the shooter says where he aims, and never whom he hit. When he looked, his commands say,
-// and the server cuts it to what he can have seen.
+// Notice: the shooter sends where it aims, never what it hit. Its inputs contain the view time, and
+// the server limits it to what the shooter can have seen.
 #include <cmath>
 #include <deque>
 #include <memory>
@@ -48,7 +48,7 @@ struct Shared {
                   .boolean("fires", &Aim::fires);
         schema.take_input(soldier, aim.id);
         schema.predict(position.id);
-        schema.rewind(position.id);  // remembered for a second
+        schema.rewind(position.id);  // keeps a history of one second
         schema.rewind(shield.id);
     }
     Schema schema;
@@ -58,26 +58,27 @@ struct Shared {
     KindId soldier{};
 };
 
-/// The runner is the server's; the shooter's own soldier stands at the origin.
+/// The server moves the runner; the shooter's own soldier stays at the origin.
 struct Range final : Game {
     explicit Range(const Shared& its) : shared(&its) {}
-    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
-        const EntityId shooter = server.world().spawn(shared->soldier).value();
-        runner = server.world().spawn(shared->soldier, {-50, 30, 0}).value();
-        return server.world().set_owner(shooter, observer) == Status::ok;
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest&) override {
+        const EntityId shooter = server.world().spawn({.kind = shared->soldier, .owner = observer});
+        runner = server.world().spawn({.kind = shared->soldier, .position = {-50, 30, 0}});
+        return shooter;
     }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server& server, Tick tick) override {
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server& server, Tick tick) override {
         if (runner == EntityId::none) return;
         Vec3 to = server.world().position_of(runner);
         to.x += 10.0F / hz;
         must(server.world().move(runner, to));
-        // A shield, every other second.
+        // A shield every other second.
         server.world().edit(runner, shared->shield)->score = tick / hz % 2 == 0 ? 5 : 0;
     }
-    void input(Server& server, ObserverId observer, GroupState& group,
-               const GroupInput& command) override {
+    void on_input(Server& server, ObserverId observer, GroupState& group,
+                  const GroupInput& command) override {
         const Aim* aim = command.part(0, shared->aim);
         if (aim == nullptr || !aim->fires) return;
         ++shots;
@@ -88,7 +89,7 @@ struct Range final : Game {
         const Vec3 now = server.world().position_of(runner);
         hits_now += std::hypot(now.x - aim->at.x, now.y - aim->at.y) <= radius ? 1 : 0;
         if (hits.empty()) return;
-        // Null: he did not see it.
+        // Null: the shooter did not receive it.
         const Shield* shield = view->get(hits[0].entity, shared->shield);
         if (shield != nullptr) ++(shield->score > 0 ? held_off : wounds);
     }
@@ -106,10 +107,10 @@ int main() {
     def.schema = &its.schema;
     def.tick_hz = hz;
     def.mac = &toy_mac;
-    def.secret[0] = std::byte{1};  // nobody else is on this line
+    def.secret[0] = std::byte{1};  // no other process uses this connection
     Server server = Server::create(def, game).value();
     ClientDef client_def;
-    client_def.nonce = 1;  // nobody else is on this line; elsewhere 64 random bits of the system's
+    client_def.nonce = 1;  // in production: 64 random bits from the system
     Client client(client_def);
     Prediction prediction = Prediction::create(client, {.schema = &its.schema}).value();
     struct Flight {
@@ -117,7 +118,7 @@ int main() {
         std::vector<std::byte> bytes;
     };
     std::deque<Flight> up, down;
-    GhostId own = no_ghost, other = no_ghost;
+    GhostId own = GhostId::none, other = GhostId::none;
     int saw_shield = 0;
     for (int tick = 0; tick < 6 * static_cast<int>(hz); ++tick) {
         const Micros now = 1'000'000 + static_cast<Micros>(tick) * (1'000'000 / hz);
@@ -127,9 +128,9 @@ int main() {
             if (event.is_enter()) (client.is_owned(event.ghost) ? own : other) = event.ghost;
         client.clear_events();
         for (unsigned n = prediction.ticks_due(now); n > 0; --n) {
-            if (own != no_ghost && other != no_ghost) {
+            if (own != GhostId::none && other != GhostId::none) {
                 const bool fires = tick % 20 == 0 && tick > 2 * static_cast<int>(hz);
-                const Vec3 seen = prediction.position_of(other, now);  // where he is drawn
+                const Vec3 seen = prediction.position_of(other, now);  // the drawn position
                 must(prediction.set_part(own, its.aim, Aim{seen, fires}));
                 const bool is_shielded = client.value_of(other, its.shield.id, 0) > 0;
                 saw_shield += fires && is_shielded ? 1 : 0;
@@ -148,12 +149,11 @@ int main() {
             down.push_back({tick + ticks_each_way, {datagram.bytes.begin(), datagram.bytes.end()}});
     }
     std::printf(
-        "%d shots: %d wounds, %d held off by a shield (the shooter saw one at %d of them); of the "
-        "world "
-        "of now %d would have hit\n",
+        "%d shots: %d wounds, %d blocked by a shield (the shooter saw one at %d of them); in the "
+        "current world %d would have hit\n",
         game.shots, game.wounds, game.held_off, saw_shield, game.hits_now);
     expect(game.shots > 8, "some shots");
-    expect(game.wounds + game.held_off == game.shots, "each meets whom the shooter aimed at");
-    expect(game.held_off > 0 && game.wounds > 0, "some meet a shield");
-    expect(game.hits_now == 0, "where he is by now, none would have");
+    expect(game.wounds + game.held_off == game.shots, "each hits the target that was aimed at");
+    expect(game.held_off > 0 && game.wounds > 0, "some hit a shield");
+    expect(game.hits_now == 0, "none would hit in the current world");
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A grid of static nodes: 100 x 100 inner nodes, each of which gives all that it holds, and a
-// client is given the one in which it stands.
+// A grid of static nodes: 100 x 100 inner nodes. A client receives all entities of the node that it
+// is in.
 //
-// Notice: the whole scheme is the dozen lines of the class. Nothing measures a distance. Moves
-// within a cell cost one call and change nothing. For nine cells at once there is the
-// neighbourhood kernel (phaser_cells).
+// Notice: the whole scheme is the dozen lines of the class. No distances are computed. A move
+// within a cell costs one call and changes nothing. For nine cells at once, use the neighborhood
+// kernel (phaser_cells).
 #include <cmath>
 
 #include "example.hpp"
-#include "purview/node.hpp"
+#include "purview/extend/node.hpp"
 
 using namespace purview;
 using namespace example;
@@ -36,11 +36,11 @@ int main() {
     const Names names{"alice", "near", "next door"};
     const EntityId alice = manager.spawn({.position = {503, 503, 0}});
     const EntityId near = manager.spawn({.position = {509, 509, 0}});
-    manager.spawn({.position = {510, 503, 0}});  // a border belongs to one cell
+    manager.spawn({.position = {510, 503, 0}});  // a border belongs to one cell only
     const ObserverId observer = manager.add_observer({.viewpoint = alice});
 
     manager.tick();
-    names.expect_seen(manager, observer, "in her cell", "alice near");
+    names.expect_seen(manager, observer, "in the same cell", "alice near");
     manager.move(near, {501, 501, 0});
     manager.tick();
     expect(manager.events().empty(), "a move within the cell changes nothing");

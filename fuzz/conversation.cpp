@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A script of ticks, losses, damage, new addresses and clients that go, against a whole server with
-// two clients. Whatever is done, every client holds what it acknowledged, and calls keep their
-// promises.
+// Runs a script of ticks, losses, corruption, address changes and disconnects against a whole
+// server with two clients. Whatever happens, every client must hold what it acknowledged, and calls
+// must keep their guarantees.
 //
-// One byte each: the low three bits say what, the others how much or to whom.
+// Each byte is one step: the low three bits select the action, the others the amount or the client.
 #include <algorithm>
 #include <cstdint>
 
@@ -33,15 +33,15 @@ void check_promises(const SmallWorld& world) {
     const std::string& trouble = world.ledger->trouble();
     require(trouble.empty(), trouble.c_str());
     require(internal(*world.server).calls.counters().refused_ghost == 0,
-            "an honest call was refused");
+            "a valid call was refused");
     require(world.largest_tick_bytes <= world.def.budget_bytes_per_tick, "over the budget");
     for (const auto& client : world.clients)
-        require(client->client.stats().order_violations == 0, "a child before its parent");
+        require(client->client.stats().order_violations == 0, "a child entered before its parent");
 }
 
 }  // namespace
 
-/// A script is no traffic: what it means does not grow old with the wire.
+/// A script contains no packets, so it does not depend on the wire format.
 std::vector<std::string> fresh_seeds() {
     return {};
 }
@@ -53,9 +53,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size < 2) return 0;
     const std::uint32_t budget = std::uint32_t{128} + data[0] * 8U;
     SmallScale scale{20, 30, 4};
-    if (data[1] % 4 == 1) {  // all there is takes its time: one in four
+    if (data[1] % 4 == 1) {  // everything enabled is slow: one in four
         scale.herd = 6;
-        scale.books = budget >= 300 ? 1 : 0;  // a page needs that
+        scale.books = budget >= 300 ? 1 : 0;  // a page needs this budget
         scale.carts = 2;
         scale.node_settings = scale.send_limits = true;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Raw bytes into every decoder. The first byte chooses; the rest is cut into packets by their first
-// byte, and sealed where a seal would stop it.
+// Feeds raw bytes into every decoder. The first byte selects the decoder. The rest is split into
+// packets by their length bytes, with a valid header checksum where a decoder requires one.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "client/correction_codec.hpp"
-#include "client/ghosts.hpp"
+#include "client/replica.hpp"
 #include "idle_game.hpp"
 #include "link/handshake.hpp"
 #include "link/packet_link.hpp"
@@ -33,17 +33,17 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-/// What inputs have got through to.
+/// Counters of what inputs have reached.
 enum Reached : unsigned {
     ghosts_held,
-    leaves_named,  // and so on, as ClientGhosts::Named has them
+    leaves_named,  // continues in the order of SnapshotDecoder::Named
     bodies_named,
     parents_named,
     references_named,
-    rosters_named,
+    named_member_maps,
     calls_to_observers,
     calls_to_server,
-    recordings_lived,
+    recordings_replayed,
     schemas_read,
     ghosts_in_terms,
     inputs_in_terms,
@@ -59,29 +59,30 @@ constexpr const char* reached_names[reached_count] = {"ghosts",
                                                       "bodies",
                                                       "parents",
                                                       "references",
-                                                      "rosters",
+                                                      "member maps",
                                                       "calls of a server",
                                                       "calls of a client",
-                                                      "recordings",
+                                                      "replayed recordings",
                                                       "schemas",
-                                                      "ghosts in terms of a schema",
-                                                      "inputs in terms of a schema",
-                                                      "calls in terms of a schema",
+                                                      "ghosts of a decoded schema",
+                                                      "inputs of a decoded schema",
+                                                      "calls of a decoded schema",
                                                       "inputs",
                                                       "corrections",
                                                       "links with streams",
                                                       "handshakes"};
 std::uint64_t reached[reached_count];
 
-/// Of the first byte.
+/// Lowest values of the first byte for each decoder.
 constexpr std::uint8_t first_of_calls = 0xf0;
 constexpr std::uint8_t first_of_inputs = 0xe0;
 constexpr std::uint8_t first_of_corrections = 0xd0;
 constexpr std::uint8_t first_of_recordings = 0xc0;
-/// Of its low half: from here on it is said in terms of the schema of traffic.
+/// From this value of its low half on, the schema of the generated traffic is used.
 constexpr std::uint8_t first_of_traffic = 0xc;
 
-/// visit(packet) for each: a length byte, then so many bytes, in memory of exactly that size.
+/// Calls visit(packet) for each packet: a length byte, then that many bytes, copied to memory of
+/// exactly that size.
 template <class Visit>
 void for_each_packet(Bytes bytes, Visit&& visit) {
     while (!bytes.empty()) {
@@ -103,25 +104,26 @@ const Schema& traffic_schema() {
 }
 
 void snapshots(const Schema& schema, Bytes bytes) {
-    ClientGhosts ghosts(schema);
+    Replica replica(schema);
     Tick newest = 0;
     for_each_packet(bytes, [&](Bytes packet) {
         BitReader in(packet);
-        const std::uint64_t before = ghosts.digest();
-        if (!ghosts.read(in))
-            return require(ghosts.digest() == before, "a bad snapshot was applied");
-        ghosts.accept(newest);
-        ghosts.for_each_named([](ClientGhosts::Named as, LocalId) {
+        const std::uint64_t before = replica.ghosts.digest();
+        if (!replica.decoder.read(in))
+            return require(replica.ghosts.digest() == before, "a malformed snapshot was applied");
+        replica.accept(newest);
+        replica.decoder.for_each_named([](SnapshotDecoder::Named as, LocalId) {
             ++reached[leaves_named + static_cast<unsigned>(as)];
         });
         std::uint32_t held = 0;
-        for (LocalId ghost = 0; ghost < ghosts.lane_end(); ++ghost) held += ghosts.is_shown(ghost);
-        require(held == ghosts.count(), "ghosts are counted wrong");
+        for (LocalId ghost = 0; ghost < replica.ghosts.slot_end(); ++ghost)
+            held += replica.ghosts.is_shown(ghost);
+        require(held == replica.ghosts.count(), "wrong ghost count");
         reached[ghosts_held] += held;
     });
 }
 
-/// Calls of either direction; in between ghosts come and go, by the length of the packet.
+/// RPCs in either direction. The length of a packet decides whether ghosts appear or disappear.
 void calls(Bytes bytes) {
     const Schema& schema = small_schema();
     if (bytes.empty()) return;
@@ -137,7 +139,7 @@ void calls(Bytes bytes) {
         if (packet.size() % 3 == 0)
             inbox.ghost_left(schema, static_cast<LocalId>(packet.size() % 8),
                              packet.size() % 2 == 0);
-        require(inbox.waiting() <= 256 + limits::rpc_orphans, "calls wait without a bound");
+        require(inbox.waiting() <= 256 + limits::rpc_orphans, "unbounded number of queued calls");
         ArrivedRpc call;
         while (packet.size() % 5 != 0 && inbox.next(call)) {
             const RpcDef& rpc = schema.rpcs()[index_of(call.rpc)];
@@ -169,13 +171,14 @@ const Schema& drive_schema() {
     return schema;
 }
 
-/// Commands for groups: what is read is written again as the same bits say.
+/// Inputs for groups: every input that was read is written again and must be equal.
 void inputs(const Schema& schema, Bytes bytes) {
     InputPacket packet;
     InputPacket again;
     for_each_packet(bytes, [&](Bytes raw) {
         BitReader in(raw);
-        if (!read_inputs(schema, in, packet)) return require(packet.count == 0, "half a packet");
+        if (!read_inputs(schema, in, packet))
+            return require(packet.count == 0, "parts of a malformed packet were kept");
         require(packet.count >= 1 && packet.count <= limits::inputs_repeated, "too many frames");
         std::vector<const InputFrame*> frames;
         for (std::size_t f = 0; f < packet.count; ++f) {
@@ -188,15 +191,17 @@ void inputs(const Schema& schema, Bytes bytes) {
         std::vector<std::byte> out_bytes(65'536);
         BitWriter out(out_bytes);
         write_inputs(schema, frames, packet.has_digests, packet.corrections, out);
-        require(out.ok(), "inputs that were read cannot be written");
+        require(out.ok(), "decoded inputs cannot be encoded");
         BitReader second(out.written());
         require(second.boolean() && read_inputs(schema, second, again),
-                "inputs cannot be read again");
+                "encoded inputs cannot be decoded");
         require(again.count == packet.count, "frames are lost");
         reached[inputs_read] += packet.frames[0].parts.size();
         for (std::size_t f = 0; f < again.count; ++f) {
-            require(again.frames[f].says_same(packet.frames[f]), "a command changes on its way");
-            require(again.frames[f].view_low == packet.frames[f].view_low, "a view changes");
+            require(again.frames[f].is_equal_input(packet.frames[f]),
+                    "an input differs after encoding and decoding");
+            require(again.frames[f].view_low == packet.frames[f].view_low,
+                    "a view differs after encoding and decoding");
         }
     });
 }
@@ -221,13 +226,14 @@ const Schema& moving_schema() {
         made.kind("still", {});
         made.kind("other", {motion.id});
         made.predict(motion.id);
-        require(made.status() == Status::ok, "a schema is bad");
+        require(made.problem().empty(), "an invalid schema");
         return made;
     }();
     return schema;
 }
 
-/// Corrections: what is none leaves no member behind, and values are what a field can say.
+/// Corrections: a malformed one must not change any member, and all values must be valid for their
+/// field.
 void corrections(const Schema& schema, Bytes bytes) {
     const PredictedLayout layout(schema);
     Correction read;
@@ -235,29 +241,31 @@ void corrections(const Schema& schema, Bytes bytes) {
     for_each_packet(bytes, [&](Bytes packet) {
         newest += 1 + static_cast<InputNumber>(packet.size()) * 997;
         if (!read_correction(schema, layout, newest, packet, read))
-            return require(read.members.empty(), "half a correction");
-        require(read.tick >= 1 && read.tick <= newest, "a correction of another time");
-        require(read.members.size() <= packet.size() * 8 / 6 + 1, "members from nowhere");
+            return require(read.members.empty(), "members of a malformed correction were kept");
+        require(read.tick >= 1 && read.tick <= newest, "a correction with a wrong input number");
+        require(read.members.size() <= packet.size() * 8 / 6 + 1,
+                "more members than fit into the packet");
         for (const CorrectedMember& member : read.members) {
-            require(member.ghost < local_ids_max, "a ghost that cannot be");
-            require(index_of(member.kind) < schema.kinds().size(), "a kind that is none");
+            require(member.ghost < local_ids_max, "an invalid ghost id");
+            require(index_of(member.kind) < schema.kinds().size(), "an invalid kind");
             ++reached[corrections_read];
             if (!member.has_values || &schema != &moving_schema()) continue;
             for (const PredictedPart& part : layout.parts(member.kind)) {
                 Moving value;
                 std::memcpy(&value, read.data.at(member.data_at) + part.offset, sizeof value);
                 require(value.gear >= -1 && value.gear <= 6, "a value out of range");
-                require(value.tail == 0, "a byte of no field");
+                require(value.tail == 0, "a byte outside of all fields");
             }
         }
     });
 }
 
-/// A file that somebody says is a recording, lived again.
+/// Replays a file that claims to be a recording.
 void recordings(Bytes bytes) {
     std::istringstream file(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     record::Reader reader(file);
-    if (!reader.begin()) return require(!reader.problem().empty(), "refused without a word");
+    if (!reader.begin())
+        return require(!reader.problem().empty(), "refused without an error message");
     test::IdleGame game;
     ServerDef def;
     def.schema = &small_schema();
@@ -268,13 +276,13 @@ void recordings(Bytes bytes) {
     const record::ReplayResult result =
         record::replay(reader, *server, [](std::string_view) { return std::string(); });
     require(result.outcome == record::ReplayResult::Outcome::same || !result.text.empty(),
-            "something is wrong, and nobody says what");
-    reached[recordings_lived] += result.received;
+            "a failed replay without an error message");
+    reached[recordings_replayed] += result.received;
 }
 
-/// What a server may say in the terms of a schema of its own: snapshots, calls and commands.
+/// Packets of a server with a given schema: snapshots, RPCs and inputs.
 void in_terms_of(const Schema& schema, Bytes bytes) {
-    ClientGhosts ghosts(schema);
+    Replica replica(schema);
     RpcInbox inbox;
     InputPacket commands;
     Tick newest = 0;
@@ -284,8 +292,8 @@ void in_terms_of(const Schema& schema, Bytes bytes) {
         BitReader in(packet);
         now += 100'000;
         if (packet.size() % 3 == 0) {
-            if (ghosts.read(in)) ghosts.accept(newest);
-            reached[ghosts_in_terms] += ghosts.count();
+            if (replica.decoder.read(in)) replica.accept(newest);
+            reached[ghosts_in_terms] += replica.ghosts.count();
         } else if (packet.size() % 3 == 1) {
             if (read_inputs(schema, in, commands))
                 reached[inputs_in_terms] += commands.frames[0].parts.size();
@@ -311,10 +319,10 @@ void schemas(Bytes bytes) {
     std::vector<std::byte> again(65'536);
     BitWriter out(again);
     write_schema(*schema, out);
-    require(out.ok(), "a schema that was read cannot be written");
+    require(out.ok(), "a decoded schema cannot be encoded");
     BitReader second(out.written());
     const auto same = read_schema(second);
-    require(same && same->hash() == schema->hash(), "a schema changes on its way");
+    require(same && same->hash() == schema->hash(), "a schema differs after encoding and decoding");
     ++reached[schemas_read];
     in_terms_of(*schema, bytes.last(in.bits_left() / 8));
 }
@@ -323,7 +331,7 @@ void links(Bytes bytes) {
     PacketLink link;
     StreamReceiver stream;
     std::vector<DeliveryNotice> notices;
-    std::uint32_t told = 0;
+    std::uint32_t replicated = 0;
     for_each_packet(bytes, [&](Bytes packet) {
         std::vector<std::byte> sent(64);
         BitWriter out(sent);
@@ -333,7 +341,8 @@ void links(Bytes bytes) {
         notices.clear();
         link.accept(notices);
         for (const DeliveryNotice notice : notices)
-            require(notice.sequence == ++told, "a fate is told twice, or never");
+            require(notice.sequence == ++replicated,
+                    "a delivery status is reported twice or never");
         stream.accept();
         Bytes message;
         for (int i = 0; i < 100 && stream.next_message(message); ++i) ++reached[streams_read];
@@ -345,7 +354,7 @@ void handshakes(Bytes bytes) {
         if (packet.size() < seal_bytes) return;
         std::vector<std::byte> sealed(packet.begin(), packet.end());
         seal(static_cast<PacketType>(packet[0]), 0, sealed);
-        // Each of them is asked, whatever the others say.
+        // Runs every reader, whatever the others return.
         for (const bool is_one :
              {read_hello(sealed).has_value(), read_challenge(sealed).has_value(),
               read_answer(sealed).has_value(), read_accept(sealed).has_value(),
@@ -362,13 +371,13 @@ std::vector<std::string> fresh_seeds() {
     const auto seed = [](std::uint8_t choice, const std::string& rest) {
         return static_cast<char>(choice) + rest;
     };
-    // Calls wait for a packet of another size than a multiple of five.
+    // Calls are processed with packets of a size that is not a multiple of five.
     const auto calls_of = [&](RpcDirection direction, std::vector<std::string> packets) {
         for (std::string& packet : packets)
             packet += packet.size() % 5 == 0 ? std::string(1, 0) : "";
         return seed(first_of_calls, static_cast<char>(direction) + test::cut_by_bytes(packets));
     };
-    // In terms of a schema the size says what a packet is.
+    // For a given schema, the size modulo 3 selects the kind of packet.
     std::vector<std::string> in_terms;
     const auto add_in_terms = [&](const std::vector<std::string>& packets, std::size_t rest) {
         for (std::string packet : packets) {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A peer that has a session and seals what it likes: towards a server that somebody else plays on,
-// and towards a client. The first byte chooses; the rest is cut into packets by their first two
-// bytes, each with the next number, and a tick passes before some. Whatever is sent, nobody else
-// loses his session or gets more than his budget, and a client's ghosts stay in order.
+// A malicious peer with a session and valid header checksums, against a server with another client,
+// or against a client. The first byte selects the side and the world. The rest is split into
+// packets by their first two bytes. Each packet has the next sequence number, and some are preceded
+// by a tick. Whatever is sent, no other client may lose its session or exceed its budget, and a
+// client's ghosts must stay in order.
 #include <algorithm>
 #include <cstdint>
 #include <set>
 #include <vector>
 
 #include "client/client_data.hpp"
+#include "client_events.hpp"
 #include "core/internal_access.hpp"
 #include "link/packet_link.hpp"
 #include "purview/limits.hpp"
@@ -31,43 +33,43 @@ using Bytes = std::span<const std::byte>;
 constexpr std::uint32_t packets_max = 120;
 constexpr std::size_t body_bytes_max = limits::datagram_bytes - 32;
 
-/// Worlds of all there is (Scene), for fresh seeds.
-constexpr unsigned seed_of_said = 57, seed_of_another = 61;
-constexpr std::uint32_t ticks_said = 100;
+/// Seeds with the full scene, for the fresh inputs.
+constexpr unsigned seed_of_sent = 57, seed_of_another = 61;
+constexpr std::uint32_t ticks_sent = 100;
 
-/// What has been read of one who says what he likes.
+/// Counters of what was read from the malicious peer.
 enum Reached : unsigned {
-    messages_read,  // of a client's stream that were sound
-    malformed,      // packets and messages of a client that were not
+    messages_read,  // well-formed messages in a client's stream
+    malformed,      // malformed packets and messages of a client
     calls_received,
     calls_refused,
-    parts_received,  // of commands for groups
+    parts_received,  // inputs for groups
     parts_refused,
-    leaves_named,  // and so on, as ClientGhosts::Named has them
+    leaves_named,  // continues in the order of SnapshotDecoder::Named
     bodies_named,
     parents_named,
     references_named,
-    rosters_named,
+    named_member_maps,
     reached_count,
 };
 constexpr const char* reached_names[reached_count] = {"messages of a client",
-                                                      "messages that are none",
+                                                      "malformed messages",
                                                       "calls of a client",
                                                       "calls that it may not make",
-                                                      "commands for groups",
-                                                      "commands for what is not the client's",
+                                                      "inputs for groups",
+                                                      "inputs for entities of others",
                                                       "leaves",
                                                       "bodies",
                                                       "parents",
                                                       "references",
-                                                      "rosters"};
+                                                      "member maps"};
 std::uint64_t reached[reached_count];
 
-/// Two clients in a world of little, or of all there is; the second is the peer's.
+/// Two clients in a small or in a full world; the second one belongs to the peer.
 struct Scene {
     static constexpr SmallScale little{4, 6, 2}, all_there_is{4, 6, 2, 3, 1, 1, true, true};
 
-    /// All there is takes its time: one in four.
+    /// The full world is slow, so only one seed in four uses it.
     explicit Scene(unsigned seed)
         : world(seed, {}, 2'400, seed % 4 == 1 ? all_there_is : little, 30),
           other(world.add_client()),
@@ -88,7 +90,7 @@ void count_what_server_read(const SmallWorld& world) {
     reached[parts_refused] += inputs.unknown_ghost + inputs.not_owned + inputs.not_in_group;
 }
 
-/// Of one whose own packets do not get through any more.
+/// Takes over a session; the packets of the real client are blocked.
 class Peer {
   public:
     Peer(SmallWorld& world, SmallClient& client) : world_(&world), client_(&client) {
@@ -104,17 +106,18 @@ class Peer {
         world_->border->receive(bytes, client_->address, world_->now);
     }
     void to_client(Bytes body) {
-        const ClientGhosts& ghosts = *internal(client_->client).ghosts;
-        const std::uint64_t before = ghosts.counters().snapshots;
+        const Replica& replica = *internal(client_->client).replica;
+        const std::uint64_t before = replica.counters().snapshots;
         client_->client.receive(datagram(next_from_server_++, body, false), world_->now);
-        if (ghosts.counters().snapshots == before) return;
-        ghosts.for_each_named([](ClientGhosts::Named as, LocalId) {
+        if (replica.counters().snapshots == before) return;
+        replica.decoder.for_each_named([](SnapshotDecoder::Named as, LocalId) {
             ++reached[leaves_named + static_cast<unsigned>(as)];
         });
     }
 
   private:
-    /// Behind the number all is the peer's: acknowledgements, fragments, and what follows.
+    /// Everything after the sequence number is chosen by the peer: acknowledgements, fragments and
+    /// content.
     std::vector<std::byte> datagram(std::uint32_t sequence, Bytes body, bool to_server) const {
         std::vector<std::byte> bytes(limits::datagram_bytes);
         BitWriter out(bytes);
@@ -130,42 +133,38 @@ class Peer {
     SmallWorld* world_;
     SmallClient* client_;
     std::uint64_t id_ = 0;
-    /// Further than any real one came until then.
+    /// Larger than any sequence number that was used before.
     std::uint32_t next_to_server_ = 2 * ticks_to_join;
     std::uint32_t next_from_server_ = 0;
 };
 
 void check_ghosts(const Client& client) {
     std::uint32_t held = 0;
-    for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
-        if (!client.is_held(ghost)) continue;
+    client.for_each([&](GhostId ghost) {
         ++held;
         const GhostId root = client.root_of(ghost);
-        require(root < client.ghost_end() && client.is_held(root), "a group without a root");
+        require(client.is_held(root), "a group without a root");
         (void)client.position_of(ghost, client.newest_tick());
-    }
-    require(held == client.ghost_count(), "ghosts are counted wrong");
-    std::set<GhostId> changed;
-    for (const ClientChange& change : client.changes()) {
-        require(client.is_held(change.ghost), "what has left has changed");
-        require(changed.insert(change.ghost).second, "a ghost has changed twice");
-    }
+    });
+    require(held == client.ghost_count(), "wrong ghost count");
+    for (const auto& [ghost, event] : test::changes_of(client))
+        require(client.is_held(ghost), "a change event for a ghost that left");
 }
 
 }  // namespace
 
 std::vector<std::string> fresh_seeds() {
     const std::string messages = cut_by_words(client_messages());
-    Scene scene(seed_of_said);
-    const Said said = said_after_join(scene.world, ticks_said);
-    const std::string by_client = cut_by_words(said.by_client);
+    Scene scene(seed_of_sent);
+    const StepResult sent = sent_after_join(scene.world, ticks_sent);
+    const std::string by_client = cut_by_words(sent.by_client);
     const auto to_server = [](unsigned seed) { return static_cast<char>(2 * seed); };
     const auto to_client = [](unsigned seed) { return static_cast<char>(2 * seed + 1); };
-    // In a world of little and in one of all there is; and what is right in one is wrong in
+    // In the small world and in the full one; and input that is valid in one world is invalid in
     // another.
-    return {to_server(0) + messages, to_server(1) + messages, to_server(seed_of_said) + by_client,
+    return {to_server(0) + messages, to_server(1) + messages, to_server(seed_of_sent) + by_client,
             to_server(seed_of_another) + by_client,
-            to_client(seed_of_said) + cut_by_words(said.by_server)};
+            to_client(seed_of_sent) + cut_by_words(sent.by_server)};
 }
 
 const char* never_reached() {
@@ -194,8 +193,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         check_ghosts(client.client);
     }
     world.run(3);
-    require(other.client.state() == ClientState::joined, "another one lost his session");
-    require(other.client.stats().packets_malformed == 0, "another one was sent nonsense");
+    require(other.client.state() == ClientState::joined, "the other client lost its session");
+    require(other.client.stats().packets_malformed == 0,
+            "the other client received a malformed packet");
     require(world.largest_tick_bytes <= world.def.budget_bytes_per_tick, "over the budget");
     check_ghosts(other.client);
     if (to_server) count_what_server_read(world);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Runs a fuzz target on fresh seeds and on the files of directories: what was once found stays
-// found, and what there is to be found is reached. With --write DIR it only writes the seeds down,
-// for libFuzzer to begin with.
+// Runs a fuzz target on fresh seeds and on the files of the given directories. Detects regressions
+// of fixed bugs, and features that fresh seeds do not reach. With --write DIR it only writes the
+// fresh seeds, as initial inputs of libFuzzer.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     }
     std::printf("%zu inputs\n", inputs);
     if (missed != nullptr) {
-        std::fprintf(stderr, "no fresh seed gets through to %s\n", missed);
+        std::fprintf(stderr, "no fresh seed reaches: %s\n", missed);
         return 1;
     }
     return inputs > 0 ? 0 : 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// How a fuzz target says that something does not hold.
+// Reports a failed condition of a fuzz target.
 #pragma once
 
 #include <cstdio>

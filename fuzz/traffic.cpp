@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "client/ghosts.hpp"
+#include "client/replica.hpp"
 #include "idle_game.hpp"
 #include "link/handshake.hpp"
 #include "link/messages.hpp"
@@ -25,12 +25,12 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-/// Packets have to fit behind a size of one byte.
+/// Packets must fit a one-byte size.
 constexpr std::uint32_t budget_bytes = 250;
 constexpr std::uint32_t ticks = 100;
 constexpr SmallScale scale{4, 20, 2, 6, 0, 1, true, true};
 
-/// In these ticks nothing reaches the client.
+/// In these ticks the client receives nothing.
 bool is_dark(std::uint32_t tick) {
     return tick % 8 == 7;
 }
@@ -39,28 +39,28 @@ std::string text_of(Bytes bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// From where the reader stands to the end, beginning with a whole byte.
-std::string rest_of(BitReader in) {
+/// The rest of the reader's bits, aligned to a byte.
+std::string remainder_of(BitReader in) {
     std::vector<std::byte> bytes(limits::datagram_bytes);
     BitWriter out(bytes);
     while (in.bits_left() > 0) out.bits(in.bits(1), 1);
     return text_of(out.written());
 }
 
-/// One end of a line, as far as it has to be known to find what packets carry.
+/// One end of a connection, with the state that is needed to find the content of packets.
 struct End {
     PacketLink link;
     StreamReceiver stream;
     std::vector<DeliveryNotice> notices;
 
-    /// The other end may hear of a packet's fate only if it knows of the packet.
+    /// Acknowledgements are only accepted for packets that this end has sent.
     void note_sent() {
         std::array<std::byte, 256> bytes;
         BitWriter out(bytes);
         (void)link.write_header(out);
     }
-    /// Behind the seal and whatever stands there: visit(message). False: there is nothing more to
-    /// be found.
+    /// Reads a packet after the header checksum and connection id. Calls visit(message) for each
+    /// message. Returns false if the packet contains nothing else.
     template <class Visit>
     bool read(BitReader& in, Visit&& visit) {
         if (link.read_header(in) != PacketLink::Verdict::accepted || !stream.read(in)) return false;
@@ -75,7 +75,7 @@ struct End {
 
 class Cutter {
   public:
-    explicit Cutter(Traffic& to) : to_(&to), ghosts_(schema_.schema) {}
+    explicit Cutter(Traffic& to) : to_(&to), replica_(schema_.schema) {}
 
     void sent(Bytes datagram, bool arrives) {
         if (is_handshake(datagram)) return to_->handshakes.push_back(text_of(datagram));
@@ -83,32 +83,32 @@ class Cutter {
         (void)in.bits(seal_bytes * 8);
         to_->links.push_back(text_of(datagram.subspan(seal_bytes)));
         server_.note_sent();
-        if (!arrives || !client_.read(in, [&](Bytes message) { told(message); })) return;
+        if (!arrives || !client_.read(in, [&](Bytes message) { replicated(message); })) return;
         if (in.boolean()) {
-            to_->snapshots.push_back(rest_of(in));
-            require(ghosts_.read(in), "a snapshot that the client would refuse");
-            ghosts_.accept(newest_);
+            to_->snapshots.push_back(remainder_of(in));
+            require(replica_.decoder.read(in), "a snapshot that the client would reject");
+            replica_.accept(newest_);
         }
-        to_->calls.push_back(rest_of(in));
+        to_->calls.push_back(remainder_of(in));
     }
     void received(Bytes datagram) {
         if (is_handshake(datagram)) return to_->handshakes.push_back(text_of(datagram));
         BitReader in(datagram);
         (void)in.bits(seal_bytes * 8);
-        (void)in.u64();  // the connection
+        (void)in.u64();  // connection id
         client_.note_sent();
         if (!server_.read(in, [](Bytes) {})) return;
-        if (in.boolean()) (void)in.u64();  // a digest
+        if (in.boolean()) (void)in.u64();  // digest
         const std::uint64_t commands = in.varint_max(255);
         if (commands > 0) (void)in.u16();
         for (std::uint64_t i = 0; i < commands; ++i) (void)in.bytes(in.u8());
-        to_->client_calls.push_back(rest_of(in));
+        to_->client_calls.push_back(remainder_of(in));
         if (!calls_.read(schema_.schema, RpcDirection::to_server, in)) return;
-        if (in.bits_left() > 0 && in.boolean()) to_->inputs.push_back(rest_of(in));
+        if (in.bits_left() > 0 && in.boolean()) to_->inputs.push_back(remainder_of(in));
     }
 
   private:
-    void told(Bytes message) {
+    void replicated(Bytes message) {
         if (static_cast<ServerMessage>(message[0]) == ServerMessage::correction)
             to_->corrections.push_back(text_of(message.subspan(1)));
     }
@@ -117,29 +117,30 @@ class Cutter {
     }
     Traffic* to_;
     SmallSchema schema_ = schema_of_traffic();
-    ClientGhosts ghosts_;
+    Replica replica_;
     RpcInbox calls_;
     Tick newest_ = 0;
     End client_, server_;
 };
 
-/// visit(sent or received, address, ticks that have begun, datagram) for each of a recording.
+/// Calls visit(sent or received, address, number of begun ticks, datagram) for each datagram of a
+/// recording.
 template <class Visit>
 void for_each_datagram(std::istream& file, Visit&& visit) {
     using record::ChunkType;
     record::Reader reader(file);
-    require(reader.begin().has_value(), "a recording that begins wrongly");
+    require(reader.begin().has_value(), "a recording with a malformed beginning");
     record::Chunk chunk;
     std::uint32_t tick = 0;
     while (reader.next(chunk)) {
         tick += chunk.type == ChunkType::tick ? 1 : 0;
         if (chunk.type != ChunkType::received && chunk.type != ChunkType::sent) continue;
         record::Fields fields(chunk.body);
-        if (chunk.type == ChunkType::received) (void)fields.number(8);  // its time
+        if (chunk.type == ChunkType::received) (void)fields.number(8);  // time
         const std::uint64_t address = fields.number(4);
         visit(chunk.type, address, tick, fields.rest());
     }
-    require(reader.problem().empty(), "a recording that is wrong");
+    require(reader.problem().empty(), "a malformed recording");
 }
 
 record::Beginning beginning_of(const SmallWorld& world) {
@@ -230,7 +231,7 @@ void join_all(SmallWorld& world) {
     world.make_calls(3);
 }
 
-Said said_after_join(SmallWorld& world, std::uint32_t ticks_after) {
+StepResult sent_after_join(SmallWorld& world, std::uint32_t ticks_after) {
     std::stringstream file;
     record::Writer writer(file, beginning_of(world));
     world.border->record_to(&writer, 100);
@@ -239,16 +240,17 @@ Said said_after_join(SmallWorld& world, std::uint32_t ticks_after) {
     world.run(ticks_after);
     world.border->record_to(nullptr, 0);
     require(writer.finish(), "the recording was not written");
-    Said said;
-    const std::size_t last = world.clients.size() - 1;  // addresses come in the same order
+    StepResult sent_bytes;
+    const std::size_t last = world.clients.size() - 1;  // addresses have the same order
     for_each_datagram(file, [&](record::ChunkType way, std::uint64_t address, std::uint32_t tick,
                                 Bytes datagram) {
         const bool is_sent = way == record::ChunkType::sent;
         if (address != last || tick < joined + (is_sent ? 1 : 0)) return;
         const std::size_t head = seal_bytes + (is_sent ? 0 : sizeof(std::uint64_t)) + 2;
-        (is_sent ? said.by_server : said.by_client).push_back(text_of(datagram.subspan(head)));
+        (is_sent ? sent_bytes.by_server : sent_bytes.by_client)
+            .push_back(text_of(datagram.subspan(head)));
     });
-    return said;
+    return sent_bytes;
 }
 
 std::vector<std::string> client_messages() {
@@ -256,7 +258,7 @@ std::vector<std::string> client_messages() {
     PacketLink link;
     std::vector<std::string> packets;
     std::array<std::byte, join_bytes_max> bytes{};
-    const auto say = [&](auto&& write_message) {
+    const auto submit = [&](auto&& write_message) {
         BitWriter out(bytes);
         write_message(out);
         (void)stream.send(out.written());
@@ -268,28 +270,29 @@ std::vector<std::string> client_messages() {
         stream.write(sequence, 8 * 1'000, out);
         out.boolean(false);
         out.boolean(false);  // no digest
-        out.varint(0);       // no commands
+        out.varint(0);       // no inputs
         out.align();
-        packets.push_back(text_of(out.written().subspan(2)));  // the number is the target's
+        // The fuzz target adds the sequence number.
+        packets.push_back(text_of(out.written().subspan(2)));
         stream.resolve(sequence, arrives);
     };
-    // Its own join, which the server has had: what follows goes on behind it.
+    // The join that the server has already received; later messages continue the stream.
     const std::string name = "someone";
-    say([&](BitWriter& out) { write(Join{Role::player, name, {}}, out); });
+    submit([&](BitWriter& out) { write(Join{Role::player, name, {}}, out); });
     send_packet(true);
-    say([](BitWriter& out) {
+    submit([](BitWriter& out) {
         out.u8(static_cast<std::uint8_t>(ClientMessage::game));
         out.u32(7);
     });
-    say([](BitWriter& out) {
+    submit([](BitWriter& out) {
         out.u8(static_cast<std::uint8_t>(ClientMessage::state));
         out.u64(1);
     });
     const std::vector<std::byte> credential(100, std::byte{9});
-    say([&](BitWriter& out) { write(Join{Role::spectator, name, credential}, out); });
-    send_packet(false);                            // the next has it, too
-    for (const unsigned size : {5U, 33U, 255U}) {  // joins that are none
-        say([&](BitWriter& out) {
+    submit([&](BitWriter& out) { write(Join{Role::spectator, name, credential}, out); });
+    send_packet(false);                            // resent in the next packet
+    for (const unsigned size : {5U, 33U, 255U}) {  // malformed joins
+        submit([&](BitWriter& out) {
             out.u8(static_cast<std::uint8_t>(ClientMessage::join));
             out.u8(static_cast<std::uint8_t>(size % 4));
             out.u8(static_cast<std::uint8_t>(size));
@@ -297,7 +300,7 @@ std::vector<std::string> client_messages() {
         });
         send_packet(false);
     }
-    say([](BitWriter& out) { out.u8(77); });
+    submit([](BitWriter& out) { out.u8(77); });
     send_packet(false);
     return packets;
 }
@@ -305,7 +308,7 @@ std::vector<std::string> client_messages() {
 std::string cut_by_bytes(const std::vector<std::string>& packets) {
     std::string cut;
     for (const std::string& packet : packets) {
-        require(packet.size() <= 255, "a packet that does not fit behind its size");
+        require(packet.size() <= 255, "a packet that exceeds its size field");
         cut += static_cast<char>(packet.size());
         cut += packet;
     }

@@ -16,9 +16,9 @@ namespace {
 constexpr std::uint16_t steps_end = 1'000;
 
 EntityId spawn(World& world, KindId kind, Vec3 at) {
-    const auto made = world.spawn(kind, at);
-    if (!made) std::abort();
-    return *made;
+    const EntityId made = world.spawn({.kind = kind, .position = at});
+    if (made == EntityId::none) std::abort();
+    return made;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void CartStep::step(GroupState& group, const GroupInput& command) {
     slips_ = false;
 }
 
-// -- the game's ---------------------------------------------------------------------------------
+// -- game side -----------------------------------------------------------------------------------
 
 void Carts::populate(World& world, std::uint32_t count) {
     constexpr float side_m = SmallGame::side_m;
@@ -105,7 +105,7 @@ const Gait* Carts::after_commands(EntityId entity) const {
     return found == after_commands_.end() ? nullptr : &found->second;
 }
 
-// -- a client's ---------------------------------------------------------------------------------
+// -- client side ---------------------------------------------------------------------------------
 
 CartDriver::CartDriver(Client& client, const SmallSchema& schema, std::uint64_t seed)
     : step(schema),
@@ -113,7 +113,7 @@ CartDriver::CartDriver(Client& client, const SmallSchema& schema, std::uint64_t 
       client_(&client),
       schema_(&schema),
       random_(seed),
-      is_silent_at_rest_(random_.chance(0.25F)) {}
+      is_silent_when_idle_(random_.chance(0.25F)) {}
 
 Prediction CartDriver::begin(Client& client, const SmallSchema& schema, CartStep& step) {
     PredictionDef def;
@@ -126,26 +126,26 @@ Prediction CartDriver::begin(Client& client, const SmallSchema& schema, CartStep
 
 void CartDriver::list_own() {
     own_.clear();
-    for (GhostId ghost = 0; ghost < client_->ghost_end(); ++ghost) {
-        if (!client_->is_held(ghost) || !client_->is_owned(ghost)) continue;
+    client_->for_each([&](GhostId ghost) {
+        if (!client_->is_owned(ghost)) return;
         const KindId kind = client_->kind_of(ghost);
         if (kind == schema_->cart || kind == schema_->mule) own_.push_back(ghost);
-    }
+    });
 }
 
-void CartDriver::tick(Micros now, bool rests) {
+void CartDriver::tick(Micros now, bool is_idle) {
     constexpr std::uint32_t list_every = 8;
     if (ticks_++ % list_every == 0) list_own();
-    if (!rests && random_.chance(0.003F)) silent_until_ = ticks_ + 5 + random_.below(30);
-    if (rests ? is_silent_at_rest_ : ticks_ < silent_until_) return;
-    if (!rests && random_.chance(0.001F)) {
+    if (!is_idle && random_.chance(0.003F)) silent_until_ = ticks_ + 5 + random_.below(30);
+    if (is_idle ? is_silent_when_idle_ : ticks_ < silent_until_) return;
+    if (!is_idle && random_.chance(0.001F)) {
         forgotten_corrections_ += prediction.stats().corrections;
         prediction = begin(*client_, *schema_, step);
     }
     for (unsigned due = prediction.ticks_due(now); due > 0; --due) {
         for (const GhostId ghost : own_) {
-            if (rests || random_.chance(0.2F)) continue;
-            // What is not ours any more is refused.
+            if (is_idle || random_.chance(0.2F)) continue;
+            // Refused if the ghost is no longer owned by this client.
             (void)prediction.set_part(ghost, schema_->reins,
                                       Reins{random_.between(-1, 1), random_.between(-0.2F, 0.2F)});
         }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Carts that their owners drive, some with a mule, which may have an owner of its own. How they go
-// is predicted, and told to whoever drives them by corrections alone (AudienceType::unpredicted);
-// where they come is up to the game. A mule may be out of its cart's group for a while, or take no
-// input. Clients predict wrongly now and then, say nothing for a while, or forget what they
-// predicted; and the game changes how a cart goes while it is driven.
+// Carts driven by their owners, some with a mule that may have its own owner. The gait is
+// predicted; the driver receives it only as corrections (AudienceType::unpredicted). Positions are
+// controlled by the game. A mule may temporarily leave its cart's group or take no input. Clients
+// sometimes predict wrongly, pause their input, or discard their prediction. The game sometimes
+// changes the gait of a driven cart.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,26 @@ namespace purview::test {
 
 struct SmallSchema;
 
-/// Of a cart or a mule.
+/// Predicted state of a cart or a mule.
 struct Gait {
-    float speed = 0;  ///< metres in a tick
+    float speed = 0;  ///< meters per tick
     float course = 0;
-    std::uint16_t steps = 0;  ///< counts on, and begins again
+    std::uint16_t steps = 0;  ///< step counter, wraps around
 
     friend bool operator==(const Gait&, const Gait&) = default;
 };
-/// What is said to it.
+/// Input for a cart or a mule.
 struct Reins {
     float pull = 0;
     float turn = 0;
 };
 
-/// The rule of both sides. Without reins it goes on as it did.
+/// The step function of both sides. Without input the gait is unchanged.
 class CartStep final : public GroupStep {
   public:
     explicit CartStep(const SmallSchema& schema) : schema_(&schema) {}
     void step(GroupState& group, const GroupInput& command) override;
-    /// The next step is a wrong one.
+    /// Makes the next step wrong, as a misprediction.
     void slip() noexcept { slips_ = true; }
 
   private:
@@ -48,25 +48,26 @@ class CartStep final : public GroupStep {
     bool slips_ = false;
 };
 
-/// As the game knows them.
+/// The game's side of the carts.
 class Carts {
   public:
     Carts(const SmallSchema& schema, std::uint64_t seed)
         : step(schema), schema_(&schema), random_(seed) {}
     void populate(World& world, std::uint32_t count);
-    /// When all commands of a tick have been taken, and nothing else has happened.
+    /// Stores the gaits. Call after all inputs of a tick were applied, before anything else
+    /// happens.
     void note_commands(const World& world);
-    /// One tick.
+    /// Advances the carts by one tick.
     void live(Server& server);
-    /// A cart that nobody owns, or none.
+    /// Returns a cart without owner, or EntityId::none.
     EntityId any_free(const World& world);
-    /// As it was noted; null: it is none of them, or new.
+    /// Returns the stored gait; null for an entity that is new or not a cart or mule.
     const Gait* after_commands(EntityId entity) const;
 
     CartStep step;
-    std::vector<EntityId> all;  ///< carts and mules in turn
-    std::uint64_t pushes = 0;   ///< of something that somebody owns
-    std::uint64_t cuts = 0;     ///< of mules out of the groups that they were in
+    std::vector<EntityId> all;  ///< carts and mules, alternating
+    std::uint64_t pushes = 0;   ///< gait changes of owned entities
+    std::uint64_t cuts = 0;     ///< mules removed from their groups
 
   private:
     const SmallSchema* schema_;
@@ -74,14 +75,14 @@ class Carts {
     std::map<EntityId, Gait> after_commands_;
 };
 
-/// As a client drives what it owns of them.
+/// A client's side: drives the carts and mules that it owns.
 class CartDriver {
   public:
     CartDriver(Client& client, const SmallSchema& schema, std::uint64_t seed);
-    /// What is due. `rests`: without reins, and some say nothing any more.
-    void tick(Micros now, bool rests);
-    /// In a world at rest.
-    bool is_silent() const noexcept { return is_silent_at_rest_; }
+    /// Runs the due ticks. `is_idle`: sends no reins, and some drivers stop sending input entirely.
+    void tick(Micros now, bool is_idle);
+    /// True if this driver sends no input while the world is idle.
+    bool is_silent() const noexcept { return is_silent_when_idle_; }
 
     std::uint64_t corrections() const noexcept {
         return forgotten_corrections_ + prediction.stats().corrections;
@@ -98,8 +99,8 @@ class CartDriver {
     SplitMix random_;
     std::uint32_t ticks_ = 0;
     std::uint32_t silent_until_ = 0;
-    bool is_silent_at_rest_;
-    std::vector<GhostId> own_;  ///< when it was looked at last
+    bool is_silent_when_idle_;
+    std::vector<GhostId> own_;  ///< as of the last update of the list
     std::uint64_t forgotten_corrections_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Enters and leaves as a server tells them, held against what must be: of one observer and one
-// entity strictly in turn, a copy resumed or dropped only where one was kept. With the observer all
-// of it ends: what is held leaves, and what is kept is dropped.
+// Checks the order of a server's enter and leave events. For each observer and entity, enters and
+// leaves must alternate. A ghost may be resumed or dropped only if it was retained. When an
+// observer disconnects, its held ghosts must leave and its retained ghosts must be dropped.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace purview::test {
 
 class EventPairs {
   public:
-    /// Empty, or what is wrong with it.
+    /// Returns an empty string, or what is wrong with the event.
     std::string take(const ServerEvent& event) {
         ++count_;
         Known& known = known_[event.observer];
         const auto its = known.copies.find(event.entity);
         const Copy before = its == known.copies.end() ? Copy::none : its->second;
         Copy expected = Copy::held, now = Copy::none;
-        switch (event.copy) {
+        switch (event.change) {
             case Change::entered:
                 expected = Copy::none;
                 now = Copy::held;
@@ -41,6 +41,9 @@ class EventPairs {
             case Change::dropped:
                 expected = Copy::kept;
                 break;
+            case Change::updated:
+            case Change::regrouped:
+                return "a server reports an event that only clients may report";
         }
         if (before == Copy::held) --known.held;
         if (now == Copy::held) ++known.held;
@@ -53,12 +56,12 @@ class EventPairs {
         return before == expected ? "" : describe(event, before);
     }
 
-    /// Entities of his that have entered and not left.
+    /// Number of entities that have entered and not left for this observer.
     std::size_t held(ObserverId observer) const {
         const auto known = known_.find(observer);
         return known == known_.end() ? 0 : known->second.held;
     }
-    /// Everybody of whom something is held or kept.
+    /// Visits every observer with a held or retained ghost.
     template <class Visit>
     void for_each_observer(Visit&& visit) const {
         for (const auto& [observer, known] : known_) visit(observer);
@@ -69,15 +72,16 @@ class EventPairs {
     enum class Copy : std::uint8_t { none, kept, held };
     struct Known {
         std::map<EntityId, Copy> copies;
-        std::size_t held = 0;  ///< of these
+        std::size_t held = 0;  ///< of `copies`
     };
     static std::string describe(const ServerEvent& event, Copy before) {
-        static constexpr const char* names[] = {"made", "removed", "kept", "resumed", "dropped"};
-        static constexpr const char* copies[] = {"not there", "kept", "held"};
-        return "observer " + std::to_string(index_of(event.observer)) + " is told that entity " +
-               std::to_string(index_of(event.entity)) + "#" +
-               std::to_string(generation_of(event.entity)) + " is " +
-               names[static_cast<std::size_t>(event.copy)] + " where its copy is " +
+        static constexpr const char* names[] = {"entered", "left", "retained", "resumed",
+                                                "dropped"};
+        static constexpr const char* copies[] = {"absent", "retained", "held"};
+        return "observer " + std::to_string(index_of(event.observer)) +
+               " receives an event for entity " + std::to_string(index_of(event.entity)) + "#" +
+               std::to_string(generation_of(event.entity)) + ": " +
+               names[static_cast<std::size_t>(event.change)] + " while its ghost is " +
                copies[static_cast<std::size_t>(before)];
     }
 

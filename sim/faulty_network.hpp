@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A network in memory, in one direction: loses datagrams singly and in bursts, doubles, delays,
-// reorders, damages and cuts them short, on a seed.
+// An in-memory network in one direction. Driven by a seed, it drops datagrams singly and in bursts,
+// and duplicates, delays, reorders, corrupts and truncates them.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +24,11 @@ struct Faults {
     float corrupt = 0;
     Micros delay_us = 0;
     Micros jitter_us = 0;
-    float burst = 0;                  ///< that a burst of losses begins with a datagram
+    float burst = 0;                  ///< probability that a datagram starts a burst of losses
     std::uint32_t burst_length = 10;  ///< datagrams
 };
 
-/// What happened to datagrams, so that nobody calls a quiet network a hard one.
+/// Counts of injected faults, to verify that a run had enough of them.
 struct FaultCounts {
     std::uint64_t sent = 0;
     std::uint64_t lost = 0;
@@ -75,7 +75,7 @@ class FaultyNetwork {
             flights_.push(std::move(flight));
         }
     }
-    /// `from`, if it is not null: where the sender was when he sent it.
+    /// `from`: receives the sender's address at the time of sending; may be null.
     bool receive(std::vector<std::byte>& bytes, Micros now, Address* from = nullptr) {
         if (flights_.empty() || flights_.top().arrives > now) return false;
         bytes = flights_.top().bytes;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t message_salts[] = {1, 3}, command_salt = 2;
 constexpr std::size_t number_bytes = 4;
 
-/// Its number, then bytes that follow from it: mostly some dozens.
+/// The number, then bytes derived from it; usually some dozens.
 std::vector<std::byte> letter(std::uint64_t client, std::uint32_t number, std::uint64_t salt,
                               bool may_be_long) {
     const std::uint64_t seed = mix64(mix64(client + salt) + number);
@@ -66,8 +66,8 @@ void Mail::message_arrived(Way way, std::uint64_t client, std::span<const std::b
     const std::uint32_t number = ++box.messages_arrived[w];
     if (number > box.messages_sent[w] ||
         !is_it(letter(client, number, message_salts[w], true), data))
-        fail(way == Way::to_client ? "another message came than number"
-                                   : "another message came to the game than number",
+        fail(way == Way::to_client ? "wrong message at the client instead of number"
+                                   : "wrong message at the game instead of number",
              number);
 }
 
@@ -85,9 +85,9 @@ void Mail::command_arrived(std::uint64_t client, std::span<const std::byte> data
     const std::uint32_t number = number_of(data);
     ++counts_.commands;
     if (number > box.commands_given || !is_it(letter(client, number, command_salt, false), data))
-        return fail("a command came that nobody gave, number", number);
-    if (number <= box.newest_command) fail("twice or too late came command", number);
-    box.newest_command = number;
+        return fail("the game received a command that was never sent, number", number);
+    if (number <= box.newest_input) fail("duplicate or late command, number", number);
+    box.newest_input = number;
 }
 
 std::uint64_t Mail::missing(std::uint64_t client) const {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a game and its clients tell each other beside the world. Messages, either way, arrive all,
-// as they were and in order; commands of a client at most once, as they were and in order, and some
-// may be missing. Clients are known by their nonces.
+// Checks the messages and commands between a game and its clients. Messages in both directions must
+// arrive completely, unchanged and in order. Client commands must arrive at most once, unchanged
+// and in order; some may be missing. Clients are identified by their nonces.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct MailCounts {
 class Mail {
   public:
     enum class Way : std::uint8_t { to_client, to_game };
-    /// What is to be said next: other bytes for each client, way and number.
+    /// The next message to send; differs for each client, direction and number.
     std::vector<std::byte> next_message(Way way, std::uint64_t client) const;
     void message_sent(Way way, std::uint64_t client);
     void message_arrived(Way way, std::uint64_t client, std::span<const std::byte> data);
@@ -34,9 +34,9 @@ class Mail {
     void command_given(std::uint64_t client);
     void command_arrived(std::uint64_t client, std::span<const std::byte> data);
 
-    /// Messages to this client and from it that have not arrived.
+    /// Number of messages to and from this client that have not arrived.
     std::uint64_t missing(std::uint64_t client) const;
-    /// The first promise that was broken, in words; empty: none.
+    /// Description of the first violated guarantee; empty if there is none.
     const std::string& trouble() const noexcept { return trouble_; }
     const MailCounts& counts() const noexcept { return counts_; }
 
@@ -45,7 +45,7 @@ class Mail {
         std::array<std::uint32_t, 2> messages_sent{};  ///< [Way]
         std::array<std::uint32_t, 2> messages_arrived{};
         std::uint32_t commands_given = 0;
-        std::uint32_t newest_command = 0;
+        std::uint32_t newest_input = 0;
     };
     Box box_of(std::uint64_t client) const;
     void fail(const char* what, std::uint32_t number);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// ./dev sim: a whole server, many clients and a bad network in one process, on a virtual clock and
-// one seed. Checked in every tick: what clients hold against what they acknowledged, the byte
-// budget, calls, messages and commands, the pairing of enters and leaves on both sides. Relevant
-// sets and ghosts are held against the oracle in every tick of one seed of eight, and in every
-// fifth of the others: that is what costs. At the end, in a quiet world, everybody must hold
-// everything. The run judges itself: it counts what it saw of what there is in its world
-// (sim_counts.cpp), and one that saw too little of something has failed. Lines of sight, timed
-// conditions, predicted places and rewinding are not in it. Exit code 3: something did not hold,
-// and its seed; or the run does not count.
+// ./dev sim: a whole server, many clients and a faulty network in one process, on a virtual clock
+// and one seed. Checked in every tick: client state against acknowledged packets, the byte budget,
+// RPCs, messages and commands, and the pairing of enters and leaves on both sides. Relevant sets
+// and ghosts are compared with the oracle in every tick for one seed in eight, and in every fifth
+// tick for the others, because this is expensive. At the end, in an idle world, every client must
+// hold the complete state. A run also counts what occurred in its world (sim_counts.cpp) and fails
+// if something occurred too rarely. Lines of sight, timed conditions, predicted positions and lag
+// compensation are not covered. Exit code 3: a check failed (prints the seed), or the run covered
+// too little.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
@@ -30,12 +30,12 @@ using Count = unsigned long long;
 
 struct SimResult {
     SimCounts counts;
-    std::uint64_t seed = 0;  ///< of the trouble
+    std::uint64_t seed = 0;  ///< the seed that failed
     std::uint64_t hash = 0;
-    std::string trouble;  ///< of the first seed that has any; empty: all held
+    std::string trouble;  ///< of the first failing seed; empty if all passed
 };
 
-/// Seeds know nothing of one another. Behind one with trouble none is begun any more.
+/// Runs seeds independently of each other. After a failing seed, no later seed is started.
 SimResult run_seeds(const SimDef& first, std::uint64_t seeds, unsigned jobs) {
     std::vector<SimResult> results(seeds);
     std::atomic<std::uint64_t> next{0}, done{0};
@@ -79,36 +79,39 @@ int run(int argc, char** argv) {
     unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
     double minutes = 1;
     bool is_small = false;
-    CLI::App app{"A server, its clients and a bad network on a virtual clock"};
+    CLI::App app{"Simulates a server, its clients and a faulty network on a virtual clock"};
     app.add_option("--seed", def.seed, "the first seed");
-    app.add_option("--seeds", seeds, "so many from that on")->check(CLI::Range(1, 100'000));
-    app.add_option("--jobs", jobs, "so many at once; what comes out is the same")
+    app.add_option("--seeds", seeds, "number of seeds, starting at --seed")
+        ->check(CLI::Range(1, 100'000));
+    app.add_option("--jobs", jobs, "number of seeds run in parallel; does not change the result")
         ->check(CLI::PositiveNumber);
-    app.add_option("--minutes", minutes, "simulated, of each seed")->check(CLI::PositiveNumber);
-    app.add_option("--clients", def.clients, "at once")->check(CLI::Range(1, 1000));
-    app.add_flag("--small", is_small,
-                 "a run that does not count: fewer than 32 clients, less than a minute in all");
+    app.add_option("--minutes", minutes, "simulated minutes per seed")->check(CLI::PositiveNumber);
+    app.add_option("--clients", def.clients, "number of clients")->check(CLI::Range(1, 1000));
+    app.add_flag(
+        "--small", is_small,
+        "allow a run below the minimum size: fewer than 32 clients or less than a minute in total");
     auto* record =
         app.add_option("--record", def.record_path,
-                       "what reaches and leaves the server (docs/recording.md); one seed");
+                       "record the server's input and output (docs/recording.md); one seed only");
     std::string replay_path;
-    auto* replay = app.add_option("--replay", replay_path,
-                                  "live a recording again; exit code 3 if it differs");
+    auto* replay =
+        app.add_option("--replay", replay_path, "replay a recording; exit code 3 if it differs");
     replay->excludes(record);
     unsigned threads = 1;
-    app.add_option("--threads", threads, "that make packets in a replay; they are the same")
+    app.add_option("--threads", threads,
+                   "number of threads that encode packets in a replay; does not change the packets")
         ->check(CLI::Range(1, 64))
         ->needs(replay);
     CLI11_PARSE(app, argc, argv);
     if (!replay_path.empty()) return replay_sim(replay_path, threads);
     if (seeds > 1 && !def.record_path.empty()) {
-        std::cerr << "--record writes down one seed\n";
+        std::cerr << "--record needs exactly one seed\n";
         return 2;
     }
     def.ticks = static_cast<std::uint32_t>(minutes * 60 * sim_tick_hz);
     const std::uint64_t ticks = std::uint64_t{def.ticks} * seeds;
     if (!is_small && (def.clients < clients_min || ticks < ticks_min)) {
-        std::printf("%u clients, %g minutes in all: a run that counts has %u and %u; see --small\n",
+        std::printf("%u clients, %g minutes in total: the minimum is %u and %u; see --small\n",
                     def.clients, minutes * static_cast<double>(seeds), clients_min,
                     ticks_min / (60 * sim_tick_hz));
         return 3;
@@ -116,7 +119,7 @@ int run(int argc, char** argv) {
     const auto began = std::chrono::steady_clock::now();
     const SimResult all = run_seeds(def, seeds, jobs);
     if (!all.trouble.empty()) {
-        std::printf("%s\nto see it again: ./dev sim --seed %llu --minutes %g --clients %u%s\n",
+        std::printf("%s\nto reproduce it: ./dev sim --seed %llu --minutes %g --clients %u%s\n",
                     all.trouble.c_str(), Count{all.seed}, minutes, def.clients,
                     is_small || minutes < 1 ? " --small" : "");
         return 3;
@@ -129,20 +132,20 @@ int run(int argc, char** argv) {
         Count{seeds}, minutes, def.clients, all.counts.entities, took, Count{all.hash});
     print(all.counts, seeds);
     if (is_small) {
-        std::printf("everything held; small: the run does not count\n");
+        std::printf("all checks passed; the run is below the minimum size (--small)\n");
         return 0;
     }
     if (all.counts.entities < entities_min) {
-        std::printf("%u entities: a run that counts has %u; see --small\n", all.counts.entities,
+        std::printf("%u entities: the minimum is %u; see --small\n", all.counts.entities,
                     entities_min);
         return 3;
     }
     const std::string missing = too_little(all.counts, ticks, def.clients);
     if (!missing.empty()) {
-        std::printf("too few %s for a run that counts\n", missing.c_str());
+        std::printf("insufficient coverage: too few %s\n", missing.c_str());
         return 3;
     }
-    std::printf("everything held\n");
+    std::printf("all checks passed\n");
     return 0;
 }
 

@@ -13,9 +13,9 @@ namespace purview::test {
 
 namespace {
 
-constexpr std::size_t ticks_kept = 100;  ///< what arrives later than that is not looked at
+constexpr std::size_t ticks_kept = 100;  ///< later arrivals are not checked
 
-using Named = ClientGhosts::Named;
+using Named = SnapshotDecoder::Named;
 
 struct Way {
     const char* text;
@@ -23,11 +23,11 @@ struct Way {
 };
 constexpr Way ways[] = {
     // [Named]
-    {"was told that it leaves of ghost ", &Permits::Counts::leaves},
-    {"was told of ghost ", &Permits::Counts::bodies},
-    {"was told as a parent of ghost ", &Permits::Counts::parents},
-    {"was told in a reference of ghost ", &Permits::Counts::references},
-    {"was told in a roster of ghost ", &Permits::Counts::rosters},
+    {"received a forbidden leave of ghost ", &Permits::Counts::leaves},
+    {"received a forbidden body of ghost ", &Permits::Counts::bodies},
+    {"received a forbidden parent: ghost ", &Permits::Counts::parents},
+    {"received a forbidden reference to ghost ", &Permits::Counts::references},
+    {"received a forbidden member map entry: ghost ", &Permits::Counts::member_maps},
 };
 
 }  // namespace
@@ -41,17 +41,18 @@ void Permits::note_tick(const Server& server) {
     for (const auto& session : internal(server).sessions) {
         if (session->state != Session::State::joined) continue;
         const GhostTable& ghosts = session->ghosts;
-        Permitted now{server.current_tick(), std::vector<bool>(ghosts.lane_end()),
-                      std::vector<std::uint32_t>(ghosts.lane_end())};
-        for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
-            now.told[lane] = ghosts.told(lane);
-            now.lanes[lane] = ghosts.is_live(lane) && internal(server).interest.is_relevant(
-                                                          session->observer, ghosts.entity(lane));
+        Permitted now{server.current_tick(), std::vector<bool>(ghosts.slots().end()),
+                      std::vector<std::uint32_t>(ghosts.slots().end())};
+        for (LocalId slot = 0; slot < ghosts.slots().end(); ++slot) {
+            now.allowed[slot] = ghosts.audience().allowed(slot);
+            now.slots[slot] =
+                ghosts.slots().is_live(slot) && internal(server).interest.answers.is_relevant(
+                                                    session->observer, ghosts.slots().entity(slot));
         }
         Line& line = lines_[session->nonce];
-        if (line.ever.size() < now.lanes.size()) line.ever.resize(now.lanes.size());
-        for (std::size_t lane = 0; lane < now.lanes.size(); ++lane)
-            line.ever[lane] = line.ever[lane] || now.lanes[lane];
+        if (line.ever.size() < now.slots.size()) line.ever.resize(now.slots.size());
+        for (std::size_t slot = 0; slot < now.slots.size(); ++slot)
+            line.ever[slot] = line.ever[slot] || now.slots[slot];
         std::deque<Permitted>& ticks = line.ticks;
         ticks.push_back(std::move(now));
         if (ticks.size() > ticks_kept) ticks.pop_front();
@@ -67,26 +68,26 @@ void Permits::arrived(Client& client, std::uint64_t nonce) {
     const auto then = std::find_if(ticks.begin(), ticks.end(),
                                    [&](const Permitted& one) { return one.tick == tick; });
     if (then == ticks.end()) return;
-    // Whoever leaves is not to be known any more, but was.
-    const auto is_in = [](const std::vector<bool>& lanes, LocalId ghost) {
-        return ghost < lanes.size() && lanes[ghost];
+    // A leave may name an entity that was relevant earlier.
+    const auto is_in = [](const std::vector<bool>& slots, LocalId ghost) {
+        return ghost < slots.size() && slots[ghost];
     };
-    internal(client).ghosts->for_each_named([&](Named named, LocalId ghost) {
+    internal(client).replica->decoder.for_each_named([&](Named named, LocalId ghost) {
         const Way& way = ways[static_cast<std::size_t>(named)];
         ++(named_.*way.count);
-        const std::vector<bool>& lanes = named == Named::leave ? line->second.ever : then->lanes;
-        if (is_in(lanes, ghost) || !trouble_.empty()) return;
+        const std::vector<bool>& slots = named == Named::leave ? line->second.ever : then->slots;
+        if (is_in(slots, ghost) || !trouble_.empty()) return;
         trouble_ = std::string("a client ") + way.text + std::to_string(ghost) + " in tick " +
-                   std::to_string(tick) + " and may not know of it";
+                   std::to_string(tick) + ", which is not relevant to it";
     });
-    internal(client).ghosts->for_each_body([&](LocalId ghost, std::uint32_t parts) {
-        if (!is_in(then->lanes, ghost)) return;  // found above
-        const std::uint32_t told = then->told[ghost];
-        named_.partial += told != told_all ? 1 : 0;
-        if ((parts & ~told) == 0 || !trouble_.empty()) return;
-        trouble_ = "a client was told part " + std::to_string(std::countr_zero(parts & ~told)) +
+    internal(client).replica->decoder.for_each_body([&](LocalId ghost, std::uint32_t parts) {
+        if (!is_in(then->slots, ghost)) return;  // reported by the check above
+        const std::uint32_t allowed = then->allowed[ghost];
+        named_.partial += allowed != all_allowed ? 1 : 0;
+        if ((parts & ~allowed) == 0 || !trouble_.empty()) return;
+        trouble_ = "a client received part " + std::to_string(std::countr_zero(parts & ~allowed)) +
                    " of ghost " + std::to_string(ghost) + " in tick " + std::to_string(tick) +
-                   ", which is for others";
+                   ", which is not in its allowed components";
     });
 }
 

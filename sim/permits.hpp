@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What each client may have been told of in each tick, held against what it decodes: every local id
-// in a packet, of whoever comes, changes or leaves, of parents, references and rosters, and every
-// component with a field in it, whatever the server believes that it wrote.
+// Records what each client may receive in each tick and compares it with what the client decodes.
+// Covers every local id in a packet (bodies, leaves, parents, references, member maps) and every
+// component with a field in it. Independent of what the server intended to write.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,18 @@ namespace purview::test {
 
 class Permits {
   public:
-    /// After every tick of the server, before anything of it arrives. Whoever is relevant then may
-    /// be told of, by the components that are told then; that they are is for others to check.
+    /// Call after every server tick, before any of its packets arrive. Entities relevant at that
+    /// time may be replicated, with the components allowed at that time. Whether the relevant set
+    /// is correct is checked elsewhere.
     void note_tick(const Server& server);
-    /// After every datagram that reached the client with this nonce.
+    /// Call after every datagram that reached the client with this nonce.
     void arrived(Client& client, std::uint64_t nonce);
 
     const std::string& trouble() const noexcept { return trouble_; }
-    /// Local ids in packets so far, by how they were named.
+    /// Local ids in packets so far, by the part of the packet that contained them.
     struct Counts {
-        std::uint64_t bodies = 0, leaves = 0, parents = 0, references = 0, rosters = 0;
-        /// Of these bodies, those of which something is not told.
+        std::uint64_t bodies = 0, leaves = 0, parents = 0, references = 0, member_maps = 0;
+        /// Bodies with at least one component that is not allowed.
         std::uint64_t partial = 0;
     };
     const Counts& named() const noexcept { return named_; }
@@ -37,13 +38,13 @@ class Permits {
   private:
     struct Permitted {
         Tick tick = 0;
-        std::vector<bool> lanes;          ///< [local id]
-        std::vector<std::uint32_t> told;  ///< [local id], parts (KindLayout)
+        std::vector<bool> slots;             ///< [local id]
+        std::vector<std::uint32_t> allowed;  ///< [local id], allowed parts (KindLayout)
     };
     struct Line {
         std::deque<Permitted> ticks;  ///< ascending
-        std::vector<bool> ever;       ///< [local id], of these and all before
-        std::uint32_t packet = 0;     ///< the last that was looked at
+        std::vector<bool> ever;       ///< [local id], relevant in these or any earlier tick
+        std::uint32_t packet = 0;     ///< the last packet that was checked
     };
 
     std::unordered_map<std::uint64_t, Line> lines_;  ///< by nonce

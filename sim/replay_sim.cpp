@@ -64,13 +64,13 @@ int replay_sim(const std::string& path, unsigned threads) {
         std::from_chars(seed_text.data(), seed_end, seed).ptr != seed_end || seed_text.empty())
         return refuse(path, "not a recording of the simulator");
     SmallWorld world(seed, {}, budget_of(seed), sim_scale);
-    switch_all_on(world);  // what the clients call and command comes from the file
+    switch_all_on(world);  // calls and commands of the clients come from the file
     if (beginning->schema_hash != world.schema.schema.hash() ||
         beginning->secret != world.def.secret)
         return refuse(path, "recorded with another schema or secret");
     ThreadPool pool(threads);
     if (threads > 1) {
-        internal(*world.server).tap = nullptr;  // who listens to each packet wants them one by one
+        internal(*world.server).tap = nullptr;  // a replication observer needs packets one by one
         world.server->set_executor(pool.executor());
     }
     const auto result = record::replay(reader, *world.server, [&](std::string_view note) {

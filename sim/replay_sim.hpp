@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Recordings of the simulator: only its server is lived again, from what reached it.
+// Recordings of the simulator. A replay runs only the server, with the recorded input.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@
 
 namespace purview::test {
 
-/// Everything that a small world can have.
+/// Enables all optional content of a small world.
 inline constexpr SmallScale sim_scale{1'200, 800, 20, 150, 60, 40, true, true, true};
-/// And everything that its game and its clients can do: calls, other rules, marks by hand, other
-/// owners, messages and commands.
+/// Enables everything that the game and its clients can do: calls, rule changes, forced marks,
+/// owner changes, messages and commands.
 void switch_all_on(SmallWorld& world);
-/// Said when the world comes to rest.
+/// Recorded note for the moment when the world becomes idle.
 inline constexpr std::string_view freeze_note = "freeze";
 
-/// Some seeds are short of bytes.
+/// Byte budget of a seed; small for some seeds.
 std::uint32_t budget_of(std::uint64_t seed);
 record::Beginning beginning_of(const SmallWorld& world, std::uint64_t seed);
-/// Exit code: 0 the same, 2 a bad file, 3 something differs.
-/// `threads`: that work on windows and packets.
+/// Returns the exit code: 0 identical, 2 a bad file, 3 a difference.
+/// `threads`: threads for visibility and packet encoding.
 int replay_sim(const std::string& path, unsigned threads);
 
 }  // namespace purview::test

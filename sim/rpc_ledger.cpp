@@ -37,10 +37,10 @@ void RpcLedger::made(CallId call, RpcId rpc, EntityId target, Ping args, Vec3 po
 
 void RpcLedger::check_report(const RpcReport& report) {
     const auto found = calls_.find(static_cast<std::uint32_t>(report.call));
-    if (found == calls_.end()) return;  // not one of ours
+    if (found == calls_.end()) return;  // a call that is not registered here
     const Call& call = found->second;
     if (report.status != Status::ok) {
-        if (server_->world().is_alive(call.target)) fail("a live entity is called stale");
+        if (server_->world().is_alive(call.target)) fail("a live entity is reported as stale");
         return;
     }
     std::uint32_t promised = 0;
@@ -55,12 +55,12 @@ void RpcLedger::check_report(const RpcReport& report) {
         const bool relevant =
             about_entity && server_->visibility().is_relevant(observer, call.target);
         const bool is_forced = desc(call.rpc).policy == RpcPolicy::force;
-        // Nothing is held for whom the pair is denied.
+        // No call is queued for an observer that is denied the entity.
         const bool is_denied = about_entity && !relevant && !is_forced && is_denied_ &&
                                is_denied_(observer, call.target);
         const bool must_get =
             about_entity ? relevant || (desc(call.rpc).policy != RpcPolicy::cull && !is_denied)
-                         : desc(call.rpc).target == RpcTarget::nobody;
+                         : desc(call.rpc).target == RpcTarget::none;
         std::optional<bool> covers;
         if (desc(call.rpc).target == RpcTarget::position && covers_)
             covers = covers_(observer, call.position);
@@ -69,9 +69,10 @@ void RpcLedger::check_report(const RpcReport& report) {
         if (culled != report.culled.end()) {
             ++counts_.culled;
             if (covers == true && culled->reason == CullReason::out_of_reach)
-                fail("a call does not reach an observer who covers its place");
+                fail("a call does not reach an observer that covers its position");
             if ((culled->reason == CullReason::denied) != is_denied)
-                fail("call " + std::to_string(call.args.number) + " is not culled as it should be");
+                fail("call " + std::to_string(call.args.number) +
+                     " is culled for the wrong reason");
             if (must_get && culled->reason != CullReason::capacity) {
                 fail("call " + std::to_string(call.args.number) + " is culled as " +
                      std::string(to_string(culled->reason)) + " for observer " +
@@ -79,8 +80,8 @@ void RpcLedger::check_report(const RpcReport& report) {
             }
             continue;
         }
-        if (about_entity && !must_get) fail("a call about what is not relevant is promised");
-        if (covers == false) fail("a call reaches an observer who does not cover its place");
+        if (about_entity && !must_get) fail("a call about an irrelevant entity is promised");
+        if (covers == false) fail("a call reaches an observer that does not cover its position");
         ++promised;
         const bool held = about_entity && !relevant && desc(call.rpc).policy == RpcPolicy::hold;
         counts_.held += held ? 1 : 0;
@@ -88,7 +89,7 @@ void RpcLedger::check_report(const RpcReport& report) {
             held ? Promise::held : Promise::sent;
     }
     counts_.promised += promised;
-    if (promised != report.sent + report.held) fail("a report counts its observers wrong");
+    if (promised != report.sent + report.held) fail("a report has a wrong count of observers");
 }
 
 void RpcLedger::check_tick() {
@@ -96,12 +97,13 @@ void RpcLedger::check_tick() {
     for (const RpcLateCull& late : server_->rpc_late_culls()) check_late(late);
 }
 
-/// A promise may be broken, but not without a cause that is there.
+/// A promised call may be dropped, but only for a reason that really exists.
 void RpcLedger::check_late(const RpcLateCull& late) {
     ++counts_.late;
     auto& promises = promises_[static_cast<std::uint32_t>(late.culled.observer)];
     const auto promise = promises.find(static_cast<std::uint32_t>(late.call));
-    if (promise == promises.end()) return fail("a call is culled late that was not promised");
+    if (promise == promises.end())
+        return fail("a call that was not promised is dropped after queueing");
     const Call& call = calls_.at(promise->first);
     const RpcDesc& type = desc(call.rpc);
     bool has_cause = false;
@@ -111,7 +113,7 @@ void RpcLedger::check_late(const RpcLateCull& late) {
                         !server_->visibility().is_relevant(late.culled.observer, call.target);
             break;
         case CullReason::expired:
-        case CullReason::capacity:  // held, perhaps after it was sent
+        case CullReason::capacity:  // queued, possibly also sent already
             has_cause = type.policy == RpcPolicy::hold;
             break;
         case CullReason::denied:
@@ -125,7 +127,7 @@ void RpcLedger::check_late(const RpcLateCull& late) {
             break;
     }
     if (!has_cause) {
-        fail("call " + std::to_string(call.args.number) + " is culled late as " +
+        fail("call " + std::to_string(call.args.number) + " is dropped after queueing as " +
              std::string(to_string(late.culled.reason)));
     }
     if (promise->second != Promise::delivered) promise->second = Promise::late;
@@ -136,11 +138,11 @@ void RpcLedger::call_written(const Session& session, std::uint32_t sequence,
     inner_->call_written(session, sequence, call);
     const bool about_entity = desc(call.rpc).target == RpcTarget::entity;
     if (about_entity && call.ghost == no_local_id && desc(call.rpc).policy != RpcPolicy::force) {
-        fail("a call that is not forced is sent without a ghost");
+        fail("a call without the force policy is sent without a ghost");
     }
     if (about_entity && call.ghost != no_local_id &&
         (!server_->visibility().is_relevant(session.observer, call.target) ||
-         session.ghosts.entity(call.ghost) != call.target)) {
+         session.ghosts.slots().entity(call.ghost) != call.target)) {
         fail("a call about an entity that is not relevant is sent");
     }
     const auto pair = std::pair(static_cast<std::uint32_t>(session.observer),
@@ -152,22 +154,24 @@ void RpcLedger::take(Client& client, ObserverId observer, ComponentId body, std:
     ReceivedRpc received;
     while (client.next_rpc(received)) {
         ++counts_.delivered;
-        const auto tag = static_cast<std::uint32_t>(received.values[0]);
-        const auto number = static_cast<std::uint32_t>(received.values[1]);
+        const auto tag = static_cast<std::uint32_t>(received.number(0));
+        const auto number = static_cast<std::uint32_t>(received.number(1));
         const std::string name = "call " + std::to_string(number);
         const auto known = by_number_.find(number);
         if (known == by_number_.end()) return fail(name + " was never made");
         const Call& call = calls_[known->second];
-        if (call.rpc != received.rpc || call.args.tag != tag) return fail(name + " came changed");
+        if (call.rpc != received.rpc || call.args.tag != tag)
+            return fail(name + " arrived modified");
         auto& promises = promises_[static_cast<std::uint32_t>(observer)];
         const auto promise = promises.find(known->second);
-        if (promise == promises.end()) return fail(name + " came to whom it was not promised");
-        if (promise->second == Promise::delivered) return fail(name + " came twice");
+        if (promise == promises.end())
+            return fail(name + " arrived at a client that it was not promised to");
+        if (promise->second == Promise::delivered) return fail(name + " arrived twice");
         promise->second = Promise::delivered;
-        if (received.ghost != no_ghost) {
+        if (received.ghost != GhostId::none) {
             const double there = client.value_of(received.ghost, body, tag_field);
-            if (!client.is_held(received.ghost) || there != received.values[0]) {
-                return fail(name + " came with the wrong ghost");
+            if (!client.is_held(received.ghost) || there != received.number(0)) {
+                return fail(name + " arrived with the wrong ghost");
             }
         }
         const RpcDesc& type = desc(call.rpc);
@@ -175,7 +179,7 @@ void RpcLedger::take(Client& client, ObserverId observer, ComponentId body, std:
             continue;
         }
         std::uint32_t& newest = newest_ordered_[static_cast<std::uint32_t>(observer)];
-        if (number <= newest) return fail(name + " came after " + std::to_string(newest));
+        if (number <= newest) return fail(name + " arrived after " + std::to_string(newest));
         newest = number;
     }
 }
@@ -206,10 +210,10 @@ void RpcLedger::server_got(std::uint64_t client, RpcId rpc, EntityId target, std
     auto& got = from.got[index_of(rpc)];
     if (desc(rpc).delivery == RpcDelivery::reliable_ordered && !got.empty() &&
         *got.rbegin() > args.number) {
-        return fail(name + " came out of order");
+        return fail(name + " arrived out of order");
     }
-    if (!got.insert(args.number).second) return fail(name + " came twice");
-    if (target != EntityId::none && tag != args.tag) fail(name + " came to the wrong entity");
+    if (!got.insert(args.number).second) return fail(name + " arrived twice");
+    if (target != EntityId::none && tag != args.tag) fail(name + " arrived for the wrong entity");
 }
 
 std::uint64_t RpcLedger::missing_at_server(std::uint64_t client) const {
@@ -217,15 +221,15 @@ std::uint64_t RpcLedger::missing_at_server(std::uint64_t client) const {
     if (from == from_clients_.end()) return 0;
     std::uint64_t missing = 0;
     for (const auto& [rpc, made] : from->second.made) {
-        const RpcDesc& type = desc(RpcId{static_cast<std::uint16_t>(rpc)});
-        if (type.target != RpcTarget::nobody || type.delivery == RpcDelivery::unreliable) continue;
+        const RpcDesc& type = desc(id_at<RpcId>(rpc));
+        if (type.target != RpcTarget::none || type.delivery == RpcDelivery::unreliable) continue;
         const auto got = from->second.got.find(rpc);
         missing += made.size() - (got == from->second.got.end() ? 0 : got->second.size());
     }
     return missing;
 }
 
-// -- what the inner tap hears -------------------------------------------------------------------
+// -- forwarded to the inner observer ------------------------------------------------------------
 
 void RpcLedger::packet_sent(const Session& session, const PacketRecord& record) {
     inner_->packet_sent(session, record);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Who was promised which call, and who got it. Every call carries a number and the tag of its
-// entity, so that one that is lost, doubled, out of order or with the wrong ghost is found by what
-// arrives alone; what may be sent at all is judged by interest, not by ghosts.
+// Tracks which observer was promised which call, and which calls arrived. Every call carries a
+// number and its entity's tag, so a lost, duplicated, reordered or misdirected call is detected
+// from arrivals alone. Which calls may be sent is decided by relevance, not by ghosts.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ namespace purview::test {
 
 /// The arguments of every call of the small world.
 struct Ping {
-    std::uint32_t tag = 0;     ///< Body::tag of the entity; 0: about none
-    std::uint32_t number = 0;  ///< of the call, from 1 on
+    std::uint32_t tag = 0;     ///< Body::tag of the entity; 0: not about an entity
+    std::uint32_t number = 0;  ///< number of the call, from 1 on
 };
 
 struct LedgerCounts {
@@ -30,40 +30,41 @@ struct LedgerCounts {
     std::uint64_t held = 0;
     std::uint64_t late = 0;
     std::uint64_t delivered = 0;
-    std::uint64_t waited = 0;     ///< at a client, for their ghosts
-    std::uint64_t covered = 0;    ///< observers whom a call at its place must reach
-    std::uint64_t uncovered = 0;  ///< whom it must not
-    std::uint64_t repeated = 0;   ///< written into a packet once more
+    std::uint64_t waited = 0;     ///< at a client, until their ghosts entered
+    std::uint64_t covered = 0;    ///< observers that a positional call must reach
+    std::uint64_t uncovered = 0;  ///< observers that it must not reach
+    std::uint64_t repeated = 0;   ///< resent in a later packet
     std::uint64_t to_server = 0;
 };
 
 class RpcLedger final : public ReplicationTap {
   public:
-    /// What the game says by hand of a pair, or of the same observer and somebody above the entity.
+    /// Whether the game denies the entity, or an ancestor of it, to the observer.
     using IsDenied = std::function<bool(ObserverId, EntityId)>;
-    /// Whether a call at this place reaches him; nothing where that is not for certain.
+    /// Whether a call at this position reaches the observer; empty if uncertain.
     using Covers = std::function<std::optional<bool>(ObserverId, Vec3)>;
-    /// Hears what `inner` hears, and passes it on. Without `is_denied` nobody is denied anything.
+    /// Forwards all notifications to `inner`. Without `is_denied`, nothing is denied.
     RpcLedger(Server& server, ReplicationTap* inner, IsDenied is_denied = {}, Covers covers = {});
 
     // -- to observers ---------------------------------------------------------------------------
-    /// `position`: of a call at one.
+    /// Registers a call. `position`: the position of a positional call.
     void made(CallId call, RpcId rpc, EntityId target, Ping args, Vec3 position = {});
-    /// After every tick of the server, before anything else happens to it.
+    /// Call after every server tick, before anything else changes the server.
     void check_tick();
-    /// Takes and checks what has arrived. `tag_of(ghost)`: what the client has as its entity's tag.
+    /// Takes and checks the calls that arrived at the client. The tag of an entity is read from
+    /// field `tag_field` of `body`.
     void take(Client& client, ObserverId observer, ComponentId body, std::size_t tag_field);
-    /// Reliable calls that the observer was promised and has not got; nothing excuses them but
-    /// `dropped` of the client.
+    /// Number of reliable calls that the observer was promised and has not received. Excuses only
+    /// `dropped` calls, which the client dropped.
     std::uint64_t missing(ObserverId observer, std::uint64_t dropped) const;
 
     // -- to the server --------------------------------------------------------------------------
     void client_made(std::uint64_t client, RpcId rpc, std::uint32_t number);
     void server_got(std::uint64_t client, RpcId rpc, EntityId target, std::uint32_t tag, Ping args);
-    /// Reliable static calls of the client that have not come.
+    /// Number of reliable static calls of the client that have not arrived.
     std::uint64_t missing_at_server(std::uint64_t client) const;
 
-    /// The first promise that was broken, in words; empty: none.
+    /// Description of the first violated guarantee; empty if there is none.
     const std::string& trouble() const noexcept { return trouble_; }
     const LedgerCounts& counts() const noexcept { return counts_; }
 
@@ -103,10 +104,11 @@ class RpcLedger final : public ReplicationTap {
     std::map<std::uint32_t, std::uint32_t> by_number_;  ///< Ping::number -> CallId
     /// [observer][call]
     std::map<std::uint32_t, std::map<std::uint32_t, Promise>> promises_;
-    std::map<std::uint32_t, std::uint32_t> newest_ordered_;  ///< [observer] number, not held ones
+    /// [observer] newest number; queued calls excluded.
+    std::map<std::uint32_t, std::uint32_t> newest_ordered_;
     std::map<std::uint64_t, FromClient> from_clients_;
     std::set<std::pair<std::uint32_t, std::uint32_t>> written_;  ///< observer, call
-    std::set<std::uint32_t> closed_;  ///< observers whose sessions are over
+    std::set<std::uint32_t> closed_;                             ///< observers with closed sessions
     std::string trouble_;
     LedgerCounts counts_;
 };

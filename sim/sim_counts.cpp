@@ -38,7 +38,7 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     add_counts(mail, more.mail);
     add_counts(driven, more.driven);
     owner_changes += more.owner_changes;
-    owners_asked += more.owners_asked;
+    owners_checked += more.owners_checked;
     split_updates += more.split_updates;
     limited_updates += more.limited_updates;
     by_turns += more.by_turns;
@@ -62,48 +62,48 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
 
 void print(const SimCounts& counts, std::uint64_t seeds) {
     std::printf(
-        "  %llu client-ticks, %llu enters (%llu of them to a copy that was kept), %llu leaves "
-        "(of %llu the copy was kept); %llu server events in pairs\n",
+        "  %llu client-ticks, %llu enters (%llu of them resumed a retained ghost), %llu leaves "
+        "(%llu with a retained ghost); %llu server events checked for pairing\n",
         Count{counts.client_ticks}, Count{counts.enters}, Count{counts.resumed},
         Count{counts.leaves}, Count{counts.kept}, Count{counts.server_events});
     std::printf(
-        "  checked: %llu digests, %llu relevant sets (of %llu seeds in every tick, of %llu in "
-        "every %uth), %llu ghosts against the world, %llu places at rest; %llu updates in shared "
-        "sections, %llu times a train that a client knew by its bounds alone, %llu enters because "
-        "of a split member\n",
+        "  checked: %llu digests, %llu relevant sets (%llu seeds in every tick, %llu in every "
+        "%uth), %llu ghosts against the world, %llu positions in the idle world; %llu updates in "
+        "shared cell payloads, %llu trains relevant by their bounds alone, %llu enters because of "
+        "an independently culled member\n",
         Count{counts.digests}, Count{counts.sets}, Count{counts.thorough_seeds},
         Count{seeds - counts.thorough_seeds}, truth_every_usually, Count{counts.ghosts},
         Count{counts.positions}, Count{counts.shared}, Count{counts.uses_group_radius},
         Count{counts.promoted});
     const Permits::Counts& named = counts.named;
     std::printf(
-        "  ids in packets, held against who may be told of: %llu of enters and updates (%llu with "
-        "something that is for others), %llu of leaves, %llu of parents, %llu of references, %llu "
-        "in rosters\n",
+        "  ids in packets, checked against the allowed ones: %llu of enters and updates (%llu with "
+        "excluded components), %llu of leaves, %llu of parents, %llu of references, %llu "
+        "in member maps\n",
         Count{named.bodies}, Count{named.partial}, Count{named.leaves}, Count{named.parents},
-        Count{named.references}, Count{named.rosters});
+        Count{named.references}, Count{named.member_maps});
     const SeenCounts& seen = counts.seen;
     std::printf(
-        "  looked at: %llu components for some only that were told, %llu that were not, %llu "
-        "references, %llu fields that went on without an update, %llu books in part and %llu "
-        "whole; %llu updates in pieces, %llu put off by limits, %llu ghosts that waited for their "
-        "turn, summed over ticks\n",
-        Count{seen.told}, Count{seen.untold}, Count{seen.references}, Count{seen.extrapolated},
-        Count{seen.parts}, Count{seen.wholes}, Count{counts.split_updates},
-        Count{counts.limited_updates}, Count{counts.by_turns});
+        "  examined: %llu components with a restricted audience that were replicated, %llu that "
+        "were not, %llu references, %llu dead-reckoned fields without an update, %llu partial and "
+        "%llu complete books; %llu split updates, %llu delayed by limits, %llu ghosts that waited "
+        "for their turn, summed over ticks\n",
+        Count{seen.replicated}, Count{seen.withheld}, Count{seen.references},
+        Count{seen.extrapolated}, Count{seen.parts}, Count{seen.wholes},
+        Count{counts.split_updates}, Count{counts.limited_updates}, Count{counts.by_turns});
     const HandCounts& hand = counts.by_hand;
     std::printf(
-        "  by hand %llu enters allowed, %llu shown to all, %llu leaves denied, %llu hidden; %llu "
-        "other owners (%llu asked for), %llu enters as owned; nodes kept %llu copies and slowed "
-        "down %llu ghosts, summed over ticks\n",
+        "  by the game: %llu enters allowed, %llu shown to all, %llu leaves denied, %llu hidden; "
+        "%llu owner changes (%llu requested), %llu enters as owned; nodes retained %llu ghosts and "
+        "slowed down %llu ghosts, summed over ticks\n",
         Count{hand.allowed}, Count{hand.shown}, Count{hand.denied}, Count{hand.hidden},
-        Count{counts.owner_changes}, Count{counts.owners_asked}, Count{hand.owned},
+        Count{counts.owner_changes}, Count{counts.owners_checked}, Count{hand.owned},
         Count{counts.kept_by_nodes}, Count{counts.paced_by_nodes});
     const LedgerCounts& c = counts.calls;
     std::printf(
-        "  %llu calls, %llu promised to observers (%llu of them held), %llu culled, %llu given up; "
-        "%llu arrived, %llu sent again, %llu before their ghosts; %llu to the server; of places "
-        "%llu surely reached somebody, %llu surely did not\n",
+        "  %llu calls, %llu promised to observers (%llu of them queued), %llu culled, %llu dropped "
+        "after queueing; %llu arrived, %llu resent, %llu before their ghosts; %llu to the server; "
+        "positional: %llu certainly covered an observer, %llu certainly did not\n",
         Count{c.made}, Count{c.promised}, Count{c.held}, Count{c.culled}, Count{c.late},
         Count{c.delivered}, Count{c.repeated}, Count{c.waited}, Count{c.to_server},
         Count{c.covered}, Count{c.uncovered});
@@ -115,30 +115,30 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         Count{mail.messages[1]}, Count{mail.commands_given}, Count{mail.commands});
     const DrivenCounts& driven = counts.driven;
     std::printf(
-        "  driven and predicted: %llu commands of groups, %llu agreements compared, %llu pushes by "
-        "the game, %llu corrections, %llu members cut off, %llu parts for members that take none; "
-        "owners were told nothing else of %llu ghosts and after all of "
-        "%llu, summed over ticks; %llu compared at rest\n",
+        "  driven and predicted: %llu group inputs, %llu agreements compared, %llu pushes by "
+        "the game, %llu corrections, %llu members removed, %llu inputs for members that take none; "
+        "owners received corrections only for %llu ghosts and full updates for "
+        "%llu, summed over ticks; %llu compared in the idle world\n",
         Count{driven.commands}, Count{driven.agreements}, Count{driven.pushes},
-        Count{driven.corrections}, Count{driven.cuts}, Count{driven.refused}, Count{driven.untold},
-        Count{driven.told}, Count{driven.at_rest});
+        Count{driven.corrections}, Count{driven.cuts}, Count{driven.refused},
+        Count{driven.withheld}, Count{driven.replicated}, Count{driven.idle_comparisons});
     const FaultCounts& f = counts.faults;
     std::printf(
-        "  of %llu datagrams %llu lost, %llu doubled, %llu out of order, %llu damaged, "
-        "%llu cut short\n",
+        "  %llu datagrams: %llu lost, %llu duplicated, %llu reordered, %llu corrupted, "
+        "%llu truncated\n",
         Count{f.sent}, Count{f.lost}, Count{f.doubled}, Count{f.reordered}, Count{f.damaged},
         Count{f.cut_short});
     std::printf(
-        "  %llu lines cut for 2 s (%llu one way only), %llu new addresses (%llu datagrams from "
-        "those before came late), %llu clients replaced (%llu said good-bye), other rules %llu "
-        "times, other budgets %llu\n",
+        "  %llu blackouts of 2 s (%llu in one direction only), %llu address changes (%llu "
+        "datagrams from earlier addresses), %llu clients replaced (%llu disconnected explicitly), "
+        "rules changed %llu times, budgets %llu times\n",
         Count{counts.blackouts}, Count{counts.one_way_blackouts}, Count{counts.address_changes},
         Count{counts.stale_addresses}, Count{counts.rejoins}, Count{counts.good_byes},
         Count{counts.rule_changes}, Count{counts.budget_changes});
     std::printf(
-        "  the budget bound in %llu seeds; nothing waited longer than %u ticks, or %.2f rounds "
-        "of all that its observer has (in %llu ticks of observers the derived bound was less than "
-        "the %u of all); no page for more than %u packets with others\n",
+        "  the budget was limiting in %llu seeds; nothing waited longer than %u ticks, or %.2f "
+        "rounds of all that its observer has (in %llu observer ticks the derived bound was below "
+        "the general %u); no page waited for more than %u packets with other pages\n",
         Count{counts.budget_bound}, counts.oldest_ticks, counts.most_rounds,
         Count{counts.bounds_decided}, waiting_ticks_max, counts.most_turns);
 }
@@ -159,74 +159,74 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"digests", counts.digests, client_ticks / 4},
         {"relevant sets", counts.sets, client_ticks / (2 * truth_every_usually)},
         {"ids in enters and updates", counts.named.bodies, 10 * client_ticks},
-        {"enters and updates of what is for others in part", counts.named.partial, client_ticks},
+        {"enters and updates with excluded components", counts.named.partial, client_ticks},
         {"ids in leaves", counts.named.leaves, ticks},
         {"ids of parents", counts.named.parents, ticks},
         {"ids in references", counts.named.references, ticks},
-        {"ids in rosters", counts.named.rosters, ticks},
-        {"updates in shared sections", counts.shared, client_ticks / 4},
-        {"trains that are known by their bounds alone", counts.uses_group_radius, 10 * ticks},
-        {"enters by split members", counts.promoted, ticks / 40},
+        {"ids in member maps", counts.named.member_maps, ticks},
+        {"updates in shared cell payloads", counts.shared, client_ticks / 4},
+        {"trains relevant by their bounds alone", counts.uses_group_radius, 10 * ticks},
+        {"enters by independently culled members", counts.promoted, ticks / 40},
         {"enters", counts.enters, ticks},
         {"leaves", counts.leaves, ticks},
-        {"copies that are kept", counts.kept, ticks},
-        {"copies that are resumed", counts.resumed, ticks},
+        {"retained ghosts", counts.kept, ticks},
+        {"resumed ghosts", counts.resumed, ticks},
         {"slots of entities that returned early", counts.superseded, ticks},
         {"server events", counts.server_events, 2 * ticks},
-        {"components told to some only", seen.told, ticks},
-        {"components not told to others", seen.untold, ticks},
+        {"replicated components with a restricted audience", seen.replicated, ticks},
+        {"excluded components with a restricted audience", seen.withheld, ticks},
         {"references", seen.references, ticks / 4},
-        {"fields that go on without an update", seen.extrapolated, ticks / 4},
-        {"books in part", seen.parts, ticks / 100},
-        {"books as a whole", seen.wholes, ticks / 100},
-        {"updates in pieces", counts.split_updates, ticks / 10},
-        {"other budgets", counts.budget_changes, ticks / 40},
+        {"dead-reckoned fields without an update", seen.extrapolated, ticks / 4},
+        {"partial books", seen.parts, ticks / 100},
+        {"complete books", seen.wholes, ticks / 100},
+        {"split updates", counts.split_updates, ticks / 10},
+        {"budget changes", counts.budget_changes, ticks / 40},
         {"packets that a page waited for", counts.most_turns, 2},
-        {"updates put off by limits", counts.limited_updates, ticks},
+        {"updates delayed by limits", counts.limited_updates, ticks},
         {"ghosts that wait for their turn", counts.by_turns, ticks},
         {"allowed pairs", hand.allowed, ticks / 100},
         {"entities shown to all", hand.shown, ticks / 100},
         {"denied pairs", hand.denied, ticks / 100},
         {"hidden entities", hand.hidden, ticks / 100},
-        {"changes of owners by the game", counts.owner_changes - counts.owners_asked, ticks / 20},
-        {"changes of owners by command", counts.owners_asked, ticks / 20},
+        {"owner changes by the game", counts.owner_changes - counts.owners_checked, ticks / 20},
+        {"owner changes by command", counts.owners_checked, ticks / 20},
         {"enters as owned", hand.owned, ticks / 100},
-        {"copies kept by nodes", counts.kept_by_nodes, ticks / 100},
-        {"ghosts told less often because of nodes", counts.paced_by_nodes, ticks},
+        {"ghosts retained by nodes", counts.kept_by_nodes, ticks / 100},
+        {"ghosts with a longer send interval by nodes", counts.paced_by_nodes, ticks},
         {"calls promised", c.promised, ticks},
         {"calls that arrived", c.delivered, ticks},
         {"calls culled", c.culled, ticks},
         {"calls to the server", c.to_server, ticks},
-        {"calls that were held", c.held, 1},
-        {"calls that were given up", c.late, 1},
-        {"calls sent again", c.repeated, 1},
+        {"queued calls", c.held, 1},
+        {"calls dropped after queueing", c.late, 1},
+        {"resent calls", c.repeated, 1},
         {"calls that waited for ghosts", c.waited, 1},
         {"messages to clients", mail.messages[0], ticks / 4},
         {"messages to the game", mail.messages[1], ticks / 4},
         {"commands", mail.commands, ticks / 4},
-        {"commands of groups", driven.commands, ticks},
+        {"group inputs", driven.commands, ticks},
         {"agreements", driven.agreements, ticks},
         {"corrections", driven.corrections, ticks / 40},
         {"pushes of driven carts", driven.pushes, ticks / 40},
-        {"members cut off", driven.cuts, ticks / 100},
-        {"parts for members that take none", driven.refused, ticks / 40},
-        {"ghosts told by corrections alone", driven.untold, ticks},
-        {"driven ghosts told after all", driven.told, ticks / 4},
-        {"driven ghosts at rest", driven.at_rest, 1},
+        {"members removed", driven.cuts, ticks / 100},
+        {"inputs for members that take none", driven.refused, ticks / 40},
+        {"ghosts with corrections only", driven.withheld, ticks},
+        {"driven ghosts with full updates", driven.replicated, ticks / 4},
+        {"driven ghosts in the idle world", driven.idle_comparisons, 1},
         {"datagrams lost", f.lost, 1},
-        {"datagrams doubled", f.doubled, 1},
-        {"datagrams out of order", f.reordered, 1},
-        {"datagrams damaged", f.damaged, 1},
-        {"datagrams cut short", f.cut_short, 1},
-        {"lines cut", counts.blackouts, 1},
-        {"new addresses", counts.address_changes, 1},
-        {"lines cut one way", counts.one_way_blackouts, 1},
-        {"datagrams from addresses that were left", counts.stale_addresses, 1},
+        {"datagrams duplicated", f.doubled, 1},
+        {"datagrams reordered", f.reordered, 1},
+        {"datagrams corrupted", f.damaged, 1},
+        {"datagrams truncated", f.cut_short, 1},
+        {"blackouts", counts.blackouts, 1},
+        {"address changes", counts.address_changes, 1},
+        {"one-way blackouts", counts.one_way_blackouts, 1},
+        {"datagrams from earlier addresses", counts.stale_addresses, 1},
         {"clients replaced", counts.rejoins, 1},
-        {"good-byes", counts.good_byes, 1},
-        {"calls at places that reach for certain", c.covered, ticks / 40},
-        {"calls at places that do not reach for certain", c.uncovered, ticks / 4},
-        {"changes of rules", counts.rule_changes, 1},
+        {"explicit disconnects", counts.good_byes, 1},
+        {"positional calls that certainly cover an observer", c.covered, ticks / 40},
+        {"positional calls that certainly cover no observer", c.uncovered, ticks / 4},
+        {"rule changes", counts.rule_changes, 1},
     };
     for (const auto& [what, count, least] : all) {
         if (count < least) return what;

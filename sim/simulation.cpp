@@ -18,7 +18,7 @@ namespace purview::test {
 namespace {
 
 constexpr std::uint32_t blackout_ticks = 2 * sim_tick_hz;
-constexpr std::uint32_t strangers_every = 5 * sim_tick_hz;
+constexpr std::uint32_t probes_every = 5 * sim_tick_hz;
 
 std::uint32_t truth_every_ticks(std::uint64_t seed) {
     return seed % 8 == 1 ? 1 : truth_every_usually;
@@ -55,7 +55,7 @@ void Simulation::run() {
     add_counts(counts.mail, world_.mail->counts());
     counts.stale_addresses += world_.stale_addresses;
     counts.owner_changes += world_.game.owner_changes;
-    counts.owners_asked += world_.game.owners_asked;
+    counts.owners_checked += world_.game.owners_checked;
     counts.budget_changes += world_.game.budget_changes;
     counts.split_updates += world_.server->stats().split_updates;
     counts.limited_updates += world_.server->stats().limited_updates;
@@ -99,7 +99,8 @@ void Simulation::disturb() {
     std::erase_if(dark_, [&](const auto& entry) { return entry.second <= tick_; });
     if (random_.chance(0.02F)) {
         SmallClient& client = any_client();
-        const std::uint32_t ways = random_.below(4);  // half of them cut one way only
+        // Half of the blackouts affect one direction only.
+        const std::uint32_t ways = random_.below(4);
         client.up->blackout = ways != 0;
         client.down->blackout = ways != 1;
         counts.one_way_blackouts += ways < 2 ? 1 : 0;
@@ -120,7 +121,7 @@ void Simulation::disturb() {
         joined_.erase(gone);
         count_client(*gone);
         if (random_.chance(0.5F)) {
-            world_.say_good_bye(*gone);
+            world_.disconnect(*gone);
             ++counts.good_byes;
         }
         world_.clients.erase(world_.clients.begin() + static_cast<std::ptrdiff_t>(at));
@@ -134,7 +135,7 @@ SmallClient& Simulation::any_client() {
 }
 
 void Simulation::step() {
-    if (tick_ % strangers_every == 0) ask_as_stranger();
+    if (tick_ % probes_every == 0) probe_as_unauthenticated_peer();
     world_.step();
     if (!world_.proof->mismatches().empty()) fail(world_.proof->mismatches().front());
     if (!world_.permits.trouble().empty()) fail(world_.permits.trouble());
@@ -143,16 +144,16 @@ void Simulation::step() {
     check_server_events();
     const RpcCounters& calls = internal(*world_.server).calls.counters();
     if (calls.refused_ghost + calls.refused_caller > 0)
-        fail("a call of an honest client was refused");
+        fail("a call of a well-behaved client was refused");
     if (internal(*world_.server).drops.malformed_packet > 0)
-        fail("the server could not read a packet of an honest client");
+        fail("the server rejected a packet of a well-behaved client as malformed");
     if (world_.went_over_budget) fail("a client was sent more than its budget in one tick");
     for (auto& client : world_.clients) check_client(*client);
     check_waiting();
     count_by_bounds();
 }
 
-void Simulation::ask_as_stranger() {
+void Simulation::probe_as_unauthenticated_peer() {
     Address from;
     from.carrier = Address::Carrier::memory;
     from.host[0] = 200;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One seed of the simulator: a server, its clients and what happens to them and to the lines
-// between them. In three files: what happens (simulation.cpp), what is checked in every tick
-// (simulation_checks.cpp), and what must hold when all has come to rest (simulation_settled.cpp).
+// One seed of the simulator: a server, its clients, and random events that affect them and the
+// network. Split into three files: events (simulation.cpp), checks in every tick
+// (simulation_checks.cpp), and checks in the idle world at the end (simulation_settled.cpp).
 #pragma once
 
 #include <array>
@@ -24,94 +24,97 @@ struct SimDef {
     std::uint64_t seed = 1;
     std::uint32_t ticks = 0;
     std::uint32_t clients = 40;
-    std::string record_path;  ///< empty: nothing is recorded
+    std::string record_path;  ///< empty: no recording
 };
 
-/// Everything about it is drawn from the seed.
+/// A simulation that is fully determined by its seed.
 class Simulation {
   public:
     explicit Simulation(const SimDef& def);
 
     void run();
 
-    std::string trouble;  ///< empty: all held
+    std::string trouble;  ///< empty: all checks passed
     SimCounts counts;
-    std::uint64_t hash = 0;  ///< of everything that every client held in every tick
+    std::uint64_t hash = 0;  ///< of the state of every client in every tick
 
   private:
     struct Waiting {
-        Tick oldest_ticks = 0;          ///< of all but kinds with a limit
-        Tick oldest_limited_ticks = 0;  ///< of these
+        Tick oldest_ticks = 0;          ///< excludes kinds with a send limit
+        Tick oldest_limited_ticks = 0;  ///< only kinds with a send limit
         std::uint32_t books = 0;
     };
-    /// One observer's book, which is told in turn.
+    /// A book at one observer; its pages use staged replication.
     struct Reader {
         EntityId book = EntityId::none;
-        Tick seen = 0;         ///< the last tick in which it was here
-        Tick ready_since = 0;  ///< that it could go; 0: it could not, or has nothing to tell
-        /// Packets with other parts, by part, since it was told.
+        Tick seen = 0;         ///< the last tick with a ghost
+        Tick ready_since = 0;  ///< since when it could be sent; 0: blocked, or nothing pending
+        /// For each part, the number of packets with other parts since it was last sent.
         std::array<std::uint32_t, 32> others{};
     };
     struct Most {
-        std::uint32_t budget_bytes = ~0U;  ///< the least
+        std::uint32_t budget_bytes = ~0U;  ///< minimum
         std::uint32_t relevant = 0;
-        std::uint32_t books = 0;  ///< of these and of those that leave
+        std::uint32_t books = 0;  ///< relevant or leaving
     };
-    /// A ghost with an extrapolated field.
+    /// A ghost with a dead-reckoned field.
     struct Watched {
-        GhostId ghost = no_ghost;
+        GhostId ghost = GhostId::none;
         Tick updated = 0;
         Tick newest = 0;
         double heading = 0;
     };
 
-    // -- what happens: simulation.cpp ------------------------------------------------------------
+    // -- events: simulation.cpp -----------------------------------------------------------------
     Faults draw_faults();
     void add_client() { world_.add_client(random_.chance(0.8F) ? Role::player : Role::spectator); }
     SmallClient& any_client();
     void count_client(const SmallClient& client);
     void start_recording();
-    /// Lines that are cut for two seconds, new addresses, clients that go and others that come.
+    /// Blackouts of two seconds, address changes, disconnects and joins.
     void disturb();
     void step();
-    /// Somebody of another version: he is told so.
-    void ask_as_stranger();
+    /// Sends a hello with another protocol version, which the server must refuse.
+    void probe_as_unauthenticated_peer();
     void fail(const std::string& what);
 
-    // -- in every tick: simulation_checks.cpp ----------------------------------------------------
-    /// Whoever is told of them is told in pairs, of what is relevant, until he is gone.
+    // -- checks in every tick: simulation_checks.cpp --------------------------------------------
+    /// Enters and leaves must alternate, match the relevant set, and end with the session.
     void check_server_events();
     void count_by_hand(const ServerEvent& event);
-    /// He owns some of the train, or it is shown to him by hand, or some of it is in reach.
+    /// True if the observer owns a member of the train, a mark shows a member, or a member is in
+    /// range.
     bool is_shown_otherwise(EntityId wagon, ObserverId observer, float reach);
-    /// Nothing else shows a wagon to somebody who is not near: it has no team.
+    /// Counts wagons that are relevant by their bounds alone. A wagon has no team, so no other rule
+    /// applies.
     void count_by_bounds();
     Waiting waiting_of(ObserverId observer);
-    /// For how long it could have gone. A part waits for as many packets as there are others.
-    Tick look_at_book(ObserverId observer, const GhostTable& ghosts, LocalId lane);
-    /// docs/budget.md: nothing waits longer than what is derived there, nor than waiting_ticks_max.
+    /// Returns for how long the book could have been sent. A part waits for at most as many packets
+    /// as there are other parts.
+    Tick look_at_book(ObserverId observer, const GhostTable& ghosts, LocalId slot);
+    /// No wait may exceed the bound derived in docs/budget.md, nor `waiting_ticks_max`.
     void check_waiting();
     void check_client(SmallClient& c);
-    /// At no moment does a client have two ghosts of one entity, held or retained.
+    /// A client must never have two ghosts of one entity, held or retained.
     void check_one_ghost(const SmallClient& c);
-    /// At some of its ghosts, others in each tick.
+    /// Examines some ghosts of the client, different ones in each tick.
     void look_at(SmallClient& c);
-    /// Where the server says that it came to what the client predicted, both must have come to it.
-    /// (A digest of 16 bits may lie once, but not of the next command too; and of two commands in
-    /// one tick the second may be compared with nothing.)
+    /// If the server confirmed a client's prediction, both states must be equal. One mismatch is
+    /// tolerated: a 16-bit digest may collide, but not for the next command too. With two commands
+    /// in one tick, the second may have no counterpart.
     void check_agreement(SmallClient& c);
-    /// Of the carts and mules of one group that are the client's: which the server knows otherwise.
+    /// True if the server's state differs for a cart or mule of the group that the client owns.
     bool differs(const Session& session, const SmallClient& c, GroupState group);
 
-    // -- at the end: simulation_settled.cpp
-    // ---------------------------------------------------------
+    // -- checks at the end: simulation_settled.cpp ----------------------------------------------
     void settle();
     std::string what_is_missing();
-    /// Of the pages of its books, whatever is not the world's.
+    /// Returns a difference between the client's book pages and the world; empty if there is none.
     std::string wrong_page(const SmallClient& client, ObserverId observer);
-    /// Of the places of its ghosts, however they are told: as seen from a parent that turns, too.
+    /// Largest position error of the client's ghosts, including positions relative to a turning
+    /// parent.
     double largest_error(const SmallClient& client, ObserverId observer);
-    /// What it predicts of its carts and mules, and whoever is told of them, is as in the world.
+    /// Carts and mules must match the world, whether predicted or replicated.
     std::string wrong_gait(const SmallClient& client, ObserverId observer);
 
     SimDef def_;
@@ -120,17 +123,18 @@ class Simulation {
     std::ofstream recording_;
     std::unique_ptr<record::Writer> writer_;
     std::uint32_t tick_ = 0;
-    std::vector<std::pair<SmallClient*, std::uint32_t>> dark_;  ///< lines that are cut, until when
-    std::set<const SmallClient*> joined_;                       ///< once
-    std::map<SmallClient*, std::set<GhostId>> held_;            ///< by events
-    std::vector<SessionStats> sessions_;                        ///< scratch
+    /// Blacked-out links, with their end tick.
+    std::vector<std::pair<SmallClient*, std::uint32_t>> dark_;
+    std::set<const SmallClient*> joined_;             ///< clients that have joined at least once
+    std::map<SmallClient*, std::set<GhostId>> held_;  ///< ghosts according to events
+    std::vector<SessionStats> sessions_;              ///< scratch
     std::map<ObserverId, Most> most_;
     std::map<std::pair<ObserverId, LocalId>, Reader> readers_;
-    EventPairs pairs_;                         ///< of the server
-    std::map<SmallClient*, Watched> watched_;  ///< in the last tick
-    std::vector<std::uint64_t> tag_seen_;      ///< by tag: the check that met it last
+    EventPairs pairs_;                         ///< server events
+    std::map<SmallClient*, Watched> watched_;  ///< as of the previous tick
+    std::vector<std::uint64_t> tag_seen_;      ///< by tag: the last check that met it
     std::uint64_t tag_checks_ = 0;
-    /// Groups agreed on wrongly in the last tick.
+    /// Groups with a false confirmation in the previous tick.
     std::map<SmallClient*, std::set<EntityId>> lies_;
 };
 

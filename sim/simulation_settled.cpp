@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The world is idle and the network good: everything that waits must arrive.
+// The world is idle and the network has no faults: everything pending must arrive.
 #include <algorithm>
 #include <cmath>
 
@@ -16,12 +16,13 @@ namespace purview::test {
 namespace {
 
 constexpr std::uint32_t quiet_ticks_max = 30 * sim_tick_hz;
-/// At rest: half a step of 1 cm along either axis, for each of three generations.
+/// Tolerance in the idle world: half a step of 1 cm on each axis, for each of three levels of
+/// parents.
 constexpr double position_error_m = 0.03;
 
-/// A crate that was set down far outside is told to stand where the range of places ends. (Of a
-/// member the world itself goes by what is told.)
-Vec3 as_told(Vec3 position) {
+/// The position of a crate far outside is clamped to the quantized range. For group members, the
+/// world already uses the quantized position.
+Vec3 as_replicated(Vec3 position) {
     constexpr float least = -SmallGame::beside_m, most = SmallGame::side_m + SmallGame::beside_m;
     return {std::clamp(position.x, least, most), std::clamp(position.y, least, most), position.z};
 }
@@ -37,12 +38,12 @@ void Simulation::settle() {
             network->faults = {};
         }
     }
-    std::string missing = "nobody was asked";
+    std::string missing = "no client was checked";
     for (std::uint32_t i = 0; i < quiet_ticks_max && trouble.empty() && !missing.empty(); ++i) {
         step();
         missing = what_is_missing();
     }
-    if (trouble.empty() && !missing.empty()) fail("at rest: " + missing);
+    if (trouble.empty() && !missing.empty()) fail("idle world: " + missing);
 }
 
 std::string Simulation::what_is_missing() {
@@ -60,7 +61,7 @@ std::string Simulation::what_is_missing() {
                    std::to_string(its->relevant) + " relevant entities";
         }
         if (const double off = largest_error(*client, its->observer); off > position_error_m)
-            return "a place is off by " + std::to_string(off) + " m";
+            return "a position error of " + std::to_string(off) + " m";
         if (const std::uint64_t missing = world_.missing_calls(*client); missing > 0)
             return std::to_string(missing) + " reliable calls have not arrived";
         if (const std::uint64_t missing = world_.mail->missing(client->nonce); missing > 0)
@@ -78,11 +79,11 @@ double Simulation::largest_error(const SmallClient& client, ObserverId observer)
     const World& all = world_.server->world();
     double largest = 0;
     all.for_each([&](EntityId entity) {
-        const LocalId ghost = session->ghosts.find(entity);
-        if (ghost == no_local_id || !client.client.is_held(ghost)) return;
+        const GhostId ghost = ghost_id_of(session->ghosts.slots().find(entity));
+        if (!client.client.is_held(ghost)) return;
         const Vec3 is = client.client.position_of(ghost, client.client.newest_tick());
         Vec3 should = all.position_of(entity);
-        if (all.root_of(entity) == entity) should = as_told(should);
+        if (all.root_of(entity) == entity) should = as_replicated(should);
         largest = std::max<double>(largest, std::hypot(is.x - should.x, is.y - should.y));
         ++counts.positions;
     });
@@ -95,8 +96,8 @@ std::string Simulation::wrong_page(const SmallClient& client, ObserverId observe
     std::string wrong;
     all.for_each([&](EntityId entity) {
         if (all.kind_of(entity) != world_.schema.book) return;
-        const LocalId ghost = session->ghosts.find(entity);
-        if (ghost == no_local_id || !client.client.is_held(ghost)) return;
+        const GhostId ghost = ghost_id_of(session->ghosts.slots().find(entity));
+        if (!client.client.is_held(ghost)) return;
         for (std::size_t i = 0; i < world_.schema.pages.size(); ++i) {
             const Component<Page> page = world_.schema.pages[i];
             const Page& should = *all.get(entity, page);
@@ -105,7 +106,7 @@ std::string Simulation::wrong_page(const SmallClient& client, ObserverId observe
                     std::string(should.left, sizeof should.left) ||
                 client.client.text_of(ghost, page.id, 1) !=
                     std::string(should.right, sizeof should.right))
-                wrong = "page " + std::to_string(i) + " of a book is not told, or is another";
+                wrong = "page " + std::to_string(i) + " of a book is missing or differs";
         }
     });
     return wrong;
@@ -117,27 +118,28 @@ std::string Simulation::wrong_gait(const SmallClient& client, ObserverId observe
     const SmallSchema& small = world_.schema;
     const CartDriver& driver = *client.driver;
     const std::size_t steps = small.schema.find_field(small.gait.id, "steps");
-    std::set<EntityId> roots;  // of all that are its own
+    std::set<EntityId> roots;  // of all entities that the observer owns
     for (const EntityId entity : world_.game.carts.all) {
         if (all.owner_of(entity) == observer) roots.insert(all.root_of(entity));
     }
     for (const EntityId entity : world_.game.carts.all) {
-        const LocalId ghost = session->ghosts.find(entity);
-        if (ghost == no_local_id || !client.client.is_held(ghost)) continue;
+        const GhostId ghost = ghost_id_of(session->ghosts.slots().find(entity));
+        if (!client.client.is_held(ghost)) continue;
         const bool is_replicated = client.client.is_replicated(ghost, small.gait.id);
         const Gait& should = *all.get(entity, small.gait);
         if (is_replicated && client.client.value_of(ghost, small.gait.id, steps) != should.steps)
-            return "a cart is told otherwise than it is";
+            return "the replicated gait of a cart differs from the world";
         const bool drives = all.owner_of(entity) == observer && !driver.is_silent();
         const bool is_predicted = drives && driver.prediction.is_predicted(ghost);
         if (drives && !is_predicted && roots.size() <= limits::input_groups)
-            return "a cart is not predicted by who drives it";
-        if (!is_predicted && !is_replicated) return "a cart is not told to who does not predict it";
+            return "a cart is not predicted by its driver";
+        if (!is_predicted && !is_replicated)
+            return "a cart's gait is not replicated to a client that does not predict it";
         if (!is_predicted) continue;
         if (!(*driver.prediction.get(ghost, small.gait) == should))
-            return "a cart is predicted otherwise than it is";
-        if (is_replicated) return "a cart is told to who predicts it";
-        ++counts.driven.at_rest;
+            return "the predicted gait of a cart differs from the world";
+        if (is_replicated) return "a cart's gait is replicated to the client that predicts it";
+        ++counts.driven.idle_comparisons;
     }
     return "";
 }

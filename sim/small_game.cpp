@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// What happens in the small world.
+// Events of the small world.
 #include "small_game.hpp"
 
 #include <algorithm>
@@ -12,9 +11,9 @@ namespace purview::test {
 
 void SmallGame::populate(World& world) {
     const auto add = [&](KindId kind, Vec3 at) {
-        auto made = world.spawn(kind, at);
-        if (!made) std::abort();
-        return *made;
+        const EntityId made = world.spawn({.kind = kind, .position = at});
+        if (made == EntityId::none) std::abort();
+        return made;
     };
     for (std::uint32_t i = 0; i < scale_.trees; ++i) add(schema_->tree, random_position());
     for (std::uint32_t i = 0; i < scale_.animals; ++i) {
@@ -44,28 +43,31 @@ void SmallGame::populate(World& world) {
     }
 }
 
-bool SmallGame::joined(Server& server, ObserverId observer, const JoinRequest& request) {
-    if (refuse_joins) return false;
+std::optional<EntityId> SmallGame::on_join(Server& server, ObserverId observer,
+                                           const JoinRequest& request) {
+    if (refuse_joins) return std::nullopt;
     if (const EntityId cart = carts.any_free(server.world()); cart != EntityId::none)
         (void)server.world().set_owner(cart, observer);
     if (request.role == Role::spectator) {
         const Vec3 camera = random_position();
         cameras[static_cast<std::uint32_t>(observer)] = camera;
-        if (mail != nullptr) say(server, observer);
-        return server.visibility().set_area(observer, 1, Area::at(camera)) == Status::ok;
+        if (mail != nullptr) send_chat(server, observer);
+        if (server.visibility().set_area(observer, 1, Area::at(camera)) != Status::ok)
+            return std::nullopt;
+        return EntityId::none;
     }
-    auto player = server.world().spawn(schema_->player, random_position());
-    if (!player) return false;
-    give_tag(server.world(), *player);
-    server.world().edit(*player, schema_->body)->team =
+    const EntityId player = server.world().spawn(
+        {.kind = schema_->player, .position = random_position(), .owner = observer});
+    if (player == EntityId::none) return std::nullopt;
+    give_tag(server.world(), player);
+    server.world().edit(player, schema_->body)->team =
         static_cast<std::uint8_t>(1 + random_.below(3));
-    (void)server.world().set_owner(*player, observer);
-    players[static_cast<std::uint32_t>(observer)] = *player;
-    if (mail != nullptr) say(server, observer);
-    return server.visibility().set_viewpoint(observer, *player) == Status::ok;
+    players[static_cast<std::uint32_t>(observer)] = player;
+    if (mail != nullptr) send_chat(server, observer);
+    return player;
 }
 
-void SmallGame::left(Server& server, ObserverId observer) {
+void SmallGame::on_leave(Server& server, ObserverId observer) {
     cameras.erase(static_cast<std::uint32_t>(observer));
     const auto is_its = [&](const Mark& mark) { return mark.observer == observer; };
     std::erase_if(marks_, is_its);
@@ -82,23 +84,24 @@ void SmallGame::left(Server& server, ObserverId observer) {
     players.erase(player);
 }
 
-void SmallGame::message(Server& server, ObserverId observer, std::span<const std::byte> bytes) {
+void SmallGame::on_message(Server& server, ObserverId observer, std::span<const std::byte> bytes) {
     (void)server;
     ++messages;
     if (mail != nullptr) mail->message_arrived(Mail::Way::to_game, client_of(observer), bytes);
 }
 
-void SmallGame::command(Server& server, ObserverId observer, std::span<const std::byte> data) {
+void SmallGame::on_command(Server& server, ObserverId observer, std::span<const std::byte> data) {
     ++commands;
     if (mail == nullptr) return;
     mail->command_arrived(client_of(observer), data);
-    const bool asks = data.size() % 4 == 0;
-    if (owner_chance > 0 && asks && players.contains(static_cast<std::uint32_t>(observer)))
+    const bool requests_owner = data.size() % 4 == 0;
+    if (owner_chance > 0 && requests_owner &&
+        players.contains(static_cast<std::uint32_t>(observer)))
         take_or_drop(server.world(), observer);
 }
 
-/// Near ones and far ones, seen and unseen, or one that is long gone.
-EntityId SmallGame::anybody() {
+/// Returns a random mover, which may be near or far, relevant or not, or no longer alive; or none.
+EntityId SmallGame::any_entity() {
     if (movers.empty() || random_.chance(0.1F)) return EntityId::none;
     return movers[random_.below(static_cast<std::uint32_t>(movers.size()))];
 }
@@ -108,7 +111,7 @@ void SmallGame::think(World& world, EntityId entity) {
     Mind& mind = *world.edit(entity, schema_->mind);
     for (char& c : mind.name)
         c = random_.chance(0.3F) ? '\0' : static_cast<char>(random_.below(256));
-    if (random_.chance(0.5F)) mind.target = anybody();
+    if (random_.chance(0.5F)) mind.target = any_entity();
     mind.head = {random_.between(-1, 1), random_.between(-1, 1), random_.between(-1, 1),
                  random_.between(-1, 1)};
     mind.effort = random_.between(-12, 12);
@@ -118,13 +121,13 @@ void SmallGame::think(World& world, EntityId entity) {
         world.edit(entity, schema_->body)->hp = static_cast<std::uint16_t>(random_.below(1000));
 }
 
-/// Straight on for a while, each with a law of its own; then another one, a jump, or rest.
+/// Linear motion with parameters from `law`. Some laws idle, and some are not quite linear.
 void drift(Course& course, std::uint64_t law) {
     const auto part = [law](unsigned shift) { return static_cast<float>(law >> shift & 0xff); };
-    if (law % 4 == 0) return;  // it rests
+    if (law % 4 == 0) return;  // idle
     course.heading += (part(8) - 128) / 200 * (law % 4 == 1 ? 0.1F : 1.0F);
     course.cargo += static_cast<std::int32_t>(part(16)) - 128;
-    if (law % 7 == 0) course.heading += part(24) / 1'000;  // not quite straight
+    if (law % 7 == 0) course.heading += part(24) / 1'000;  // not quite linear
     course.heading = std::clamp(course.heading, -55.0F, 55.0F);
     course.cargo = std::clamp(course.cargo, -3'000, 70'000);
 }
@@ -141,7 +144,7 @@ void SmallGame::go_on(World& world, EntityId entity) {
     drift(*course, law);
 }
 
-void SmallGame::simulate(Server& server, Tick tick) {
+void SmallGame::on_tick(Server& server, Tick tick) {
     World& world = server.world();
     carts.note_commands(world);
     if (frozen) return;
@@ -170,7 +173,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
                 static_cast<std::uint16_t>(random_.below(500));
         if (random_.chance(0.1F)) {
             *world.edit(player, schema_->orders) = {static_cast<std::uint8_t>(random_.below(20)),
-                                                    anybody()};
+                                                    any_entity()};
         }
         if (random_.chance(0.1F))
             world.edit(player, schema_->rumour)->mood = static_cast<std::uint8_t>(random_.below(9));
@@ -192,7 +195,7 @@ void SmallGame::simulate(Server& server, Tick tick) {
         if (world.kind_of(movers[at]) == schema_->animal) {
             laws_.erase(movers[at]);
             (void)world.despawn(movers[at]);
-            movers[at] = *world.spawn(schema_->animal, random_position());
+            movers[at] = world.spawn({.kind = schema_->animal, .position = random_position()});
             give_tag(world, movers[at]);
         }
     }
@@ -201,11 +204,11 @@ void SmallGame::simulate(Server& server, Tick tick) {
     change_owners(world);
     make_marks(server);
     make_calls(server);
-    say_something(server);
+    send_chat(server);
 }
 
-void SmallGame::input(Server& /*server*/, ObserverId /*observer*/, GroupState& group,
-                      const GroupInput& command) {
+void SmallGame::on_input(Server& /*server*/, ObserverId /*observer*/, GroupState& group,
+                         const GroupInput& command) {
     carts.step.step(group, command);
 }
 
@@ -216,14 +219,13 @@ void SmallGame::change_budgets(Server& server) {
     if (server.set_budget(observer, bytes) == Status::ok) ++budget_changes;
 }
 
-/// Another radius and other steps in the same node, or a second node beside it.
+/// Changes the radius and steps of the first node, and sometimes adds a second node.
 void SmallGame::change_rules(Server& server) {
     Rules rules = rules_of(*schema_, scale_);
     std::vector<Kernel>& steps = rules.nodes[0].steps;
     steps[0].enter = rule_random_.between(25, 45);
     steps[0].leave = steps[0].enter + rule_random_.between(0, 6);
-    if (rule_random_.chance(0.3F))
-        steps[2].combine = Combine::require;  // only those in their cloaks
+    if (rule_random_.chance(0.3F)) steps[2].combine = Combine::require;  // only cloaked ones
     if (rule_random_.chance(0.3F)) steps.erase(steps.begin() + 1);
     if (rule_random_.chance(0.3F)) {
         NodeDef& close = rules.nodes.emplace_back(rules.nodes[0]);
@@ -236,7 +238,7 @@ void SmallGame::change_rules(Server& server) {
     ++rule_changes;
 }
 
-/// By chance of its own, so that whether there is one changes nothing for the others.
+/// Uses its own random generator, so a herd does not change the rest of the world.
 void SmallGame::live_herd(World& world) {
     SplitMix& random = herd_random_;
     for (EntityId& entity : herd_) {
@@ -252,7 +254,7 @@ void SmallGame::live_herd(World& world) {
         if (!random.chance(0.002F)) continue;
         const KindId kind = world.kind_of(entity);
         (void)world.despawn(entity);
-        entity = *world.spawn(kind, position_by(herd_random_));
+        entity = world.spawn({.kind = kind, .position = position_by(herd_random_)});
         give_tag(world, entity);
     }
 }
@@ -279,7 +281,8 @@ void SmallGame::live_books(World& world) {
 }
 
 EntityId SmallGame::new_book(World& world) {
-    const EntityId book = *world.spawn(schema_->book, position_by(book_random_));
+    const EntityId book =
+        world.spawn({.kind = schema_->book, .position = position_by(book_random_)});
     give_tag(world, book);
     for (std::size_t page = 0; page < schema_->pages.size(); ++page) write_page(world, book, page);
     return book;
@@ -293,7 +296,7 @@ void SmallGame::write_page(World& world, EntityId book, std::size_t page) {
     }
 }
 
-// -- what is said by hand -----------------------------------------------------------------------
+// -- forced marks -------------------------------------------------------------------------------
 
 ObserverId SmallGame::any_observer(SplitMix& random) const {
     const auto count = static_cast<std::uint32_t>(players.size() + cameras.size());
@@ -304,7 +307,7 @@ ObserverId SmallGame::any_observer(SplitMix& random) const {
         std::next(cameras.begin(), at - static_cast<std::uint32_t>(players.size()))->first};
 }
 
-/// But trees. A member of a group, and a player, as often as one who is alone.
+/// Any entity except a tree. Group members and players are as likely as single entities.
 EntityId SmallGame::anything(SplitMix& random) const {
     const auto any = [&](const std::vector<EntityId>& list) {
         return list[random.below(static_cast<std::uint32_t>(list.size()))];
@@ -322,7 +325,7 @@ EntityId SmallGame::anything(SplitMix& random) const {
     return any(movers);
 }
 
-/// The nearest of some: most pairs would never have been relevant.
+/// Returns the nearest of 16 random entities, because most random pairs are never relevant.
 EntityId SmallGame::near_to(const World& world, ObserverId observer, SplitMix& random) const {
     const auto number = static_cast<std::uint32_t>(observer);
     const auto player = players.find(number);
@@ -368,7 +371,7 @@ void SmallGame::set_mark(Server& server, const Mark& mark, bool value) {
     if (status != Status::ok && status != Status::hidden_by_root && !may_be_gone) std::abort();
 }
 
-/// Each holds until so many others have been made.
+/// Each mark is valid until a fixed number of later ones was made.
 void SmallGame::make_marks(Server& server) {
     constexpr std::size_t marks_max = 160;
     SplitMix& random = mark_random_;
@@ -415,7 +418,7 @@ void SmallGame::change_owners(World& world) {
     set_owner(world, thing, random.chance(0.5F) ? any_observer(random) : ObserverId::none);
 }
 
-/// A player lets go of what he has, or takes what is nearest to him and nobody's.
+/// The player drops something that it owns, or takes the nearest thing without owner.
 void SmallGame::take_or_drop(World& world, ObserverId observer) {
     const Vec3 here = world.position_of(players.at(static_cast<std::uint32_t>(observer)));
     EntityId taken = EntityId::none, dropped = EntityId::none;
@@ -435,25 +438,25 @@ void SmallGame::take_or_drop(World& world, ObserverId observer) {
     const EntityId thing = dropped != EntityId::none ? dropped : taken;
     if (thing == EntityId::none) return;
     set_owner(world, thing, dropped != EntityId::none ? ObserverId::none : observer);
-    ++owners_asked;
+    ++owners_checked;
 }
 
 // -- messages -----------------------------------------------------------------------------------
 
-void SmallGame::say(Server& server, ObserverId observer) {
+void SmallGame::send_chat(Server& server, ObserverId observer) {
     const std::uint64_t client = client_of(observer);
     if (server.send_message(observer, mail->next_message(Mail::Way::to_client, client)) ==
         Status::ok)
         mail->message_sent(Mail::Way::to_client, client);
 }
 
-void SmallGame::say_something(Server& server) {
+void SmallGame::send_chat(Server& server) {
     if (mail == nullptr) return;
     for (const auto& [observer, player] : players) {
-        if (mail_random_.chance(0.05F)) say(server, ObserverId{observer});
+        if (mail_random_.chance(0.05F)) send_chat(server, ObserverId{observer});
     }
     for (const auto& [observer, camera] : cameras) {
-        if (mail_random_.chance(0.05F)) say(server, ObserverId{observer});
+        if (mail_random_.chance(0.05F)) send_chat(server, ObserverId{observer});
     }
 }
 
@@ -461,7 +464,7 @@ void SmallGame::give_tag(World& world, EntityId entity) {
     world.edit(entity, schema_->body)->tag = next_tag_++;
 }
 
-/// Also about those that were spawned in this tick.
+/// Calls may refer to entities spawned in this tick.
 void SmallGame::make_calls(Server& server) {
     const auto any = [&](const auto& list) {
         return list[call_random_.below(static_cast<std::uint32_t>(list.size()))];
@@ -495,8 +498,8 @@ void SmallGame::make_calls(Server& server) {
     }
 }
 
-void SmallGame::rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
-                    std::span<const std::byte> args) {
+void SmallGame::on_rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
+                       std::span<const std::byte> args) {
     Ping ping;
     if (ledger == nullptr || !read_args(Rpc<Ping>{rpc}, rpc, args, ping)) return;
     const Body* body = server.world().get(target, schema_->body);
@@ -505,7 +508,8 @@ void SmallGame::rpc(Server& server, ObserverId observer, RpcId rpc, EntityId tar
 
 std::optional<bool> SmallGame::covers(const World& world, ObserverId observer,
                                       Vec3 position) const {
-    // docs of the rules: rules_of() and change_rules(). The herds' cells reach two of their sides.
+    // Derived from rules_of() and change_rules(). The cells of the herds reach up to two cell
+    // sizes.
     constexpr float surely_m = 12, at_most_m = 51, across_m = 60, along_m = 50;
     const auto number = static_cast<std::uint32_t>(observer);
     Vec3 here;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What there is in the small world, who is told which part of it, and by which rules.
+// The content of the small world: components, audiences and rules.
 #include <algorithm>
 #include <cstdlib>
 
@@ -51,14 +51,14 @@ SmallSchema::SmallSchema(bool has_books, bool has_carts) {
     sheep = schema.kind("sheep", {position.id, body.id});
     goat = schema.kind("goat", {position.id, body.id});
     schema.edit_kind(crate).relative_position = true;
-    schema.set_orientation(wagon, course.id, "heading", {40, TurnAxis::z});
+    schema.set_orientation(wagon, course.id, "heading", 40, TurnAxis::z);
     schema.edit_kind(wagon).leave = Retention::stale;
     schema.edit_kind(wagon).retention_ticks = 100;
     schema.edit_kind(animal).leave = Retention::freeze;
     schema.edit_kind(animal).retention_ticks = 30;
     schema.edit_kind(tree).leave = Retention::deactivate;
     schema.edit_kind(animal).teleport_distance = 20;
-    schema.edit_kind(animal).rates = {{0, 4}, {0.7F, 2}, {0.85F, 1}};
+    schema.edit_kind(animal).intervals = {{0, 4}, {0.7F, 2}, {0.85F, 1}};
     cloaked = schema.flag("cloaked", body.id, "cloaked");
     team = schema.key("team", body.id, "team");
     schema.audience(pack.id, {AudienceType::owner});
@@ -68,17 +68,17 @@ SmallSchema::SmallSchema(bool has_books, bool has_carts) {
     declare_calls();
     if (has_books) declare_books();
     if (has_carts) declare_carts();
-    if (schema.status() != Status::ok) std::abort();
+    if (!schema.problem().empty()) std::abort();
 }
 
-/// With parts for its owner and for all others beside those that wait for their turn.
+/// A book has parts for its owner, parts for all others, and parts with staged replication.
 void SmallSchema::declare_books() {
     std::vector<ComponentId> parts{position.id, body.id, pack.id, rumour.id};
     for (std::size_t i = 0; i < pages_of_book; ++i) {
         const Component<Page> page = schema.component<Page>("page" + std::to_string(i))
                                          .text("left", &Page::left)
                                          .text("right", &Page::right);
-        schema.audience(page.id, {AudienceType::in_turn});
+        schema.audience(page.id, {AudienceType::staged});
         pages.push_back(page);
         parts.push_back(page.id);
     }
@@ -102,12 +102,12 @@ void SmallSchema::declare_carts() {
 }
 
 void SmallAudience::decide(ObserverId observer, std::span<const EntityId> entities,
-                           std::span<std::uint8_t> told) const {
-    if (server == nullptr) return std::fill(told.begin(), told.end(), std::uint8_t{1});
+                           std::span<std::uint8_t> replicated) const {
+    if (server == nullptr) return std::fill(replicated.begin(), replicated.end(), std::uint8_t{1});
     for (std::size_t i = 0; i < entities.size(); ++i) {
         const Body* its = internal(*server).world.get(entities[i], body);
         const std::uint32_t now = server->current_tick() / 16 + index_of(observer);
-        told[i] = (its->hp / 8 + now) % 3 != 0 ? 1 : 0;
+        replicated[i] = (its->hp / 8 + now) % 3 != 0 ? 1 : 0;
     }
 }
 
@@ -132,13 +132,13 @@ void SmallSchema::declare_calls() {
         desc.hold_ticks = 0;
         desc.target = RpcTarget::position;
         booms.push_back(declare("boom" + how, desc));
-        desc.target = RpcTarget::nobody;
+        desc.target = RpcTarget::none;
         news.push_back(declare("news" + how, desc));
         desc.direction = RpcDirection::to_server;
         desc.callers = RpcCallers::players;
         shouts.push_back(declare("shout" + how, desc));
         desc.target = RpcTarget::entity;
-        desc.callers = RpcCallers::anybody;
+        desc.callers = RpcCallers::anyone;
         uses.push_back(declare("use" + how, desc));
     }
     steer = declare("steer", {RpcDirection::to_server, RpcTarget::entity, RpcDelivery::unreliable,
@@ -152,7 +152,7 @@ Rules small_rules(const SmallSchema& schema) {
     Rules rules;
     rules.max = {SmallGame::side_m, SmallGame::side_m, 0};
     rules.entities_expected = 500;
-    rules.group_radius_max = 60;  // some wagons have crates further away
+    rules.group_radius_max = 60;  // some wagons have crates at a larger distance
     NodeDef node;
     node.name = "near or team, not cloaked";
     node.add(within(40).leave_at(44)).add(same(schema.team)).subtract(schema.cloaked);
@@ -181,18 +181,18 @@ std::vector<KindRules> small_kinds(const SmallSchema& schema) {
 
 std::vector<KindRules> shared_kinds(const SmallSchema& schema) {
     std::vector<KindRules> kinds = small_kinds(schema);
-    kinds[index_of(schema.sheep)].nodes = {NodeId{1}};
-    kinds[index_of(schema.goat)].nodes = {NodeId{2}};
+    kinds[index_of(schema.sheep)].nodes = {id_at<NodeId>(1)};
+    kinds[index_of(schema.goat)].nodes = {id_at<NodeId>(2)};
     return kinds;
 }
 
 namespace {
 
 void set_books(std::vector<KindRules>& kinds, const SmallSchema& schema, std::uint32_t node) {
-    kinds[index_of(schema.book)].nodes = {NodeId{static_cast<std::uint16_t>(node)}};
+    kinds[index_of(schema.book)].nodes = {id_at<NodeId>(node)};
 }
 
-/// Behind those of the herds, if there are any.
+/// Follows the nodes of the herds, if they exist.
 std::uint32_t node_of_books(const SmallScale& scale) {
     return scale.herd > 0 ? 3 : 1;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Its server and its clients, on one clock.
+// The server and the clients of the small world, on one clock.
 #include <algorithm>
 #include <cstdlib>
 
+#include "client/client_data.hpp"
 #include "core/internal_access.hpp"
 #include "small_game.hpp"
 
@@ -25,10 +26,10 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
     def.mac = &test_mac;
     def.secret = test_secret;
     if (scale.send_limits) {
-        schema.schema.edit_kind(schema.animal).limit.buckets = {{24, 2}, {48, 3}};
-        SendLimit& of_wagons = schema.schema.edit_kind(schema.wagon).limit;
-        of_wagons.buckets = {{2, 2}, {4, 3}};
-        of_wagons.order = LimitOrder::round_robin;
+        schema.schema.edit_kind(schema.animal).limit_per_tick = 12;
+        KindDef& wagon = schema.schema.edit_kind(schema.wagon);
+        wagon.limit_per_tick = 2;
+        wagon.limit_order = LimitOrder::round_robin;
         def.enter_priority = 2;
     }
     auto made = Server::create(def, game);
@@ -61,6 +62,7 @@ SmallClient& SmallWorld::add_client(Role role, std::uint64_t schema_hash) {
     client_def.role = role;
     client_def.name = "someone";
     client_def.digest_every = 1;
+    client_def.schema = &schema.schema;
     client_def.schema_hash = schema_hash;
     auto client = std::make_unique<SmallClient>(client_def);
     client->up = std::make_unique<FaultyNetwork>(random_.next(), faults);
@@ -74,7 +76,7 @@ SmallClient& SmallWorld::add_client(Role role, std::uint64_t schema_hash) {
     return *clients.back();
 }
 
-void SmallWorld::say_good_bye(SmallClient& client) {
+void SmallWorld::disconnect(SmallClient& client) {
     client.client.leave();
     std::span<const std::byte> out;
     while (client.client.next_datagram(out)) border->receive(out, client.address, now);
@@ -181,25 +183,28 @@ void SmallWorld::call_server(SmallClient& c) {
         return list[call_random_.below(static_cast<std::uint32_t>(list.size()))];
     };
     Rpc<Ping> rpc = schema.steer;
-    GhostId ghost = no_ghost;
+    GhostId ghost = GhostId::none;
     const std::uint32_t what = call_random_.below(6);
     if (what > 2) return;
     if (what == 0) rpc = any(schema.shouts);
     if (what == 1) rpc = any(schema.uses);
     if (what > 0) {
-        const std::uint32_t end = c.client.ghost_end();
-        for (GhostId g = end > 0 ? call_random_.below(end) : 0; g < end && ghost == no_ghost; ++g) {
+        const auto& replica = internal(c.client).replica;
+        const LocalId end = replica ? replica->ghosts.slot_end() : 0;
+        for (LocalId id = end > 0 ? call_random_.below(end) : 0; id < end && ghost == GhostId::none;
+             ++id) {
+            const GhostId g = ghost_id_of(id);
             const bool fits = what == 1 || c.client.is_owned(g);
             if (fits && c.client.value_of(g, schema.body.id, schema.tag_field) > 0) ghost = g;
         }
-        if (ghost == no_ghost) return;
+        if (ghost == GhostId::none) return;
     }
     Ping args{0, c.next_call++};
-    if (ghost != no_ghost) {
+    if (ghost != GhostId::none) {
         args.tag =
             static_cast<std::uint32_t>(c.client.value_of(ghost, schema.body.id, schema.tag_field));
     }
-    if (c.client.call(schema.schema, rpc, ghost, args) == Status::ok)
+    if (c.client.call(rpc, ghost, args) == Status::ok)
         ledger->client_made(c.nonce, rpc.id, args.number);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Files that are part of the program: the page, the client module, the demo world. The list is made
-// at build time (cmake/purview_embed.cmake).
+// Files that are embedded in the program: the web page, the client module, the demo world. The list
+// is generated at build time (cmake/purview_embed.cmake).
 #pragma once
 
 #include <string_view>
@@ -17,7 +17,7 @@ struct Asset {
 
 /// All assets; `count` receives their number.
 const Asset* assets(unsigned& count);
-/// Empty when there is none of that name.
+/// Returns the content of the asset, or an empty view if there is none with this name.
 std::string_view asset(std::string_view name);
 
 }  // namespace purview::app

@@ -14,7 +14,7 @@ namespace purview::app {
 namespace {
 
 constexpr float aim_range_m = vale::shot_range_m * 0.8F;
-/// Slower ones are at rest, and no question to anybody.
+/// Slower ghosts count as idle and are not targets.
 constexpr float target_speed_mps = 1;
 constexpr Micros call_every_us = 1'000'000;
 
@@ -26,27 +26,26 @@ float away(Vec3 a, Vec3 b) {
 
 GhostId BotDriver::nearest_free_cart(const Client& client, Vec3 from) const {
     std::set<GhostId> taken;
-    for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
-        if (client.is_held(ghost) && client.kind_of(ghost) == pilot_->schema().player)
-            taken.insert(client.parent_of(ghost));
-    }
-    GhostId nearest = no_ghost;
+    client.for_each([&](GhostId ghost) {
+        if (client.kind_of(ghost) == pilot_->schema().player) taken.insert(client.parent_of(ghost));
+    });
+    GhostId nearest = GhostId::none;
     float least = 1e9F;
-    for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
-        if (!client.is_held(ghost) || client.kind_of(ghost) != pilot_->schema().cart) continue;
+    client.for_each([&](GhostId ghost) {
+        if (client.kind_of(ghost) != pilot_->schema().cart) return;
         const float its = away(client.position_of(ghost, client.newest_tick()), from);
-        if (taken.count(ghost) != 0 || its >= least) continue;
+        if (taken.count(ghost) != 0 || its >= least) return;
         nearest = ghost;
         least = its;
-    }
+    });
     return nearest;
 }
 
 void BotDriver::walk_to_cart(Client& client, Micros now, vale::Controls& controls) {
-    if (pilot_->player() == no_ghost) return;
+    if (pilot_->player() == GhostId::none) return;
     const Vec3 at = pilot_->position_of(pilot_->player(), now);
     const GhostId cart = nearest_free_cart(client, at);
-    if (cart == no_ghost) {  // somewhere else there may be one
+    if (cart == GhostId::none) {  // walk on: there may be one elsewhere
         controls.walk_x = std::cos(steering_ * 3);
         controls.walk_y = std::sin(steering_ * 3);
         return;
@@ -63,18 +62,18 @@ void BotDriver::walk_to_cart(Client& client, Micros now, vale::Controls& control
     (void)client.send_command(command);
 }
 
-/// Curves of some seconds, and the gun on somebody who moves.
+/// Drives curves of some seconds and aims the gun at moving targets.
 void BotDriver::drive(Client& client, Micros now, vale::Controls& controls) {
     controls.throttle = 0.8F;
     controls.steering = steering_;
     const Vec3 at = pilot_->position_of(pilot_->cart(), now);
     float least = aim_range_m;
-    for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
-        if (!client.is_held(ghost) || client.parent_of(ghost) != no_ghost) continue;
+    client.for_each([&](GhostId ghost) {
+        if (client.parent_of(ghost) != GhostId::none) return;
         const KindId kind = client.kind_of(ghost);
         const bool has_body = client.schema()->kinds()[index_of(kind)].components.size() == 2 &&
                               kind != pilot_->schema().cart && kind != pilot_->schema().turret;
-        if (!has_body) continue;
+        if (!has_body) return;
         const Vec3 there = pilot_->position_of(ghost, now);
         Seen& before = seen_[ghost];
         const float seconds = static_cast<float>(now - before.at) / 1e6F;
@@ -82,24 +81,25 @@ void BotDriver::drive(Client& client, Micros now, vale::Controls& controls) {
             seconds < 0.2F && away(there, before.position) > target_speed_mps * seconds;
         before = {there, now};
         const float its = away(there, at);
-        if (!moves || its >= least || its < 2) continue;
+        if (!moves || its >= least || its < 2) return;
         least = its;
         controls.target = there;
         controls.fires = true;
-    }
+    });
 }
 
 void BotDriver::listen(Client& client) {
     ReceivedRpc received;
     while (client.next_rpc(received)) {
-        vale::Shot shot;
-        if (pilot_ == nullptr || received.ghost != pilot_->cart() || received.ghost == no_ghost ||
-            !Client::read_rpc(pilot_->schema().schema, pilot_->schema().shot, received, shot)) {
+        if (pilot_ == nullptr || received.ghost != pilot_->cart() ||
+            received.ghost == GhostId::none || received.rpc != pilot_->schema().shot.id) {
             continue;
         }
+        // The schema arrives only with the connection, so the bot decodes values by index.
+        const std::size_t hits = received.values.size() - 2;
         ++counts_.shots;
-        counts_.hits += shot.hits ? 1 : 0;
-        counts_.hits_present += shot.hits_present ? 1 : 0;
+        counts_.hits += received.number(hits) != 0 ? 1 : 0;
+        counts_.hits_present += received.number(hits + 1) != 0 ? 1 : 0;
     }
 }
 
@@ -117,7 +117,7 @@ void BotDriver::turn(Client& client, Micros now) {
         steering_ = random_.chance(0.3F) ? 0.0F : random_.between(-1, 1);
     }
     vale::Controls controls;
-    const bool is_driving = pilot_->cart() != no_ghost;
+    const bool is_driving = pilot_->cart() != GhostId::none;
     is_driving ? drive(client, now, controls) : walk_to_cart(client, now, controls);
     counts_.commands += pilot_->turn(controls, now);
     const PredictionStats stats = pilot_->prediction().stats();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A bot that gets on the nearest free cart, drives it in curves, and shoots at what moves, at the
-// place where it sees it. It knows of the world what its client holds.
+// A bot that boards the nearest free cart, drives it in curves and shoots at moving targets where
+// it sees them. It uses only the state that its client holds.
 #pragma once
 
 #include <map>
@@ -16,9 +16,9 @@ namespace purview::app {
 
 class BotDriver {
   public:
-    /// `ground`: null, or of the map; not owned.
+    /// `ground`: the map's ground, or null; not owned.
     BotDriver(std::uint64_t seed, const vale::Ground* ground) : random_(seed), ground_(ground) {}
-    /// Some twenty times a second, after what has arrived was received.
+    /// Call about 20 times per second, after the client has processed its received packets.
     void turn(Client& client, Micros now);
     const DriverCounts& counts() const noexcept { return counts_; }
 
@@ -35,8 +35,8 @@ class BotDriver {
     SplitMix random_;
     const vale::Ground* ground_;
     std::unique_ptr<vale::Pilot> pilot_;
-    std::map<GhostId, Seen> seen_;  ///< where those were that we may shoot at
-    Micros next_call_ = 0;          ///< for a cart
+    std::map<GhostId, Seen> seen_;  ///< last seen positions of possible targets
+    Micros next_call_ = 0;          ///< earliest time of the next request for a cart
     Micros next_curve_ = 0;
     float steering_ = 0;
     DriverCounts counts_;

@@ -26,16 +26,16 @@ std::array<std::byte, 9> command_to(vale::CommandType type, Vec3 at) {
 }  // namespace
 
 void BotLegs::locate(const Client& client) {
-    if (own_ == no_ghost || !client.is_held(own_) || !client.is_owned(own_)) {
-        own_ = no_ghost;
-        for (GhostId ghost = 0; ghost < client.ghost_end() && own_ == no_ghost; ++ghost) {
-            if (client.is_held(ghost) && client.is_owned(ghost)) own_ = ghost;
-        }
+    if (own_ == GhostId::none || !client.is_held(own_) || !client.is_owned(own_)) {
+        own_ = GhostId::none;
+        client.for_each([&](GhostId ghost) {
+            if (own_ == GhostId::none && client.is_owned(ghost)) own_ = ghost;
+        });
     }
-    if (own_ != no_ghost) position_ = client.position_of(own_, client.newest_tick());
+    if (own_ != GhostId::none) position_ = client.position_of(own_, client.newest_tick());
 }
 
-/// The world is as large as its places can be said.
+/// The world's size is the range of its quantized position fields.
 void BotLegs::find_bounds(const Client& client) {
     const Schema* schema = client.schema();
     if (min_ || schema == nullptr || schema->position() == ComponentId::none) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// How bots move, which decides what is hard about them: alone, in flocks, all to one place, or in
-// jumps. A bot knows of the world what its client holds.
+// Movement patterns of bots, which determine the load: spread out, in flocks, all in one place, or
+// in jumps. A bot uses only the state that its client holds.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,20 @@
 namespace purview::app {
 
 enum class Movement : std::uint8_t {
-    roam,     ///< everybody somewhere, in turns of some seconds
-    flock,    ///< a leader in twenty roams, the others stay around it
-    hotspot,  ///< everybody around the middle of the world
-    teleport  ///< to a random place, again and again; where the server allows it
+    roam,     ///< each bot walks on its own and changes direction every few seconds
+    flock,    ///< one leader per 20 bots roams, the others stay near it
+    hotspot,  ///< all bots gather around the center of the world
+    teleport  ///< repeatedly jumps to random positions, if the server allows it
 };
 
-/// Bots of one flock, the first of them its leader.
+/// Number of bots in one flock; the first bot is its leader.
 inline constexpr std::size_t flock_size = 20;
 
 class BotLegs {
   public:
     BotLegs(Movement movement, std::uint64_t seed) : movement_(movement), random_(seed) {}
-    /// Once in a while a command. `leader`: of the flock, itself for the leader.
+    /// Sends a movement command every few seconds. `leader`: the leader of the flock; the leader
+    /// passes itself.
     void turn(Client& client, const BotLegs& leader, Micros now);
 
   private:
@@ -39,10 +40,10 @@ class BotLegs {
     Movement movement_;
     SplitMix random_;
     Micros next_turn_ = 0;
-    bool gathered_ = false;         ///< has jumped to where the others are
-    GhostId own_ = no_ghost;        ///< the ghost that is ours
-    std::optional<Vec3> position_;  ///< of it; nothing: not known yet
-    std::optional<Vec3> min_;       ///< of places, as the schema has them
+    bool gathered_ = false;         ///< has jumped to the gathering point
+    GhostId own_ = GhostId::none;   ///< the ghost of this bot's own entity
+    std::optional<Vec3> position_;  ///< position of `own_`; empty while unknown
+    std::optional<Vec3> min_;       ///< position bounds, from the schema
     Vec3 max_;
 };
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t reservoir_max = std::size_t{1} << 16;
 
 struct Row {
-    const char* name;   ///< of its percentiles, before _p50
+    const char* name;   ///< prefix of its percentiles, before _p50
     const char* title;  ///< in the table
 };
 constexpr std::array<Row, sampled_count> rows{{{"bytes", "bytes per second"},
@@ -30,7 +30,8 @@ bool is_percentile(const std::string& name) {
     return name.size() > 4 && name.compare(name.size() - 4, 2, "_p") == 0;
 }
 
-/// Digits, at most one point, at most one sign: what one would write by hand.
+/// Reads a plain decimal number: digits, at most one point and a leading minus. Rejects exponents
+/// and hexadecimal.
 bool read_number(const std::string& text, double& out) {
     const std::string digits = text.substr(!text.empty() && text[0] == '-' ? 1 : 0);
     if (digits.empty() || digits.find_first_not_of("0123456789.") != std::string::npos ||
@@ -145,18 +146,20 @@ std::string parse(const std::string& text, FailCondition& out) {
         if (value.is_number()) known.push_back(name);
     }
     if (std::find(known.begin(), known.end(), out.name) == known.end())
-        return quoted(fmt::format("no '{}': there is {}", out.name, fmt::join(known, ", ")));
+        return quoted(
+            fmt::format("unknown name '{}'; available: {}", out.name, fmt::join(known, ", ")));
     constexpr std::array relations{"<", "<=", ">", ">=", "==", "!="};
     if (std::find(relations.begin(), relations.end(), out.relation) == relations.end())
-        return quoted(fmt::format("'{}' is none of {}", out.relation, fmt::join(relations, " ")));
-    if (!read_number(number, out.bound)) return quoted(fmt::format("'{}' is no number", number));
+        return quoted(
+            fmt::format("'{}' is not one of {}", out.relation, fmt::join(relations, " ")));
+    if (!read_number(number, out.bound)) return quoted(fmt::format("'{}' is not a number", number));
     return {};
 }
 
 std::string first_met(const std::vector<FailCondition>& conditions, const BotReport& report) {
     const json values = json_of(report);
     for (const FailCondition& condition : conditions) {
-        // What was never measured must not pass.
+        // A value that was never measured must not pass.
         if (is_percentile(condition.name) && report.samples == 0)
             return fmt::format("--fail-if '{}': nothing was measured", condition.text);
         const double value = values[condition.name].get<double>();

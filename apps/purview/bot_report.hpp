@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What bots counted: sums, percentiles of samples (one a second and bot), a table, JSON, and the
-// conditions under which a run has failed.
+// Statistics of the bots: sums, percentiles (one sample per second and bot), a table, JSON, and the
+// conditions under which a run fails.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace purview::app {
 
-/// A fair choice of all values given to it, of bounded size.
+/// Reservoir sampling: a uniform random sample of bounded size from all values added.
 class Reservoir {
   public:
     void add(double value);
@@ -27,10 +27,11 @@ class Reservoir {
     SplitMix random_{1};
 };
 
-/// The smallest value that so large a share of all does not exceed. 0 without values.
+/// Returns the smallest value that is at least as large as the given share of all values. Returns 0
+/// if there are no values.
 double percentile(std::vector<double> values, double share);
 
-/// One sample of each for every joined bot and second.
+/// Sampled once per second for every joined bot.
 enum class Sampled : std::uint8_t { bytes, relevant, age_ms, rtt_ms };
 inline constexpr std::size_t sampled_count = 4;
 
@@ -40,14 +41,14 @@ struct Percentiles {
     double p99 = 0;
 };
 
-/// Of a bot that drives, since it began.
+/// Statistics of one driving bot since it started.
 struct DriverCounts {
-    std::uint32_t driving = 0;  ///< now: 0 or 1
+    std::uint32_t driving = 0;  ///< 0 or 1: currently on a cart
     std::uint64_t commands = 0;
     std::uint64_t corrections = 0;
-    std::uint64_t invisible = 0;  ///< of them
-    float largest_error_m = 0;    ///< of a correction while it drove
-    std::uint64_t shots = 0;      ///< whose outcome it has heard
+    std::uint64_t invisible = 0;  ///< corrections too small to see
+    float largest_error_m = 0;    ///< largest correction while driving
+    std::uint64_t shots = 0;      ///< shots with a known result
     std::uint64_t hits = 0;
     std::uint64_t hits_present = 0;
 
@@ -69,11 +70,11 @@ struct BotReport {
     std::uint64_t packets_malformed = 0;
     std::uint64_t order_violations = 0;
     double ghosts_mean = 0;
-    std::uint32_t drivers = 0;  ///< that are to drive
-    DriverCounts driven;        ///< of all of them; the largest of errors
+    std::uint32_t drivers = 0;  ///< bots that should drive
+    DriverCounts driven;        ///< sums over all drivers; maximum for the error
     std::uint64_t samples = 0;
     std::array<Percentiles, sampled_count> percentiles{};  ///< by Sampled
-    std::string trouble;  ///< the first thing that went wrong, if any
+    std::string trouble;                                   ///< the first problem, if any
 
     const Percentiles& of(Sampled what) const noexcept {
         return percentiles[static_cast<std::size_t>(what)];
@@ -81,10 +82,11 @@ struct BotReport {
 };
 
 nlohmann::json json_of(const BotReport& report);
-/// Four lines and a head, of equal width; a dash where nothing was measured.
+/// A heading and four rows of equal width, with a dash where nothing was measured.
 std::string table_of(const BotReport& report);
 
-/// "bytes_p99 > 15000": NAME OP NUMBER, with a name of json_of and one of < <= > >= == !=.
+/// A condition such as "bytes_p99 > 15000": NAME OP NUMBER, with a name from json_of and one of <
+/// <= > >= == !=.
 struct FailCondition {
     std::string text;
     std::string name;
@@ -92,9 +94,9 @@ struct FailCondition {
     double bound = 0;
 };
 
-/// Empty, or what is wrong with the text.
+/// Returns an empty string, or what is wrong with the text.
 std::string parse(const std::string& text, FailCondition& out);
-/// Empty, or a line for the first condition that is met, or that cannot be judged.
+/// Returns an empty string, or a line about the first condition that is met or cannot be evaluated.
 std::string first_met(const std::vector<FailCondition>& conditions, const BotReport& report);
 
 }  // namespace purview::app

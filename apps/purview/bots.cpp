@@ -24,7 +24,8 @@ namespace {
 constexpr std::size_t datagrams_per_read = 4096;
 constexpr Micros publish_every_us = 200'000;
 constexpr Micros sample_every_us = 1'000'000;
-/// Slow readers: one in so many pauses for long. Shorter than a session's patience of ten seconds.
+/// Slow readers: every tenth pauses for a long time, but shorter than the session timeout of ten
+/// seconds.
 constexpr std::uint32_t pausing_share = 10;
 constexpr Micros pause_us = 5'000'000;
 constexpr Micros slow_read_min_us = 200'000;
@@ -37,14 +38,14 @@ struct Delayed {
 
 enum class Reading : std::uint8_t { at_once, slow, pausing };
 
-/// When the newest tick of a client was, on our clock, if the tick had been number 0 at our time 0.
+/// Returns the local time of tick 0, extrapolated from the client's newest tick.
 std::int64_t time_of(const Client& client, Micros now) {
     return static_cast<std::int64_t>(now) -
            std::int64_t{client.newest_tick()} * 1'000'000 / std::max(1U, client.tick_hz());
 }
 
-/// The smallest time_of of the last second or two. Not of all time: a server that skips ticks falls
-/// behind every clock for good.
+/// The smallest time_of within the last second or two. Not the minimum of all time: a server that
+/// skips ticks falls behind its clock permanently.
 class Fastest {
   public:
     void add(std::int64_t time, Micros now) {
@@ -69,7 +70,7 @@ class Bot {
     Bot(const ClientDef& def, Movement movement, std::uint64_t seed)
         : client(def), random(seed), legs(movement, mix64(seed)) {}
 
-    /// Slow readers join like all others: a handshake has no patience.
+    /// Slow readers read normally until they have joined, because a handshake times out early.
     bool reads_now(Micros now) {
         if (reading == Reading::at_once || client.state() != ClientState::joined) return true;
         if (now < next_read) return false;
@@ -83,18 +84,18 @@ class Bot {
     Client client;
     SplitMix random;
     BotLegs legs;
-    std::unique_ptr<BotDriver> driver;  ///< null: it walks
+    std::unique_ptr<BotDriver> driver;  ///< null: the bot walks
     Reading reading = Reading::at_once;
     Micros next_read = 0;
     net::UdpSocket socket;
     std::deque<Delayed> delayed;
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
-    Micros sampled_at = 0;  ///< 0: not joined then
+    Micros sampled_at = 0;  ///< 0: was not joined at the last sample
     std::uint64_t sampled_bytes = 0;
 };
 
-/// For people; the server's text is a stranger's.
+/// Text for the log. Replaces control characters, because the server's text is untrusted.
 std::string trouble_of(std::string_view what, std::string_view reason, const Bot& bot) {
     std::string text = std::string(what) + ": " + std::string(reason);
     if (!bot.client.reason_text().empty())
@@ -104,11 +105,13 @@ std::string trouble_of(std::string_view what, std::string_view reason, const Bot
     return text;
 }
 
-/// Bots are of one host.
+/// Reason of a refused join. All bots share one host, so the per-host limit gets a hint.
 std::string refusal_of(const Bot& bot) {
     std::string text = trouble_of("refused", to_string(bot.client.refuse_reason()), bot);
     if (bot.client.refuse_reason() == RefuseReason::address_limit)
-        text += ": the server's --sessions-per-host-max allows no more of one host";
+        text +=
+            ": the limit of clients per host is reached; raise the server's "
+            "--sessions-per-host-max";
     return text;
 }
 
@@ -179,7 +182,7 @@ void BotCrew::Squad::turn(std::size_t index, const BotOptions& options, Micros n
     bot.socket.flush();
 }
 
-/// One of each for every bot that has been joined for a whole second.
+/// Adds one sample of each kind for every bot that has been joined for a whole second.
 void BotCrew::Squad::sample(Micros now) {
     for (const auto& bot : bots) {
         const bool joined = bot->client.state() == ClientState::joined;
@@ -199,7 +202,7 @@ void BotCrew::Squad::sample(Micros now) {
     }
 }
 
-/// The other machine says that nobody is there.
+/// True if the other machine reported that nothing listens on the port.
 bool BotCrew::Squad::is_in_vain() const {
     return std::any_of(bots.begin(), bots.end(),
                        [](const auto& bot) { return bot->socket.counters().refused > 0; });
@@ -243,9 +246,9 @@ void BotCrew::Squad::publish(const BotOptions& options) {
     sum.ghosts_mean =
         bots.empty() ? 0 : static_cast<double>(ghosts) / static_cast<double>(bots.size());
     sum.trouble = trouble;
-    if (trouble.empty() && sum.joined == 0 && is_in_vain())  // so far: it may come yet
+    if (trouble.empty() && sum.joined == 0 && is_in_vain())  // so far; it may still start
         sum.trouble = "nothing listens at " + options.host + ":" + std::to_string(options.port) +
-                      ", or no way leads there";
+                      ", or the host is unreachable";
     const std::lock_guard lock(mutex);
     report = sum;
     for (std::size_t i = 0; i < sampled_count; ++i) {
@@ -299,8 +302,9 @@ BotCrew::BotCrew(const BotOptions& options) : options_(options) {
         squads_.back()->epoll = ::epoll_create1(EPOLL_CLOEXEC);
     }
     if (count < options.clients) {
-        squads_[0]->trouble = std::to_string(count) + " of " + std::to_string(options.clients) +
-                              ": the system lets this process have no more sockets (ulimit -n)";
+        squads_[0]->trouble =
+            std::to_string(count) + " of " + std::to_string(options.clients) +
+            ": the system's limit of open sockets is reached; raise it (ulimit -n)";
     }
     for (std::uint32_t i = 0; i < count; ++i) {
         Squad& squad = *squads_[i % threads];
@@ -319,7 +323,8 @@ BotCrew::BotCrew(const BotOptions& options) : options_(options) {
             if (squad.trouble.empty()) squad.trouble = wrong;
             continue;
         }
-        if (bot->reading == Reading::at_once) {  // the others look at their sockets in their turns
+        // Slow readers poll their sockets at their own times.
+        if (bot->reading == Reading::at_once) {
             epoll_event event{};
             event.events = EPOLLIN;
             event.data.u32 = static_cast<std::uint32_t>(squad.bots.size());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Many real UDP clients in one process, on threads of their own: they join, move on a seed, and
-// keep count. Loss and jitter are made at the bot, in both directions.
+// Many real UDP clients in one process, on their own threads. They join, move by a seeded random
+// generator and collect statistics. Each bot simulates loss and jitter on its own link, in both
+// directions.
 #pragma once
 
 #include <atomic>
@@ -25,36 +26,37 @@ struct BotOptions {
     std::uint32_t clients = 100;
     std::uint32_t threads = 1;
     std::uint64_t seed = 1;
-    double loss = 0;              ///< share of datagrams, each way
-    std::uint32_t jitter_ms = 0;  ///< added delay of incoming datagrams, 0 to this
+    double loss = 0;              ///< share of lost datagrams, in each direction
+    std::uint32_t jitter_ms = 0;  ///< delay added to incoming datagrams, uniformly from 0 to this
     Role role = Role::player;
     std::uint32_t digest_every = 5;
     std::uint32_t send_hz = 20;
     Movement movement = Movement::roam;
-    /// So many, of all squads the first, read their sockets only now and then; every tenth of them
-    /// pauses for five seconds at a time.
+    /// The first N bots, counted over all threads, read their sockets only now and then. Every
+    /// tenth of them pauses for five seconds at a time.
     std::uint32_t slow_readers = 0;
-    /// So many, the last ones, look for carts and drive them.
+    /// The last N bots look for carts and drive them.
     std::uint32_t drivers = 0;
-    /// What they cannot drive on, if they have the map of the world; not owned.
+    /// Blocked tiles for the drivers, if the bots have the world's map; null otherwise. Not owned.
     const vale::Ground* ground = nullptr;
 };
 
-/// Bots that join in a second, of each thread: a crowd at a gate, not a flood.
+/// Join rate per thread. Limits the load of simultaneous handshakes.
 inline constexpr std::uint32_t bots_joining_per_second = 400;
 
 class BotCrew {
   public:
     explicit BotCrew(const BotOptions& options);
     ~BotCrew();
-    /// Starts the threads; bots join over the first seconds, not all at once.
+    /// Starts the threads. The bots join gradually, not all at once.
     void start();
-    /// Says good-bye and ends the threads.
+    /// Disconnects all bots and ends the threads.
     void stop();
-    /// Bots that have a socket; of those that have none, why. Before start().
+    /// Returns the number of bots that have a socket; trouble() has the reason for the others.
+    /// Valid before start().
     std::size_t size() const;
     std::string trouble() const;
-    /// As of the last completed turn; any thread.
+    /// Report as of the last completed turn. Callable from any thread.
     BotReport report() const;
 
   private:

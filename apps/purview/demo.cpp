@@ -14,6 +14,7 @@
 
 #include "assets.hpp"
 #include "core/internal_access.hpp"
+#include "fault_injection.hpp"
 #include "net/child_process.hpp"
 #include "net/system.hpp"
 #include "net/thread_pool.hpp"
@@ -23,7 +24,6 @@
 #include "proof.hpp"
 #include "replay_command.hpp"
 #include "server/server_data.hpp"
-#include "spoil.hpp"
 
 namespace purview::app {
 
@@ -33,9 +33,10 @@ namespace {
 
 volatile bool stop_requested = false;
 
-/// A server that waits longer than this share of the time for a processor shares its machine with
-/// others: that it is late says nothing about it. Its own bots and checks keep it waiting for half
-/// of that where there are two processors. Nor does it where the check is waited for in more ticks.
+/// If the server waits longer than this share of the time for a processor, it shares its machine
+/// with other processes and its lateness is not a failure. Its own bots and checks account for half
+/// of this share on two processors. The same limit applies to the share of ticks that wait for the
+/// check.
 constexpr double waited_share_max = 0.2;
 
 double percentile(std::vector<float> values, double share) {
@@ -48,12 +49,13 @@ double percentile(std::vector<float> values, double share) {
 
 bool write_report(const json& report, const std::string& path) {
     if (path.empty()) return true;
-    // Names and arguments may be any bytes.
+    // Names and arguments may contain any bytes.
     return write_out(report.dump(2, ' ', false, json::error_handler_t::replace) + "\n", path);
 }
 
-/// The table goes where the JSON does not.
-bool tell_bots(const BotReport& bots, const json& report, const std::string& path) {
+/// Prints the bots' table to standard output, or to standard error if the JSON report goes to
+/// standard output.
+bool report_bots(const BotReport& bots, const json& report, const std::string& path) {
     bool good = true;
     if (bots.clients > 0 && path == "-") fmt::print(stderr, "{}", table_of(bots));
     if (bots.clients > 0 && path != "-") good = write_out(table_of(bots));
@@ -66,7 +68,7 @@ bool is_met(const std::vector<FailCondition>& conditions, const BotReport& bots)
     return !met.empty();
 }
 
-/// More than once a second.
+/// Slightly more often than once per second.
 std::uint32_t truth_every_ticks(std::uint32_t tick_hz) {
     return std::max(1U, tick_hz * 3 / 4);
 }
@@ -83,20 +85,20 @@ check::TruthObserver describe(const vale::Vale& game, ObserverId observer) {
     return truth;
 }
 
-/// What was counted at one moment; a window is the difference of two.
+/// Counters at one moment. The figures of an interval are the difference of two marks.
 struct Mark {
     double seconds = 0;
     std::uint64_t ticks = 0;
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
     std::uint64_t client_bytes = 0;
-    std::uint64_t probe_bytes = 0;
+    std::uint64_t reference_bytes = 0;
 };
 
-/// A demo that counts itself: samples once a second after everybody had time to join.
-class Judge {
+/// Evaluates a demo run. Samples once per second, after all bots had time to join.
+class Verdicts {
   public:
-    Judge(ServerApp& app, const DemoOptions& options, std::uint32_t clients)
+    Verdicts(ServerApp& app, const DemoOptions& options, std::uint32_t clients)
         : app_(app),
           options_(options),
           clients_(clients),
@@ -119,13 +121,13 @@ class Judge {
         sample();
     }
 
-    /// The world as it was when it ended: before everybody was sent away.
+    /// Takes the final figures before the server disconnects all clients.
     void end() {
         seconds_ = seconds();
         stats_ = app_.server->stats();
         dropped_ = internal(*app_.server).drops.total();
     }
-    bool has_judged() const { return seconds_ >= settle_seconds_ + judged_seconds_least; }
+    bool has_measured() const { return seconds_ >= settle_seconds_ + measured_seconds_min; }
     json finish(const Proof& proof, const BotReport& bots, int node_exit, const json& node_report);
     bool holds() const noexcept { return holds_; }
 
@@ -133,7 +135,7 @@ class Judge {
     double waited_share(double seconds) const {
         return static_cast<double>(app_.loop->stats().waited_us) / 1e6 / seconds;
     }
-    void require_driving(const BotReport& bots, bool judges_hits);
+    void require_driving(const BotReport& bots, bool checks_hits);
     Mark mark(double seconds) const {
         const ServerStats stats = app_.server->stats();
         Mark mark;
@@ -142,7 +144,7 @@ class Judge {
         mark.enters = stats.enters;
         mark.leaves = stats.leaves;
         for (const auto& session : internal(*app_.server).sessions) {
-            (session->state == Session::State::probe ? mark.probe_bytes : mark.client_bytes) +=
+            (session->state == Session::State::probe ? mark.reference_bytes : mark.client_bytes) +=
                 session->bytes_sent;
         }
         return mark;
@@ -203,46 +205,47 @@ class Judge {
     bool holds_ = true;
 };
 
-/// Who drives must see his own cart where the server has it, and hit what he aims at, where he sees
-/// it.
-void Judge::require_driving(const BotReport& bots, bool judges_hits) {
+/// A driver must see its own cart where the server has it, and must hit what it aims at where it
+/// sees the target.
+void Verdicts::require_driving(const BotReport& bots, bool checks_hits) {
     const DriverCounts& driven = bots.driven;
     const auto share = [](std::uint64_t part, std::uint64_t whole) {
         return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(1, whole));
     };
-    if (judges_hits) {
-        require("shots that hit what was aimed at", share(driven.hits, driven.shots), ">=", 0.8);
-        require("of them without rewinding", share(driven.hits_present, driven.shots),
-                "<=", share(driven.hits, driven.shots));
+    if (checks_hits) {
+        require("share of shots that hit the target", share(driven.hits, driven.shots), ">=", 0.8);
+        require("share of shots that hit without lag compensation",
+                share(driven.hits_present, driven.shots), "<=", share(driven.hits, driven.shots));
     }
-    require("visible corrections of a command",
+    require("visible corrections per input",
             share(driven.corrections - driven.invisible, driven.commands), "<=", 0.02);
 }
 
-json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
-                   const json& node_report) {
+json Verdicts::finish(const Proof& proof, const BotReport& bots, int node_exit,
+                      const json& node_report) {
     const double seconds = seconds_;
     const net::LoopStats& loop = app_.loop->stats();
     const ProofCounters counted = proof.counters();
     const double check_share = static_cast<double>(counted.truth_waits) /
                                static_cast<double>(std::max<std::uint64_t>(1, loop.ticks));
-    const bool judges_pace = options_.judge_pace && waited_share(seconds) <= waited_share_max &&
+    const bool checks_pace = options_.check_pace_enabled &&
+                             waited_share(seconds) <= waited_share_max &&
                              check_share <= waited_share_max;
-    if (options_.judge_pace && !judges_pace) {
+    if (options_.check_pace_enabled && !checks_pace) {
         spdlog::warn(
             "the server waited for a processor for {:.0f} % of the time, and for the check in "
-            "{:.0f} % of its ticks: ticks and overruns are not judged, everything else is",
+            "{:.0f} % of its ticks: ticks and overruns are not checked, everything else is",
             100 * waited_share(seconds), 100 * check_share);
     }
-    // Everybody walks tick by tick: what counts is the world's time, where pace does not.
+    // Players move per tick. Without pace checks, world time is the basis, not wall-clock time.
     const double tick_hz = app_.world->file.tick_hz;
     const double world_seconds =
-        judges_pace ? seconds : static_cast<double>(app_.loop->stats().ticks) / tick_hz;
+        checks_pace ? seconds : static_cast<double>(app_.loop->stats().ticks) / tick_hz;
     const ServerStats& stats = stats_;
     const double ticks_in_window =
         std::max<double>(1, static_cast<double>(last_.ticks - first_.ticks));
     const double window =
-        judges_pace ? std::max(0.001, last_.seconds - first_.seconds) : ticks_in_window / tick_hz;
+        checks_pace ? std::max(0.001, last_.seconds - first_.seconds) : ticks_in_window / tick_hz;
     const double clients = std::max(1U, clients_);
     const double relevant_mean =
         relevant_samples_ == 0
@@ -255,15 +258,18 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
     const double changes_per_tick = (enters_rate + leaves_rate) * window / ticks_in_window;
     const double client_bytes =
         static_cast<double>(last_.client_bytes - first_.client_bytes) / window / clients;
-    const double probe_bytes = static_cast<double>(last_.probe_bytes - first_.probe_bytes) / window;
-    // How much goes on in a world of somebody's own is not judged: what is held there is.
+    const double reference_bytes =
+        static_cast<double>(last_.reference_bytes - first_.reference_bytes) / window;
+    // A user's own world may have little activity, so minimum activity is checked only in the
+    // built-in world. Correctness is checked in every world.
     const bool is_vale =
         options_.serve.source == WorldSource::toml && options_.serve.world_path.empty();
-    // A digest goes with every fifth packet that comes: few, where ticks are few.
+    // A client sends a digest with every fifth packet it receives, so few ticks mean few digests.
     const double checks_least = clients * world_seconds * std::min(1.0, tick_hz / 10);
 
-    require("clients in all the time", clients_min_ == ~0U ? 0 : clients_min_, ">=", clients_);
-    if (judges_pace)
+    require("minimum number of connected clients", clients_min_ == ~0U ? 0 : clients_min_,
+            ">=", clients_);
+    if (checks_pace)
         require("ticks", static_cast<double>(loop.ticks), ">=", 0.98 * tick_hz * seconds);
     if (is_vale) {
         const double moving = std::max(1U, options_.bots.clients);
@@ -272,7 +278,7 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
         require("relevant_mean", relevant_mean, "<=", 2000);
         require("enters per moving client and second", enters_rate / moving, ">=", 1);
         require("leaves per moving client and second", leaves_rate / moving, ">=", 1);
-        require("broadcast_ratio", probe_bytes / std::max(1.0, client_bytes), ">=", 20);
+        require("broadcast_ratio", reference_bytes / std::max(1.0, client_bytes), ">=", 20);
         require("carts driven at the end", bots.driven.driving, ">=", 0.5 * bots.drivers);
         require("shots", static_cast<double>(bots.driven.shots),
                 ">=", 0.2 * bots.drivers * world_seconds);
@@ -282,20 +288,21 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
         require("truth_checked", static_cast<double>(counted.truth_checked), ">=", checks_least);
     require("digest_mismatches", static_cast<double>(counted.digest_mismatches), "<=", 0);
     require("truth_mismatches", static_cast<double>(counted.truth_mismatches), "<=", 0);
-    if (judges_pace)
+    if (checks_pace)
         require("tick_overruns", static_cast<double>(loop.overruns),
                 "<=", 0.005 * static_cast<double>(loop.ticks));
-    // Bots that get no turn aim at what they saw long ago: then a slow build says nothing.
+    // In a slow build, bots that get no processor time aim at outdated positions; hits are then not
+    // checked.
     const bool keeps_up = static_cast<double>(loop.ticks) >= 0.5 * tick_hz * seconds;
-    if (bots.drivers > 0) require_driving(bots, bots.driven.shots > 0 && (judges_pace || keeps_up));
+    if (bots.drivers > 0) require_driving(bots, bots.driven.shots > 0 && (checks_pace || keeps_up));
     if (options_.with_node) {
         const std::uint64_t nonce =
             std::strtoull(node_report.value("nonce", std::string()).c_str(), nullptr, 16);
         require("exit code of the WebAssembly client", node_exit, "==", 0);
         require("digests of the WebAssembly client",
                 static_cast<double>(proof.digests_checked_of(nonce)), ">=", world_seconds / 2);
-        require("packets that the WebAssembly client could not read",
-                node_report.value("malformed", 1.0), "<=", 0);
+        require("malformed packets at the WebAssembly client", node_report.value("malformed", 1.0),
+                "<=", 0);
     }
     for (const std::string& text : proof.mismatches()) spdlog::error("{}", text);
 
@@ -315,7 +322,7 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
             {"tick_overruns", loop.overruns},
             {"ticks_skipped", loop.skipped},
             {"waited_share", waited_share(seconds)},
-            {"pace_judged", judges_pace},
+            {"pace_judged", checks_pace},
             {"enters", stats.enters},
             {"leaves", stats.leaves},
             {"enters_per_s", enters_rate},
@@ -323,8 +330,8 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
             {"relevant_changes_per_tick", changes_per_tick},
             {"relevant_mean", relevant_mean},
             {"bytes_per_client_per_s_mean", client_bytes},
-            {"broadcast_bytes_per_s", probe_bytes},
-            {"broadcast_ratio", probe_bytes / std::max(1.0, client_bytes)},
+            {"broadcast_bytes_per_s", reference_bytes},
+            {"broadcast_ratio", reference_bytes / std::max(1.0, client_bytes)},
             {"encodings", stats.encodings},
             {"encoding_uses", stats.encoding_uses},
             {"backlog_age_ticks_max", stats.backlog_age_ticks_max},
@@ -343,7 +350,7 @@ json Judge::finish(const Proof& proof, const BotReport& bots, int node_exit,
             {"holds", holds_}};
 }
 
-/// The numeric address at which clients on this machine reach a server bound to `host`.
+/// The numeric address at which clients on this machine reach a server that is bound to `host`.
 std::string reached_at(const std::string& host) {
     if (host == "0.0.0.0") return "127.0.0.1";
     return host == "::" ? "::1" : host;
@@ -356,7 +363,7 @@ std::string address_of(const ServerApp& app) {
                                                : fmt::format("{}:{}", host, app.port());
 }
 
-/// Prints where the page is, here and from another machine.
+/// Prints the page's addresses, for this machine and for others.
 void print_addresses(const ServerApp& app) {
     const std::string query = app.token.empty() ? "" : "?operator=" + net::url_encoded(app.token);
     fmt::print(stderr, "\n  Open  http://{}/{}\n", address_of(app), query);
@@ -374,7 +381,7 @@ void print_addresses(const ServerApp& app) {
     fmt::print(stderr, "  Ctrl-C stops.\n\n");
 }
 
-/// The WebAssembly client under Node: one more client, over WebSocket.
+/// The WebAssembly client under Node: one additional client, over WebSocket.
 class NodeClient {
   public:
     ~NodeClient() { net::remove_directory(directory_); }
@@ -425,7 +432,7 @@ double settle_seconds(const DemoOptions& options) {
 
 int run_serve(const ServeOptions& options, const std::string& json_path) {
     if (!can_write_out(json_path)) return 1;
-    net::stop_on_signals(&stop_requested);  // also while the world is read
+    net::stop_on_signals(&stop_requested);  // also while the world loads
     ServerApp::watch_reload();
     std::string problem;
     auto app = ServerApp::open(options, problem);
@@ -466,28 +473,28 @@ int run_bots(const BotOptions& options, double seconds, const std::string& repor
     const Micros begin = net::now();
     const Micros end = begin + static_cast<Micros>(seconds * 1e6);
     BotReport report;
-    for (Micros told = begin; !stop_requested && net::now() < end;) {
+    for (Micros reported_at = begin; !stop_requested && net::now() < end;) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        if (net::now() - told < 1'000'000) continue;
-        told = net::now();
+        if (net::now() - reported_at < 1'000'000) continue;
+        reported_at = net::now();
         report = crew.report();
-        spdlog::info(
-            "{}/{} joined, {:.0f} ghosts each, {:.1f} kB/s in, rtt p50 {:.1f} ms", report.joined,
-            report.clients, report.ghosts_mean,
-            static_cast<double>(report.bytes_received) * 1000 / static_cast<double>(told - begin),
-            report.of(Sampled::rtt_ms).p50);
+        spdlog::info("{}/{} joined, {:.0f} ghosts each, {:.1f} kB/s in, rtt p50 {:.1f} ms",
+                     report.joined, report.clients, report.ghosts_mean,
+                     static_cast<double>(report.bytes_received) * 1000 /
+                         static_cast<double>(reported_at - begin),
+                     report.of(Sampled::rtt_ms).p50);
     }
     report = crew.report();
     crew.stop();
     if (!report.trouble.empty()) spdlog::warn("{}", report.trouble);
-    if (!tell_bots(report, json_of(report), report_path)) return 1;
+    if (!report_bots(report, json_of(report), report_path)) return 1;
     if (is_met(fail_if, report)) return 3;
     return report.joined == options.clients ? 0 : 1;
 }
 
 int run_demo(DemoOptions options) {
     if (!can_write_out(options.json_path)) return 1;
-    net::stop_on_signals(&stop_requested);  // also while the world is read
+    net::stop_on_signals(&stop_requested);  // also while the world loads
     ServerApp::watch_reload();
     options.serve.sessions_max = options.bots.clients + 256;
     options.serve.sessions_per_host_max = options.bots.clients + 64;
@@ -499,15 +506,16 @@ int run_demo(DemoOptions options) {
     }
     announce(*app);
     if (options.chooses_drivers && app->world->file.carts == 0) options.bots.drivers = 0;
-    spoil(*app->server, options.break_mode);
+    injected_fault(*app->server, options.break_mode);
     print_addresses(*app);
 
-    // A crowd that replays needs some of its people before anybody can ride them.
+    // In a world that replays a recorded crowd, players can join only when some of its people are
+    // present.
     options.bots.host = reached_at(options.serve.host);
     options.bots.port = app->port();
     options.bots.ground = &app->world->setup.ground;
     const std::uint32_t clients = options.bots.clients + (options.with_node ? 1 : 0);
-    // Half of the machine for the check; the other half has a server and its clients to serve.
+    // The check uses half of the processors; the server and its clients use the other half.
     ThreadPool threads(options.check ? std::max(1U, std::thread::hardware_concurrency() / 2) : 1);
     std::unique_ptr<Proof> proof;
     if (options.check) {
@@ -520,11 +528,11 @@ int run_demo(DemoOptions options) {
             });
         proof->check_truth_apart(threads.executor());
         proof->set_clock(net::thread_cpu_now);
-        proof->set_asking([&app](ObserverId o) { app->border->note(state_note(o)); });
+        proof->set_query_observer([&app](ObserverId o) { app->border->note(state_note(o)); });
         app->loop->set_watching([&proof] { return proof->spent_us(); });
         if (!app->border->add_reference_client())
-            spdlog::warn("no room for the probe of the broadcast cost");
-        proof->check_tick();  // where everybody begins, which is all that dormant nodes hear
+            spdlog::warn("cannot add the reference client: the broadcast cost is not measured");
+        proof->check_tick();  // initial positions; dormant nodes receive no others
     }
     BotCrew crew(options.bots);
     NodeClient node;
@@ -537,21 +545,21 @@ int run_demo(DemoOptions options) {
         }
     }
     crew.start();
-    Judge judge(*app, options, clients);
-    if (options.check) {  // the world and the probe stand when the clock starts
+    Verdicts verdicts(*app, options, clients);
+    if (options.check) {  // world and reference client exist before the clock starts
         app->border->tick(net::now());
         proof->check_tick();
     }
     BotReport bots;
-    app->loop->set_ending([&] {  // as they are before the server says good-bye
+    app->loop->set_ending([&] {  // the state before the server disconnects clients
         bots = crew.report();
-        judge.end();
+        verdicts.end();
     });
-    judge.begin();
+    verdicts.begin();
     app->loop->run(&stop_requested, options.serve.seconds, [&] {
         if (options.check) {
             proof->check_tick();
-            judge.after_tick();
+            verdicts.after_tick();
         }
         app->tick_done();
     });
@@ -561,28 +569,28 @@ int run_demo(DemoOptions options) {
     const bool is_recorded = app->finish_recording();
     if (!bots.trouble.empty()) spdlog::warn("bots: {}", bots.trouble);
     if (!options.check) {
-        if (!tell_bots(bots, json_of(bots), options.json_path) || !is_recorded) return 1;
+        if (!report_bots(bots, json_of(bots), options.json_path) || !is_recorded) return 1;
         if (is_met(options.fail_if, bots)) return 3;
         return bots.trouble.empty() ? 0 : 1;
     }
-    if (!judge.has_judged()) {
-        spdlog::error("stopped before there was anything to judge");
+    if (!verdicts.has_measured()) {
+        spdlog::error("stopped before any check was possible; run it longer");
         return 1;
     }
-    json report = judge.finish(*proof, bots, node_exit, node_report);
+    json report = verdicts.finish(*proof, bots, node_exit, node_report);
     report.update(json_of(app->loop->stats().udp, app->web->counters()));
     const json counted = json_of(bots);
     for (const auto& [name, value] : counted.items()) report["bots_" + name] = value;
-    if (!tell_bots(bots, report, options.json_path) || !is_recorded) return 1;
-    const bool holds = judge.holds() && bots.trouble.empty();
+    if (!report_bots(bots, report, options.json_path) || !is_recorded) return 1;
+    const bool holds = verdicts.holds() && bots.trouble.empty();
     const bool is_all = proof->unchecked().empty();
     if (!is_all) spdlog::warn("RELEVANT SETS ARE NOT CHECKED: {}", proof->unchecked());
     spdlog::info("{} digests and {} relevant sets checked, {} and {} wrong; {}",
                  proof->counters().digests_checked, proof->counters().truth_checked,
                  proof->counters().digest_mismatches, proof->counters().truth_mismatches,
-                 !holds   ? "NOT everything holds"
-                 : is_all ? "everything holds"
-                          : "what was checked holds, and relevant sets were not checked");
+                 !holds   ? "some checks FAILED"
+                 : is_all ? "all checks passed"
+                          : "the other checks passed; relevant sets were not checked");
     return holds && !is_met(options.fail_if, bots) ? 0 : 3;
 }
 

@@ -14,10 +14,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Throws where the answer is not one of a server of ours.
+/// Throws if the reply does not have the format of a Purview server.
 int print_answer(const json& reply, bool as_json) {
     if (reply.value("op", "") != "explain") {
-        spdlog::error("{}", scene::plain_text(reply.value("text", "no answer")));
+        spdlog::error("{}", scene::plain_text(reply.value("text", "no reply")));
         return 1;
     }
     const std::string text =
@@ -34,11 +34,11 @@ int print_answer(const json& reply, bool as_json) {
 int run_explain(const ExplainOptions& options) {
     const json request = {
         {"op", "explain"}, {"observer", options.observer}, {"entity", options.entity}};
-    const json reply = ask(options.at, request);
+    const json reply = send_request(options.at, request);
     try {
         return print_answer(reply, options.json);
     } catch (const json::exception& error) {
-        spdlog::error("the server's answer is not understood: {}", scene::plain_text(error.what()));
+        spdlog::error("invalid reply from the server: {}", scene::plain_text(error.what()));
         return 1;
     }
 }

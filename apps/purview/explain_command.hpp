@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// purview explain: a question to the operator channel of a running server.
+// purview explain: sends an explain query to the operator channel of a running server.
 #pragma once
 
 #include <cstdint>
 
-#include "operator_question.hpp"
+#include "operator_request.hpp"
 
 namespace purview::app {
 
@@ -17,7 +17,7 @@ struct ExplainOptions {
     bool json = false;
 };
 
-/// 0: answered; 1: no server, no such observer or entity.
+/// Returns 0 if answered; 1 if there is no server, no such observer or no such entity.
 int run_explain(const ExplainOptions& options);
 
 }  // namespace purview::app

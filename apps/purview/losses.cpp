@@ -26,8 +26,8 @@ json json_of(const net::UdpCounters& udp, const net::WebCounters& web) {
 }
 
 bool Losses::is_due(std::size_t kind, std::uint64_t count) {
-    if (count < std::max<std::uint64_t>(1, told_[kind] * 10)) return false;
-    told_[kind] = count;
+    if (count < std::max<std::uint64_t>(1, reported_[kind] * 10)) return false;
+    reported_[kind] = count;
     return true;
 }
 
@@ -36,34 +36,34 @@ std::vector<std::string> Losses::look(const net::UdpCounters& udp, const net::We
     std::vector<std::string> lines;
     if (is_due(0, udp.no_room + udp.dropped)) {
         lines.push_back(fmt::format(
-            "UDP: the system had no room for {} datagrams on their way out and dropped {} on their "
-            "way in; its buffers are {} KiB: with many clients, raise net.core.wmem_max and "
+            "UDP: the system had no buffer space for {} outgoing datagrams and dropped {} incoming "
+            "ones; the buffers have {} KiB; with many clients, raise net.core.wmem_max and "
             "net.core.rmem_max",
             udp.no_room, udp.dropped, udp_buffer_bytes / 1024));
     }
     if (is_due(1, udp.refused)) {
         lines.push_back(
-            fmt::format("UDP: the system refused to send {} datagrams: is there a way to their "
-                        "clients, and does a firewall let them pass?",
+            fmt::format("UDP: the system refused to send {} datagrams: check the route to their "
+                        "clients and the firewall",
                         udp.refused));
     }
     if (is_due(2, web.refused_connections)) {
         lines.push_back(fmt::format(
-            "HTTP and WebSocket: connections that were refused, because there were too many or too "
-            "many of one host: {}; behind a proxy all browsers are one host: raise "
+            "HTTP and WebSocket: connections refused by the total limit or the limit per "
+            "host: {}; behind a proxy all browsers share one host: raise "
             "--sessions-per-host-max",
             web.refused_connections));
     }
     if (is_due(3, web.refused_operators)) {
-        lines.push_back(
-            fmt::format("operators that were refused for a wrong token or origin: {}; if nobody of "
-                        "yours mistyped it, somebody guesses",
-                        web.refused_operators));
+        lines.push_back(fmt::format(
+            "operator connections refused for a wrong token or origin: {}; if it was not "
+            "a typing error, someone is guessing tokens",
+            web.refused_operators));
     }
     if (is_due(4, web.refused_origins)) {
         lines.push_back(
-            fmt::format("pages of other origins that wanted to play and were refused: {}; "
-                        "--origin names those that may",
+            fmt::format("connections refused from pages of other origins: {}; "
+                        "allow an origin with --origin",
                         web.refused_origins));
     }
     return lines;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What carriers lost or turned away: figures for a report, and when that is worth a word.
+// What the transports dropped or refused: counters for the report, and warnings for the log.
 #pragma once
 
 #include <array>
@@ -18,16 +18,17 @@ namespace purview::app {
 
 nlohmann::json json_of(const net::UdpCounters& udp, const net::WebCounters& web);
 
-/// Tells of each kind when it begins, and whenever it is ten times as much.
+/// Reports each kind of loss when it first occurs and again whenever its count is ten times as
+/// large.
 class Losses {
   public:
-    /// Lines for the log, most often none.
+    /// Returns the lines for the log, usually none.
     std::vector<std::string> look(const net::UdpCounters& udp, const net::WebCounters& web,
                                   std::size_t udp_buffer_bytes);
 
   private:
     bool is_due(std::size_t kind, std::uint64_t count);
-    std::array<std::uint64_t, 5> told_{};
+    std::array<std::uint64_t, 5> reported_{};
 };
 
 }  // namespace purview::app

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One program: purview serve | bots | demo | explain | rules | replay. Reports go to standard
-// output, messages to standard error. Exit codes: 0 ok, 1 run time, 2 usage, 3 check failed.
+// The command line: purview serve | bots | demo | explain | rules | replay. Reports go to standard
+// output, messages to standard error. Exit codes: 0 ok, 1 run-time error, 2 usage error, 3 a check
+// failed.
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -11,12 +12,13 @@
 
 #include "demo.hpp"
 #include "explain_command.hpp"
+#include "fault_injection.hpp"
 #include "net/huge_pages.hpp"
 #include "net/udp_socket.hpp"
 #include "net/web_server.hpp"
+#include "purview/version.h"
 #include "replay_command.hpp"
 #include "rules_command.hpp"
-#include "spoil.hpp"
 
 namespace {
 
@@ -24,10 +26,10 @@ using namespace purview::app;
 
 constexpr const char* examples = R"(
 Examples:
-  purview demo                                a world, 200 bots and a page to look at
-  purview demo --check --seconds 20           the same, proving itself; exit code 3 if it cannot
+  purview demo                                a world, 200 bots and a web page
+  purview demo --check --seconds 20           the same, with all checks; exit code 3 if one fails
   purview serve --world worlds/vale/vale.toml
-  purview serve --sessions-per-host-max 500   for many bots of one machine, such as these:
+  purview serve --sessions-per-host-max 500   for many bots on one machine, such as these:
   purview bots --server 127.0.0.1:7780 --clients 500 --seconds 30 --loss 0.02 --report -
   purview rules --url ADDRESS > rules.toml    rules of a running server, as a file
   purview rules --url ADDRESS --try rules.toml
@@ -43,7 +45,7 @@ struct WorldChoice {
 void add_world(CLI::App& command, WorldChoice& choice) {
     auto* toml =
         command.add_option("--world", choice.toml, "world file (TOML); default: the built-in vale");
-    auto* map = command.add_option("--map", choice.map, "a bare Tiled map (JSON)");
+    auto* map = command.add_option("--map", choice.map, "Tiled map without a world file (JSON)");
     auto* trace = command.add_option("--trace", choice.trace, "recorded positions (CSV)");
     toml->excludes(map)->excludes(trace);
     map->excludes(trace);
@@ -56,7 +58,7 @@ void use_world(const WorldChoice& choice, ServeOptions& options) {
     options.world_path = choice.toml + choice.map + choice.trace;
 }
 
-/// As CLI::Range, which takes what is no number.
+/// Like CLI::Range, but also rejects NaN.
 CLI::Validator number_between(double least, double most) {
     return CLI::Validator(
         [least, most](std::string& text) -> std::string {
@@ -68,7 +70,7 @@ CLI::Validator number_between(double least, double most) {
         fmt::format("FLOAT in [{} - {}]", least, most));
 }
 
-/// "127.0.0.1:7780", "[::1]:7780" or "localhost:7780"; no other name is looked up.
+/// Accepts "127.0.0.1:7780", "[::1]:7780" or "localhost:7780". Other host names are not resolved.
 bool split_address(const std::string& text, std::string& host, std::uint16_t& port) {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos || colon + 1 == text.size()) return false;
@@ -85,7 +87,7 @@ bool split_address(const std::string& text, std::string& host, std::uint16_t& po
 
 constexpr const char* server_help = "numeric address, or localhost, and port";
 
-/// Where a running server's operator channel is, as given in one of several ways.
+/// The address of a running server's operator channel, given in one of several ways.
 struct OperatorChoice {
     std::string url;
     std::string server = "127.0.0.1:7780";
@@ -94,18 +96,18 @@ struct OperatorChoice {
 };
 
 void add_operator(CLI::App& command, OperatorChoice& choice) {
-    auto* url = command.add_option("--url", choice.url,
-                                   "the address as the server printed it: numeric, or localhost");
+    auto* url = command.add_option(
+        "--url", choice.url, "operator URL that the server printed; numeric address or localhost");
     auto* server = command.add_option("--server", choice.server, server_help)
                        ->capture_default_str()
                        ->excludes(url);
-    command.add_option("--port", choice.port, "of a server on this machine")
+    command.add_option("--port", choice.port, "port of a server on this machine")
         ->excludes(url)
         ->excludes(server);
-    command.add_option("--operator-token", choice.token, "the server's own");
+    command.add_option("--operator-token", choice.token, "operator token of the server");
 }
 
-/// Empty, or what is wrong with it.
+/// Returns an empty string, or what is wrong with the choice.
 std::string use_operator(OperatorChoice choice, OperatorAddress& out) {
     constexpr std::string_view scheme = "http://";
     constexpr std::string_view parameter = "operator=";
@@ -133,7 +135,8 @@ std::string use_operator(OperatorChoice choice, OperatorAddress& out) {
     return {};
 }
 
-/// As browsers say it: a scheme and a host, perhaps a port, and nothing behind.
+/// Checks an origin in the form that browsers send: a scheme and a host, an optional port, nothing
+/// after it.
 std::string problem_of_origin(const std::string& origin) {
     if (origin == "*") return {};
     const std::size_t host = origin.find("://");
@@ -141,20 +144,20 @@ std::string problem_of_origin(const std::string& origin) {
     if (is_web && host + 3 < origin.size() &&
         origin.find_first_of("/?#@ ", host + 3) == std::string::npos)
         return {};
-    return "'" + origin + "' is no origin, such as https://game.example, or *";
+    return "'" + origin + "' is not an origin such as https://game.example, or *";
 }
 
 void add_origins(CLI::App& command, ServeOptions& options) {
     command
         .add_option("--origin", options.origins,
-                    "whose pages may play, besides the server's own, such as https://game.example; "
-                    "*: anybody's; repeatable")
+                    "additional origin with pages that may connect, such as https://game.example; "
+                    "*: any origin; repeatable")
         ->expected(1)
         ->take_all()
         ->check(CLI::Validator(problem_of_origin, "ORIGIN"));
 }
 
-/// How the bots behave, and what must not come of it.
+/// Behavior of the bots, and conditions that fail the run.
 struct BotChoice {
     std::vector<std::string> fail_if;
 };
@@ -168,23 +171,25 @@ void add_bots(CLI::App& command, BotOptions& bots, BotChoice& choice) {
         .add_option_function<std::string>(
             "--movement",
             [movements, &bots](const std::string& name) { bots.movement = movements.at(name); },
-            "how they move; default: roam")
+            "movement of the bots; default: roam")
         ->check(CLI::IsMember(movements));
     command.add_option("--slow-readers", bots.slow_readers,
-                       "so many read their sockets only now and then");
-    command.add_option("--drivers", bots.drivers, "so many get on carts, drive and shoot");
+                       "number of bots that rarely read their sockets");
+    command.add_option("--drivers", bots.drivers,
+                       "number of bots that board carts, drive and shoot");
     command
         .add_option("--fail-if", choice.fail_if,
-                    "exit code 3 if it is so at the end, such as 'bytes_p99 > 15000'; repeatable")
+                    "exit with code 3 if the condition holds at the end, such as 'bytes_p99 > "
+                    "15000'; repeatable")
         ->expected(1)
         ->take_all();
 }
 
-/// False, and an error was logged: a usage error.
+/// Returns false after logging a usage error.
 bool use_bots(const BotOptions& bots, const BotChoice& choice, std::vector<FailCondition>& out) {
     std::string wrong;
-    if (bots.drivers > bots.clients) wrong = "--drivers: there are not so many bots";
-    if (bots.slow_readers > bots.clients) wrong = "--slow-readers: there are not so many bots";
+    if (bots.drivers > bots.clients) wrong = "--drivers: more than the number of bots";
+    if (bots.slow_readers > bots.clients) wrong = "--slow-readers: more than the number of bots";
     for (const std::string& text : choice.fail_if) {
         if (wrong.empty()) wrong = parse(text, out.emplace_back());
     }
@@ -192,7 +197,7 @@ bool use_bots(const BotOptions& bots, const BotChoice& choice, std::vector<FailC
     return wrong.empty();
 }
 
-/// As typed, but for secrets.
+/// The command line as typed, with secrets removed.
 std::string command_line(int argc, char** argv) {
     constexpr std::string_view secret = "--operator-token";
     std::string out = "purview";
@@ -209,10 +214,10 @@ std::string command_line(int argc, char** argv) {
 constexpr int usage_error = 2;
 constexpr const char* host_help = "numeric address to bind";
 constexpr const char* record_help =
-    "everything that reaches and leaves the server, for replay (docs/recording.md)";
+    "record all input and output of the server to this file, for replay (docs/recording.md)";
 constexpr std::size_t token_size_min = 16;
 
-/// False, and an error was logged: a usage error. Outside of loopback, operators need a token.
+/// Returns false after logging a usage error. Operators outside of loopback need a token.
 bool use_host(const ServeOptions& options) {
     if (!purview::net::is_numeric_address(options.host)) {
         spdlog::error("--host: '{}' is not a numeric address", options.host);
@@ -236,10 +241,10 @@ int main(int argc, char** argv) {
     spdlog::set_default_logger(spdlog::stderr_color_mt("purview"));
     spdlog::set_pattern("%^%l%$: %v");
 
-    CLI::App app{"Purview decides, for every client of a shared world, what that client may know."};
+    CLI::App app{"Interest management and replication for multiplayer games."};
     app.footer(examples);
     app.require_subcommand(1);
-    app.set_version_flag("--version", PURVIEW_VERSION);
+    app.set_version_flag("--version", PURVIEW_VERSION_TEXT);
 
     ServeOptions serve;
     WorldChoice serve_world;
@@ -247,39 +252,39 @@ int main(int argc, char** argv) {
     auto* serve_command = app.add_subcommand("serve", "Run a server");
     add_world(*serve_command, serve_world);
     serve_command->add_option("--host", serve.host, host_help)->capture_default_str();
-    serve_command->add_option("--port", serve.port, "UDP, HTTP and WebSocket; 0: any")
+    serve_command
+        ->add_option("--port", serve.port, "port for UDP, HTTP and WebSocket; 0: any free port")
         ->capture_default_str();
     auto* token = serve_command->add_option("--operator-token", serve.operator_token,
                                             "for the operator channel; random on loopback");
     serve_command->add_flag("--no-operator", serve.no_operator, "no operator channel")
         ->excludes(token);
     serve_command->add_flag("--read-only-rules", serve.rules_read_only,
-                            "operators may read and try rules, but not set them");
+                            "operators can read and try rules, but not change them");
     add_origins(*serve_command, serve);
-    serve_command
-        ->add_option("--sessions-max", serve.sessions_max, "clients that may be in at once")
+    serve_command->add_option("--sessions-max", serve.sessions_max, "maximum number of clients")
         ->check(CLI::Range(1, 65'000))
         ->capture_default_str();
     serve_command
-        ->add_option(
-            "--sessions-per-host-max", serve.sessions_per_host_max,
-            "of them from one address, this machine's included: as many as its bots; 4 times "
-            "as many from an IPv6 /56, 16 times from a /48 or an IPv4 /24")
+        ->add_option("--sessions-per-host-max", serve.sessions_per_host_max,
+                     "maximum number of clients per address, this machine included (allow for its "
+                     "bots); 4 times as many from an IPv6 /56, 16 times from a /48 or an IPv4 /24")
         ->check(CLI::Range(1, 65'000))
         ->capture_default_str();
     serve_command
         ->add_option("--budget", serve.budget_bytes_per_tick,
-                     "bytes per client and tick; default: as the world says")
+                     "byte budget per client and tick; default: the value in the world file")
         ->check(CLI::Range(128, 1 << 20));
     constexpr const char* threads_help =
-        "that work on windows and packets; the datagrams are the same";
+        "number of threads for visibility and packet encoding; does not change the datagrams";
     serve_command->add_option("--threads", serve.threads, threads_help)
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
-    serve_command->add_option("--seconds", serve.seconds, "stop by itself; 0: never")
+    serve_command->add_option("--seconds", serve.seconds, "stop after this many seconds; 0: never")
         ->check(number_between(0, 1e7));
-    serve_command->add_flag("--allow-jumps", serve.players_jump,
-                            "players may be anywhere at once, as bots with a --movement want");
+    serve_command->add_flag(
+        "--allow-jumps", serve.players_jump,
+        "allow players to jump to any position; needed by bots with --movement");
     serve_command->add_option("--record", serve.record_path, record_help);
     serve_command->add_option("--json", serve_json,
                               "report at the end, to a file or - for standard output");
@@ -298,10 +303,11 @@ int main(int argc, char** argv) {
         ->check(number_between(0.1, 1e6))
         ->capture_default_str();
     bots_command->add_option("--seed", bots.seed)->capture_default_str();
-    bots_command->add_option("--loss", bots.loss, "share of datagrams lost, each way")
+    bots_command->add_option("--loss", bots.loss, "share of datagrams lost in each direction")
         ->check(number_between(0, 1))
         ->capture_default_str();
-    bots_command->add_option("--jitter", bots.jitter_ms, "added delay, 0 to this many ms")
+    bots_command
+        ->add_option("--jitter", bots.jitter_ms, "random additional delay, 0 to this many ms")
         ->check(CLI::Range(0, 10'000))
         ->capture_default_str();
     bots_command->add_option("--threads", bots.threads)
@@ -316,34 +322,36 @@ int main(int argc, char** argv) {
     ExplainOptions explain;
     OperatorChoice explain_operator;
     auto* explain_command = app.add_subcommand(
-        "explain", "Ask a running server why an observer knows of an entity, or not");
+        "explain",
+        "Explain why an entity is or is not relevant for an observer of a running server");
     add_operator(*explain_command, explain_operator);
     explain_command->add_option("--observer", explain.observer, "id or index")->required();
     explain_command->add_option("--entity", explain.entity, "id or index")->required();
-    explain_command->add_flag("--json", explain.json, "the whole answer as JSON");
+    explain_command->add_flag("--json", explain.json, "print the complete reply as JSON");
 
     RulesOptions rules;
     OperatorChoice rules_operator;
     auto* rules_command =
         app.add_subcommand("rules", "Show, try or change the rules of a running server");
     add_operator(*rules_command, rules_operator);
-    auto* rules_try = rules_command->add_option(
-        "--try", rules.try_path, "who would gain and lose by the [interest] of this file");
-    auto* rules_apply =
-        rules_command
-            ->add_option("--apply", rules.apply_path, "use the nodes of this file from now on")
-            ->excludes(rules_try);
+    auto* rules_try = rules_command->add_option("--try", rules.try_path,
+                                                "report which observers would gain or lose "
+                                                "entities with the [interest] rules of this file");
+    auto* rules_apply = rules_command
+                            ->add_option("--apply", rules.apply_path,
+                                         "replace the current nodes with those of this file")
+                            ->excludes(rules_try);
     rules_command
         ->add_flag("--force", rules.force,
-                   "with --apply: also where they make more relevant than the server's bound")
+                   "with --apply: accept rules that exceed the server's limit of relevant entities")
         ->needs(rules_apply);
-    rules_command->add_flag("--json", rules.json, "the whole answer as JSON");
+    rules_command->add_flag("--json", rules.json, "print the complete reply as JSON");
 
     ReplayOptions replay;
     WorldChoice replay_world;
     auto* replay_command = app.add_subcommand(
-        "replay", "Live a recording again: exit code 3 if a byte or a state differs");
-    replay_command->add_option("file", replay.path, "of --record")->required();
+        "replay", "Replay a recording; exit code 3 if a byte or a state differs");
+    replay_command->add_option("file", replay.path, "file written by --record")->required();
     replay_command->add_option("--threads", replay.threads, threads_help)
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
@@ -352,35 +360,39 @@ int main(int argc, char** argv) {
     DemoOptions demo;
     WorldChoice demo_world;
     demo.bots.clients = 200;
-    auto* demo_command = app.add_subcommand("demo", "Server, bots and page in one process");
+    auto* demo_command =
+        app.add_subcommand("demo", "Run a server, bots and a web page in one process");
     add_world(*demo_command, demo_world);
     demo_command->add_option("--host", demo.serve.host, host_help)->capture_default_str();
-    demo_command->add_option("--port", demo.serve.port, "0: any")->capture_default_str();
+    demo_command->add_option("--port", demo.serve.port, "0: any free port")->capture_default_str();
     demo_command->add_option("--bots", demo.bots.clients)
         ->check(CLI::Range(0, 20'000))
         ->capture_default_str();
     demo_command
         ->add_option("--loss", demo.bots.loss,
-                     "share of the bots' datagrams lost, each way; with --check 0.02")
+                     "share of the bots' datagrams lost in each direction; with --check 0.02")
         ->check(number_between(0, 1));
-    demo_command->add_option("--jitter", demo.bots.jitter_ms, "ms")
+    demo_command
+        ->add_option("--jitter", demo.bots.jitter_ms, "random additional delay, 0 to this many ms")
         ->check(CLI::Range(0, 10'000))
         ->capture_default_str();
     demo_command->add_option("--operator-token", demo.serve.operator_token,
                              "for the operator channel; default: random");
     add_origins(*demo_command, demo.serve);
     demo_command->add_flag("--read-only-rules", demo.serve.rules_read_only,
-                           "operators may read and try rules, but not set them");
+                           "operators can read and try rules, but not change them");
     demo_command->add_flag("--no-operator", demo.serve.no_operator, "no operator channel")
         ->excludes(demo_command->get_option("--operator-token"));
     demo_command->add_option("--seed", demo.bots.seed)->capture_default_str();
-    demo_command->add_option("--seconds", demo.serve.seconds, "stop by itself; with --check 20")
+    demo_command
+        ->add_option("--seconds", demo.serve.seconds,
+                     "stop after this many seconds; with --check 20")
         ->check(number_between(0, 1e7));
     demo_command->add_flag("--check", demo.check,
-                           "prove what every client holds; exit code 3 if something does not hold");
-    demo_command->add_flag("!--no-pace", demo.judge_pace,
-                           "With --check: do not judge ticks and overruns, as on a busy machine or "
-                           "in a build with sanitizers");
+                           "verify the state of every client; exit code 3 if a check fails");
+    demo_command->add_flag("!--no-pace", demo.check_pace_enabled,
+                           "with --check: do not check ticks and overruns; for a busy machine or "
+                           "a build with sanitizers");
     demo_command->add_flag("--with-node", demo.with_node,
                            "one more client: the WebAssembly core under Node");
     demo_command->add_option("--record", demo.serve.record_path, record_help);
@@ -389,9 +401,10 @@ int main(int argc, char** argv) {
         "report of the bots and of --check, to a file or - for standard output");
     BotChoice demo_choice;
     add_bots(*demo_command, demo.bots, demo_choice);
-    if (const auto modes = spoil_modes(); !modes.empty()) {
+    if (const auto modes = injected_fault_names(); !modes.empty()) {
         demo_command
-            ->add_option("--break", demo.break_mode, "spoil the server: the check must notice")
+            ->add_option("--break", demo.break_mode,
+                         "inject a fault into the server; the check must detect it")
             ->check(CLI::IsMember(modes));
     }
 
@@ -446,7 +459,7 @@ int main(int argc, char** argv) {
     if (demo.chooses_drivers) demo.bots.drivers = std::min(8U, demo.bots.clients / 10);
     if (!use_bots(demo.bots, demo_choice, demo.fail_if)) return usage_error;
     demo.bots.threads = 1;
-    const double least = settle_seconds(demo) + judged_seconds_least;
+    const double least = settle_seconds(demo) + measured_seconds_min;
     if (demo.check && demo.serve.seconds == 0) demo.serve.seconds = std::max(20.0, least);
     if (demo.check && demo.serve.seconds < least) {
         spdlog::error("--check: {} bots join first: --seconds must be at least {}",

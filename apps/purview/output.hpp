@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Reports, where they are asked for: a file, or "-" for standard output. All of it, or an error.
+// Writes reports to a file, or to standard output for "-". Writes all of a report or logs an error.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -13,7 +13,7 @@
 
 namespace purview::app {
 
-/// False: it could not be written, and an error was logged.
+/// Returns false and logs an error if the text could not be written.
 inline bool write_out(const std::string& text, const std::string& path = "-") {
     bool good = false;
     if (path == "-") {
@@ -28,8 +28,8 @@ inline bool write_out(const std::string& text, const std::string& path = "-") {
     return good;
 }
 
-/// Asked before a run, whose figures would be lost; true where there is no path. What is there
-/// stays, and what is not is not made. False: an error was logged.
+/// Checks before a run that its report can be written. Returns true for an empty path. Does not
+/// change an existing file and does not leave a new one. Returns false after logging an error.
 inline bool can_write_out(const std::string& path) {
     std::error_code error;
     if (path.empty() || path == "-" || std::filesystem::is_fifo(path, error)) return true;

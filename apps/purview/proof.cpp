@@ -12,10 +12,12 @@ namespace purview {
 namespace {
 
 constexpr std::size_t mismatches_described_max = 20;
-/// A client is sent a packet in every tenth tick at least, and says which have arrived.
+/// The server sends each client a packet at least in every tenth tick; the client acknowledges
+/// them.
 constexpr Tick silent_ticks_max = 40;
-/// So long may anything wait that may be sent: where the budget binds, as in the simulator; where
-/// all fits, for the fates of some packets.
+/// Longest wait of anything that may be sent. The first value is for a session that exceeds its
+/// byte budget, as in the simulator. The second is for a session where everything fits: it covers
+/// the delivery status of some packets.
 constexpr Tick wait_ticks_max = 300;
 constexpr Tick wait_ticks_max_with_room = 100;
 
@@ -72,7 +74,7 @@ Proof::~Proof() {
 
 ProofCounters Proof::counters() const {
     ProofCounters all = counters_;
-    const TruthCheck::Counters truth = truth_.told().counters;
+    const TruthCheck::Counters truth = truth_.reported().counters;
     all.truth_checked = truth.checked;
     all.truth_mismatches += truth.mismatches;
     all.truth_pairs = truth.pairs;
@@ -82,7 +84,7 @@ ProofCounters Proof::counters() const {
 
 std::vector<std::string> Proof::mismatches() const {
     std::vector<std::string> all = mismatches_;
-    for (std::string& text : truth_.told().mismatches) all.push_back(std::move(text));
+    for (std::string& text : truth_.reported().mismatches) all.push_back(std::move(text));
     return all;
 }
 
@@ -124,46 +126,47 @@ check::Words Proof::values_for(const Session& session, EntityId entity) {
     std::vector<std::uint32_t> own = *shared;
     for (const check::NamedEntity& one : named) {
         const bool lives = server_->world().is_alive(one.entity);
-        const LocalId lane = lives ? session.ghosts.find(one.entity) : no_local_id;
-        own[one.word] = lane == no_local_id ? 0 : lane + 1;
+        const LocalId slot = lives ? session.ghosts.slots().find(one.entity) : no_local_id;
+        own[one.word] = slot == no_local_id ? 0 : slot + 1;
     }
     return check::Words(std::move(own));
 }
 
 namespace {
 
-/// By what the server says itself.
-bool is_told_now(const Session& session, const World& world, EntityId entity,
-                 std::uint32_t component) {
-    const LocalId lane = session.ghosts.find(entity);
-    if (lane == no_local_id) return true;
+/// Uses the server's own mask of allowed components.
+bool is_replicated_now(const Session& session, const World& world, EntityId entity,
+                       std::uint32_t component) {
+    const LocalId slot = session.ghosts.slots().find(entity);
+    if (slot == no_local_id) return true;
     std::uint32_t part = 0;
     const Schema& schema = world.schema();
     for (const ComponentId its : schema.kinds()[index_of(world.kind_of(entity))].components) {
         if (index_of(its) == component) break;
         part += schema.components()[index_of(its)].fields.empty() ? 0 : 1;
     }
-    return (session.ghosts.told(lane) >> part & 1U) != 0;
+    return (session.ghosts.audience().allowed(slot) >> part & 1U) != 0;
 }
 
-/// Where an entity is more than a packet, some of it waits; when nothing does any more, all of it
-/// has been told.
+/// With staged replication, an entity that is larger than a packet is sent in parts. Once nothing
+/// is pending, all components must have been sent.
 bool has_its_turn(const Session& session, const World& world, EntityId entity,
                   std::uint32_t component) {
-    const LocalId lane = session.ghosts.find(entity);
-    if (lane == no_local_id) return true;
-    return !session.ghosts.is_pending(lane) || is_told_now(session, world, entity, component);
+    const LocalId slot = session.ghosts.slots().find(entity);
+    if (slot == no_local_id) return true;
+    return !session.ghosts.sends().is_pending(slot) ||
+           is_replicated_now(session, world, entity, component);
 }
 
 }  // namespace
 
-std::vector<check::Course> Proof::courses_of(const Session& session, LocalId lane) const {
+std::vector<check::Course> Proof::courses_of(const Session& session, LocalId slot) const {
     std::vector<check::Course> courses;
-    if (!session.ghosts.motions().is_extrapolated(lane)) return courses;
-    const auto shown = session.ghosts.motions().shown(lane);
+    if (!session.ghosts.motions().is_extrapolated(slot)) return courses;
+    const auto shown = session.ghosts.motions().shown(slot);
     std::size_t word = 0;
     for (const KindField& field :
-         internal(*server_).fields.layout(session.ghosts.kind(lane)).fields) {
+         internal(*server_).fields.layout(session.ghosts.slots().kind(slot)).fields) {
         if (field.def->extrapolated) {
             const Motion& motion = shown[courses.size()];
             courses.push_back({word, motion.at, motion.speed, field.largest});
@@ -173,7 +176,7 @@ std::vector<check::Course> Proof::courses_of(const Session& session, LocalId lan
     return courses;
 }
 
-/// As the game says, of himself and of his main entity.
+/// Uses the game's description of the observer and of its main entity.
 bool Proof::has_key(ObserverId observer, KeyId domain, Key key) {
     const World& world = server_->world();
     if (keys_.tick != server_->current_tick() || keys_.observer != observer) {
@@ -184,7 +187,7 @@ bool Proof::has_key(ObserverId observer, KeyId domain, Key key) {
             main.id = truth.main;
             if (describe_entity_) describe_entity_(main);
             for (std::size_t d = 0; d < world.schema().keys().size(); ++d)
-                keys_.keys[d] = key_of(world, main.id, static_cast<KeyId>(d));
+                keys_.keys[d] = key_of(world, main.id, id_at<KeyId>(d));
             keys_.more.insert(keys_.more.end(), main.more_keys.begin(), main.more_keys.end());
         }
     }
@@ -193,11 +196,11 @@ bool Proof::has_key(ObserverId observer, KeyId domain, Key key) {
                                           check::TruthKey{domain, key}) != keys_.more.end());
 }
 
-std::uint32_t Proof::told_components(const Session& session, EntityId entity) {
+std::uint32_t Proof::replicated_components(const Session& session, EntityId entity) {
     const World& world = server_->world();
     const auto& components = world.schema().components();
     const bool owns = world.owner_of(entity) == session.observer;
-    std::uint32_t told = 0;
+    std::uint32_t allowed = 0;
     for (const ComponentId component :
          world.schema().kinds()[index_of(world.kind_of(entity))].components) {
         const std::uint32_t c = index_of(component);
@@ -207,11 +210,11 @@ std::uint32_t Proof::told_components(const Session& session, EntityId entity) {
         switch (audience.type) {
             case AudienceType::everyone:
                 break;
-            case AudienceType::in_turn:
+            case AudienceType::staged:
                 is_replicated = has_its_turn(session, world, entity, c);
                 break;
             case AudienceType::unpredicted:
-                is_replicated = !owns || is_told_now(session, world, entity, c);
+                is_replicated = !owns || is_replicated_now(session, world, entity, c);
                 break;
             case AudienceType::owner:
                 is_replicated = owns;
@@ -229,9 +232,9 @@ std::uint32_t Proof::told_components(const Session& session, EntityId entity) {
                 is_replicated = answer != 0;
                 break;
         }
-        if (is_replicated) told |= 1U << c;
+        if (is_replicated) allowed |= 1U << c;
     }
-    return told;
+    return allowed;
 }
 
 // -- wire ---------------------------------------------------------------------------------------
@@ -243,11 +246,11 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
     manifest.tick = record.tick;
     manifest.items.reserve(record.items);
     const World& world = server_->world();
-    session.ghosts.for_each_sent(record, [&](SentItem sent) {
+    session.ghosts.packets().for_each_sent(record, [&](SentItem sent) {
         check::ManifestItem item;
-        item.lane = sent.lane;
-        item.entity = session.ghosts.entity(sent.lane);
-        item.kind = session.ghosts.kind(sent.lane);
+        item.slot = sent.slot;
+        item.entity = session.ghosts.slots().entity(sent.slot);
+        item.kind = session.ghosts.slots().kind(sent.slot);
         if (sent.as == SentAs::leave || sent.as == SentAs::keep) {
             item.type = sent.as == SentAs::keep ? check::ManifestItem::Type::keep
                                                 : check::ManifestItem::Type::leave;
@@ -255,11 +258,11 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
             item.type = sent.as == SentAs::enter ? check::ManifestItem::Type::enter
                                                  : check::ManifestItem::Type::update;
             item.values = values_for(session, item.entity);
-            item.told = told_components(session, item.entity);
-            item.courses = courses_of(session, sent.lane);
+            item.allowed = replicated_components(session, item.entity);
+            item.courses = courses_of(session, sent.slot);
             if (const EntityId parent = world.group_parent_of(item.entity);
                 parent != EntityId::none) {
-                item.parent_lane = session.ghosts.find(parent);
+                item.parent_slot = session.ghosts.slots().find(parent);
             }
         }
         manifest.items.push_back(std::move(item));
@@ -269,20 +272,20 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
     if (!wrong.empty()) wire_mismatch(name_of(session.observer) + ": " + wrong);
 }
 
-/// What everybody in a cell is told: what differs from the tick before.
+/// Adds the shared cell payloads of the packet: they contain the changes since the previous tick.
 void Proof::add_sections(const Session& session, check::Manifest& manifest) {
-    session.shared.for_each_told(
-        internal(*server_).sections.cells(), [&](LocalId lane, EntityId entity) {
+    session.shared.for_each_replicated(
+        internal(*server_).sections.cells(), [&](LocalId slot, EntityId entity) {
             check::ManifestItem item;
             item.type = check::ManifestItem::Type::shared;
-            item.lane = lane;
+            item.slot = slot;
             item.entity = entity;
             item.kind = server_->world().kind_of(entity);
             item.values = values_of(entity);
             item.before = values_before(entity);
             ++counters_.shared_items;
             if (!item.before) {
-                wire_mismatch(name_of(session.observer) + ": a section tells of " +
+                wire_mismatch(name_of(session.observer) + ": a shared cell payload contains " +
                               name_of(entity) + ", which is new");
                 return;
             }
@@ -296,8 +299,9 @@ check::Words Proof::values_before(EntityId entity) const {
     return is_known ? values_before_[index].values : check::Words();
 }
 
-/// For the sections of the next tick; also where there are none yet, because rules change. A change
-/// that the server overlooks leaves values here that are not what its clients hold.
+/// Stores the values for the shared cell payloads of the next tick, even if there are none yet,
+/// because rules can change. If the server misses a change, the values here differ from those of
+/// its clients.
 void Proof::tick_done() {
     const Stopwatch watch(*this);
     const bool is_first = values_before_.empty();
@@ -308,7 +312,7 @@ void Proof::tick_done() {
     if (is_first) return server_->world().for_each(keep);
     internal(*server_).fields.changed().for_each([&](std::size_t index) {
         const EntityId entity =
-            internal(internal(*server_).world).at_index(static_cast<std::uint32_t>(index));
+            internal(internal(*server_).world).entities.at_index(static_cast<std::uint32_t>(index));
         if (entity != EntityId::none) keep(entity);
     });
 }
@@ -337,13 +341,13 @@ void Proof::digest_received(const Session& session, std::uint32_t sequence, std:
     ++digests_[session.nonce];
     if (*right) return;
     ++counters_.digest_mismatches;
-    if (!asked_[session.connection_id]) {
-        asked_[session.connection_id] = true;
+    if (!queried_[session.connection_id]) {
+        queried_[session.connection_id] = true;
         describe_mismatch("wire: " + name_of(session.observer) + ": digest differs after packet " +
                           std::to_string(sequence) + ", tick " +
-                          std::to_string(server_->current_tick()) + "; its state is asked for");
+                          std::to_string(server_->current_tick()) + "; requesting its state");
         checker.keep_states();
-        if (asking_) asking_(session.observer);
+        if (query_observer_) query_observer_(session.observer);
         (void)internal(*server_).request_state(session.observer);
     }
 }
@@ -360,7 +364,7 @@ void Proof::session_closed(const Session& session) {
 
 // -- truth --------------------------------------------------------------------------------------
 
-/// The world, by index of its entities.
+/// The world's state, by entity index.
 std::vector<check::TruthEntity> Proof::truth_of_entities() {
     const World& world = server_->world();
     const Schema& schema = world.schema();
@@ -384,7 +388,7 @@ std::vector<check::TruthEntity> Proof::truth_of_entities() {
         check::TruthEntity& truth = entities[index];
         truth.id = entity;
         truth.parent = world.group_parent_of(entity);
-        // A split member is a unit of its own.
+        // An independently culled member is its own cull group.
         truth.root = entity;
         while (world.group_parent_of(truth.root) != EntityId::none &&
                !kinds[index_of(world.kind_of(truth.root))].culled_independently)
@@ -409,7 +413,8 @@ std::vector<check::TruthEntity> Proof::truth_of_entities() {
         if (truth.root != entity && last_roots_[index] != truth.root) ++joins_[index];
         last_roots_[index] = truth.root;
         truth.joins = joins_[index];
-        if (has_bounds) truth.group_radius_m = internal(internal(*server_).world).bounds_at(index);
+        if (has_bounds)
+            truth.group_radius_m = internal(internal(*server_).world).bounds.radius_of(entity);
         if (describe_entity_) describe_entity_(truth);
     });
     return entities;
@@ -419,44 +424,45 @@ TruthClaim Proof::claim_of(const Session& session) {
     TruthClaim claim;
     claim.observer = session.observer;
     server_->visibility().relevant(session.observer, claim.relevant);
-    for (LocalId lane = 0; lane < session.ghosts.lane_end(); ++lane) {
-        if (session.ghosts.is_live(lane)) claim.ghosts.push_back(session.ghosts.entity(lane));
+    for (LocalId slot = 0; slot < session.ghosts.slots().end(); ++slot) {
+        if (session.ghosts.slots().is_live(slot))
+            claim.ghosts.push_back(session.ghosts.slots().entity(slot));
     }
-    if (claim.ghosts.size() != session.ghosts.live_count())
-        truth_mismatch(name_of(session.observer) + ": ghosts that are not counted");
+    if (claim.ghosts.size() != session.ghosts.slots().live_count())
+        truth_mismatch(name_of(session.observer) + ": live ghosts do not match their count");
     return claim;
 }
 
-/// Whatever is neither waiting nor new has been sent as it is now.
+/// Checks that every ghost that is neither pending nor new was sent in its current state.
 void Proof::check_ghosts(const Session& session, Tick tick) {
     const check::DigestChecker& checker = checker_of(session);
-    const auto pending = session.ghosts.pending();
-    for (LocalId lane = 0; lane < session.ghosts.lane_end(); ++lane) {
-        const bool waits = ((pending[lane / bits_per_word] >> (lane % bits_per_word)) & 1U) != 0;
-        if (!session.ghosts.is_live(lane) || waits) continue;
+    const auto pending = session.ghosts.sends().pending();
+    for (LocalId slot = 0; slot < session.ghosts.slots().end(); ++slot) {
+        const bool waits = ((pending[slot / bits_per_word] >> (slot % bits_per_word)) & 1U) != 0;
+        if (!session.ghosts.slots().is_live(slot) || waits) continue;
         ++counters_.ghosts_checked;
-        const EntityId entity = session.ghosts.entity(lane);
-        const auto* sent = checker.last_sent(lane, entity);
+        const EntityId entity = session.ghosts.slots().entity(slot);
+        const auto* sent = checker.last_sent(slot, entity);
         const check::Words now = values_for(session, entity);
-        const std::uint32_t told = told_components(session, entity);
+        const std::uint32_t allowed = replicated_components(session, entity);
         std::string field = "everything";
         if (sent != nullptr) {
             std::vector<std::uint32_t> shown = *sent->values;
-            for (const check::Course& course : courses_of(session, lane))
-                shown[course.word] = course.after(tick - session.ghosts.motions().shown_tick(lane));
-            field = sent->told == told
-                        ? checker.difference(session.ghosts.kind(lane), shown, *now, told)
-                        : "who is told";
+            for (const check::Course& course : courses_of(session, slot))
+                shown[course.word] = course.after(tick - session.ghosts.motions().shown_tick(slot));
+            field = sent->allowed == allowed ? checker.difference(session.ghosts.slots().kind(slot),
+                                                                  shown, *now, allowed)
+                                             : "allowed components";
             if (field.empty()) continue;
         }
         truth_mismatch(name_of(session.observer) + ", tick " + std::to_string(tick) + ": " +
                        name_of(entity) + " changed in " + field +
-                       ", is not waiting and was not sent");
+                       ", is not pending and was not sent");
     }
 }
 
-/// What must be told is told some day, as long as the client answers: enters and changes, and
-/// leaves until it is known that they have arrived.
+/// Checks that pending updates, enters and leaves do not wait too long while the client
+/// acknowledges. A leave waits until it is acknowledged.
 void Proof::check_waits(const Session& session, Tick tick) {
     const Answers answers = answers_[session.connection_id];
     if (tick - answers.last > silent_ticks_max) return;
@@ -464,26 +470,30 @@ void Proof::check_waits(const Session& session, Tick tick) {
     const World& world = server_->world();
     const bool has_room = !session.last_plan.was_over_budget && !session.last_plan.left_some;
     const Tick ticks_max = has_room ? wait_ticks_max_with_room : wait_ticks_max;
-    for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
-        const bool is_leaving = ghosts.is_leaving(lane);
-        if (!is_leaving && !ghosts.is_pending(lane)) continue;
-        const EntityId entity = ghosts.entity(lane);
+    for (LocalId slot = 0; slot < ghosts.slots().end(); ++slot) {
+        const bool is_leaving = ghosts.is_leaving(slot);
+        if (!is_leaving && !ghosts.sends().is_pending(slot)) continue;
+        const EntityId entity = ghosts.slots().entity(slot);
         Tick most = ticks_max;
         if (!is_leaving) {
             const EntityId parent = world.group_parent_of(entity);
-            if (parent != EntityId::none && !is_present(ghosts, ghosts.find(parent)))
-                continue;  // it is the parent that has to come
-            const KindDef& kind = world.schema().kinds()[index_of(ghosts.kind(lane))];
-            most += ghosts.pace(lane).every_ticks;
-            most += kind.limit.is_none() ? 0 : ghosts.live_count();  // one goes in a tick at least
+            if (parent != EntityId::none && !is_present(ghosts, ghosts.slots().find(parent)))
+                continue;  // the parent must enter first
+            const KindDef& kind = world.schema().kinds()[index_of(ghosts.slots().kind(slot))];
+            most += ghosts.rates().policy(slot).every_ticks;
+            most += kind.limit_per_tick == 0
+                        ? 0
+                        : ghosts.slots().live_count();  // at least one is sent per tick
         }
-        const Tick since = std::max(
-            answers.since, is_leaving ? ghosts.leaving_since(lane) : ghosts.pending_since(lane));
+        const Tick sent = ghosts.sends().sent_tick(slot);
+        const Tick waits_since = is_leaving ? std::max(ghosts.slots().left_tick(slot), sent)
+                                            : ghosts.sends().pending_since(slot);
+        const Tick since = std::max(answers.since, waits_since);
         if (since + most >= tick) continue;
         truth_mismatch(name_of(session.observer) + ", tick " + std::to_string(tick) + ": " +
                        name_of(entity) + " has waited for " + std::to_string(tick - since) +
                        " ticks, and " +
-                       (is_leaving ? "its leave is not known to have arrived" : "is not sent"));
+                       (is_leaving ? "its leave is not acknowledged" : "is not sent"));
     }
 }
 
@@ -495,7 +505,8 @@ void Proof::check_tick() {
         rules_revision_ = server_->rules_revision();
         record.rules = server_->rules();
     }
-    // Not again under other rules: what an observer was shown since then may stay with him.
+    // Once set, it stays set under later rules: observers may still retain what earlier rules
+    // showed.
     if (unchecked_.empty())
         unchecked_ = check::what_is_not_followed(server_->rules(), server_->world().entity_count());
     const std::uint32_t claims_every =

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The two proofs of a running server, wired to its tap.
-//   wire:  each client's digest against what it must hold after the packets that it acknowledged;
-//   truth: the relevant set against a brute-force evaluation of the rules, every ghost relevant or
-//          leaving, every ghost that is not waiting sent as it is now, and nobody waiting, to be
-//          told or to leave, for longer than anything may while the client answers.
-// The server does not know that it is watched; what can wait is done between ticks, or on another
-// thread. A mismatch is described once and counted.
+// The two checks of a running server, which use its replication observer (`ReplicationTap`).
+//   wire:  each client's digest is compared with the state that follows from the packets it
+//   acknowledged. truth: each relevant set is compared with a brute-force evaluation of the rules.
+//   Every ghost must be relevant or
+//          leaving. Every ghost that is not pending must have been sent in its current state. No
+//          pending update, enter or leave may wait longer than the limit while the client
+//          acknowledges.
+// The server's behavior does not depend on being checked. Work that can wait is done between ticks
+// or on another thread. Mismatches are counted, and the first ones are described.
 #pragma once
 
 #include <array>
@@ -33,48 +35,53 @@ struct ProofCounters {
     std::uint64_t truth_mismatches = 0;
     std::uint64_t truth_pairs = 0;     ///< (observer, entity) evaluated by brute force
     std::uint64_t truth_waits = 0;     ///< ticks that waited for the truth check
-    std::uint64_t ghosts_checked = 0;  ///< ghosts compared with the world as it is
-    std::uint64_t shared_items = 0;    ///< told in sections
+    std::uint64_t ghosts_checked = 0;  ///< ghosts compared with the current world
+    std::uint64_t shared_items = 0;    ///< items sent in shared cell payloads
 };
 
-/// What the game says of an observer, so that the proof need not ask `interest`.
+/// The game's own description of an observer, so that the proof does not depend on `interest`.
 using DescribeObserver = std::function<check::TruthObserver(ObserverId)>;
-/// What the game did to an entity beside the world: forced marks, more keys, the heard place of one
-/// that it updates. The rest is known already.
+/// Adds the game's state of an entity that is not in the world: forced marks and additional keys.
+/// The proof takes the rest from the world.
 using DescribeEntity = std::function<void(check::TruthEntity&)>;
 
 class Proof final : public ReplicationTap {
   public:
-    /// Every joined session is checked once in `truth_every_ticks`; its relevant set in every tick
-    /// where rules have a minimum stay. Attaches itself to the server, which must outlive it.
+    /// Every joined session is checked once in `truth_every_ticks` ticks; its relevant set is
+    /// checked in every tick if the rules have a minimum relevance time. Attaches itself to the
+    /// server, which must outlive it.
     Proof(Server& server, DescribeObserver describe, std::uint32_t truth_every_ticks,
           DescribeEntity describe_entity = {});
     ~Proof() override;
     Proof(const Proof&) = delete;
     Proof& operator=(const Proof&) = delete;
 
-    /// Waits for what is checked apart, as mismatches().
+    /// Waits for the checks on the other thread, as mismatches() does.
     ProofCounters counters() const;
-    /// Of a client, by the nonce that it began with; also of one that has gone.
+    /// Returns the count for a client, identified by the nonce of its handshake. Also works after
+    /// the client disconnected.
     std::uint64_t digests_checked_of(std::uint64_t nonce) const;
-    /// The first mismatches in words: observer, entity, field, tick.
+    /// Descriptions of the first mismatches: observer, entity, field, tick.
     std::vector<std::string> mismatches() const;
-    /// Why relevant sets are not checked, from the first tick on whose rules do not allow it
-    /// (check::what_is_not_followed); empty: they are.
+    /// Why relevant sets are not checked (check::what_is_not_followed); empty if they are checked.
+    /// Set at the first tick with rules that cannot be checked, and not reset.
     const std::string& unchecked() const noexcept { return unchecked_; }
 
-    /// From now on the truth is checked on a thread of its own (TruthCheck::check_apart), a few
-    /// ticks behind the server at most.
+    /// Moves the truth check to its own thread (TruthCheck::check_apart), at most a few ticks
+    /// behind the server.
     void check_truth_apart(const Executor& executor) { truth_.check_apart(executor); }
-    /// What spent_us() goes by; without it, that is 0.
+    /// Sets the clock of spent_us(). Without a clock, spent_us() is 0.
     void set_clock(Micros (*clock)()) { clock_ = clock; }
-    /// How long the server's calls to the tap have taken so far, in microseconds.
+    /// Total time of the server's calls to this observer, in microseconds.
     Micros spent_us() const noexcept { return spent_us_; }
-    /// Called before a client whose digest differs is asked for its whole state.
-    void set_asking(std::function<void(ObserverId)> asking) { asking_ = std::move(asking); }
-    /// After every tick, before anything else happens to the server: world, relevant sets and
-    /// ghosts are still those of the tick. Where nodes are dormant, also before the first one, when
-    /// the manager has heard of all that is there.
+    /// Sets a callback that runs before a client with a differing digest is requested to send its
+    /// whole state.
+    void set_query_observer(std::function<void(ObserverId)> query) {
+        query_observer_ = std::move(query);
+    }
+    /// Call after every tick, before anything else changes the server: world, relevant sets and
+    /// ghosts must still be those of the tick. With dormant nodes, also call it before the first
+    /// tick, after the visibility manager has received all entities.
     void check_tick();
     void packet_sent(const Session& session, const PacketRecord& record) override;
     void packet_resolved(const Session& session, DeliveryNotice notice) override;
@@ -85,7 +92,7 @@ class Proof final : public ReplicationTap {
     void session_closed(const Session& session) override;
 
   private:
-    /// Adds the time for which it lives to what was spent.
+    /// Adds its lifetime to `spent_us_`.
     class Stopwatch {
       public:
         explicit Stopwatch(Proof& proof) : proof_(proof), begin_(now()) {}
@@ -98,19 +105,19 @@ class Proof final : public ReplicationTap {
         Proof& proof_;
         Micros begin_;
     };
-    /// Of an entity, as of a tick.
+    /// Wire values of an entity as of a tick.
     struct ValuesThen {
         Tick tick = 0;
         EntityId entity = EntityId::none;
         check::Words values;
     };
 
-    /// What a client last said to have arrived.
+    /// When a client acknowledged packets.
     struct Answers {
         Tick last = 0;
-        Tick since = 0;  ///< it was not silent
+        Tick since = 0;  ///< start of the current period without a long silence
     };
-    /// Of an observer in a tick: in force.
+    /// The keys of an observer in a tick.
     struct KeysThen {
         Tick tick = 0;
         ObserverId observer = ObserverId::none;
@@ -120,14 +127,15 @@ class Proof final : public ReplicationTap {
 
     check::DigestChecker& checker_of(const Session& session);
     check::Words values_of(EntityId entity);
-    /// As of the tick before; empty: there was no such entity.
+    /// Values as of the previous tick; empty if the entity did not exist then.
     check::Words values_before(EntityId entity) const;
-    /// With the names that this observer knows for whom the entity refers to.
+    /// Values with entity references translated to the ghost slots of this session.
     check::Words values_for(const Session& session, EntityId entity);
-    /// How the predicted fields of a lane go on, as the server believes that its client has them.
-    std::vector<check::Course> courses_of(const Session& session, LocalId lane) const;
-    /// Components that he is told, by the schema's word, a bit each.
-    std::uint32_t told_components(const Session& session, EntityId entity);
+    /// Predictor state of a ghost slot's dead-reckoned fields, as the server assumes its client has
+    /// it.
+    std::vector<check::Course> courses_of(const Session& session, LocalId slot) const;
+    /// Allowed components by the schema's audience definitions, one bit per component.
+    std::uint32_t replicated_components(const Session& session, EntityId entity);
     bool has_key(ObserverId observer, KeyId domain, Key key);
     void add_sections(const Session& session, check::Manifest& manifest);
     std::vector<check::TruthEntity> truth_of_entities();
@@ -143,20 +151,21 @@ class Proof final : public ReplicationTap {
     DescribeEntity describe_entity_;
     std::uint32_t truth_every_;
     TruthCheck truth_;
-    std::uint32_t rules_revision_;  ///< that it knows
+    std::uint32_t rules_revision_;  ///< the last revision that was copied to `truth_`
     std::string unchecked_;
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
-    std::unordered_map<std::uint64_t, std::uint64_t> digests_;          ///< checked, by nonce
-    std::unordered_map<std::uint64_t, bool> asked_;       ///< connections asked for their state
+    std::unordered_map<std::uint64_t, std::uint64_t> digests_;  ///< checked digests, by nonce
+    /// Connections that were requested to send their state.
+    std::unordered_map<std::uint64_t, bool> queried_;
     std::unordered_map<std::uint64_t, Answers> answers_;  ///< by connection
     KeysThen keys_;
-    std::vector<ValuesThen> values_;         ///< by entity index: read in this tick
-    std::vector<ValuesThen> values_before_;  ///< by entity index: as of the tick before
+    std::vector<ValuesThen> values_;         ///< by entity index; values read in this tick
+    std::vector<ValuesThen> values_before_;  ///< by entity index; values as of the previous tick
     std::vector<std::uint32_t> joins_;
     std::vector<EntityId> last_roots_;
     ProofCounters counters_;
     std::vector<std::string> mismatches_;
-    std::function<void(ObserverId)> asking_;
+    std::function<void(ObserverId)> query_observer_;
     Micros (*clock_)() = nullptr;
     Micros spent_us_ = 0;
 };

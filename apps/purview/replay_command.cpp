@@ -12,6 +12,7 @@
 #include "core/internal_access.hpp"
 #include "core/read_number.hpp"
 #include "output.hpp"
+#include "purview/version.h"
 #include "record/replay.hpp"
 #include "scene/rule_text.hpp"
 
@@ -27,7 +28,7 @@ const char* name_of(WorldSource source) {
     return source == WorldSource::map ? "map" : source == WorldSource::trace ? "trace" : "toml";
 }
 
-/// Empty, or what is wrong.
+/// Returns an empty string, or what is wrong.
 std::string use_options(const std::map<std::string, std::string>& recorded, ServeOptions& out) {
     const auto text = [&](const char* key) -> std::string_view {
         const auto found = recorded.find(key);
@@ -47,8 +48,8 @@ std::string use_options(const std::map<std::string, std::string>& recorded, Serv
     return {};
 }
 
-/// A recording may come from anywhere: by itself it has no say in which files are read.
-bool stays_here(const std::string& path) {
+/// A recording is untrusted input: it must not choose files outside of the working directory.
+bool can_replay_here(const std::string& path) {
     const std::filesystem::path steps(path);
     return !steps.has_root_path() &&
            std::none_of(steps.begin(), steps.end(), [](const auto& step) { return step == ".."; });
@@ -82,7 +83,7 @@ std::string do_note(ServerApp& app, std::string_view note) {
 
 std::map<std::string, std::string> options_of(const ServeOptions& options,
                                               const WorldSetup& world) {
-    return {{"build", PURVIEW_VERSION},
+    return {{"build", PURVIEW_VERSION_TEXT},
             {"source", name_of(options.source)},
             {"world", options.world_path},
             {"world_hash", fmt::format("{:016x}", world.file.text_hash)},
@@ -124,10 +125,10 @@ int run_replay(const ReplayOptions& options) {
         return refuse(wrong);
     if (!options.world_path.empty()) {
         serve.world_path = options.world_path;
-    } else if (!stays_here(serve.world_path)) {
+    } else if (!can_replay_here(serve.world_path)) {
         return refuse(
-            fmt::format("its world is '{}', which is not below this directory: say with "
-                        "--world, --map or --trace that it is meant",
+            fmt::format("its world is '{}', which is not below this directory: confirm it with "
+                        "--world, --map or --trace",
                         serve.world_path));
     }
     serve.threads = options.threads;
@@ -154,10 +155,11 @@ int run_replay(const ReplayOptions& options) {
         return 1;
     if (result.outcome == record::ReplayResult::Outcome::same) return 0;
     const auto build = beginning->options.find("build");
-    const bool is_another = build != beginning->options.end() && build->second != PURVIEW_VERSION;
+    const bool is_another =
+        build != beginning->options.end() && build->second != PURVIEW_VERSION_TEXT;
     spdlog::error("{}: {}{}", options.path, result.text,
                   is_another ? fmt::format("; recorded by {}, this is {}",
-                                           scene::plain_text(build->second), PURVIEW_VERSION)
+                                           scene::plain_text(build->second), PURVIEW_VERSION_TEXT)
                              : std::string());
     return differs;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// purview replay, and what a recording of this program keeps beside the events: from which world
-// and with which options the server was made.
+// purview replay, and what a recording of this program stores besides the events: the world file
+// and the options of the server.
 #pragma once
 
 #include <map>
@@ -15,19 +15,20 @@ namespace purview::app {
 
 struct ReplayOptions {
     std::string path;
-    std::string world_path;     ///< instead of the one that the recording names
-    std::uint32_t threads = 1;  ///< that make packets
+    std::string world_path;     ///< replaces the world that the recording names
+    std::uint32_t threads = 1;  ///< threads that encode packets
 };
 
-/// Exit code: 0 the same, 2 a bad file or another world, 3 something differs.
+/// Returns the exit code: 0 identical, 2 a bad file or another world, 3 a difference.
 int run_replay(const ReplayOptions& options);
 
-/// Into a recording's beginning.
+/// Options stored at the beginning of a recording.
 std::map<std::string, std::string> options_of(const ServeOptions& options, const WorldSetup& world);
-/// What an operator asks, as a note: he may change rules. And that he has gone.
+/// Recording notes for an operator's request, because it may change rules, and for the end of an
+/// operator connection.
 std::string operator_note(std::uint32_t connection, std::string_view text);
 std::string operator_closed_note(std::uint32_t connection);
-/// That a client is asked for all that it holds.
+/// Recording note: a client was requested to send its whole state.
 std::string state_note(ObserverId observer);
 
 }  // namespace purview::app

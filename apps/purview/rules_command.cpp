@@ -17,13 +17,14 @@ namespace {
 
 using nlohmann::json;
 
-/// Behind the last character of a step; nobody counts further for a server's sake.
+/// Cursor position after the last character of the longest step. The server accepts no larger
+/// column.
 constexpr int column_max = static_cast<int>(scene::step_bytes_max) + 1;
 
-/// An error of the server, with the place in the file that it speaks of.
+/// An error of the server, with the position in the file that it refers to.
 std::string describe(const json& error, const scene::InterestEntry* file) {
     scene::Problem problem;
-    problem.text = error.value("text", "no answer");
+    problem.text = error.value("text", "no reply");
     if (file == nullptr || !error.contains("about")) return problem.text;
     problem.node = error.value("node", -1);
     problem.step = error.value("step", -1);
@@ -32,7 +33,7 @@ std::string describe(const json& error, const scene::InterestEntry* file) {
     return problem.node < 0 ? file->path + ": " + problem.text : file->describe(problem);
 }
 
-/// Each is a line, whatever is in it: what is printed can be a file of rules.
+/// One comment line per warning, because the output can be a rule file.
 std::string warnings_of(const json& reply) {
     std::string out;
     for (const json& warning : reply.value("warnings", json::array()))
@@ -46,9 +47,9 @@ std::string trial_of(const json& reply) {
     };
     std::string out =
         fmt::format("gains: {}, losses: {}\n", count(reply, "gains"), count(reply, "losses"));
-    if (const auto left_out = reply.value("left_out", std::uint64_t{0}); left_out > 0)
-        out += fmt::format("of {} observers; {} more were not asked\n", count(reply, "asked"),
-                           left_out);
+    if (const auto skipped = reply.value("skipped", std::uint64_t{0}); skipped > 0)
+        out += fmt::format("of {} observers; {} more were not evaluated\n",
+                           count(reply, "evaluated"), skipped);
     const json& observers = reply.at("observers");
     if (!observers.empty())
         out += fmt::format("{:>12} {:>10} {:>10}\n", "observer", "gains", "losses");
@@ -60,11 +61,11 @@ std::string trial_of(const json& reply) {
 }
 
 int not_understood(const std::string& why) {
-    spdlog::error("the server's answer is not understood: {}", scene::plain_text(why));
+    spdlog::error("invalid reply from the server: {}", scene::plain_text(why));
     return 1;
 }
 
-/// Throws where the answer is not one of a server of ours.
+/// Throws if the reply does not have the format of a Purview server.
 int print_answer(const json& reply, const scene::InterestEntry* file, bool as_json) {
     const std::string op = reply.value("op", "error");
     if (op == "error") {
@@ -99,17 +100,18 @@ int run_rules(const RulesOptions& options) {
         }
         file = std::move(*interest);
         for (const std::string& key : file->keys) {
-            spdlog::warn("{}: 'interest.{}' is not sent: it counts when the server starts", path,
-                         key);
+            spdlog::warn(
+                "{}: 'interest.{}' is not sent: it takes effect only when the server starts", path,
+                key);
         }
         request["op"] = options.apply_path.empty() ? "try_rules" : "set_rules";
         if (options.force) request["force"] = true;
         request["nodes"] = json::array();
-        // A file says everything: what it leaves out is the default, not what runs now.
+        // A file is complete: what it omits gets the default value, not the current one.
         for (const scene::NodeText& node : file->texts())
             request["nodes"].push_back(admin::to_json(scene::with_defaults(node)));
     }
-    const json reply = ask(options.at, request);
+    const json reply = send_request(options.at, request);
     try {
         return print_answer(reply, file ? &*file : nullptr, options.json);
     } catch (const json::exception& error) {

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// purview rules: rules of a running server, shown as a file that can be edited, tried and applied.
+// purview rules: prints the rules of a running server as a file that can be edited, tried and
+// applied.
 #pragma once
 
 #include <string>
 
-#include "operator_question.hpp"
+#include "operator_request.hpp"
 
 namespace purview::app {
 
 struct RulesOptions {
     OperatorAddress at;
-    std::string try_path;    ///< what would its [interest] change?
-    std::string apply_path;  ///< use its nodes from now on
-    bool force = false;      ///< whatever they cost
+    std::string try_path;    ///< file with [interest] rules to evaluate without applying them
+    std::string apply_path;  ///< file with nodes that replace the current rules
+    /// Apply the rules even if they exceed the server's limit of relevant entities.
+    bool force = false;
     bool json = false;
 };
 
-/// 0: answered; 1: no server, or the rules are wrong: nothing was changed.
+/// Returns 0 if answered; 1 if there is no server or the rules are wrong. Nothing changes in that
+/// case.
 int run_rules(const RulesOptions& options);
 
 }  // namespace purview::app

@@ -18,17 +18,18 @@ namespace {
 
 volatile bool reload_requested = false;
 
-/// A state is a walk over everything; what is sent is compared in every tick.
+/// A state hash covers the whole world, so it is recorded only in every 20th tick. Sent packets are
+/// compared in every tick.
 constexpr std::uint32_t state_every_ticks = 20;
 
-/// Of our page: its own scripts and module, styles that dygraphs puts on elements, and nobody's
-/// frame.
+/// Content security policy of our page: only its own scripts and module, inline styles for
+/// dygraphs, no framing.
 constexpr const char* page_policy =
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'";
 
-/// The built-in world is read like any other: from files.
+/// The built-in world is unpacked and read from files, like any other world.
 scene::Loaded<std::unique_ptr<WorldSetup>> load_built_in() {
     const std::string directory = net::make_temporary_directory();
     scene::Loaded<std::unique_ptr<WorldSetup>> world =
@@ -68,25 +69,25 @@ std::string ServerApp::make_server(const ServeOptions& options,
     def.mac = &net::mac;
     def.clock = &net::now;
     def.log = {[](void*, LogLevel level, const char* text) {
-                   // Why it is refused is what start() returns.
+                   // start() returns the reason of a refusal.
                    if (level == LogLevel::warning) spdlog::warn("{}", text);
                },
                nullptr};
     auto made = Server::create(def, *game);
-    if (!made) return "the server refuses its configuration: " + problem_of(def);
+    if (!made) return "invalid server configuration: " + problem_of(def);
     server = std::make_unique<Server>(std::move(made).value());
     if (options.threads > 1) {
         threads = std::make_unique<ThreadPool>(options.threads);
         server->set_executor(threads->executor());
     }
     game->populate(server->world());
-    (void)
-        server->visibility();  // knows entities where they begin: dormant nodes keep that position
+    (void)server->visibility();  // loads all entities now: dormant nodes keep the initial position
     border = std::make_unique<record::Border>(*server);
     return {};
 }
 
-/// TCP and UDP of the same number. Where any will do, another program may have one of the two.
+/// Binds TCP and UDP to the same port number. With port 0, retries, because another program may use
+/// one of the two.
 std::string ServerApp::open_port(net::WebDef web_def, std::uint16_t port) {
     constexpr int attempts = 16;
     std::string problem;
@@ -106,12 +107,13 @@ std::string ServerApp::open_carriers(const ServeOptions& options) {
     if (token.empty() && !options.no_operator) token = net::random_token();
     net::WebDef web_def;
     web_def.host = options.host;
-    // Pages and operators, beside the sessions of browsers.
+    // Room for pages and operators besides the sessions of browsers.
     web_def.connections_max = options.sessions_max + 256;
     web_def.connections_per_host_max = options.sessions_per_host_max + 48;
     web_def.origins = options.origins;
     web_def.content_policy = page_policy;
-    web_def.operator_token = options.no_operator ? net::random_token() : token;  // known to nobody
+    // Unknown to any client.
+    web_def.operator_token = options.no_operator ? net::random_token() : token;
     if (auto problem = open_port(web_def, options.port); !problem.empty()) return problem;
 
     unsigned count = 0;
@@ -142,9 +144,9 @@ std::string ServerApp::start_recording(const ServeOptions& options) {
     if (options.record_path.empty()) return {};
     std::error_code error;
     if (record::keep_old(options.record_path, error))
-        spdlog::info("{0}: what was there is {0}.1 now", options.record_path);
+        spdlog::info("{0}: the existing file was moved to {0}.1", options.record_path);
     if (error)
-        return fmt::format("{}: what is there cannot be kept: {}", options.record_path,
+        return fmt::format("{}: cannot back up the existing file: {}", options.record_path,
                            error.message());
     if (!record::open_private(options.record_path, recording_))
         return options.record_path + ": cannot be written";
@@ -160,8 +162,8 @@ std::string ServerApp::start_recording(const ServeOptions& options) {
     writer_ = std::make_unique<record::Writer>(recording_, beginning);
     border->on_lost = [this, path = options.record_path] {
         spdlog::error(
-            "{}: cannot be written any more, which was noticed in tick {}: `purview replay` says "
-            "how far the recording goes",
+            "{}: writing failed, detected in tick {}: `purview replay` reports "
+            "where the recording ends",
             path, server->current_tick());
     };
     border->record_to(writer_.get(), state_every_ticks);
@@ -174,7 +176,7 @@ bool ServerApp::finish_recording() {
     const bool is_whole = writer_->finish();
     writer_.reset();
     recording_.close();
-    if (!is_whole) spdlog::error("the recording could not be written to its end");
+    if (!is_whole) spdlog::error("the recording is incomplete: writing its end failed");
     return is_whole;
 }
 
@@ -226,24 +228,25 @@ void ServerApp::tick_done() {
     for (const std::string& line :
          losses_.look(loop->stats().udp, web->counters(), udp->buffer_bytes()))
         spdlog::warn("{}", line);
-    tell_lateness();
+    log_lateness();
 }
 
-/// Nothing else shows it at the terminal: the page goes on, only slower.
-void ServerApp::tell_lateness() {
+/// Logs late ticks. Otherwise they would be invisible at the terminal, since the page only gets
+/// slower.
+void ServerApp::log_lateness() {
     const auto late = lateness_.look(loop->stats(), net::now());
     if (!late) return;
     spdlog::warn(
-        "ticks are late: of the last {}, {} took longer than their {:.1f} ms, and {} were left "
-        "out; since the start the world has fallen {:.1f} s behind the clock",
+        "ticks are late: of the last {}, {} took longer than their {:.1f} ms, and {} were "
+        "skipped; the world is {:.1f} s behind the clock since the start",
         late->ticks, late->overruns, static_cast<double>(loop->stats().period_us) / 1000,
         late->skipped, static_cast<double>(late->behind_us) / 1e6);
 }
 
 void ServerApp::reload_rules() {
-    constexpr const char* stays = "the rules stay as they are";
+    constexpr const char* stays = "the rules are unchanged";
     if (border->is_recording()) {
-        spdlog::warn("SIGHUP: a recording is under way; {}", stays);
+        spdlog::warn("SIGHUP: a recording is in progress; {}", stays);
         return;
     }
     if (reload_path_.empty()) {
@@ -271,17 +274,22 @@ void ServerApp::reload_rules() {
         interest->observer_range_max != before.observer_range_max ||
         interest->group_radius_max != before.group_radius_max) {
         spdlog::warn(
-            "{}: cell_m, axes, range_classes_m, observer_range_max_m and group_bounds_max_m count "
-            "when the server starts; they stay as they are",
+            "{}: cell_m, axes, range_classes_m, observer_range_max_m and group_bounds_max_m take "
+            "effect "
+            "only when the server starts; they are unchanged",
             reload_path_);
     }
-    if (const std::string wrong = server->set_rules(*rules); !wrong.empty()) {
+    Rules next = server->rules();
+    next.nodes = rules->nodes;
+    next.minimum_relevance_ticks = rules->minimum_relevance_ticks;
+    next.level = rules->level;
+    if (const std::string wrong = server->set_rules(next); !wrong.empty()) {
         spdlog::error("{}: the server refuses these rules: {}; {}", reload_path_, wrong, stays);
         return;
     }
     server->set_interest_level(interest->level);
     operators->rules().set_sight_def(interest->sight);
-    spdlog::info("{}: rules read again: revision {}, nodes: {}", reload_path_,
+    spdlog::info("{}: rules reloaded: revision {}, nodes: {}", reload_path_,
                  server->rules_revision(), server->rules().nodes.size());
 }
 

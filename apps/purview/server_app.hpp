@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A server with everything around it: world, game, carriers, page, operator channel.
+// A server with its surroundings: world, game, transports, web page, operator channel.
 #pragma once
 
 #include <array>
@@ -28,26 +28,27 @@ struct ServeOptions {
     WorldSource source = WorldSource::toml;
     std::string world_path;  ///< empty: the built-in vale
     std::string host = "127.0.0.1";
-    std::uint16_t port = 7780;   ///< UDP, HTTP and WebSocket; 0: any
+    std::uint16_t port = 7780;   ///< UDP, HTTP and WebSocket; 0: any free port
     std::string operator_token;  ///< empty: a random one on loopback
     bool no_operator = false;
-    bool rules_read_only = false;      ///< operators may read and try rules, not set them
-    bool players_jump = false;         ///< see vale::Setup
-    std::vector<std::string> origins;  ///< whose pages may play, besides our own; see net::WebDef
+    bool rules_read_only = false;  ///< operators may read and try rules, not set them
+    bool players_jump = false;     ///< see vale::Setup
+    /// Other origins with pages that may connect; see net::WebDef.
+    std::vector<std::string> origins;
     std::uint32_t sessions_max = 1'000;
     std::uint32_t sessions_per_host_max = 16;
-    std::uint32_t budget_bytes_per_tick = 0;  ///< 0: as the world says
-    std::uint32_t threads = 1;                ///< that make packets
+    std::uint32_t budget_bytes_per_tick = 0;  ///< 0: the value of the world file
+    std::uint32_t threads = 1;                ///< threads that encode packets
     double seconds = 0;                       ///< 0: until stopped
-    std::string record_path;                  ///< empty: nothing is recorded
+    std::string record_path;                  ///< empty: no recording
 };
 
 class ServerApp {
   public:
-    /// Null, with `problem` saying why, when the world does not load or a port is taken.
+    /// Returns null and sets `problem` if the world does not load or a port is in use.
     static std::unique_ptr<ServerApp> open(const ServeOptions& options, std::string& problem);
 
-    /// The same without carriers, with a secret that is known: for a replay.
+    /// Opens the server without transports and with the given secret. Used by replays.
     static std::unique_ptr<ServerApp> without_carriers(const ServeOptions& options,
                                                        const std::array<std::byte, 32>& secret,
                                                        std::string& problem);
@@ -55,26 +56,27 @@ class ServerApp {
     ServerApp() = default;
     ServerApp(const ServerApp&) = delete;
     ServerApp& operator=(const ServerApp&) = delete;
-    /// Closes the carriers first: they call into everything else.
+    /// Closes the transports first, because they call into all other members.
     ~ServerApp();
 
     /// "http://127.0.0.1:7780/?operator=..."
     std::string page_address() const;
     std::uint16_t port() const noexcept { return web->port(); }
     const std::vector<std::string>& warnings() const noexcept { return world->file.warnings; }
-    /// One line about what is being served.
+    /// Returns one line that describes the served world.
     std::string summary() const;
-    /// After every tick: operators are served; on a signal, rules are read from the world file
+    /// Call after every tick. Serves operators. After a SIGHUP, reads the rules from the world file
     /// again (see watch_reload).
     void tick_done();
-    /// Ends the recording, if there is one. False, and an error was logged: it is not whole.
+    /// Ends the recording, if there is one. Returns false after logging an error if the recording
+    /// is incomplete.
     bool finish_recording();
-    /// SIGHUP is listened to from now on.
+    /// Installs the SIGHUP handler that requests a reload of the rules.
     static void watch_reload();
 
     std::unique_ptr<WorldSetup> world;
     std::unique_ptr<vale::Vale> game;
-    std::unique_ptr<ThreadPool> threads;  ///< null: the one that calls
+    std::unique_ptr<ThreadPool> threads;  ///< null: the calling thread does the work
     std::unique_ptr<Server> server;
     std::unique_ptr<record::Border> border;
     std::unique_ptr<net::UdpSocket> udp;
@@ -91,12 +93,12 @@ class ServerApp {
     std::string start_recording(const ServeOptions& options);
     void make_operators(const ServeOptions& options, admin::OperatorChannel::Send send);
     void reload_rules();
-    void tell_lateness();
+    void log_lateness();
     std::ofstream recording_;
     std::unique_ptr<record::Writer> writer_;
     Losses losses_;
     net::Lateness lateness_;
-    std::string reload_path_;  ///< the world file; empty: there is none to be read again
+    std::string reload_path_;  ///< the world file; empty if there is none to reload
 };
 
 }  // namespace purview::app

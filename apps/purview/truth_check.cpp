@@ -10,9 +10,9 @@ namespace purview {
 namespace {
 
 constexpr std::size_t mismatches_described_max = 20;
-/// A record of a large world has some megabytes.
+/// A record of a large world takes some megabytes.
 constexpr std::size_t ticks_ahead_max = 4;
-/// Places of some hundred metres are rounded to some hundredths of this.
+/// Tolerance. Rounding of positions of some hundred meters is a few hundredths of this.
 constexpr float bounds_error_m = 1e-3F;
 
 std::string name_of(EntityId entity) {
@@ -37,7 +37,7 @@ TruthCheck::~TruthCheck() {
     thread_.join();
 }
 
-// -- now, or on a thread of its own --------------------------------------------------------------
+// -- synchronous, or on a separate thread ---------------------------------------------------------
 
 void TruthCheck::check_apart(const Executor& executor) {
     executor_ = executor;
@@ -48,19 +48,19 @@ void TruthCheck::tick(TruthRecord record) {
     if (!thread_.joinable()) return check(record);
     std::unique_lock lock(mutex_);
     if (waiting_.size() > ticks_ahead_max) {
-        ++told_.counters.waits;
+        ++reported_.counters.waits;
         changed_.wait(lock, [this] { return waiting_.size() <= ticks_ahead_max; });
     }
     waiting_.push_back(std::move(record));
     changed_.notify_all();
 }
 
-TruthCheck::Told TruthCheck::told() const {
+TruthCheck::Reported TruthCheck::reported() const {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return waiting_.empty(); });
-    Told told = told_;
-    told.counters.pairs = oracle_.pairs_evaluated();
-    return told;
+    Reported reported = reported_;
+    reported.counters.pairs = oracle_.pairs_evaluated();
+    return reported;
 }
 
 void TruthCheck::serve() {
@@ -68,7 +68,7 @@ void TruthCheck::serve() {
     while (true) {
         changed_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
         if (ends_) return;
-        TruthRecord& record = waiting_.front();  // stays where it is while others come
+        TruthRecord& record = waiting_.front();  // the reference stays valid while others are added
         lock.unlock();
         check(record);
         lock.lock();
@@ -80,14 +80,15 @@ void TruthCheck::serve() {
 // -- one tick ------------------------------------------------------------------------------------
 
 void TruthCheck::mismatch(std::string text) {
-    ++told_.counters.mismatches;
-    if (told_.mismatches.size() < mismatches_described_max)
-        told_.mismatches.push_back("truth: " + std::move(text));
+    ++reported_.counters.mismatches;
+    if (reported_.mismatches.size() < mismatches_described_max)
+        reported_.mismatches.push_back("truth: " + std::move(text));
 }
 
 void TruthCheck::check(TruthRecord& record) {
     if (record.rules) {
-        // Who is there when stays begin to count did not come then.
+        // Evaluates the remaining observers before minimum relevance times start to count, because
+        // their relevant entities did not enter in this tick.
         if (record.rules->minimum_relevance_ticks > 0)
             (void)oracle_.relevant_all(unclaimed_, executor_);
         oracle_.set_rules(*record.rules);
@@ -109,8 +110,9 @@ void TruthCheck::check(TruthRecord& record) {
     }
 }
 
-/// The server measures whoever moves within a group, not whom the root carries along: what counts
-/// may be off by the rounding of places since. The oracle goes by what counts.
+/// The server measures members that move within a group, not members that the root carries along.
+/// Its bounds may therefore differ by the rounding of positions since then. The oracle uses the
+/// server's value.
 void TruthCheck::check_bounds(TruthRecord& record) {
     std::vector<float> counted;
     counted.reserve(record.entities.size());
@@ -123,14 +125,14 @@ void TruthCheck::check_bounds(TruthRecord& record) {
         if (std::abs(counts - truth.group_radius_m) > bounds_error_m) {
             mismatch("tick " + std::to_string(record.tick) + ": " + name_of(truth.id) +
                      " has bounds of " + std::to_string(truth.group_radius_m) +
-                     " m and counts by " + std::to_string(counts));
+                     " m, and the server uses " + std::to_string(counts));
         }
         truth.group_radius_m = counts;
     }
 }
 
 void TruthCheck::check_claim(TruthClaim& claim, const std::vector<EntityId>& expected, Tick tick) {
-    ++told_.counters.checked;
+    ++reported_.counters.checked;
     const std::vector<EntityId>& got = claim.relevant;
     std::sort(claim.relevant.begin(), claim.relevant.end());
     std::sort(claim.ghosts.begin(), claim.ghosts.end());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a server says of relevant sets and ghosts, held against a brute-force evaluation of the
-// rules: at once, or on a thread of its own while the server goes on.
+// Compares a server's relevant sets and ghosts with a brute-force evaluation of the rules, either
+// synchronously or on its own thread while the server continues.
 #pragma once
 
 #include <condition_variable>
@@ -18,19 +18,19 @@
 
 namespace purview {
 
-/// What the server says of one observer.
+/// The server's result for one observer.
 struct TruthClaim {
     ObserverId observer = ObserverId::none;
     std::vector<EntityId> relevant;  ///< in any order
     std::vector<EntityId> ghosts;    ///< in any order; relevant or leaving
 };
 
-/// One tick: what is true of the world, and what the server made of it.
+/// One tick: the state of the world and the server's results for it.
 struct TruthRecord {
     Tick tick = 0;
     InterestLevel level = InterestLevel::full;
-    std::optional<Rules> rules;                ///< from this tick on, where they changed
-    std::vector<check::TruthEntity> entities;  ///< by index; bounds as the server counts them
+    std::optional<Rules> rules;  ///< set if the rules changed; valid from this tick on
+    std::vector<check::TruthEntity> entities;  ///< by index; bounds as the server uses them
     std::vector<check::TruthObserver> observers;
     std::vector<TruthClaim> claims;
 };
@@ -40,32 +40,32 @@ class TruthCheck {
     struct Counters {
         std::uint64_t checked = 0;  ///< claims
         std::uint64_t mismatches = 0;
-        std::uint64_t pairs = 0;  ///< (observer, entity) evaluated by brute force
+        std::uint64_t pairs = 0;  ///< (observer, entity) pairs evaluated by brute force
         std::uint64_t waits = 0;  ///< ticks that waited because the check was behind
     };
 
-    /// Every observer is claimed for once in `ticks_between`; in every tick where rules have a
-    /// minimum stay.
+    /// Every observer has a claim once in `ticks_between` ticks, or in every tick if the rules have
+    /// a minimum relevance time.
     TruthCheck(const Rules& rules, std::uint32_t ticks_between, check::TruthDef def);
     ~TruthCheck();
     TruthCheck(const TruthCheck&) = delete;
     TruthCheck& operator=(const TruthCheck&) = delete;
 
-    /// From now on records are checked on a thread of their own, with what `executor` adds to it;
-    /// that must outlive this. Dispatchers and kernels of the caller's own are then asked from
-    /// those threads, at any time.
+    /// Moves the checks to a separate thread, plus the threads of `executor`, which must outlive
+    /// this object. Custom kernels and dispatchers of the caller are then called from those
+    /// threads, at any time.
     void check_apart(const Executor& executor);
 
-    /// Every tick, in order. Checked when it returns, or when told() does; who is some ticks ahead
-    /// of the check waits.
+    /// Call once per tick, in order. Without a separate thread the record is checked on return,
+    /// otherwise when `told()` returns. Waits if the check is several ticks behind.
     void tick(TruthRecord record);
 
-    struct Told {
+    struct Reported {
         Counters counters;
-        std::vector<std::string> mismatches;  ///< the first of them, in words
+        std::vector<std::string> mismatches;  ///< descriptions of the first mismatches
     };
-    /// Of all ticks up to now: waits for those that are under way.
-    Told told() const;
+    /// Results for all ticks so far. Waits for records that are still being checked.
+    Reported reported() const;
 
   private:
     void check(TruthRecord& record);
@@ -76,14 +76,14 @@ class TruthCheck {
 
     check::TruthOracle oracle_;
     std::vector<KindRules> kinds_;
-    std::vector<ObserverId> unclaimed_;  ///< of the last record
+    std::vector<ObserverId> unclaimed_;  ///< observers of the last record without a claim
     float bounds_max_m_;
     Executor executor_;
-    Told told_;
+    Reported reported_;
 
     mutable std::mutex mutex_;
     mutable std::condition_variable changed_;
-    std::deque<TruthRecord> waiting_;  ///< the first is being checked
+    std::deque<TruthRecord> waiting_;  ///< the first one is being checked
     bool ends_ = false;
     std::thread thread_;
 };

@@ -18,8 +18,8 @@ using scene::WorldFile;
 
 namespace {
 
-/// What a bare Tiled map of the Phaser Quest kind means: areas of 34 x 20 tiles, and a view about
-/// as large as an area with its neighbours.
+/// Rules for a bare Tiled map of the Phaser Quest kind: areas of 34 x 20 tiles, and a view about as
+/// large as an area with its neighbors.
 constexpr const char* map_world = R"(
 name = "map"
 [map]
@@ -35,7 +35,7 @@ name = "near or same team, not cloaked"
 steps = ["add within 45 leave 50", "add same team", "subtract flag cloaked"]
 )";
 
-/// What a bare trace means: people in a crowd know whom they could touch.
+/// Rules for a bare trace: people in a crowd see those within touching distance.
 constexpr const char* trace_world = R"(
 name = "trace"
 [trace]
@@ -47,7 +47,7 @@ name = "at arm's length"
 steps = ["add within 1.5 leave 1.7"]
 )";
 
-/// The object layer that fills the world.
+/// The object layer that populates the world.
 constexpr std::string_view roaming = "roaming";
 
 std::string with_file(std::string text, const std::string& path) {
@@ -96,7 +96,7 @@ vale::SpawnSetup area_of(const scene::MapObject& object, const scene::TileMap& m
     return area;
 }
 
-/// A property, where it is given. Empty, or what is wrong with it.
+/// Reads a property if it is present. Returns an empty string, or what is wrong with it.
 std::string read_number(const scene::MapObject& object, const std::string& property,
                         std::uint32_t max, std::uint32_t& out) {
     const auto value = object.number(property, out);
@@ -109,7 +109,7 @@ std::string read_number(const scene::MapObject& object, const std::string& prope
     return {};
 }
 
-/// Empty, or what the map asks for that cannot be.
+/// Returns an empty string, or what in the map is impossible.
 std::string use_map(const WorldFile& file, vale::Setup& setup) {
     const scene::TileMap& map = *file.map;
     setup.max = {map.width_m(), map.height_m(), 0};
@@ -128,7 +128,7 @@ std::string use_map(const WorldFile& file, vale::Setup& setup) {
         vale::SpawnSetup spawn = area_of(object, map);
         if (object.layer == roaming) {
             if (object.type.empty())
-                return "layer 'roaming': an object has no type, which names its kind";
+                return "layer 'roaming': an object has no type (the type is the name of its kind)";
             if (is_the_games_own(object.type)) return problem_of(object.layer, object.type);
             for (const std::string& wrong : {read_number(object, "nb", 1'000'000, spawn.count),
                                              read_number(object, "team", 1000, spawn.team)}) {
@@ -154,7 +154,7 @@ void use_trace(const WorldFile& file, vale::Setup& setup) {
     for (const scene::Track& track : file.trace->tracks) {
         vale::Track out;
         for (const auto& sample : track.samples) {
-            // The plane of interest is x, y; the height of a head does not matter here.
+            // Interest uses the x, y plane; the height of a head is irrelevant.
             out.samples.push_back(
                 {sample.seconds, {sample.position.x, sample.position.y, 0}, sample.facing});
         }
@@ -162,13 +162,13 @@ void use_trace(const WorldFile& file, vale::Setup& setup) {
     }
 }
 
-/// The same but for small and capital letters.
+/// Equal except for upper and lower case.
 bool is_misspelled(const std::string& name, std::string_view meant) {
     const auto same = [](char a, char b) { return a == b || (a ^ b) == ('a' ^ 'A'); };
     return name != meant && std::equal(name.begin(), name.end(), meant.begin(), meant.end(), same);
 }
 
-/// What somebody wrote and nothing in his map or crowd answers to.
+/// Warns about settings that nothing in the map or crowd matches.
 void warn_of_idle(WorldFile& file, const vale::Setup& setup) {
     const auto warn = [&](const std::string& text) { file.warnings.push_back(text); };
     if (file.map && !file.start_type.empty() && setup.starts.empty())
@@ -177,7 +177,7 @@ void warn_of_idle(WorldFile& file, const vale::Setup& setup) {
     if (file.map && !file.collision_property.empty() &&
         std::none_of(file.map->blocked.begin(), file.map->blocked.end(), blocks))
         warn("map.collision_property: no tile has '" + file.collision_property + "'");
-    if (file.trace && file.carts > 0) warn("players.carts: there are none in a recorded crowd");
+    if (file.trace && file.carts > 0) warn("players.carts: not available in a recorded crowd");
     std::set<std::string> spawned;
     std::uint32_t team = 0;
     for (const vale::SpawnSetup& spawn : setup.spawns) {
@@ -186,42 +186,42 @@ void warn_of_idle(WorldFile& file, const vale::Setup& setup) {
     }
     for (const scene::KindEntry& kind : file.kinds) {
         if (!is_the_games_own(kind.name) && !spawned.contains(kind.name))
-            warn("kinds." + kind.name + ": nothing in this world is of this kind");
+            warn("kinds." + kind.name + ": no entity of this world has this kind");
     }
     if (team > setup.teams)
         warn(fmt::format("layer 'roaming': there is no team {}: players.teams is {}", team,
                          setup.teams));
 }
 
-/// What the game would read under another name.
+/// Warns about names that the game would read if they were spelled differently.
 void warn_of_misspelled(WorldFile& file) {
     for (const std::string& layer : file.map->layers) {
         if (is_misspelled(layer, roaming) && !file.object_layers.contains(layer))
-            file.warnings.push_back("layer '" + layer + "': it is 'roaming' that fills the world");
+            file.warnings.push_back("layer '" + layer + "': did you mean 'roaming'?");
     }
-    std::set<std::string> told;
+    std::set<std::string> reported;
     for (const scene::MapObject& object : file.map->objects) {
         for (const auto& [name, value] : object.properties) {
             for (const std::string_view meant : {"nb", "team"}) {
                 if (object.layer != roaming || !is_misspelled(name, meant)) continue;
-                if (told.insert(name).second)
-                    file.warnings.push_back("layer 'roaming': property '" + name + "': it is '" +
-                                            std::string(meant) + "' that counts");
+                if (reported.insert(name).second)
+                    file.warnings.push_back("layer 'roaming': property '" + name +
+                                            "': did you mean '" + std::string(meant) + "'?");
             }
         }
     }
 }
 
-/// Empty, or by how much there is too much.
+/// Returns an empty string, or by how much the world is too large.
 std::string problem_of_size(const vale::Setup& setup) {
-    constexpr std::uint64_t players_max = 4'096;  // more than --sessions-max is by itself
+    constexpr std::uint64_t players_max = 4'096;  // more than the default of --sessions-max
     const ServerDef def;
     const std::uint64_t begins = vale::entities_at_start(setup);
-    // Players of a recorded crowd are people of it.
+    // Players of a recorded crowd take over recorded people.
     const std::uint64_t players = setup.tracks.empty() ? players_max : 0;
     if (begins + players <= def.entities_max) return {};
     return fmt::format(
-        "{} entities, with cargo and carts, and room for {} players: a server holds {} in all",
+        "{} entities, including cargo and carts, plus {} players exceed the server's maximum of {}",
         begins, players, def.entities_max);
 }
 
@@ -268,7 +268,7 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
     auto world = std::make_unique<WorldSetup>();
     world->file = std::move(*file);
     if (source == WorldSource::map) {
-        // All object layers that have things in them, whatever their names.
+        // All object layers that contain objects, whatever their names.
         for (const char* layer : {"chests", "entities"}) {
             for (const std::string& there : world->file.map->layers) {
                 if (there == layer)
@@ -288,19 +288,19 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
     for (const scene::KindEntry& entry : world->file.kinds) {
         if (is_the_games_own(entry.name)) {
             if (!entry.game_key) continue;
-            return Problem{
-                fmt::format("{}:{}:{}: 'kinds.{}.{}': the game has its own ways with "
-                            "this kind; only nodes, mode, owner_sees, split, promote_ancestors, "
-                            "by_bounds and range_m count",
-                            path, entry.game_key->position.line, entry.game_key->position.column,
-                            entry.name, entry.game_key->name)};
+            return Problem{fmt::format(
+                "{}:{}:{}: 'kinds.{}.{}': the game controls "
+                "this kind; only nodes, mode, owner_sees, culled_independently, keeps_ancestors, "
+                "uses_group_radius and range_m can be set",
+                path, entry.game_key->position.line, entry.game_key->position.column, entry.name,
+                entry.game_key->name)};
         }
         const bool is_thing = std::any_of(objects.begin(), objects.end(), [&](const auto& layer) {
             return layer.second == entry.name;
         });
         const auto otherwise = is_thing ? scene::Motion::rest : scene::Motion::wander;
         setup.kinds.push_back({entry.name, motion_of(entry.motion.value_or(otherwise)),
-                               entry.speed_mps, entry.rest_share, entry.cloaked_share,
+                               entry.speed_mps, entry.idle_share, entry.cloaked_share,
                                entry.priority, entry.cargo, entry.hidden});
     }
     if (world->file.map) {
@@ -313,7 +313,7 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
     if (const std::string wrong = problem_of_size(setup); !wrong.empty())
         return Problem{path + ": " + wrong};
     world->schema = std::make_unique<vale::ValeSchema>(setup);
-    if (world->schema->schema.status() != Status::ok) {
+    if (!world->schema->schema.problem().empty()) {
         return Problem{path + ": " + world->schema->schema.problem()};
     }
     world->names = scene::names_of(world->schema->schema);

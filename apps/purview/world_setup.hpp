@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// From a world file to what the game, the server and the page need.
+// Turns a world file into what the game, the server and the web page need.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,13 @@ struct WorldSetup {
     scene::WorldFile file;
     vale::Setup setup;
     std::unique_ptr<vale::ValeSchema> schema;
-    scene::RuleNames names;  ///< that rules may use
+    scene::RuleNames names;  ///< names that rules may use
     Rules rules;
     std::vector<KindRules> kinds;
-    std::string page_json;  ///< what the page may know of the place: bounds, ground, radii
+    std::string page_json;  ///< what the page receives about the map: bounds, ground, radii
 };
 
-/// A TOML world, or a bare map or trace with the built-in rules for such.
+/// Loads a TOML world, or a bare map or trace with the built-in rules for that format.
 scene::Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::string& path);
 
 }  // namespace purview::app

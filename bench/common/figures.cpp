@@ -15,22 +15,22 @@ bool wanted(const std::vector<std::string>& list, const std::string& name) {
     return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
 }
 
-bool print_figures(const Figures& figures, Judged judged) {
+bool print_figures(const Figures& figures, GatedFigures evaluated) {
     bool all = true;
     std::printf("\n%-44s %10s %10s %10s\n", "figure", "value", "gate", "target");
     for (const Figure& f : figures.figures) {
         char gate[32] = "-";
         if (f.has_gate) std::snprintf(gate, sizeof gate, "%s%.2f", f.at_most ? "<" : ">", f.gate);
-        const bool is_judged = judged == Judged::all || !f.is_timed;
+        const bool is_gated = evaluated == GatedFigures::all || !f.is_timed;
         const char* missed = !f.has_gate ? "misses its target"
-                             : is_judged ? "DOES NOT HOLD"
-                                         : "not held, not judged";
+                             : is_gated  ? "FAILS"
+                                         : "fails, not checked";
         const char* verdict = !f.reaches_target() ? (f.has_gate && f.holds() ? "holds" : missed)
                               : f.holds()         ? "target"
                                                   : missed;
         std::printf("%-44s %10.3f %10s %10.2f  %s%s\n", f.name.c_str(), f.value, gate, f.target,
                     verdict, f.counts == "yes" ? "" : (" (" + f.counts + ")").c_str());
-        all = all && (f.holds() || !is_judged);
+        all = all && (f.holds() || !is_gated);
     }
     return all;
 }

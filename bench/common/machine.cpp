@@ -11,7 +11,7 @@
 #include <new>
 
 #include "net/huge_pages.hpp"
-#include "purview/memory.hpp"
+#include "purview/extend/memory.hpp"
 
 namespace {
 std::atomic<std::size_t> g_bytes{0};
@@ -68,7 +68,7 @@ void counted_release(void* memory, std::size_t bytes, std::size_t alignment, voi
 
 void use_counted_memory(bool huge_pages) {
     if (huge_pages) g_inner = net::huge_page_hooks();
-    if (g_inner.allocate == nullptr) {  // under an address sanitizer there are none
+    if (g_inner.allocate == nullptr) {  // no hooks under an address sanitizer
         g_inner.allocate = [](std::size_t bytes, std::size_t alignment, void*) {
             return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
         };

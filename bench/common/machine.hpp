@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What every benchmark asks of the machine: time, counted memory, bandwidth; and how it sums up.
+// Measurements of the machine for all benchmarks (time, counted memory, bandwidth), and their
+// statistics.
 #pragma once
 
 #include <chrono>
@@ -11,9 +12,9 @@
 namespace purview::bench {
 
 double median(std::vector<double> values);
-/// 0 <= q <= 1.
+/// `q` is in 0..1.
 double percentile(std::vector<double> values, double q);
-/// Median over rounds of peer's time over ours.
+/// Median over all rounds of the peer's time divided by Purview's time.
 double ratio_of_rounds(const std::vector<double>& peer, const std::vector<double>& ours);
 
 class Stopwatch {
@@ -27,12 +28,12 @@ class Stopwatch {
     Clock::time_point start_ = Clock::now();
 };
 
-/// Copied bytes (read plus written) per second at a working set.
+/// Bytes copied per second (read plus written) with the given working set.
 double copy_bandwidth(double bytes);
 
-/// The memory of our engine as the ready server has it, counted.
+/// Uses the memory hooks of the ready-made server for the engine, with counting.
 void use_counted_memory(bool huge_pages);
-/// The heap, counted by this program's own operator new.
+/// Heap usage, counted by this program's operator new.
 std::size_t heap_bytes() noexcept;
 std::size_t heap_allocations() noexcept;
 

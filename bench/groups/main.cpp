@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// ./dev bench groups: what hierarchies cost: relations, membership in interest, relative places.
+// ./dev bench groups: the cost of hierarchies: relations, membership in interest, relative
+// positions.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
@@ -38,10 +39,10 @@ int run(int argc, char** argv) {
     GroupsOptions options;
     std::vector<std::string> names;
     for (const Scene& scene : scenes) names.emplace_back(scene.name);
-    CLI::App app{"Groups: relations, membership, relative places"};
-    app.add_option("--scene", options.scenes, "only these")->check(CLI::IsMember(names));
-    app.add_flag("--quick", options.quick, "fewer rounds; only what is counted is judged");
-    app.add_option("--json", options.json_path, "report");
+    CLI::App app{"Groups: relations, membership, relative positions"};
+    app.add_option("--scene", options.scenes, "run only these scenes")->check(CLI::IsMember(names));
+    app.add_flag("--quick", options.quick, "fewer rounds; checks only counted figures");
+    app.add_option("--json", options.json_path, "report file");
     CLI11_PARSE(app, argc, argv);
     std::string command = "bench groups";
     for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
@@ -50,7 +51,8 @@ int run(int argc, char** argv) {
     for (const Scene& scene : scenes) {
         if (wanted(options.scenes, scene.name)) scene.run(report, options);
     }
-    const bool holds = print_figures(report, options.quick ? Judged::counted : Judged::all);
+    const bool holds =
+        print_figures(report, options.quick ? GatedFigures::counted : GatedFigures::all);
     if (!options.json_path.empty()) {
         std::ofstream out(options.json_path);
         out << report_json(report, report.rows, nlohmann::json::object(), command).dump(2) << '\n';

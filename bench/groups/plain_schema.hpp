@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Things with a place and nothing else: what a scene of relations needs.
+// Entities that have only a position, for the scenes about relations.
 #pragma once
 
+#include "protocol/schema_access.hpp"
 #include "purview/schema.hpp"
 
 namespace purview::bench {
@@ -13,14 +14,14 @@ struct At {
 };
 
 struct PlainSchema {
-    /// Passengers may have a relative place.
+    /// `relative`: positions of group members are relative to the parent.
     explicit PlainSchema(bool relative) {
         at = schema.component<At>("at");
         FieldDef field{"x", FieldType::quantized, 0, 4, true, 0, 4096, 0.01, 0};
-        schema.add_field(at.id, field);
+        SchemaAccess::add_field(schema, at.id, field);
         field.name = "y";
         field.offset_bytes = 4;
-        schema.add_field(at.id, field);
+        SchemaAccess::add_field(schema, at.id, field);
         schema.set_position(at.id);
         thing = schema.kind("thing", {at.id});
         passenger = schema.kind("passenger", {at.id});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Trains of 64 that run on circles, every car in every tick, and uncouple their last cars now and
-// then: what a member of a large group costs against one of a small group, and what it costs that
-// groups count by their bounds. Both sides of a ratio have the same entities; sides with and
+// Trains of 64 cars move on circles, every car in every tick, and sometimes uncouple their last
+// cars. Measures the cost per member of a large group against a small group, and the cost of
+// culling groups by their bounds. Both sides of a ratio have the same entities. Sides with and
 // without bounds have the same relevant sets.
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 #include "core/internal_access.hpp"
 #include "groups/plain_schema.hpp"
 #include "groups/scenes.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "replication/stage.hpp"
 #include "world/world_data.hpp"
 
@@ -27,16 +27,16 @@ namespace {
 
 constexpr std::uint32_t entities = 12'800, observers = 100;
 constexpr float side_m = 1'600, car_m = 5, reach = 100;
-/// Every train is longer, and what uncouples is, too: all of them count by as much.
+/// Smaller than every train and every uncoupled part, so all groups use the same radius.
 constexpr float group_radius_m = 60;
-/// Cars that change their train in a tick: as many uncouple as couple.
+/// Cars that change their train per tick; as many uncouple as couple.
 constexpr std::uint32_t changed_cars = 32;
 
 struct Line {
     Vec3 center;
     float radius = 0;
     float from_rad = 0;
-    float step_m = 0;  ///< in a tick
+    float step_m = 0;  ///< per tick
 
     Vec3 at(float meters) const {
         const float angle = from_rad + meters / radius;
@@ -55,7 +55,7 @@ struct TrainsDef {
     bool uses_group_radius = false;
 };
 
-/// What a tick costs, summed over those that count.
+/// Cost of the counted ticks, as sums.
 struct TrainsCost {
     std::vector<double> tick_ms;
     std::uint64_t bytes = 0, relevant = 0, visited = 0, allocations = 0, ticks = 0;
@@ -107,10 +107,10 @@ class Trains {
                 Area::at(Vec3{random.between(0, side_m), random.between(0, side_m), 0}));
         };
         script.simulate = [this](Server& server, Tick) { run(server.world()); };
-        script.tell = [this](Server& server, Tick) { couple(server.world()); };
+        script.notify = [this](Server& server, Tick) { couple(server.world()); };
         stage_ = std::make_unique<Stage>(stage, script);
     }
-    /// False: the view did not come to rest.
+    /// Returns false if the view did not settle.
     bool join() {
         if (!stage_->join()) return false;
         for (int i = 0; i < 40; ++i) (void)stage_->step();
@@ -119,12 +119,12 @@ class Trains {
     void measure(std::uint32_t ticks) {
         const WorldData& world = internal(stage_->server().world());
         for (std::uint32_t i = 0; i < ticks; ++i) {
-            const std::uint64_t before = world.relation_work().visited;
+            const std::uint64_t before = world.relation_work.visited;
             const TickCost tick = stage_->step();
             cost.tick_ms.push_back(tick.tick_ms);
             cost.bytes += tick.bytes;
             cost.allocations += tick.allocations;
-            cost.visited += world.relation_work().visited - before;
+            cost.visited += world.relation_work.visited - before;
             for (std::uint32_t o = 0; o < observers; ++o)
                 cost.relevant +=
                     relevant_count(internal(stage_->server().visibility()), stage_->observer(o));
@@ -142,7 +142,8 @@ class Trains {
     TrainsCost cost;
 
   private:
-    /// The last quarter hangs on to the train by its first car; who comes before, by the engine.
+    /// The last quarter is coupled through its first car, which is attached to the engine. All
+    /// earlier cars are attached to the engine directly.
     void populate(World& world) {
         SplitMix random(11);
         for (Train& train : trains_) {
@@ -156,7 +157,8 @@ class Trains {
                 const Vec3 at = train.line.at(-car_m * static_cast<float>(c));
                 const std::uint32_t first = def_.size - tail_;
                 train.cars.push_back(
-                    *world.spawn(c == 0 || c == first ? schema_.thing : schema_.passenger, at));
+                    world.spawn({.kind = c == 0 || c == first ? schema_.thing : schema_.passenger,
+                                 .position = at}));
                 if (c > 0) (void)world.attach(train.cars[c], train.cars[c > first ? first : 0]);
             }
         }
@@ -170,7 +172,7 @@ class Trains {
                                  train.line.at(gone - car_m * static_cast<float>(c)));
         }
     }
-    /// One train after the other: what uncoupled in the tick before is coupled again.
+    /// Uncouples the trains in turn; those uncoupled in the previous tick are coupled again.
     void couple(World& world) {
         const auto turn = [&](Train& train) {
             const EntityId first = train.cars[def_.size - tail_];
@@ -187,7 +189,7 @@ class Trains {
     }
 
     TrainsDef def_;
-    std::uint32_t tail_;  ///< cars that uncouple
+    std::uint32_t tail_;  ///< number of cars that uncouple
     PlainSchema schema_{false};
     std::vector<Train> trains_;
     std::vector<Train*> uncoupled_;
@@ -196,7 +198,7 @@ class Trains {
     std::unique_ptr<Stage> stage_;
 };
 
-/// Pairs of an observer and an entity that only one of both has. Both have the same ids.
+/// Counts pairs of observer and entity that only one side has. Entity ids are equal on both sides.
 std::size_t count_different(Trains& a, Trains& b) {
     std::vector<EntityId> only_one;
     for (std::uint32_t o = 0; o < observers; ++o) {
@@ -228,10 +230,10 @@ void scene_trains(GroupsReport& report, const GroupsOptions& options) {
     const std::array<Trains*, 3> all{&large, &small, &bounded};
     for (Trains* one : all) {
         if (one->join()) continue;
-        report.could_not_run("trains: joined", "the view did not come to rest");
+        report.could_not_run("trains: joined", "the view did not settle");
         return;
     }
-    // In turn, so that both sides of a ratio have the same machine.
+    // Alternates the sides, so that both run under the same conditions.
     std::vector<double> by_size, uses_group_radius;
     std::size_t different = 0;
     for (int round = 0; round < rounds; ++round) {
@@ -251,9 +253,9 @@ void scene_trains(GroupsReport& report, const GroupsOptions& options) {
                    median(by_size), 1.5, 1);
     report.count_at_most("trains: bytes for a relevant member, trains of 64 over trains of 4",
                          large.cost.bytes_per_relevant() / small.cost.bytes_per_relevant(), 1.1, 1);
-    report.aim_at_most("trains: time by bounds over a radius that shows the same",
+    report.aim_at_most("trains: time by bounds over a radius with the same result",
                        median(uses_group_radius), 1.25);
-    report.count_at_most("trains: relevant members that only one of both shows",
+    report.count_at_most("trains: members relevant on one side only",
                          static_cast<double>(different), 0, 0);
 }
 

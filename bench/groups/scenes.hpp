@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The scenes of groups, and what they report: rows as they were measured, and figures with their
-// gates.
+// The group scenes and their report: measured rows, and figures with their gates.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 namespace purview::bench {
 
 struct GroupsOptions {
-    std::vector<std::string> scenes;  ///< none: all
+    std::vector<std::string> scenes;  ///< empty: all
     bool quick = false;
     std::string json_path;
 };
@@ -23,7 +22,7 @@ struct GroupsOptions {
 struct GroupsReport : Figures {
     nlohmann::json rows = nlohmann::json::array();
 
-    /// Prints the row, and keeps it.
+    /// Prints and stores the row.
     void add(const std::string& scene, const std::string& row, nlohmann::json values);
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a command for a group costs the server, and what a shot into the past costs against testing
-// every entity.
+// Server cost of an input for a group, and cost of a lag-compensated shot against testing every
+// entity.
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -11,6 +11,7 @@
 #include "core/hash.hpp"
 #include "core/internal_access.hpp"
 #include "groups/scenes.hpp"
+#include "protocol/schema_access.hpp"
 #include "purview/prediction.hpp"
 #include "server/history.hpp"
 #include "server/server_counters.hpp"
@@ -39,10 +40,10 @@ struct DriveSchema {
     DriveSchema() {
         auto at_of = schema.component<At>("at");
         FieldDef field{"x", FieldType::quantized, 0, 4, true, 0, 4096, 1.0 / 64, 0};
-        schema.add_field(at_of.id(), field);
+        SchemaAccess::add_field(schema, at_of.id(), field);
         field.name = "y";
         field.offset_bytes = 4;
-        schema.add_field(at_of.id(), field);
+        SchemaAccess::add_field(schema, at_of.id(), field);
         at = at_of;
         schema.set_position(at.id);
         auto motion_of = schema.component<Motion>("motion");
@@ -92,23 +93,25 @@ constexpr std::uint32_t group_members = 6;
 
 struct Driving final : Game {
     explicit Driving(const DriveSchema& its) : schema(&its), step(its) {}
-    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest&) override {
         const Vec3 position{static_cast<float>(players % 40) * 100 + 50,
                             static_cast<float>(players / 40) * 100 + 50, 0};
         ++players;
-        const EntityId root = *server.world().spawn(schema->vehicle, position);
+        const EntityId root = server.world().spawn({.kind = schema->vehicle, .position = position});
         (void)server.world().set_owner(root, observer);
         for (std::uint32_t m = 1; m < group_members; ++m) {
-            const EntityId member = *server.world().spawn(schema->vehicle, position);
+            const EntityId member =
+                server.world().spawn({.kind = schema->vehicle, .position = position});
             (void)server.world().attach(member, root);
             (void)server.world().set_owner(member, observer);
         }
-        return true;
+        return EntityId::none;
     }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick) override {}
-    void input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server&, Tick) override {}
+    void on_input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
         step.step(group, command);
     }
     const DriveSchema* schema;
@@ -131,8 +134,7 @@ Micros wall_clock() {
 
 }  // namespace
 
-// -- command: players with a group each, at 60 Hz
-// --------------------------------------------------
+// -- command: players with a group each, at 60 Hz -------------------------------------------------
 
 void scene_command(GroupsReport& report, const GroupsOptions& options) {
     const std::uint32_t players = options.quick ? 200 : 1'000;
@@ -182,10 +184,10 @@ void scene_command(GroupsReport& report, const GroupsOptions& options) {
         for (std::uint32_t p = 0; p < players; ++p) {
             Player& player = *all[p];
             for (unsigned n = player.prediction->ticks_due(now); n > 0; --n) {
-                for (GhostId ghost = 0; ghost < player.client.ghost_end(); ++ghost) {
-                    if (player.client.is_held(ghost) && player.client.is_owned(ghost))
+                player.client.for_each([&](GhostId ghost) {
+                    if (player.client.is_owned(ghost))
                         (void)player.prediction->set_part(ghost, schema.drive, Drive{1, 0.5F});
-                }
+                });
                 (void)player.prediction->run_tick();
             }
             player.client.tick(now);
@@ -208,7 +210,7 @@ void scene_command(GroupsReport& report, const GroupsOptions& options) {
         OutgoingDatagram out;
         while (server.next_datagram(out)) all[out.to.port - 1U]->client.receive(out.bytes, now);
     };
-    for (int i = 0; i < 600; ++i) run();  // whatever grows has grown
+    for (int i = 0; i < 600; ++i) run();  // lets all containers reach their final size
     const InputCounters warm = internal(server).inputs.counters();
     counts = true;
     for (std::uint32_t t = 0; t < ticks; ++t) run();
@@ -225,14 +227,14 @@ void scene_command(GroupsReport& report, const GroupsOptions& options) {
                 {"allocations", allocations}});
     if (commands < players * ticks * 0.9 ||
         static_cast<double>(after.parts - warm.parts) < commands * 5) {
-        report.could_not_run("command: measured", "commands were not given");
+        report.could_not_run("command: measured", "inputs were not applied");
         return;
     }
     report.count_at_most("command: members walked", walked, 0, 0);
     report.at_most("command: allocations after warm-up", static_cast<double>(allocations), 0, 0);
 }
 
-// -- rewind: shots into the past ------------------------------------------------------------------
+// -- rewind: lag-compensated shots ----------------------------------------------------------------
 
 void scene_rewind(GroupsReport& report, const GroupsOptions& options) {
     constexpr std::uint32_t entities = 2'000, shots = 100, hz = 60;
@@ -246,7 +248,8 @@ void scene_rewind(GroupsReport& report, const GroupsOptions& options) {
     SplitMix random(11);
     std::vector<EntityId> all;
     for (std::uint32_t e = 0; e < entities; ++e)
-        all.push_back(*world.spawn(schema.target, {random.unit() * side, random.unit() * side, 0}));
+        all.push_back(world.spawn(
+            {.kind = schema.target, .position = {random.unit() * side, random.unit() * side, 0}}));
     std::vector<float> heading(entities, 0);
     const auto advance = [&](Tick tick) {
         for (std::uint32_t e = 0; e < entities; ++e) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Relations: what a change of a group costs, in the world and in interest, and what relative places
-// save.
+// Relations: the cost of a group change in the world and in interest, and the bytes saved by
+// relative positions.
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +30,7 @@ World world_of(const PlainSchema& schema, std::uint16_t members_max, std::uint16
 
 void end_tick(World& world) {
     internal(world).settle();
-    (void)internal(world).track_ops();
+    (void)internal(world).summary.track();
     internal(world).clear_changes();
 }
 
@@ -44,17 +44,17 @@ void scene_rebuild(GroupsReport& report, const GroupsOptions& options) {
     World world = world_of(schema, 16, 15);
     std::vector<EntityId> chain;
     for (int i = 0; i < 16; ++i) {
-        chain.push_back(*world.spawn(schema.thing));
+        chain.push_back(world.spawn({.kind = schema.thing}));
         if (i > 0) (void)world.attach(chain.back(), chain[chain.size() - 2]);
     }
     end_tick(world);
     struct Case {
         const char* name;
-        std::size_t at;  ///< 0: nothing changes
+        std::size_t at;  ///< 0: no change
     };
     for (const Case& one :
          {Case{"nothing", 0}, Case{"last", 15}, Case{"middle", 8}, Case{"first", 1}}) {
-        const std::uint64_t before = internal(world).relation_work().visited;
+        const std::uint64_t before = internal(world).relation_work.visited;
         const Stopwatch watch;
         for (int round = 0; round < rounds; ++round) {
             if (one.at > 0) {
@@ -65,8 +65,8 @@ void scene_rebuild(GroupsReport& report, const GroupsOptions& options) {
         }
         const double us = watch.ms() * 1000 / rounds;
         const double visited =
-            static_cast<double>(internal(world).relation_work().visited - before) / rounds;
-        // Removed and added: twice those from there on.
+            static_cast<double>(internal(world).relation_work.visited - before) / rounds;
+        // Removed and added: twice the members from there on.
         const double affected = one.at == 0 ? 0 : 2.0 * static_cast<double>(16 - one.at);
         report.add("rebuild", one.name, {{"us", us}, {"visited", visited}, {"affected", affected}});
         report.count_at_most(
@@ -80,9 +80,9 @@ void scene_rebuild(GroupsReport& report, const GroupsOptions& options) {
 namespace {
 
 struct Membership {
-    double us = 0;          ///< for a change: the world, the facts and the tick of interest, of
-                            ///< which a tick without changes is taken off
-    std::size_t wrong = 0;  ///< pairs in the end, of which brute force says otherwise
+    /// Per change: world, interest input and interest tick, minus a tick without changes.
+    double us = 0;
+    std::size_t wrong = 0;  ///< pairs that differ from brute force at the end
 };
 
 Membership change_members(std::uint32_t groups, int ticks) {
@@ -102,9 +102,10 @@ Membership change_members(std::uint32_t groups, int ticks) {
     const auto position = [&] { return Vec3{random.between(0, side), random.between(0, side), 0}; };
     std::vector<EntityId> roots, members;
     for (std::uint32_t g = 0; g < groups; ++g) {
-        roots.push_back(*world.spawn(schema.thing, position()));
+        roots.push_back(world.spawn({.kind = schema.thing, .position = position()}));
         for (std::uint32_t m = 1; m < size; ++m) {
-            members.push_back(*world.spawn(schema.thing, world.position_of(roots.back())));
+            members.push_back(
+                world.spawn({.kind = schema.thing, .position = world.position_of(roots.back())}));
             (void)world.attach(members.back(), roots.back());
         }
     }
@@ -118,19 +119,19 @@ Membership change_members(std::uint32_t groups, int ticks) {
         interest.set_area(observers[o].id, 0, Area::at(observers[o].position));
         (void)interest.set_ready(observers[o].id, true);
     }
-    const auto track = [&] {  // as InterestFeed::track_op does
+    const auto track = [&] {  // same as InterestFeed::track_op
         WorldData& data = internal(world);
         data.settle();
-        for (const WorldOp& op : data.track_ops()) {
+        for (const WorldOp& op : data.summary.track()) {
             EntityDef entity;
-            entity.position = data.position_at(index_of(op.entity));
+            entity.position = data.components.position_at(index_of(op.entity));
             if (op.type == WorldOp::Type::spawn) {
                 entity.id = op.entity;
                 interest.spawn(entity);
             } else if (op.root == op.entity) {
                 (void)interest.detach(op.entity, entity);
             } else {
-                internal(interest).join_unit(op.entity, op.root, op.parent);
+                internal(interest).groups.join_unit(op.entity, op.root, op.parent);
             }
         }
         data.clear_changes();
@@ -157,14 +158,14 @@ Membership change_members(std::uint32_t groups, int ticks) {
     }
     Membership result{(busy - idle) * 1000 / static_cast<double>(done)};
     for (const Observer& observer : observers) {
-        const auto judge = [&](EntityId entity) {  // all of a group are where its root is
+        const auto evaluate = [&](EntityId entity) {  // all members are at the root's position
             const Vec3 at = world.position_of(world.root_of(entity));
             const float dx = at.x - observer.position.x, dy = at.y - observer.position.y;
             const bool is_near = dx * dx + dy * dy <= reach * reach;
             result.wrong += interest.is_relevant(observer.id, entity) != is_near ? 1 : 0;
         };
-        std::for_each(roots.begin(), roots.end(), judge);
-        std::for_each(members.begin(), members.end(), judge);
+        std::for_each(roots.begin(), roots.end(), evaluate);
+        std::for_each(members.begin(), members.end(), evaluate);
     }
     return result;
 }
@@ -185,35 +186,35 @@ void scene_membership(GroupsReport& report, const GroupsOptions& options) {
     report.add("membership", "100 groups of 8", {{"us_per_change", median(few)}});
     report.add("membership", "10,000 groups of 8", {{"us_per_change", median(many)}});
     report.at_most("membership: cost per change, 10,000 groups over 100", median(ratios), 1.5, 1.2);
-    report.count_at_most("membership: relevant members other than by brute force",
+    report.count_at_most("membership: relevant members that differ from brute force",
                          static_cast<double>(wrong), 0, 0);
 }
 
-// -- passenger: 200 at rest on a ship that moves --------------------------------------------------
+// -- passenger: 200 idle passengers on a moving ship --------------------------------------------
 
 namespace {
 
-/// Ships and passengers that the whole client does not have where the world does, once nothing is
-/// under way.
+/// Counts ships and passengers with a wrong position at the client, after everything has arrived.
 std::uint32_t count_misplaced(Stage& stage) {
-    constexpr float off_max_m = 0.02F;  // a step of the ship's place, and one of its passenger's
+    // One step of the ship's position and one of its passenger's.
+    constexpr float off_max_m = 0.02F;
     stage.set_frozen(true);
     for (int i = 0; i < 20; ++i) (void)stage.step();
     const World& world = stage.server().world();
     const GhostTable& ghosts = internal(stage.server()).sessions.find(stage.observer(0))->ghosts;
     const Client& client = stage.watcher(0);
     std::uint32_t right = 0;
-    for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
-        if (!ghosts.is_live(lane) || !client.is_held(lane)) continue;
-        const Vec3 at = world.position_of(ghosts.entity(lane));
-        const Vec3 shown = client.position_of(lane, client.newest_tick());
+    for (LocalId slot = 0; slot < ghosts.slots().end(); ++slot) {
+        if (!ghosts.slots().is_live(slot) || !client.is_held(ghost_id_of(slot))) continue;
+        const Vec3 at = world.position_of(ghosts.slots().entity(slot));
+        const Vec3 shown = client.position_of(ghost_id_of(slot), client.newest_tick());
         right += std::hypot(shown.x - at.x, shown.y - at.y) <= off_max_m ? 1 : 0;
     }
     return world.entity_count() - right;
 }
 
 struct Voyage {
-    double bytes = -1;  ///< for an observer and tick; -1: the view did not come to rest
+    double bytes = -1;  ///< per observer and tick; -1: the view did not settle
     std::uint32_t misplaced = 0;
 };
 
@@ -230,10 +231,11 @@ Voyage sail(bool relative, std::uint32_t ticks) {
     def.watchers = 1;
     Script script;
     script.populate = [&](World& world) {
-        ship = *world.spawn(schema.thing, {100, 100, 0});
+        ship = world.spawn({.kind = schema.thing, .position = {100, 100, 0}});
         for (std::uint32_t i = 0; i < passengers; ++i) {
             const auto row = static_cast<float>(i % 20), rank = static_cast<float>(i / 20);
-            crew.push_back(*world.spawn(schema.passenger, {101 + row, 101 + rank, 0}));
+            crew.push_back(
+                world.spawn({.kind = schema.passenger, .position = {101 + row, 101 + rank, 0}}));
             (void)world.attach(crew.back(), ship);
         }
     };
@@ -245,12 +247,12 @@ Voyage sail(bool relative, std::uint32_t ticks) {
         const Vec3 was = world.position_of(ship);
         (void)world.move(ship, at);
         if (relative) return;
-        for (const EntityId one : crew) {  // the game takes them along
+        for (const EntityId one : crew) {  // without relative positions, the game moves them
             const Vec3 position = world.position_of(one);
             (void)world.move(one, {position.x + at.x - was.x, position.y + at.y - was.y, 0});
         }
     };
-    script.tell = [](Server&, Tick) {};
+    script.notify = [](Server&, Tick) {};
     Stage stage(def, script);
     if (!stage.join()) return {};
     for (int i = 0; i < 20; ++i) (void)stage.step();
@@ -264,15 +266,15 @@ Voyage sail(bool relative, std::uint32_t ticks) {
 void scene_passenger(GroupsReport& report, const GroupsOptions& options) {
     const std::uint32_t ticks = options.quick ? 50 : 200;
     const Voyage with = sail(true, ticks), without = sail(false, ticks);
-    report.add("passenger", "relative places", {{"bytes_per_observer", with.bytes}});
-    report.add("passenger", "places in the world", {{"bytes_per_observer", without.bytes}});
+    report.add("passenger", "relative positions", {{"bytes_per_observer", with.bytes}});
+    report.add("passenger", "absolute positions", {{"bytes_per_observer", without.bytes}});
     if (with.bytes < 0 || without.bytes <= 0) {
-        report.could_not_run("passenger: joined", "the view did not come to rest");
+        report.could_not_run("passenger: joined", "the view did not settle");
         return;
     }
-    report.count_at_most("passenger: bytes of relative places over those without",
+    report.count_at_most("passenger: bytes with relative positions over those without",
                          with.bytes / without.bytes, 0.05, 0.05);
-    report.count_at_most("passenger: places that a client has other than the world",
+    report.count_at_most("passenger: positions that differ at a client",
                          with.misplaced + without.misplaced, 0, 0);
 }
 

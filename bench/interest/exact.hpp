@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Brute force over a rule of the scene's own: every entity asked about, for every observer. Slow,
-// and obviously right; scenes without a packaged peer are compared with it.
+// Brute force over the rule of a scene: evaluates every entity for every observer. Slow and
+// obviously correct. The reference for scenes without a packaged peer.
 #pragma once
 
 #include <functional>
@@ -10,18 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "engine.hpp"
+#include "tested_engine.hpp"
 
 namespace purview::bench {
 
-/// What the scene changes besides places, before the moves of each tick (from 1 on).
+/// Changes of a scene besides positions, applied before the moves of each tick (from 1 on).
 using WhatIf = std::function<void(std::uint32_t tick)>;
 
-/// judge(observer, its place, entity, its place): relevant?
-template <class Judge>
+/// judge(observer, its position, entity, its position) returns whether the entity is relevant.
+template <class Matcher>
 class BruteRule final : public Engine {
   public:
-    BruteRule(Judge judge, WhatIf change) : judge_(std::move(judge)), change_(std::move(change)) {}
+    BruteRule(Matcher evaluate, WhatIf change)
+        : evaluate_(std::move(evaluate)), change_(std::move(change)) {}
     void load(const Workload& workload, std::uint32_t observers) override {
         positions_.assign(workload.positions().begin(), workload.positions().end());
         observers_ = observers;
@@ -37,18 +38,18 @@ class BruteRule final : public Engine {
         for (std::uint32_t o = 0; o < observers_; ++o) {
             auto& out = sets_.fresh(o);
             for (std::uint32_t e = 0; e < positions_.size(); ++e) {
-                if (judge_(o, positions_[o], e, positions_[e])) out.push_back(e);
+                if (evaluate_(o, positions_[o], e, positions_[e])) out.push_back(e);
             }
             sets_.compare(o);
         }
     }
-    void for_each_event(const Tell& tell) const override { sets_.for_each_event(tell); }
+    void for_each_event(const Notify& notify) const override { sets_.for_each_event(notify); }
     void for_each_relevant(std::uint32_t o, const Visit& visit) const override {
         sets_.for_each_relevant(o, visit);
     }
 
   private:
-    Judge judge_;
+    Matcher evaluate_;
     WhatIf change_;
     std::uint32_t tick_ = 0;
     std::uint32_t observers_ = 0;
@@ -56,9 +57,9 @@ class BruteRule final : public Engine {
     SortedSets sets_;
 };
 
-template <class Judge>
-std::unique_ptr<Engine> make_brute(Judge judge, WhatIf change = {}) {
-    return std::make_unique<BruteRule<Judge>>(std::move(judge), std::move(change));
+template <class Matcher>
+std::unique_ptr<Engine> make_brute(Matcher evaluate, WhatIf change = {}) {
+    return std::make_unique<BruteRule<Matcher>>(std::move(evaluate), std::move(change));
 }
 
 inline float squared_distance(Vec3 a, Vec3 b) {

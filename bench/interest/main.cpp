@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// ./dev bench interest: our engine beside others on the same moves, and what must hold.
+// ./dev bench interest: Purview and other engines on the same moves, and the required results.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
@@ -27,7 +27,7 @@ void add_limit(Report& report, const std::string& scene) {
                          s.observers * row->relevant_mean / 8 + row->events_per_tick * 8;
     const double ms = bytes / copy_bandwidth(bytes) * 1e3;
     report.limits[scene] = ms;
-    std::printf("          limit %.3f ms (%.1f MB); ours takes %.1f of it\n", ms, bytes / 1e6,
+    std::printf("          limit %.3f ms (%.1f MB); Purview takes %.1f of it\n", ms, bytes / 1e6,
                 row->ms_p50 / ms);
 }
 
@@ -37,7 +37,7 @@ void scene_with_peers(Report& report, const std::string& name, const Options& op
     plan.entries.push_back(ours("purview", {}));
     for (const std::string& peer : peer_names()) {
         if (!wanted(options.engines, peer)) continue;
-        // What takes most of a second a tick and is in no gate.
+        // Peers that need most of a second per tick and are in no gate.
         if (options.quick && plan.scene.entities > 100'000 &&
             (peer == "box2d" || peer == "bullet" || peer == "rfc-node")) {
             continue;
@@ -49,7 +49,7 @@ void scene_with_peers(Report& report, const std::string& name, const Options& op
     add_limit(report, name);
 }
 
-/// Two or more of our own configurations in one run; the first is the bare rule.
+/// Several configurations of Purview in one run; the first is the plain rule.
 void scene_of_ours(Report& report, const std::string& name, const std::string& base,
                    std::vector<Entry> entries, const Options& options, std::uint32_t ticks) {
     Plan plan = plan_of(base, options, ticks);
@@ -89,7 +89,7 @@ void shape(Report& report, const Options& options) {
     run_plan(report, plan);
 }
 
-/// ADR 6.
+/// Compares the view update strategies of ADR 6.
 void update(Report& report, const Options& options) {
     scene_of_ours(report, "update", "W4",
                   {ours("purview", {}), ours("pull", {.window_update = WindowUpdate::pull}),
@@ -97,7 +97,7 @@ void update(Report& report, const Options& options) {
                   options, 60);
 }
 
-/// In the order in which they run.
+/// In the order of execution.
 NamedScenes all_scenes() {
     NamedScenes all{
         {"W1", [](Report& r, const Options& o) { scene_with_peers(r, "W1", o, 60); }},
@@ -168,8 +168,8 @@ void add_figures(Report& report) {
     figures_of_machine(report);
     std::size_t different = 0;
     for (const Row& row : report.rows) different += row.hash_agrees.value_or(true) ? 0 : 1;
-    report.count_at_most("rows whose hash differs", static_cast<double>(different), 0, 0);
-    // A baseline that is slow on purpose proves nothing.
+    report.count_at_most("rows with a different hash", static_cast<double>(different), 0, 0);
+    // A reference implementation that is too slow proves nothing.
     const auto anchor = [&](const char* scene, const char* ours, double bound) {
         const Row* a = report.find(scene, ours);
         const Row* b = report.find(scene, "boost-rtree");
@@ -196,16 +196,15 @@ int main(int argc, char** argv) {
     const NamedScenes scenes = all_scenes();
     std::vector<std::string> names;
     for (const NamedScene& scene : scenes) names.emplace_back(scene.name);
-    CLI::App app{"Our interest engine beside others, on the same moves"};
-    app.add_option("--scene", options.scenes, "only these")->check(CLI::IsMember(names));
-    app.add_option("--engine", options.engines, "only these beside ours")
+    CLI::App app{"Compares Purview's interest engine with others on the same moves"};
+    app.add_option("--scene", options.scenes, "run only these scenes")->check(CLI::IsMember(names));
+    app.add_option("--engine", options.engines, "run only these peers")
         ->check(CLI::IsMember(peer_names()));
-    app.add_flag(
-        "--quick", options.quick,
-        "fewer ticks, peers that take seconds a tick stay out; only what is counted is judged");
-    app.add_flag("--small-pages", options.small_pages, "no pages of 2 MB");
-    app.add_option("--ticks", options.ticks, "of one engine's turn");
-    app.add_option("--json", options.json_path, "report");
+    app.add_flag("--quick", options.quick,
+                 "fewer ticks, no peers that take seconds per tick; checks only counted figures");
+    app.add_flag("--small-pages", options.small_pages, "do not use pages of 2 MB");
+    app.add_option("--ticks", options.ticks, "ticks per turn of one engine");
+    app.add_option("--json", options.json_path, "report file");
     CLI11_PARSE(app, argc, argv);
     std::string command = "bench interest";
     for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
@@ -215,7 +214,8 @@ int main(int argc, char** argv) {
         if (wanted(options.scenes, scene.name)) scene.run(report, options);
     }
     add_figures(report);
-    const bool holds = print_figures(report, options.quick ? Judged::counted : Judged::all);
+    const bool holds =
+        print_figures(report, options.quick ? GatedFigures::counted : GatedFigures::all);
     if (!options.json_path.empty()) {
         std::ofstream out(options.json_path);
         out << to_json(report, command).dump(2) << '\n';

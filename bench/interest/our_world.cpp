@@ -25,7 +25,7 @@ Rules near_rule(const Workload& workload) {
 InterestManager fill(const Rules& def, const Workload& workload, const Dress& dress,
                      WindowUpdate window_update) {
     if (!problem_of(def).empty()) {
-        std::fprintf(stderr, "unsound rules: %s\n", problem_of(def).c_str());
+        std::fprintf(stderr, "invalid rules: %s\n", problem_of(def).c_str());
         std::abort();
     }
     InterestManager manager = make_manager(def, window_update);
@@ -35,7 +35,7 @@ InterestManager fill(const Rules& def, const Workload& workload, const Dress& dr
         if (manager.spawn(entity) != entity.id) std::abort();
     }
     manager.tick();
-    manager.tick();  // what a tick of spawns alone needs is given back
+    manager.tick();  // frees the memory that only the tick with all spawns needed
     return manager;
 }
 

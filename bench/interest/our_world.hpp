@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A workload in our own manager, through the public headers alone.
+// A workload in Purview's interest manager, through the public headers only.
 #pragma once
 
 #include <functional>
@@ -14,16 +14,16 @@
 
 namespace purview::bench {
 
-/// One grid node "near": whoever is within the scene's radius.
+/// One grid node "near" that matches entities within the scene's radius.
 Rules near_rule(const Workload& workload);
 
 using Dress = std::function<void(EntityDef&, std::uint32_t)>;
-/// A manager with all entities; `dress` says what one has besides its place. Ends the program when
-/// the rules are unsound.
+/// Returns a manager with all entities. `dress` adds properties besides the position. Ends the
+/// program if the rules are invalid.
 InterestManager fill(const Rules& def, const Workload& workload, const Dress& dress = {},
                      WindowUpdate window_update = WindowUpdate::automatic);
 
-/// Ready observers; number c stands on entity c.
+/// Adds ready observers; observer c is at the position of entity c.
 std::vector<ObserverId> add_observers(InterestManager& manager, std::uint32_t count);
 
 }  // namespace purview::bench

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Everybody else: the plain ways to do it, and the libraries people reach for. Built with
-// -march=native.
+// The peers: straightforward implementations and commonly used libraries. Built with -march=native.
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
-#include "engine.hpp"
+#include "tested_engine.hpp"
 
 #ifdef PURVIEW_BENCH_BOOST
 #include <boost/geometry.hpp>
@@ -46,7 +45,7 @@ void SortedSets::compare(std::uint32_t observer) {
 
 namespace {
 
-/// Positions by index and sorted sets: what all that only answer queries need besides.
+/// Positions by index and sorted sets, which peers that only answer queries need in addition.
 class QueryEngine : public Engine {
   public:
     void load(const Workload& workload, std::uint32_t observers) override {
@@ -71,7 +70,7 @@ class QueryEngine : public Engine {
             sets_.compare(o);
         }
     }
-    void for_each_event(const Tell& tell) const override { sets_.for_each_event(tell); }
+    void for_each_event(const Notify& notify) const override { sets_.for_each_event(notify); }
     void for_each_relevant(std::uint32_t o, const Visit& visit) const override {
         sets_.for_each_relevant(o, visit);
     }
@@ -122,7 +121,8 @@ class Brute final : public QueryEngine {
     }
 };
 
-/// What a textbook says: cells as wide as the radius, nine of them asked. Places lie in the cells.
+/// The textbook solution: cells as wide as the radius, nine of them queried. Cells store the
+/// positions.
 class TextbookGrid final : public QueryEngine {
     struct Home {
         std::uint32_t cell, at;
@@ -177,9 +177,9 @@ class TextbookGrid final : public QueryEngine {
     std::vector<Home> home_;
 };
 
-/// Unity's RFC 0015 as its text has it: objects of the engine with a transform each, a node with a
-/// hash set of them, a list of kernels behind an interface with a result set each, results united;
-/// then two passes to find what changed.
+/// Unity's RFC 0015, implemented from its text: engine objects with a transform each, a node with a
+/// hash set of them, a list of kernels behind an interface with a result set each, and the union of
+/// the results. Two passes then find the changes.
 class RfcNode final : public Engine {
     struct Transform {
         float x, y;
@@ -235,7 +235,7 @@ class RfcNode final : public Engine {
             objects_.back()->transform = std::make_unique<Transform>(
                 Transform{workload.positions()[i].x, workload.positions()[i].y});
         }
-        node_.managed.reserve(objects_.size());  // so that they lie in the order of iteration
+        node_.managed.reserve(objects_.size());  // allocates them in the order of iteration
         for (auto& o : objects_) node_.managed.insert(o.get());
         seen_.assign(observers, {});
     }
@@ -258,8 +258,8 @@ class RfcNode final : public Engine {
             seen_[o].swap(results);
         }
     }
-    void for_each_event(const Tell& tell) const override {
-        for (const auto& e : events_) tell(e.observer, e.entity, e.enter);
+    void for_each_event(const Notify& notify) const override {
+        for (const auto& e : events_) notify(e.observer, e.entity, e.enter);
     }
     void for_each_relevant(std::uint32_t o, const Visit& visit) const override {
         for (const NetworkObject* object : seen_[o]) visit(object->id);
@@ -338,7 +338,7 @@ class Nanoflann final : public QueryEngine {
         found_.clear();
         nanoflann::SearchParams params;
         params.sorted = false;
-        // Its disc is open: one half more on the square of integers closes it.
+        // The library's disc is open. Squared distances are integers, so adding one half closes it.
         (void)tree_->radiusSearch(at, radius_ * radius_ + 0.5F, found_, params);
         for (const auto& f : found_) out.push_back(f.first);
     }
@@ -349,7 +349,7 @@ class Nanoflann final : public QueryEngine {
 #endif
 
 #ifdef PURVIEW_BENCH_BOX2D
-/// Scaled so that its margin of 0.1 is the step.
+/// Scaled so that the library's margin of 0.1 equals the step.
 class Box2d final : public QueryEngine {
     static constexpr float scale = 1.0F / 128;
     static b2AABB box_of(float x, float y, float reach) {

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "net/thread_pool.hpp"
 #include "our_world.hpp"
-#include "purview/kernel.hpp"
+#include "purview/extend/kernel.hpp"
 #include "runner.hpp"
 #include "spatial/simd_lanes.hpp"
 
@@ -32,7 +32,9 @@ class PurviewEngine final : public Engine {
                 const float dx = at.x - from.x, dy = at.y - from.y;
                 return dx * dx + dy * dy <= squared;
             };
-            const auto cloaked_pair = [](const Pair& p) noexcept { return p.has(FlagId{0}); };
+            const auto cloaked_pair = [](const Pair& p) noexcept {
+                return p.has(id_at<FlagId>(0));
+            };
             def.nodes[0].steps.clear();
             def.nodes[0]
                 .add(make_pair_kernel({.name = "near", .reach = rules_.static_node ? 0 : radius},
@@ -44,7 +46,7 @@ class PurviewEngine final : public Engine {
         const std::size_t before = heap_bytes();
         entities_ = scene.entities;
         manager_.emplace(fill(def, workload, rules_.dress, rules_.window_update));
-        internal(*manager_).set_count_tested(rules_.count_tested);
+        internal(*manager_).windows.set_count_tested(rules_.count_tested);
         entity_bytes_ = static_cast<double>(heap_bytes() - before);
         if (rules_.workers > 1) {
             pool_ = std::make_unique<ThreadPool>(rules_.workers);
@@ -58,7 +60,7 @@ class PurviewEngine final : public Engine {
         ++tick_;
         if (rules_.before_tick) rules_.before_tick();
         if (rules_.change) rules_.change(*manager_, observers_, tick_);
-        internal(*manager_).move(moves);
+        internal(*manager_).positions.move(moves);
         if (rules_.score) moves_.assign(moves.begin(), moves.end());
     }
     void query() override {
@@ -83,9 +85,9 @@ class PurviewEngine final : public Engine {
                              std::span(score_).subspan(starts_[o], n));
         }
     }
-    void for_each_event(const Tell& tell) const override {
+    void for_each_event(const Notify& notify) const override {
         for (const InterestEvent& e : manager_->events()) {
-            tell(index_of(e.observer), index_of(e.entity), e.enter);
+            notify(index_of(e.observer), index_of(e.entity), e.enter);
         }
     }
     void for_each_relevant(std::uint32_t o, const Visit& visit) const override {
@@ -98,11 +100,11 @@ class PurviewEngine final : public Engine {
     std::uint32_t threads() const override { return rules_.workers; }
 
     double lanes_tested() const override {
-        return static_cast<double>(internal(*manager_).counters.lanes_tested);
+        return static_cast<double>(internal(*manager_).counters().lanes_tested);
     }
 
   private:
-    /// Relevant entities that moved in this tick, observer by observer.
+    /// Collects the relevant entities that moved in this tick, by observer.
     void gather_changed() {
         for (const Move& m : moves_) moved_[index_of(m.entity)] = 1;
         starts_.clear();
@@ -130,7 +132,7 @@ class PurviewEngine final : public Engine {
     std::vector<EntityId> changed_;
     std::vector<std::size_t> starts_;
     std::vector<float> score_;
-    volatile float read_ = 0;  ///< so that it is read
+    volatile float read_ = 0;  ///< prevents that reads are optimized away
 };
 
 }  // namespace

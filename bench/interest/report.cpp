@@ -30,9 +30,10 @@ void print_table(const std::vector<Row>& rows) {
                     row.sampled ? " sampled" : "");
     }
     std::fflush(stdout);
-    if (rows.front().relevant_mean <= 0) return;  // ticks timed by hand
+    if (rows.front().relevant_mean <= 0) return;  // rows made by row_of
     std::printf(
-        "          %.0f relevant, %.0f moves a tick; ours: %.1f B an entity, %.0f B an observer\n",
+        "          %.0f relevant, %.0f moves per tick; Purview: %.1f B per entity, %.0f B per "
+        "observer\n",
         rows.front().relevant_mean, rows.front().moves_per_tick, rows.front().bytes_entities,
         rows.front().bytes_observers);
     std::fflush(stdout);

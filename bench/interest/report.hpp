@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What is asked on the command line, what came out, and what must hold.
+// Command line options, results, and required figures.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ struct Options {
     std::vector<std::string> engines;
     bool quick = false;
     bool small_pages = false;
-    std::uint32_t ticks = 0;  ///< of one turn; 0: as many as suit the scene
+    std::uint32_t ticks = 0;  ///< per turn; 0: suited to the scene
     std::string json_path;
 };
 
@@ -33,7 +33,8 @@ class Report : public Figures {
         }
         return nullptr;
     }
-    /// How many times slower a peer is. A peer that did not run does not hold.
+    /// Adds a figure with the ratio of the peer's time to Purview's time. Fails if the peer did not
+    /// run.
     void faster_than(const std::string& scene, const std::string& peer, double gate,
                      double target) {
         const Row* ours = find(scene, "purview");
@@ -49,14 +50,14 @@ class Report : public Figures {
     }
 };
 
-/// Our engine under a name of the table's.
+/// An entry for Purview under the given name.
 Entry ours(const std::string& name, OurRules rules, bool exact = true);
-/// A plan on a scene of the five, with as many ticks as suit it.
+/// A plan for one of the scenes W1 to W5, with a suitable number of ticks.
 Plan plan_of(const std::string& scene, const Options& options, std::uint32_t ticks);
-/// Ticks as the options want them.
+/// Returns the number of ticks with the options applied.
 std::uint32_t ticks_of(const Options& options, std::uint32_t ticks);
 
-/// Keeps the rows and prints them.
+/// Stores and prints the rows.
 void add_rows(Report& report, const std::vector<Row>& rows);
 void run_plan(Report& report, const Plan& plan);
 nlohmann::json to_json(const Report& report, const std::string& command);

@@ -21,7 +21,8 @@ struct Runner {
     double bytes_loaded = 0, bytes_entities = 0, bytes_all = 0;
 };
 
-/// Observers whose hashes are kept apart, so that sampled engines compare over theirs.
+/// Prefixes of the observers with separate hashes, so that sampled engines are compared on their
+/// observers only.
 constexpr std::uint32_t prefixes[] = {20, 200, 0xffffffffU};
 
 std::uint64_t set_hash(const Engine& engine, std::uint32_t observers) {
@@ -32,7 +33,7 @@ std::uint64_t set_hash(const Engine& engine, std::uint32_t observers) {
     return hash;
 }
 
-/// One plan under way.
+/// The state of a running plan.
 class PlanRun {
   public:
     explicit PlanRun(const Plan& plan) : plan_(plan), workload_(plan.scene) {}
@@ -83,7 +84,8 @@ class PlanRun {
     }
     void turn(Runner& r, bool timed, bool is_last = false) {
         std::vector<double> turn_ms;
-        for (auto* list : {&turn_ms, &r.updates, &r.queries})  // not memory of the engine
+        // Not counted as memory of the engine.
+        for (auto* list : {&turn_ms, &r.updates, &r.queries})
             list->reserve(list->size() + moves_.size());
         const std::size_t bytes_before = heap_bytes();
         for (const auto& batch : moves_) {
@@ -91,9 +93,9 @@ class PlanRun {
             const Stopwatch whole;
             r.engine->update(batch);
             const double update = whole.ms();
-            const Stopwatch asking;
+            const Stopwatch requesting;
             r.engine->query();
-            double query = asking.ms();
+            double query = requesting.ms();
             std::size_t allocated = heap_allocations() - allocations;
             r.engine->gather();
             const std::size_t gathered = heap_allocations();
@@ -112,7 +114,7 @@ class PlanRun {
             turn_ms.push_back(update + query * scale);
             r.updates.push_back(update);
             r.queries.push_back(query * scale);
-            // The rounds before were there to warm up.
+            // Allocations count in the last round only; earlier rounds are warm-up.
             if (is_last) r.allocations += allocated;
             r.counted_ticks += is_last ? 1 : 0;
             ++r.timed_ticks;

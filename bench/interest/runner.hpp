@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Runs engines in turn over one workload, A B A B, and keeps what came out.
+// Runs engines alternately over one workload (A B A B) and stores the results.
 #pragma once
 
 #include <functional>
@@ -11,22 +11,22 @@
 #include <vector>
 
 #include "common/machine.hpp"
-#include "engine.hpp"
+#include "tested_engine.hpp"
 
 namespace purview::bench {
 
 struct Entry {
     std::string name;
     std::function<std::unique_ptr<Engine>()> make;
-    std::uint32_t sample = 0;  ///< 0: all observers; else the first so many, and time is scaled
-    bool exact = true;         ///< same question as the others: its hashes must be theirs
+    std::uint32_t sample = 0;  ///< 0: all observers; otherwise the first N, with the time scaled
+    bool exact = true;  ///< evaluates the same rule as the others, so its hashes must be equal
 };
 
 struct Plan {
     std::string name;
     Scene scene;
-    std::vector<Entry> entries;  ///< the first is ours
-    std::uint32_t ticks = 8;     ///< of one engine's turn
+    std::vector<Entry> entries;  ///< the first one is Purview
+    std::uint32_t ticks = 8;     ///< per turn of one engine
     std::uint32_t rounds = 3;
     std::uint32_t warm_up = 4;
 };
@@ -43,20 +43,20 @@ struct Row {
     double bytes_entities = 0, bytes_observers = 0;  ///< heap growth, per entity and per observer
     double allocations_per_tick = 0;                 ///< after warm-up
     double distinct_relevant = 0;
-    double lanes_tested_per_tick = 0;  ///< where counted
+    double lanes_tested_per_tick = 0;  ///< if counted
     std::string hash;
-    std::optional<bool> hash_agrees;  ///< none: nobody else answered the same question
+    std::optional<bool> hash_agrees;  ///< empty: no other engine evaluated the same rule
 };
 
-/// Rows in the order of the plan's entries.
+/// Returns rows in the order of the plan's entries.
 std::vector<Row> run(const Plan& plan);
-/// Several plans in one run, turn by turn: their rounds and ticks are the first one's. Rows of
-/// each.
+/// Runs several plans alternately, turn by turn, with the rounds and ticks of the first one.
+/// Returns the rows of each plan.
 std::vector<std::vector<Row>> run_together(const std::vector<Plan>& plans);
 
-/// A row of ticks that were timed by hand.
+/// Makes a row from measured tick times.
 Row row_of(const std::string& scene, const std::string& engine, const std::vector<double>& ms);
 
-/// Median over rounds of peer's time over ours.
+/// Median over all rounds of the peer's time divided by Purview's time.
 double ratio(const Row& peer, const Row& ours);
 }  // namespace purview::bench

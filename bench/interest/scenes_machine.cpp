@@ -18,13 +18,13 @@ void threads(Report& report, const Options& options) {
 }
 
 #ifdef PURVIEW_BENCH_HIGHWAY
-/// Targets of 0: what the machine has.
+/// `targets` 0: all that the machine supports.
 void choose(std::int64_t targets) {
     hwy::SetSupportedTargetsForTest(targets);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-/// The same program, held to one instruction set after the other; the best comes first.
+/// The same program restricted to one instruction set after the other, best first.
 void builds(Report& report, const Options& options) {
     Plan plan = plan_of("W2", options, 12);
     plan.name = "builds";
@@ -32,7 +32,8 @@ void builds(Report& report, const Options& options) {
         plan.entries.push_back(
             ours(hwy::TargetName(target), {.before_tick = [target] { choose(target); }}));
     }
-    if ((hwy::SupportedTargets() & HWY_STATIC_TARGET) == 0) {  // what every machine can do
+    // The baseline that every machine supports.
+    if ((hwy::SupportedTargets() & HWY_STATIC_TARGET) == 0) {
         plan.entries.push_back(ours(hwy::TargetName(HWY_STATIC_TARGET),
                                     {.before_tick = [] { choose(HWY_STATIC_TARGET); }}));
     }
@@ -53,7 +54,7 @@ NamedScenes scenes_of_machine() {
 
 void figures_of_machine(Report& report) {
     if (const Row* two = report.find("threads", "2 workers")) {
-        // The gate is that both rows have the same hash, which all rows of a scene must have.
+        // The gate is the equal hash of both rows, which is required for all rows of a scene.
         report.aim_at_least("threads 2 on W2", ratio(*report.find("threads", "1 worker"), *two),
                             1.6);
     }

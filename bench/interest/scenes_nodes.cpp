@@ -13,11 +13,10 @@ namespace purview::bench {
 
 namespace {
 
-// -- nodes: entities in many nodes, some in several
-// ------------------------------------------------
+// -- nodes: entities in many nodes, some in several -----------------------------------------------
 
-/// Every node shows an observer those of its members who are in its team. A hundred entities change
-/// their nodes in a tick, ten their team.
+/// Every node shows an observer the members that are in its team. Per tick, 100 entities change
+/// their nodes and 10 change their team.
 struct NodesCase {
     std::uint32_t nodes;
     std::uint32_t memberships;
@@ -29,18 +28,19 @@ std::uint16_t team_of(std::uint32_t entity, std::uint32_t tick) {
     return static_cast<std::uint16_t>(1 + mix((std::uint64_t{tick} << 32) + entity) % teams);
 }
 
-/// Where an entity is bound from this tick on; each node once.
+/// The nodes of an entity from this tick on, without duplicates.
 std::vector<NodeId> nodes_of(const NodesCase& c, std::uint32_t entity, std::uint32_t tick) {
     std::vector<NodeId> nodes;
     for (std::uint64_t i = 0; nodes.size() < std::min(c.memberships, c.nodes); ++i) {
         const std::uint64_t h = mix(mix((std::uint64_t{tick} << 32) + entity) + i);
-        const NodeId node{static_cast<std::uint16_t>(h % c.nodes)};
+        const NodeId node = id_at<NodeId>(h % c.nodes);
         if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
     }
     return nodes;
 }
 
-/// change(entity) for those of this tick, `salt` telling kinds of change apart.
+/// Calls change(entity) for the changed entities of this tick. `salt` separates the kinds of
+/// change.
 template <class WhatIf>
 void for_each_changed(std::uint32_t entities, std::uint32_t tick, std::uint64_t salt,
                       std::uint32_t count, WhatIf&& change) {
@@ -55,7 +55,7 @@ OurRules in_nodes(const NodesCase& c, std::uint32_t entities) {
         def.key_names.resize(1);
         NodeDef node;
         node.members = Members::bound;
-        node.add(same(KeyId{0}));
+        node.add(same(id_at<KeyId>(0)));
         def.nodes.assign(c.nodes, node);
         for (std::uint32_t i = 0; i < c.nodes; ++i) def.nodes[i].name = "node " + std::to_string(i);
     };
@@ -75,13 +75,13 @@ OurRules in_nodes(const NodesCase& c, std::uint32_t entities) {
             (void)manager.rebind(entity_of(e), nodes_of(c, e, tick));
         });
         for_each_changed(entities, tick, 2, regrouped_per_tick, [&](std::uint32_t e) {
-            (void)manager.set_key(entity_of(e), KeyId{0}, Key{team_of(e, tick)});
+            (void)manager.set_key(entity_of(e), id_at<KeyId>(0), Key{team_of(e, tick)});
         });
     };
     return rules;
 }
 
-/// A set of indices: open addressing, at most half full, cleared in no time.
+/// A set of indices: open addressing, at most half full, constant-time clear.
 class FlatSet {
   public:
     void clear() {
@@ -125,8 +125,8 @@ class FlatSet {
     unsigned shift_ = 64;
 };
 
-/// What one writes for it: members of a node in an array, the results of all nodes merged in a hash
-/// set for each observer, compared with the set of the tick before.
+/// The usual implementation: members of each node in an array, the results of all nodes merged in a
+/// hash set per observer, and compared with the set of the previous tick.
 class MergedSets final : public Engine {
   public:
     explicit MergedSets(const NodesCase& c) : case_(c), members_(c.nodes) {}
@@ -173,8 +173,8 @@ class MergedSets final : public Engine {
             }
         }
     }
-    void for_each_event(const Tell& tell) const override {
-        for (const Event& e : events_) tell(e.observer, e.entity, e.enter);
+    void for_each_event(const Notify& notify) const override {
+        for (const Event& e : events_) notify(e.observer, e.entity, e.enter);
     }
     void for_each_relevant(std::uint32_t o, const Visit& visit) const override {
         for (const std::uint32_t e : now_[o].values()) visit(e);
@@ -232,19 +232,18 @@ void nodes(Report& report, const Options& options) {
     }
 }
 
-// -- spatial nodes: each entity is bound to one of K grid nodes that show what is near
-// ------------------------------------
+// -- spatial nodes: each entity is bound to one of K grid nodes with a radius ---------------------
 
 struct SpatialCase {
     std::uint32_t nodes;
-    bool are_equal;  ///< all with one radius; else each with its own
+    bool are_equal;  ///< all nodes have one radius; otherwise each has its own
 };
 constexpr SpatialCase spatial_cases[] = {
     {1, true}, {100, true}, {1000, true}, {4000, true}, {4000, false}};
 
 struct Motion {
     const char* name;
-    std::uint32_t moving;  ///< entities of 1000
+    std::uint32_t moving;  ///< per 1000 entities
     std::uint32_t step;
 };
 constexpr std::uint32_t spatial_radius = 1600, spatial_side = 106'667;  // 30 m and 2,000 m
@@ -272,16 +271,16 @@ OurRules in_spatial_nodes(const SpatialCase& c) {
             def.nodes[i].steps = {within(radius_of(c, i))};
         }
     };
-    rules.dress = [c, held = NodeId{}](EntityDef& entity, std::uint32_t i) mutable {
-        held = NodeId{static_cast<std::uint16_t>(i % c.nodes)};
+    rules.dress = [c, held = id_at<NodeId>(0)](EntityDef& entity, std::uint32_t i) mutable {
+        held = id_at<NodeId>(i % c.nodes);
         entity.nodes = std::span(&held, 1);
     };
     return rules;
 }
 
-/// The RFC's algorithm to the letter: a node holds its entities in a hash set; a query evaluates
-/// its kernel for each of them into a result set of its own, and the sets of all nodes are merged
-/// into one. Timed are the queries alone: the RFC keeps no difference from one to the next.
+/// The RFC's algorithm as written: each node stores its entities in a hash set. A query evaluates
+/// the kernel for each of them into a separate result set, and the sets of all nodes are merged.
+/// Only the queries are timed, because the RFC computes no differences.
 class LiteralNodes final : public Engine {
   public:
     explicit LiteralNodes(const SpatialCase& c) : case_(c), nodes_(c.nodes) {}
@@ -317,8 +316,8 @@ class LiteralNodes final : public Engine {
                 if (!now_[o].contains(e)) events_.push_back({o, e, false});
         }
     }
-    void for_each_event(const Tell& tell) const override {
-        for (const Event& e : events_) tell(e.observer, e.entity, e.enter);
+    void for_each_event(const Notify& notify) const override {
+        for (const Event& e : events_) notify(e.observer, e.entity, e.enter);
     }
     void for_each_relevant(std::uint32_t o, const Visit& visit) const override {
         for (const std::uint32_t e : now_[o]) visit(e);
@@ -355,8 +354,7 @@ void spatial_nodes(Report& report, const Options& options) {
     }
 }
 
-// -- shared store: four ways to be seen, in one node or in four
-// ------------------------------------
+// -- shared store: four conditions of relevance, in one node or in four ---------------------------
 
 void shared_store(Report& report, const Options& options) {
     Plan plan = plan_of("W2", options, 24);
@@ -371,9 +369,9 @@ void shared_store(Report& report, const Options& options) {
             def.value_names.resize(1);
             const Kernel near = def.nodes[0].steps[0];
             Kernel high(KernelType::value);
-            high.value = ValueId{0};
+            high.value = id_at<ValueId>(0);
             high.min = 1;
-            const Kernel steps[] = {near, same(KeyId{0}), FlagId{0}, high};
+            const Kernel steps[] = {near, same(id_at<KeyId>(0)), id_at<FlagId>(0), high};
             def.nodes.clear();
             for (const Kernel& step : steps) {
                 if (!one_node || def.nodes.empty()) def.nodes.emplace_back().name = "some";
@@ -394,22 +392,21 @@ void shared_store(Report& report, const Options& options) {
         return rules;
     };
     const auto reach = static_cast<float>(plan.scene.radius * plan.scene.radius);
-    const auto judge = [reach](std::uint32_t o, Vec3 from, std::uint32_t e, Vec3 at) {
+    const auto evaluate = [reach](std::uint32_t o, Vec3 from, std::uint32_t e, Vec3 at) {
         const bool are_mates = e < 1'000 && e % teams == o % teams;
         const bool is_flagged = mix(e + 7) % 1000 == 0, is_high = mix(e) % 1000 == 0;
         return squared_distance(from, at) <= reach || are_mates || is_flagged || is_high;
     };
     plan.entries = {ours("1 node", rules_in(true)),
                     ours("4 nodes", rules_in(false)),
-                    {"brute", [judge] { return make_brute(judge); }, 20, true}};
+                    {"brute", [evaluate] { return make_brute(evaluate); }, 20, true}};
     run_plan(report, plan);
 }
 
-// -- cells
-// -----------------------------------------------------------------------------------------
+// -- cells ----------------------------------------------------------------------------------------
 
-/// The same entities in cells of one size, and bounds that hold ever more cells beside them. Then,
-/// for print, W1 in ever smaller cells.
+/// The same entities and cell size, with bounds that contain more and more empty cells. Then, for
+/// information only, W1 with smaller and smaller cells.
 void cells(Report& report, const Options& options) {
     Plan plan = plan_of("W1", options, 60);
     plan.name = "cells";
@@ -452,10 +449,10 @@ void figures_of_nodes(Report& report) {
         if (ours == nullptr) continue;
         const Row* sets = report.find(name_of(c), "merged sets");
         report.at_least(name_of(c) + " merged sets/ours", ratio(*sets, *ours), 5, 5);
-        std::printf("%s: results alone %.1f times, a change of facts takes %.2f us, there %.2f\n",
-                    name_of(c).c_str(), sets->query_ms / ours->query_ms,
-                    ours->update_ms * 1e3 / changes_per_tick,
-                    sets->update_ms * 1e3 / changes_per_tick);
+        std::printf(
+            "%s: results alone %.1f times, a state change takes %.2f us, with merged sets %.2f\n",
+            name_of(c).c_str(), sets->query_ms / ours->query_ms,
+            ours->update_ms * 1e3 / changes_per_tick, sets->update_ms * 1e3 / changes_per_tick);
     }
     for (const Motion& motion : motions) {
         const Row* one = report.find(name_of(spatial_cases[0], motion), "purview");
@@ -466,7 +463,8 @@ void figures_of_nodes(Report& report) {
             report.at_least(name + " literal/ours", ratio(*report.find(name, "literal"), *ours), 1,
                             3);
             if (ours == one) continue;
-            // Nodes that differ are evaluated one by one: that has no gate beside the literal one.
+            // Nodes with different rules are evaluated one by one. This case has no gate against
+            // the literal algorithm.
             if (c.are_equal) {
                 report.at_most(name + "/1", ratio(*ours, *one), 5, 2);
             } else {
@@ -477,7 +475,7 @@ void figures_of_nodes(Report& report) {
     for (const char* name : {"1 node", "4 nodes"}) {
         const Row* row = report.find("shared store", name);
         if (row == nullptr) continue;
-        std::printf("shared store, %s: %.3f ms, %.1f B an entity, %.0f B an observer\n", name,
+        std::printf("shared store, %s: %.3f ms, %.1f B per entity, %.0f B per observer\n", name,
                     row->ms_p50, row->bytes_entities, row->bytes_observers);
     }
     if (const Row* few = report.find("cells", "100")) {

@@ -7,9 +7,9 @@
 
 #include "core/internal_access.hpp"
 #include "exact.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "our_world.hpp"
-#include "purview/sight.hpp"
+#include "purview/extend/kernel.hpp"
 #include "scenes.hpp"
 
 namespace purview::bench {
@@ -20,10 +20,10 @@ float squared(float v) {
     return v * v;
 }
 
-// -- composed: (near or same team) and not cloaked; margin: a leave radius that is a tenth larger
-// --------------------------------------------------------------------------------------------------
+// -- composed: (near or same team) and not cloaked; margin: the leave radius is a tenth larger
+// --------
 
-/// Observers are in teams; one entity in twenty is cloaked.
+/// Observers are in teams; one entity in 20 is cloaked.
 Key first_team(std::uint32_t observer) {
     return Key{static_cast<std::uint16_t>(1 + observer % 20)};
 }
@@ -31,8 +31,8 @@ bool is_first_cloaked(std::uint32_t entity) {
     return mix(entity * 31) % 20 == 0;
 }
 
-/// One in a thousand cloaks or uncloaks: cloak(entity, is). Ten observers change team: join(entity,
-/// team).
+/// One entity in 1000 cloaks or uncloaks: cloak(entity, is). Ten observers change their team:
+/// join(entity, team).
 template <class Cloak, class Join>
 void change_facts(const Scene& scene, std::uint32_t tick, Cloak&& cloak, Join&& join) {
     for (std::uint64_t i = 0; i < scene.entities / 1000; ++i) {
@@ -51,7 +51,7 @@ OurRules teams_and_cloaks(const Scene& scene) {
     rules.edit = [](Rules& def) {
         def.key_names.resize(1);
         def.flag_names.resize(1);
-        def.nodes[0].add(same(KeyId{0})).subtract(FlagId{0});
+        def.nodes[0].add(same(id_at<KeyId>(0))).subtract(id_at<FlagId>(0));
     };
     rules.dress = [scene, team = Key::none](EntityDef& entity, std::uint32_t i) mutable {
         team = i < scene.observers ? first_team(i) : Key::none;
@@ -61,15 +61,17 @@ OurRules teams_and_cloaks(const Scene& scene) {
     rules.change = [scene](InterestManager& manager, OurRules::Observers, std::uint32_t tick) {
         change_facts(
             scene, tick,
-            [&](std::uint32_t e, bool is) { (void)manager.set_flag(entity_of(e), FlagId{0}, is); },
+            [&](std::uint32_t e, bool is) {
+                (void)manager.set_flag(entity_of(e), id_at<FlagId>(0), is);
+            },
             [&](std::uint32_t e, Key team) {
-                (void)manager.set_key(entity_of(e), KeyId{0}, team);
+                (void)manager.set_key(entity_of(e), id_at<KeyId>(0), team);
             });
     };
     return rules;
 }
 
-/// The same facts, for brute force.
+/// The same state, for brute force.
 struct Facts {
     explicit Facts(const Scene& its) : scene(its) {
         for (std::uint32_t o = 0; o < scene.observers; ++o) teams.push_back(first_team(o));
@@ -101,7 +103,7 @@ std::unique_ptr<Engine> brute_of_facts(const Scene& scene) {
         [facts](std::uint32_t tick) { facts->change(tick); });
 }
 
-/// Who was in stays in up to the leave radius.
+/// Relevant entities stay relevant up to the leave radius.
 std::unique_ptr<Engine> brute_with_margin(const Scene& scene, std::uint32_t observers) {
     const auto radius = static_cast<float>(scene.radius);
     return make_brute([reach = squared(radius), leave = squared(radius * 1.1F),
@@ -138,8 +140,7 @@ void composed(Report& report, const Options& options) {
     for (const auto& rows : run_together({bare, whole, margin})) add_rows(report, rows);
 }
 
-// -- 3D: as many relevant entities in a ball as there were in the disc
-// -----------------------------
+// -- 3D: as many relevant entities in the sphere as in the disc -----------------------------------
 
 void three_d(Report& report, const Options& options) {
     Plan flat = plan_of("W2", options, 12);
@@ -149,17 +150,16 @@ void three_d(Report& report, const Options& options) {
     deep.name = "3D";
     deep.scene.three_d = true;
     const float reach = squared(static_cast<float>(deep.scene.radius));
-    const auto judge = [reach](std::uint32_t, Vec3 from, std::uint32_t, Vec3 at) {
+    const auto evaluate = [reach](std::uint32_t, Vec3 from, std::uint32_t, Vec3 at) {
         return squared_distance(from, at) <= reach;
     };
-    deep.entries.push_back({"brute", [judge] { return make_brute(judge); }, 20, true});
+    deep.entries.push_back({"brute", [evaluate] { return make_brute(evaluate); }, 20, true});
     for (const auto& rows : run_together({flat, deep})) add_rows(report, rows);
 }
 
-// -- radii: entities that are seen from 25, 100 and 400 m
-// ------------------------------------------
+// -- radii: entities visible from 25, 100 and 400 m -----------------------------------------------
 
-/// In units of the workload, 10 to the metre; 632 is the one radius with as many relevant.
+/// In units of the workload, 10 per meter. A single radius of 632 gives as many relevant entities.
 constexpr float radii_of_kinds[] = {250, 1000, 4000};
 
 std::uint32_t kind_of(std::uint32_t entity) {
@@ -185,25 +185,25 @@ void radii(Report& report, const Options& options) {
         }
     };
     rules.dress = [](EntityDef& entity, std::uint32_t i) {
-        entity.kind = KindId{static_cast<std::uint16_t>(kind_of(i))};
+        entity.kind = id_at<KindId>(kind_of(i));
     };
-    const auto judge = [](std::uint32_t, Vec3 from, std::uint32_t e, Vec3 at) {
+    const auto evaluate = [](std::uint32_t, Vec3 from, std::uint32_t e, Vec3 at) {
         return squared_distance(from, at) <= squared(radii_of_kinds[kind_of(e)]);
     };
-    // Answers of the three kinds are compared with each other, not with those of one radius.
+    // Results with three kinds are compared with each other, not with those of one radius.
     Plan one = plan;
     one.name = "radius";
     one.entries = {ours("purview", {})};
     plan.entries = {ours("radii", rules),
-                    {"brute", [judge] { return make_brute(judge); }, 20, true}};
+                    {"brute", [evaluate] { return make_brute(evaluate); }, 20, true}};
     for (const auto& rows : run_together({one, plan})) add_rows(report, rows);
 }
 
-// -- strength
-// --------------------------------------------------------------------------------------
+// -- strength -------------------------------------------------------------------------------------
 
-/// Answers that are not what is written: 1 - d / (2 x leave radius), 0 for those that are not
-/// relevant. W1, ten observers, everybody asked about, and everybody told with the tick.
+/// Counts wrong scores. The right score is 1 - d / (2 x leave radius), and 0 for entities that are
+/// not relevant. Uses W1 with ten observers. Checks scores of all entities on request, and the
+/// changed scores of the tick.
 std::size_t wrong_scores() {
     Workload workload(scene_named("W1"));
     Rules def = near_rule(workload);
@@ -215,27 +215,29 @@ std::size_t wrong_scores() {
     manager.tick();
     std::vector<EntityId> all;
     for (std::uint32_t i = 0; i < workload.scene().entities; ++i) all.push_back(entity_of(i));
-    std::vector<float> said(all.size());
+    std::vector<float> sent(all.size());
     std::size_t wrong = 0;
     const auto radius = static_cast<double>(workload.scene().radius);
     for (std::uint32_t o = 0; o < observers.size(); ++o) {
-        manager.scores(observers[o], all, said);
+        manager.scores(observers[o], all, sent);
         for (std::uint32_t e = 0; e < all.size(); ++e) {
             const double d =
                 std::sqrt(squared_distance(workload.positions()[o], workload.positions()[e]));
             const double right = d <= radius ? 1 - d / (2 * radius) : 0;
-            wrong += std::abs(said[e] - right) > 1e-4 ? 1 : 0;
+            wrong += std::abs(sent[e] - right) > 1e-4 ? 1 : 0;
         }
-        const Scores told = manager.changed_scores(observers[o]);
-        for (std::size_t i = 0; i < told.entities.size(); ++i)
-            wrong += told.score[i] != said[told.entities[i]] ? 1 : 0;
-        wrong += told.entities.size() != relevant_count(internal(manager), observers[o]) ? 1 : 0;
+        const Scores replicated = manager.changed_scores(observers[o]);
+        for (std::size_t i = 0; i < replicated.entities.size(); ++i)
+            wrong += replicated.score[i] != sent[replicated.entities[i]] ? 1 : 0;
+        wrong +=
+            replicated.entities.size() != relevant_count(internal(manager), observers[o]) ? 1 : 0;
     }
     return wrong;
 }
 
 void score(Report& report, const Options& options) {
-    // Two programs that differ by a sixth: more turns than where they differ by ten times.
+    // The configurations differ by a sixth only, so this needs more rounds than a difference by a
+    // factor of ten.
     Plan plan = plan_of("W2", options, 20);
     plan.name = "strength";
     plan.rounds *= 3;
@@ -246,12 +248,11 @@ void score(Report& report, const Options& options) {
     report.count_at_most("strength wrong answers", static_cast<double>(wrong_scores()), 0, 0);
 }
 
-// -- cone
-// ------------------------------------------------------------------------------------------
+// -- cone -----------------------------------------------------------------------------------------
 
 constexpr float half_angle_degrees = 45;
 
-/// Where an observer looks in a tick; it turns by so many degrees each.
+/// View direction of an observer in a tick; it turns by `turn_deg` per tick.
 Vec3 direction_of(std::uint32_t observer, std::uint32_t tick, float turn_deg) {
     const float degrees =
         static_cast<float>(observer * 37 % 360) + turn_deg * static_cast<float>(tick);
@@ -317,10 +318,9 @@ void cone(Report& report, const Options& options) {
     for (const auto& rows : run_together({distance, fixed, turning})) add_rows(report, rows);
 }
 
-// -- line of sight
-// ---------------------------------------------------------------------------------
+// -- line of sight --------------------------------------------------------------------------------
 
-/// Nothing stands in the way of anybody.
+/// No obstacles.
 struct ClearSight final : RayTest {
     void test(ObserverId, std::span<const Ray> queries,
               std::span<std::uint8_t> visible) const noexcept override {
@@ -328,7 +328,7 @@ struct ClearSight final : RayTest {
     }
 };
 
-/// Something stands in the way of a third of all lines.
+/// A third of all lines are blocked.
 bool is_clear(Vec3 from, Vec3 to) {
     const auto word = [](Vec3 v) {
         return (static_cast<std::uint64_t>(v.x) << 32) ^ static_cast<std::uint64_t>(v.y);
@@ -356,20 +356,20 @@ OurRules sights(std::shared_ptr<const RayTest> test, std::uint32_t tests_per_tic
 
 void los(Report& report, const Options& options) {
     const auto clear = std::make_shared<ClearSight>();
-    constexpr std::uint32_t everybody = 100'000;
+    constexpr std::uint32_t all_observers = 100'000;
     Plan plan = plan_of("W1", options, 60);
     plan.name = "los";
-    plan.warm_up = 12;  // until everybody had his turn
+    plan.warm_up = 12;  // until every observer was evaluated
     plan.entries = {ours("purview", {}), ours("los", sights(clear, 0), false),
-                    ours("los, all tested", sights(clear, everybody))};
+                    ours("los, all tested", sights(clear, all_observers))};
     const auto radius = static_cast<float>(plan.scene.radius);
-    const auto judge = [radius](std::uint32_t, Vec3 from, std::uint32_t, Vec3 at) {
+    const auto evaluate = [radius](std::uint32_t, Vec3 from, std::uint32_t, Vec3 at) {
         return squared_distance(from, at) <= squared(radius) && is_clear(from, at);
     };
     Plan patchy = plan;
     patchy.name = "los patchy";
-    patchy.entries = {ours("los", sights(std::make_shared<PatchySight>(), everybody)),
-                      {"brute", [judge] { return make_brute(judge); }, 20, true}};
+    patchy.entries = {ours("los", sights(std::make_shared<PatchySight>(), all_observers)),
+                      {"brute", [evaluate] { return make_brute(evaluate); }, 20, true}};
     for (const auto& rows : run_together({plan, patchy})) add_rows(report, rows);
 }
 
@@ -384,7 +384,7 @@ void figures_of_rules(Report& report) {
     if (const Row* composed = report.find("composed", "composed")) {
         const Row* bare = report.find("composed: bare", "purview");
         report.at_most("composed/bare on W2", ratio(*composed, *bare), 2.5, 1.7);
-        std::printf("composed: %.0f ns an event, bare %.0f\n",
+        std::printf("composed: %.0f ns per event, bare %.0f\n",
                     composed->ms_p50 * 1e6 / composed->events_per_tick,
                     bare->ms_p50 * 1e6 / bare->events_per_tick);
     }
@@ -402,7 +402,7 @@ void figures_of_rules(Report& report) {
     if (const Row* cone = report.find("cone", "cone")) {
         const Row* distance = report.find("cone: distance", "purview");
         report.at_most("cone/distance on W1", ratio(*cone, *distance), 2, 1.5);
-        std::printf("cone: turning by 2 degrees a tick takes %.2f times the distance\n",
+        std::printf("cone: turning by 2 degrees per tick takes %.2f times the distance\n",
                     ratio(*report.find("cone turning", "cone turning"), *distance));
     }
     if (const Row* los = report.find("los", "los")) {

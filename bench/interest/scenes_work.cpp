@@ -6,7 +6,7 @@
 
 #include "core/internal_access.hpp"
 #include "exact.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "our_world.hpp"
 #include "scenes.hpp"
 
@@ -14,16 +14,16 @@ namespace purview::bench {
 
 namespace {
 
-/// Pairs of the first observers on which the manager and brute force differ.
+/// Counts pairs of the first observers where the manager differs from brute force.
 std::size_t wrong_pairs(const InterestManager& manager, std::span<const ObserverId> observers,
                         std::span<const Vec3> positions, float radius) {
     std::size_t wrong = 0;
-    std::vector<EntityId> said;
+    std::vector<EntityId> sent;
     for (std::uint32_t o = 0; o < std::min<std::size_t>(20, observers.size()); ++o) {
-        said.clear();
-        manager.relevant(observers[o], said);
+        sent.clear();
+        manager.relevant(observers[o], sent);
         std::vector<bool> is_in(positions.size());
-        for (const EntityId e : said) is_in[index_of(e)] = true;
+        for (const EntityId e : sent) is_in[index_of(e)] = true;
         for (std::size_t e = 0; e < positions.size(); ++e) {
             const bool right = squared_distance(positions[o], positions[e]) <= radius * radius;
             wrong += is_in[e] != right ? 1 : 0;
@@ -32,15 +32,15 @@ std::size_t wrong_pairs(const InterestManager& manager, std::span<const Observer
     return wrong;
 }
 
-/// Blocks tested and events, tick by tick.
+/// Tested blocks plus events, per tick.
 class WorkMeter {
   public:
     explicit WorkMeter(InterestManager& manager) : manager_(&manager) {
-        internal(manager).set_count_tested(true);
+        internal(manager).windows.set_count_tested(true);
     }
-    /// Of the tick that is just done.
+    /// Work of the tick that just ended.
     double read() {
-        const std::uint64_t all = internal(*manager_).counters.blocks_tested;
+        const std::uint64_t all = internal(*manager_).counters().blocks_tested;
         const std::uint64_t blocks = all - before_;
         before_ = all;
         return static_cast<double>(blocks) + static_cast<double>(manager_->events().size());
@@ -51,18 +51,17 @@ class WorkMeter {
     std::uint64_t before_ = 0;
 };
 
-// -- cadence
-// ---------------------------------------------------------------------------------------
+// -- cadence --------------------------------------------------------------------------------------
 
 Rules near_and_uncloaked(Rules def, std::uint32_t every_ticks) {
     def.flag_names.resize(1);
     NodeDef& node = def.nodes[0];
-    node.subtract(FlagId{0});
+    node.subtract(id_at<FlagId>(0));
     node.every_ticks = every_ticks;
     return def;
 }
 
-/// Hides of every kind, and their ends.
+/// Starts and ends all kinds of hiding.
 void hide_and_show(InterestManager& manager, std::span<const ObserverId> observers,
                    std::uint32_t entities, std::uint32_t tick) {
     const auto entity = [entities](std::uint64_t h) {
@@ -70,7 +69,7 @@ void hide_and_show(InterestManager& manager, std::span<const ObserverId> observe
     };
     for (std::uint64_t i = 0; i < 500; ++i) {
         const std::uint64_t h = mix((std::uint64_t{tick} << 32) + i);
-        (void)manager.set_flag(entity(h), FlagId{0}, (h >> 40) % 20 == 0);
+        (void)manager.set_flag(entity(h), id_at<FlagId>(0), (h >> 40) % 20 == 0);
     }
     for (std::uint64_t i = 500; i < 520; ++i) {
         const std::uint64_t h = mix((std::uint64_t{tick} << 32) + i);
@@ -81,11 +80,11 @@ void hide_and_show(InterestManager& manager, std::span<const ObserverId> observe
 }
 
 struct Delay {
-    std::uint32_t enter_ticks = 0;  ///< the latest enter
-    std::size_t not_gone = 0;       ///< pairs that an exact engine had left or hidden already
+    std::uint32_t enter_ticks = 0;  ///< latest delay of an enter
+    std::size_t not_gone = 0;       ///< pairs that an exact engine had already removed or hidden
 };
 
-/// W1 beside an exact engine that is told the same.
+/// Runs W1 with `every_ticks` and an exact engine on the same input.
 Delay delay_of(std::uint32_t every_ticks, std::uint32_t ticks) {
     Workload workload(scene_named("W1"));
     const std::uint32_t entities = workload.scene().entities, n = workload.scene().observers;
@@ -102,8 +101,8 @@ Delay delay_of(std::uint32_t every_ticks, std::uint32_t ticks) {
         const auto moves = workload.step(tick);
         hide_and_show(exact, observers, entities, tick);
         hide_and_show(late, late_observers, entities, tick);
-        internal(exact).move(moves);
-        internal(late).move(moves);
+        internal(exact).positions.move(moves);
+        internal(late).positions.move(moves);
         exact.tick();
         late.tick();
         for (std::uint32_t o = 0; o < n; ++o) {
@@ -135,7 +134,7 @@ Delay delay_of(std::uint32_t every_ticks, std::uint32_t ticks) {
 void cadence(Report& report, const Options& options) {
     Plan plan = plan_of("W2", options, 30);
     plan.name = "cadence";
-    plan.warm_up = 32;  // until everybody had his turn
+    plan.warm_up = 32;  // until every observer was evaluated
     for (const std::uint32_t every : {1U, 10U, 30U}) {
         OurRules rules;
         rules.edit = [every](Rules& def) { def = near_and_uncloaked(def, every); };
@@ -155,10 +154,9 @@ void cadence(Report& report, const Options& options) {
     }
 }
 
-// -- join
-// ------------------------------------------------------------------------------------------
+// -- join -----------------------------------------------------------------------------------------
 
-/// A world at rest that observers come to and go from.
+/// An idle world that observers join and leave.
 class JoinWorld {
   public:
     explicit JoinWorld(std::uint32_t entities)
@@ -216,10 +214,9 @@ void join(Report& report, const Options& options) {
                          0, 0);
 }
 
-// -- slider
-// ----------------------------------------------------------------------------------------
+// -- slider ---------------------------------------------------------------------------------------
 
-/// W2, its range drawn from 1,600 down to 400 and up again, a step in every tick.
+/// W2 with a range that shrinks from 1,600 to 400 and grows back, one step per tick.
 void slider(Report& report, const Options&) {
     Workload workload(scene_named("W2"));
     const Rules def = near_rule(workload);
@@ -237,13 +234,13 @@ void slider(Report& report, const Options&) {
             near.enter = near.leave = radius;
             if (!manager.set_rules(rules).empty()) std::abort();
         }
-        internal(manager).move(moves);
+        internal(manager).positions.move(moves);
         manager.tick();
         ms.push_back(watch.ms());
         return meter.read();
     };
     const auto end = static_cast<float>(workload.scene().radius);
-    constexpr std::uint32_t steps = 40;  // work is counted, so always as many
+    constexpr std::uint32_t steps = 40;  // a fixed number, because work is counted
     const float first = end / 4, stride = (end - first) / float{steps};
     for (std::uint32_t i = 0; i < 4; ++i) (void)step(end);
     ms.clear();
@@ -273,8 +270,7 @@ void slider(Report& report, const Options&) {
     report.count_at_most("slider wrong answers", static_cast<double>(wrong), 0, 0);
 }
 
-// -- spike
-// -----------------------------------------------------------------------------------------
+// -- spike ----------------------------------------------------------------------------------------
 
 void spike(Report& report, const Options& options) {
     for (const char* name : {"W2", "W4"}) {
@@ -286,7 +282,7 @@ void spike(Report& report, const Options& options) {
         for (std::uint32_t tick = 1; tick <= 8 + ticks_of(options, 120); ++tick) {
             const auto moves = workload.step(tick);
             const Stopwatch watch;
-            internal(manager).move(moves);
+            internal(manager).positions.move(moves);
             manager.tick();
             const double spent = watch.ms(), done = meter.read();
             if (tick <= 8) continue;
@@ -305,10 +301,10 @@ void spike(Report& report, const Options& options) {
     }
 }
 
-// -- answers
-// -----------------------------------------------------------------------------------------
+// -- answers --------------------------------------------------------------------------------------
 
-/// Who sees an entity, and whose nodes cover a place: one at a time, and a hundred at once.
+/// Reverse queries: observers of an entity, and observers with nodes that cover a position; one at
+/// a time and 100 at once.
 void answers(Report& report, const Options&) {
     for (const std::uint32_t count : {2'000U, 10'000U}) {
         Workload workload(scene_named("W2"));
@@ -326,7 +322,7 @@ void answers(Report& report, const Options&) {
             }
             return right;
         };
-        std::vector<double> who, alone, together;
+        std::vector<double> client, alone, together;
         std::vector<ObserverId> one;
         std::vector<Covering> many;
         std::vector<std::vector<ObserverId>> seers(rounds);
@@ -337,11 +333,11 @@ void answers(Report& report, const Options&) {
             one.clear();
             const Stopwatch of_entity;
             manager.observers_of(make_entity_id(static_cast<std::uint32_t>(first), 1), one);
-            who.push_back(of_entity.ms());
+            client.push_back(of_entity.ms());
             seers[round] = one;
             many.clear();
             const Stopwatch of_positions;
-            internal(manager).observers_covering(positions.subspan(first, at_once), many);
+            internal(manager).answers.observers_covering(positions.subspan(first, at_once), many);
             together.push_back(of_positions.ms());
             std::vector<Covering>& singly = covering[round];
             for (std::uint32_t i = 0; i < at_once; ++i) {
@@ -353,7 +349,8 @@ void answers(Report& report, const Options&) {
             }
             different += singly == many ? 0 : 1;
         }
-        for (std::uint32_t round = 0; round < rounds; ++round) {  // once nothing is timed
+        // Checks the results after the timed part.
+        for (std::uint32_t round = 0; round < rounds; ++round) {
             const std::size_t first = count + std::size_t{round} * at_once;
             std::vector<Covering> right;
             for (std::uint32_t i = 0; i < at_once; ++i) {
@@ -364,11 +361,12 @@ void answers(Report& report, const Options&) {
             wrong += seers[round] == near(positions[first]) ? 0 : 1;
         }
         const std::string scene = "answers " + std::to_string(count);
-        add_rows(report, {row_of(scene, "observers of one", who), row_of(scene, "a place", alone),
-                          row_of(scene, "100 places", together)});
-        report.aim_at_most(scene + ", 100 places at once/one by one",
+        add_rows(report,
+                 {row_of(scene, "observers of one", client), row_of(scene, "a position", alone),
+                  row_of(scene, "100 positions", together)});
+        report.aim_at_most(scene + ", 100 positions at once/one by one",
                            median(together) / (at_once * median(alone)), 0.5);
-        report.count_at_most(scene + " at once other than one by one",
+        report.count_at_most(scene + " at once that differ from one by one",
                              static_cast<double>(different), 0, 0);
         report.count_at_most(scene + " wrong answers", static_cast<double>(wrong), 0, 0);
     }

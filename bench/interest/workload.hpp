@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The workloads of the interest engine, exact to the seed: integer positions in floats, so that
-// every exact engine must give the same sets. Docs: docs/performance.md.
+// The workloads of the interest benchmarks, fully determined by the seed. Positions are integers
+// stored in floats, so every exact engine must produce the same sets. Docs: docs/performance.md.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct Scene {
     std::string name;
     std::uint32_t entities = 0;
     std::uint32_t observers = 0;       ///< observer c stands on entity c
-    std::uint32_t wanted = 0;          ///< relevant entities of one observer; 0: side is given
-    std::uint32_t side = 0;            ///< of the square world; 0: from `wanted`
-    std::uint32_t entities_move = 0;   ///< of 1000
-    std::uint32_t observers_move = 0;  ///< of 1000
-    std::uint32_t crowd = 0;           ///< this many observers start on one spot
+    std::uint32_t wanted = 0;          ///< relevant entities per observer; 0: `side` is given
+    std::uint32_t side = 0;            ///< of the square world; 0: derived from `wanted`
+    std::uint32_t entities_move = 0;   ///< per 1000
+    std::uint32_t observers_move = 0;  ///< per 1000
+    std::uint32_t crowd = 0;           ///< number of observers that start at one spot
     bool three_d = false;
     std::uint32_t radius = 1600;
-    std::uint32_t step = 16;  ///< at most this far along each axis
+    std::uint32_t step = 16;  ///< maximum along each axis
 };
 
 /// The scene of this name (W1 to W5), or one with no entities.
@@ -39,7 +39,7 @@ class Workload {
     const Scene& scene() const noexcept { return scene_; }
     std::uint32_t side() const noexcept { return side_; }
     std::span<const Vec3> positions() const noexcept { return positions_; }
-    /// Moves of tick t (from 1 on), ascending by index. Valid until the next call.
+    /// Returns the moves of tick t (from 1 on), ascending by index. Valid until the next call.
     std::span<const Move> step(std::uint32_t t);
 
   private:

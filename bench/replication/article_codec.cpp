@@ -11,7 +11,8 @@ namespace purview::bench {
 
 namespace {
 
-/// One walk over the format for both ways: a writer takes the value, a reader gives it.
+/// One function describes the format for both directions: a writer reads the value, a reader sets
+/// it.
 struct Out {
     static constexpr bool reads = false;
     BitWriter bits;
@@ -37,7 +38,7 @@ bool within(std::int32_t value, unsigned bits) {
     return value >= -(1 << (bits - 1)) && value < (1 << (bits - 1));
 }
 
-/// A difference in few bits or in more.
+/// A difference, encoded in few bits if it is small.
 template <class Stream>
 void difference(Stream& stream, std::int32_t& value, std::int32_t base, unsigned few,
                 unsigned more) {
@@ -99,7 +100,7 @@ void cube(Stream& stream, CubeState& state, const CubeState* base) {
     if (turned) turn(stream, state, base);
 }
 
-/// How far the next changed cube is: 4 bits for 1 to 8, 7 for 9 to 40, 12 for more.
+/// Bits for the distance to the next changed cube: 4 for 1 to 8, 7 for 9 to 40, otherwise 12.
 unsigned distance_bits(std::int32_t distance) {
     return distance <= 8 ? 4 : distance <= 40 ? 7 : 2 + index_bits;
 }

@@ -13,29 +13,29 @@ namespace purview::bench {
 
 namespace {
 
-/// Those who are on one of the two lists alone.
-std::uint64_t differing(std::vector<EntityId> told, std::vector<EntityId> wanted) {
-    std::sort(told.begin(), told.end());
+/// Number of entities that are in only one of the two lists.
+std::uint64_t differing(std::vector<EntityId> replicated, std::vector<EntityId> wanted) {
+    std::sort(replicated.begin(), replicated.end());
     std::sort(wanted.begin(), wanted.end());
     std::vector<EntityId> apart;
-    std::set_symmetric_difference(told.begin(), told.end(), wanted.begin(), wanted.end(),
-                                  std::back_inserter(apart));
+    std::set_symmetric_difference(replicated.begin(), replicated.end(), wanted.begin(),
+                                  wanted.end(), std::back_inserter(apart));
     return apart.size();
 }
 
 Checked check_one(const Session& session, const Client& client, const World& world,
-                  std::vector<EntityId>& told) {
+                  std::vector<EntityId>& replicated) {
     Checked checked;
     const GhostTable& ghosts = session.ghosts;
     std::uint32_t live = 0;
     const Schema& schema = world.schema();
-    for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
-        if (!ghosts.is_live(lane)) continue;
+    for (LocalId slot = 0; slot < ghosts.slots().end(); ++slot) {
+        if (!ghosts.slots().is_live(slot)) continue;
         ++live;
-        const EntityId entity = ghosts.entity(lane);
-        told.push_back(entity);
-        if (!client.is_held(lane) || !world.is_alive(entity) ||
-            client.kind_of(lane) != world.kind_of(entity)) {
+        const EntityId entity = ghosts.slots().entity(slot);
+        replicated.push_back(entity);
+        if (!client.is_held(ghost_id_of(slot)) || !world.is_alive(entity) ||
+            client.kind_of(ghost_id_of(slot)) != world.kind_of(entity)) {
             ++checked.wrong;
             continue;
         }
@@ -43,15 +43,15 @@ Checked check_one(const Session& session, const Client& client, const World& wor
         for (const ComponentId id : schema.kinds()[index_of(world.kind_of(entity))].components) {
             const auto& fields = schema.components()[index_of(id)].fields;
             if (fields.empty()) continue;
-            const bool is_replicated = (ghosts.told(lane) & part) != 0;
+            const bool is_replicated = (ghosts.audience().allowed(slot) & part) != 0;
             part <<= 1;
             if (!is_replicated) continue;
             const auto* data = static_cast<const std::byte*>(world.read(entity, id));
             for (std::size_t f = 0; f < fields.size(); ++f) {
                 const double right = dequantized_value(fields[f], quantize(fields[f], data));
                 ++checked.values;
-                // From the wire's integers: equal or wrong, there is no near.
-                if (client.value_of(lane, id, f) != right) ++checked.wrong;
+                // Both derive from the same quantized integers, so they must be exactly equal.
+                if (client.value_of(ghost_id_of(slot), id, f) != right) ++checked.wrong;
             }
         }
     }
@@ -71,10 +71,10 @@ Checked check_clients(Stage& stage) {
             continue;
         }
         const World& world = stage.server().world();
-        std::vector<EntityId> told;
-        all += check_one(*session, stage.watcher(i), world, told);
+        std::vector<EntityId> replicated;
+        all += check_one(*session, stage.watcher(i), world, replicated);
         if (stage.script().relevant)
-            all += {0, differing(std::move(told), stage.script().relevant(world, i))};
+            all += {0, differing(std::move(replicated), stage.script().relevant(world, i))};
     }
     return all;
 }
@@ -84,7 +84,7 @@ Checked settle_and_check(Stage& stage) {
     stage.set_loss(0);
     constexpr std::uint32_t ticks_max = 400;
     std::uint32_t still = 0;
-    // What was lost is known, and sent again, some ticks after nothing waits.
+    // Losses are detected and resent some ticks after nothing is pending.
     for (std::uint32_t i = 0; i < ticks_max && still < 2 * stage.def().ack_ticks + 4; ++i) {
         stage.step();
         still = stage.waiting() == 0 ? still + 1 : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Are decoded clients right? Whom a whole client holds is compared with whom the scene says that he
-// should, and what he holds with the world, field by field.
+// Compares decoded clients with the world: the held ghosts with the set that the scene requires,
+// and their values field by field.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace purview::bench {
 
 struct Checked {
-    std::uint64_t values = 0;  ///< compared
-    std::uint64_t wrong = 0;   ///< values that differ, ghosts too many or too few
+    std::uint64_t values = 0;  ///< number of compared values
+    std::uint64_t wrong = 0;   ///< wrong values, missing and surplus ghosts
     Checked& operator+=(const Checked& more) noexcept {
         values += more.values;
         wrong += more.wrong;
@@ -21,12 +21,12 @@ struct Checked {
     }
 };
 
-/// All whole clients, now. Right only when nothing is under way: after `settle`, or when nothing
-/// was lost.
+/// Checks all complete clients immediately. Valid only if nothing is in flight: after
+/// `settle_and_check`, or without loss.
 Checked check_clients(Stage& stage);
 
-/// The game rests and no datagram is lost until nothing waits; then checks. The game goes on and
-/// datagrams are lost again afterwards.
+/// Freezes the game and disables loss until nothing is pending, then checks. Both are restored
+/// afterwards.
 Checked settle_and_check(Stage& stage);
 
 }  // namespace purview::bench

@@ -21,7 +21,7 @@ namespace purview::bench {
 using nlohmann::json;
 
 ColyseusPeer::~ColyseusPeer() {
-    if (to_ != nullptr) std::fclose(to_);  // the end of its input is the end of it
+    if (to_ != nullptr) std::fclose(to_);  // end of input ends the process
     if (from_ != nullptr) std::fclose(from_);
     if (process_ > 0) ::waitpid(process_, nullptr, 0);
     net::remove_directory(directory_);
@@ -30,11 +30,11 @@ ColyseusPeer::~ColyseusPeer() {
 std::string ColyseusPeer::start(const std::string& script, const ListWorkload& workload) {
     directory_ = net::make_temporary_directory();
     const std::string path = directory_ + "/workload";
-    if (directory_.empty() || !workload.write(path)) return "its workload could not be written";
-    std::signal(SIGPIPE, SIG_IGN);  // a peer that ended is told by what it does not answer
+    if (directory_.empty() || !workload.write(path)) return "cannot write its workload";
+    std::signal(SIGPIPE, SIG_IGN);  // a peer that ended is detected by its missing reply
     int in[2], out[2];
-    if (::pipe2(in, O_CLOEXEC) != 0) return "no pipe";
-    if (::pipe2(out, O_CLOEXEC) != 0) return "no pipe";
+    if (::pipe2(in, O_CLOEXEC) != 0) return "cannot create a pipe";
+    if (::pipe2(out, O_CLOEXEC) != 0) return "cannot create a pipe";
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
@@ -52,9 +52,10 @@ std::string ColyseusPeer::start(const std::string& script, const ListWorkload& w
         return std::string("node: ") + std::strerror(result);
     }
     std::string line;
-    if (!read_line(line)) return "it ended before it began";
+    if (!read_line(line)) return "the process ended at its start";
     const json answer = json::parse(line, nullptr, false);
-    if (!answer.is_object() || !answer.value("ready", false)) return "it did not say ready";
+    if (!answer.is_object() || !answer.value("ready", false))
+        return "the process did not report that it is ready";
     version_ = answer.value("node", "");
     return "";
 }

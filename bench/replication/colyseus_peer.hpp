@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// @colyseus/schema in a Node process of its own, asked turn by turn. NODE_PATH names its packages
-// (./dev bench replication installs them).
+// @colyseus/schema in a separate Node process, used turn by turn. NODE_PATH is the directory of its
+// packages (./dev bench replication installs them).
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace purview::bench {
 class ColyseusPeer {
   public:
     struct Turn {
-        std::vector<double> ms;       ///< encode, encodeView for all, discardChanges; each tick
-        std::vector<double> view_ms;  ///< changes in the views
-        double bytes = 0;             ///< for one observer in one tick
+        std::vector<double> ms;       ///< per tick: encode, encodeView for all, discardChanges
+        std::vector<double> view_ms;  ///< per tick: changes of the views
+        double bytes = 0;             ///< per observer and tick
         std::uint64_t values = 0;     ///< compared in decoded clients
         std::uint64_t wrong = 0;
     };
@@ -29,9 +29,9 @@ class ColyseusPeer {
     ColyseusPeer& operator=(const ColyseusPeer&) = delete;
     ~ColyseusPeer();
 
-    /// Empty, or why it does not run.
+    /// Returns an empty string, or why the peer does not run.
     std::string start(const std::string& script, const ListWorkload& workload);
-    /// False: it has ended.
+    /// Returns false if the process has ended.
     bool run(std::uint32_t ticks, Turn& turn);
     const std::string& version() const noexcept { return version_; }
 

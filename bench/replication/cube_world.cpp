@@ -10,7 +10,7 @@ namespace purview::bench {
 namespace {
 
 constexpr double gravity = 9.8, large_radius = 1.1, small_radius = 0.3, pull_m = 3.0;
-/// The plain is cut into cells for collisions.
+/// Grid of cells for collision detection.
 constexpr int cells_side = 64;
 constexpr double cell_size = 1.5;
 
@@ -19,7 +19,7 @@ int cell_of(double v) {
                       cells_side - 1);
 }
 
-/// The large cube draws others after it in the second half of every twelve seconds.
+/// The large cube attracts others during the last 5 of every 12 seconds.
 bool draws(double time) {
     return std::fmod(time, 12) > 7;
 }
@@ -43,7 +43,7 @@ CubeWorld::CubeWorld(std::uint64_t seed)
     }
 }
 
-/// A closed path through all of the field, that slows down now and then.
+/// Steers along a closed path through the whole field, with slow phases.
 void CubeWorld::steer(double seconds) {
     time_ += seconds;
     Body& large = bodies_[0];
@@ -66,7 +66,7 @@ void CubeWorld::steer(double seconds) {
         body.interacting = drawn || distance < large_radius + small_radius + 0.05;
         if (!drawn) continue;
         body.asleep = false;
-        body.rested = 0;
+        body.was_idle = 0;
         for (int i = 0; i < 3; ++i) {
             body.speed[i] +=
                 (-away[i] / distance * 26 + (large.speed[i] - body.speed[i]) * 3) * seconds;
@@ -89,7 +89,7 @@ void CubeWorld::collide(Body& a, Body& b) {
         n[i] /= distance;
         closing += (b.speed[i] - a.speed[i]) * n[i];
     }
-    // The large one is not to be stopped by small ones.
+    // Small cubes barely slow the large one.
     const double share_a = a.radius > small_radius ? 0.02 : b.radius > small_radius ? 0.98 : 0.5;
     const double deep = reach - distance;
     const double impulse = closing < 0 ? -closing * 1.1 : 0;
@@ -101,11 +101,11 @@ void CubeWorld::collide(Body& a, Body& b) {
         a.speed[i] -= n[i] * impulse * share_a;
         b.speed[i] += n[i] * impulse * (1 - share_a);
     }
-    // Friction turns what is pushed aside.
+    // Friction makes pushed cubes spin.
     for (Body* body : {&a, &b}) {
         if (body->asleep) {
             body->asleep = false;
-            body->rested = 0;
+            body->was_idle = 0;
         }
         body->spin[0] += n[1] * impulse;
         body->spin[1] -= n[0] * impulse;
@@ -155,7 +155,7 @@ void CubeWorld::move(Body& body, double seconds) {
         body.speed[2] = body.speed[2] < -1 ? -0.25 * body.speed[2] : 0;
         const double drag = body.radius > small_radius ? 0 : 1.8 * seconds;
         for (int i = 0; i < 2; ++i) body.speed[i] -= body.speed[i] * drag;
-        // On the ground it rolls.
+        // Cubes on the ground roll.
         const double roll = std::min(1.0, 12 * seconds);
         body.spin[0] += (-body.speed[1] / body.radius - body.spin[0]) * roll;
         body.spin[1] += (body.speed[0] / body.radius - body.spin[1]) * roll;
@@ -166,8 +166,8 @@ void CubeWorld::move(Body& body, double seconds) {
     for (int i = 0; i < 3; ++i) {
         energy += body.speed[i] * body.speed[i] + 0.05 * body.spin[i] * body.spin[i];
     }
-    body.rested = energy < 0.03 ? body.rested + seconds : 0;
-    if (body.rested > 0.2 && body.radius <= small_radius) {
+    body.was_idle = energy < 0.03 ? body.was_idle + seconds : 0;
+    if (body.was_idle > 0.2 && body.radius <= small_radius) {
         body.asleep = true;
         body.speed = body.spin = {};
     }

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A capture to compress: 900 cubes on a plain, and a large one that is steered through them on a
-// fixed path; for a while it pushes, for a while it draws them after it. Spheres collide in their
-// stead, which nobody sees in a capture; they tumble, roll, come to rest and sleep. Same seed, same
-// capture. Written for this benchmark: it is nobody else's data.
+// fixed path and alternately pushes and attracts them. Collisions use spheres instead of cubes,
+// which is invisible in a capture. Cubes tumble, roll, settle and sleep. The capture is determined
+// by its seed. Written for this benchmark, without external data.
 #pragma once
 
 #include <array>
@@ -16,12 +16,13 @@
 
 namespace purview::bench {
 
-/// As it is sent: position in 1/512 m, orientation as the smallest three of nine bits each.
+/// As transmitted: position in 1/512 m, orientation as the smallest three components of nine bits
+/// each.
 struct CubeState {
     std::array<std::int32_t, 3> position{};  ///< x, y: 18 bits; z: 14 bits
-    std::uint8_t largest = 0;                ///< of the quaternion's four, left out
-    std::array<std::int32_t, 3> turn{};      ///< the other three, 9 bits each
-    bool interacting = false;                ///< drawn or pushed by the large one
+    std::uint8_t largest = 0;                ///< index of the omitted quaternion component
+    std::array<std::int32_t, 3> turn{};      ///< the other three components, 9 bits each
+    bool interacting = false;                ///< attracted or pushed by the large one
     friend bool operator==(const CubeState&, const CubeState&) = default;
 };
 inline constexpr std::uint32_t cube_count = 901;
@@ -41,7 +42,7 @@ class CubeWorld {
         std::array<double, 3> at{}, speed{}, spin{};
         std::array<double, 4> turn{0, 0, 0, 1};
         double radius = 0.4;
-        double rested = 0;  ///< seconds
+        double was_idle = 0;  ///< seconds
         bool asleep = true;
         bool interacting = false;
     };
@@ -56,7 +57,7 @@ class CubeWorld {
     double time_ = 0;
 };
 
-/// 47 seconds at 60 Hz.
+/// Default: 47 seconds at 60 Hz.
 std::vector<CubeFrame> capture_cubes(std::uint64_t seed, std::uint32_t frames = 47 * 60);
 
 }  // namespace purview::bench

@@ -43,7 +43,7 @@ void LightClient::receive(std::span<const std::byte> datagram) {
     for (const DeliveryNotice notice : notices_) stream_.resolve(notice.sequence, notice.delivered);
 }
 
-std::span<const std::byte> LightClient::say() {
+std::span<const std::byte> LightClient::submit() {
     if (connection_id_ != 0) return acknowledge();
     const std::size_t size =
         answer_ ? write(*answer_, out_) : write(Hello{limits::protocol_version, 0, nonce_}, out_);
@@ -59,7 +59,7 @@ std::span<const std::byte> LightClient::acknowledge() {
     stream_.write(sequence, 1024, out);
     out.boolean(false);
     out.boolean(false);  // no digest
-    out.varint(0);       // no commands
+    out.varint(0);       // no inputs
     out.align();
     while (out.bytes_written() < challenge_bytes) out.u8(0);
     seal(PacketType::data, data_seed(connection_id_, sequence),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A client that shakes hands, joins and acknowledges, and looks at nothing: thousands of them cost
-// a scene little. It believes what it acknowledges, so it is no check of anything.
+// A client that handshakes, joins and acknowledges without decoding packets, so that thousands of
+// them are cheap. It acknowledges unchecked data, so it verifies nothing.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ class LightClient {
     LightClient(std::uint64_t nonce, std::string name) : nonce_(nonce), name_(std::move(name)) {}
 
     void receive(std::span<const std::byte> datagram);
-    /// What it has to say now. Valid until the next call.
-    std::span<const std::byte> say();
+    /// Returns the next datagram to send. Valid until the next call.
+    std::span<const std::byte> submit();
 
   private:
     void send_join();

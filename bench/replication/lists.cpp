@@ -19,7 +19,7 @@ ListWorkload::Values draw(SplitMix& random) {
     return {x, y, random.below(1000)};
 }
 
-/// The first `count` of `pool` become a random choice of it.
+/// Moves a random choice of `count` elements to the front of `pool`.
 void choose(std::vector<std::uint32_t>& pool, std::uint32_t count, SplitMix& random) {
     for (std::uint32_t i = 0; i < count; ++i) {
         std::swap(pool[i], pool[i + random.below(static_cast<std::uint32_t>(pool.size()) - i)]);
@@ -72,7 +72,7 @@ void ListWorkload::draw_ticks(SplitMix& random) {
         }
         for (std::uint32_t i = 0; i < scene.observers * scene.churn; ++i) {
             const std::uint32_t o = i / scene.churn;
-            // One of each part of the list, so that nothing is swapped twice in a tick.
+            // One entry of each part of the list, so that no entry is replaced twice in a tick.
             const std::uint32_t part = scene.wanted / scene.churn;
             const std::uint32_t at = (i % scene.churn) * part + random.below(part);
             std::uint32_t& entry = now[std::size_t{o} * scene.wanted + at];
@@ -80,7 +80,8 @@ void ListWorkload::draw_ticks(SplitMix& random) {
             std::uint32_t fresh = random.below(scene.entities);
             while (listed[row + fresh]) fresh = random.below(scene.entities);
             swaps.push_back({entry, fresh});
-            // What leaves may not come back in the same tick: it stays marked until the tick ends.
+            // A removed entity must not return in the same tick, so it stays marked until the tick
+            // ends.
             listed[row + fresh] = true;
             entry = fresh;
         }

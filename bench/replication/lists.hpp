@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The workload of the scene `colyseus`: who has which entities on his list, what changes, and whose
-// lists change; drawn once, and handed to both sides.
+// The workload of the scene `colyseus`: the entity list of each observer, the changed values and
+// the changed lists. Generated once and used by both sides.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct ListScene {
     std::uint32_t entities = 10'000;
     std::uint32_t observers = 1'000;
     std::uint32_t wanted = 200;
-    std::uint32_t changed = 1'000;  ///< entities that get new values in a tick
-    std::uint32_t churn = 0;        ///< entries of each list that are replaced in a tick
-    bool nearest = false;           ///< lists are the nearest ones instead of random ones
-    bool sixteen_bits = false;      ///< x and y quantised
-    std::uint32_t ticks = 0;        ///< that are drawn
+    std::uint32_t changed = 1'000;  ///< entities with new values per tick
+    std::uint32_t churn = 0;        ///< replaced entries of each list per tick
+    bool nearest = false;           ///< lists contain the nearest entities instead of random ones
+    bool sixteen_bits = false;      ///< x and y quantized
+    std::uint32_t ticks = 0;        ///< number of generated ticks
 };
 
 struct ListWorkload {
@@ -44,12 +44,13 @@ struct ListWorkload {
     const Swap* swaps_of(std::uint32_t tick, std::uint32_t observer) const {
         return swaps.data() + (std::size_t{tick} * scene.observers + observer) * scene.churn;
     }
-    /// All of it as little-endian words of four bytes, as the peer reads it. False: not written.
+    /// Writes everything as little-endian 32-bit words, the format that the peer reads. Returns
+    /// false on failure.
     bool write(const std::string& path) const;
 
     ListScene scene;
     std::vector<Values> first;         ///< [entities]
-    std::vector<std::uint32_t> lists;  ///< [observers][wanted], as they are at first
+    std::vector<std::uint32_t> lists;  ///< [observers][wanted], initial lists
     std::vector<WhatIf> changes;       ///< [ticks][changed]
     std::vector<Swap> swaps;           ///< [ticks][observers][churn]
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// ./dev bench replication: what a whole server does for its clients, in time and in bytes.
+// ./dev bench replication: time and bytes of a whole server for its clients.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
@@ -32,23 +32,23 @@ int run(int argc, char** argv) {
     Options options;
     std::vector<std::string> names;
     for (const Scene& scene : scenes) names.emplace_back(scene.name);
-    CLI::App app{"A whole server and its clients, in one process and on a virtual clock"};
-    app.add_option("--scene", options.scenes, "only these")->check(CLI::IsMember(names));
+    CLI::App app{"Runs a whole server and its clients in one process on a virtual clock"};
+    app.add_option("--scene", options.scenes, "run only these scenes")->check(CLI::IsMember(names));
     app.add_option("--row", options.row,
-                   "of colyseus and cubes: only rows with this in their name");
-    app.add_option("--ticks", options.ticks, "of one round, in scenes without an end of their own")
+                   "scenes colyseus and cubes: only rows with this in their name");
+    app.add_option("--ticks", options.ticks, "ticks per round, in scenes without a fixed length")
         ->check(CLI::Range(1, 100'000));
-    app.add_flag("--quick", options.quick, "fewer ticks; only what is counted is judged");
-    app.add_flag("--small-pages", options.small_pages, "no pages of 2 MB");
+    app.add_flag("--quick", options.quick, "fewer ticks; checks only counted figures");
+    app.add_flag("--small-pages", options.small_pages, "do not use pages of 2 MB");
     app.add_option("--peer", options.peer_script,
                    "script of the scene colyseus; without it the peer does not run")
         ->check(CLI::ExistingFile);
-    app.add_option("--json", options.json_path, "report");
+    app.add_option("--json", options.json_path, "report file");
     CLI11_PARSE(app, argc, argv);
     std::string command = "bench replication";
     for (int i = 1; i < argc; ++i) {
         if (std::string(argv[i]) == "--peer") {
-            ++i;  // ./dev names it, nobody else
+            ++i;  // only ./dev passes it
             continue;
         }
         command += std::string(" ") + argv[i];
@@ -60,14 +60,15 @@ int run(int argc, char** argv) {
         scene.run(report, options);
         scene.figures(report);
     }
-    // What the tables of bytes are made of; shared sections and calls it does not know.
+    // Input of the byte tables. The meter does not support shared cell payloads and RPCs.
     double unread = 0;
     for (const Row& row : report.rows) {
         const auto found = row.more.find("packets_unread");
         if (found != row.more.end()) unread += found->second;
     }
-    report.count_at_most("packets that the meter of bytes could not read", unread, 0, 0);
-    const bool holds = print_figures(report, options.quick ? Judged::counted : Judged::all);
+    report.count_at_most("packets that the byte meter could not parse", unread, 0, 0);
+    const bool holds =
+        print_figures(report, options.quick ? GatedFigures::counted : GatedFigures::all);
     if (!options.json_path.empty()) {
         std::ofstream out(options.json_path);
         out << to_json(report, command).dump(2) << '\n';

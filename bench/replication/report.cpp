@@ -22,7 +22,7 @@ void Meter::add(const TickCost& cost) {
     allocations_.back() += static_cast<double>(cost.allocations);
     largest_bytes_ = std::max(largest_bytes_, static_cast<double>(cost.largest_bytes));
     receive_ms_.push_back(cost.receive_ms);
-    tell_ms_.push_back(cost.tell_ms);
+    report_ms_.push_back(cost.report_ms);
     const TickProfile& p = cost.profile;
     const std::uint32_t us[] = {p.receive_us, p.simulate_us,   p.track_us,  p.interest_us,
                                 p.diff_us,    p.prioritize_us, p.encode_us, p.send_us};
@@ -56,7 +56,7 @@ Row Meter::row(const std::string& scene, const std::string& engine, std::uint32_
         allocations_.back() / static_cast<double>(rounds_.back().size());
     row.more["largest_bytes"] = largest_bytes_;
     row.more["receive_ms"] = median(receive_ms_);
-    row.more["tell_ms"] = median(tell_ms_);
+    row.more["tell_ms"] = median(report_ms_);
     const char* names[] = {"receive", "simulate",   "track",  "interest",
                            "diff",    "prioritize", "encode", "send"};
     for (std::size_t i = 0; i < stages_.size(); ++i) {
@@ -80,7 +80,7 @@ double ratio(const Row& peer, const Row& ours) {
     return std::min(ratio_of_rounds(peer.round_ms, ours.round_ms), peer.ms_p10 / ours.ms_p10);
 }
 
-void say_progress(const std::string& scene, const std::string& what) {
+void report_progress(const std::string& scene, const std::string& what) {
     std::fprintf(stderr, "%-22s %-44s\r", scene.c_str(), what.c_str());
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// 250 bodies in a box at 30 Hz. The law of motion, which docs/performance-replication.md repeats: a
-// body flies straight and turns evenly; at a wall of the box it bounces; and in every second a
-// quarter of all bodies are hit, one by one, and fly on with another speed and spin. Place to 0.01,
-// orientation to 0.001 rad, told as they are in every tick. 28 bytes are added to each datagram.
+// 250 bodies in a box at 30 Hz. The motion, as described in docs/performance-replication.md: a body
+// moves straight and turns at a constant rate. At a wall it bounces. Every second a quarter of all
+// bodies are hit, one by one, and continue with another speed and spin. Positions have a step of
+// 0.01, orientations 0.001 rad, and both are sent in every tick. 28 bytes are added per datagram.
 #include <cmath>
 #include <optional>
 
+#include "protocol/schema_access.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
 
@@ -33,7 +34,7 @@ struct AsteroidSchema {
         for (std::uint16_t i = 0; i < 3; ++i) {
             FieldDef f{names[i], FieldType::quantized, 0, 4, true, -half_m, half_m, 0.01, 0};
             f.offset_bytes = static_cast<std::uint16_t>(4 * i);
-            schema.add_field(position.id, f);
+            SchemaAccess::add_field(schema, position.id, f);
             schema.extrapolate(position.id, f.name);
         }
         const NumberRange angle{-pi, pi, 0.001};
@@ -69,7 +70,7 @@ class Asteroids {
                 Flight flight;
                 hit(flight);
                 const Vec3 at{within(half_m), within(half_m), within(half_m)};
-                flight.entity = world.spawn(schema_.body, at).value();
+                flight.entity = world.spawn({.kind = schema_.body, .position = at});
                 flights_.push_back(flight);
             }
         };
@@ -83,7 +84,7 @@ class Asteroids {
 
     std::optional<Stage> stage;
     std::optional<WireMeter> meter;
-    std::uint64_t changes = 0;  ///< of speed
+    std::uint64_t changes = 0;  ///< speed changes
 
   private:
     struct Flight {
@@ -130,7 +131,7 @@ class Asteroids {
 
 void scene_asteroids(Report& report, const Options& options) {
     Asteroids scene;
-    say_progress("asteroids", "joining");
+    report_progress("asteroids", "joining");
     if (!scene.stage->join()) {
         report.could_not_run("asteroids, joined", "the client did not join");
         return;
@@ -142,7 +143,7 @@ void scene_asteroids(Report& report, const Options& options) {
     Meter ours;
     Checked checked;
     for (std::uint32_t r = 0; r < rounds; ++r) {
-        say_progress("asteroids", "round " + std::to_string(r + 1) + " of 3");
+        report_progress("asteroids", "round " + std::to_string(r + 1) + " of 3");
         ours.begin_round();
         for (std::uint32_t i = 0; i < ticks; ++i) {
             ours.add(scene.stage->step());
@@ -164,7 +165,7 @@ void figures_of_asteroids(Report& report) {
     const Row* ours = report.find("asteroids", "purview");
     if (ours == nullptr) return;
     if (ours->more.at("speed_changes_percent_s") < 20) {
-        report.could_not_run("asteroids, kB/s", "too few change their speed");
+        report.could_not_run("asteroids, kB/s", "too few speed changes");
     } else {
         report.count_at_most("asteroids, kB/s", ours->more.at("kb_s"), 30, 15);
     }

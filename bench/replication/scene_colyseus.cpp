@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// 10,000 entities, explicit lists of 200, a tenth of the entities with new values in every tick:
-// beside @colyseus/schema, in turn, on the same lists and values.
+// 10,000 entities, explicit lists of 200, a tenth of the entities with new values in every tick.
+// Runs alternately with @colyseus/schema on the same lists and values.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -24,7 +24,7 @@ struct Thing {
     std::uint16_t hp = 0;
 };
 
-/// What only some are told, where a row has it.
+/// A component with restricted audience, in some rows.
 struct Purse {
     std::uint16_t gold = 0;
 };
@@ -34,10 +34,10 @@ struct Variant {
     ListScene scene;
     float loss = 0;
     bool with_peer = true;
-    std::uint32_t budget_bytes = 0;  ///< 0: the usual one, which holds everything
-    bool ranged = false;             ///< x and y without loss, in fewer bits within 0..1000
-    bool purses = false;             ///< a component more, which the owner alone is told
-    /// Clients are right after every tick; otherwise when all has arrived.
+    std::uint32_t budget_bytes = 0;  ///< 0: the default, which is large enough for everything
+    bool ranged = false;             ///< x and y lossless, with fewer bits within 0..1000
+    bool purses = false;             ///< an additional component that only the owner receives
+    /// Clients are correct after every tick; otherwise only after everything has arrived.
     bool right_at_once() const { return loss <= 0 && budget_bytes == 0; }
 };
 
@@ -69,7 +69,7 @@ struct ThingSchema {
     KindId kind{};
 };
 
-/// Our side of a variant.
+/// Purview's side of a variant.
 class OurSide {
   public:
     OurSide(const Variant& variant, const ListWorkload& workload)
@@ -79,7 +79,7 @@ class OurSide {
           schema_(variant) {
         StageDef def;
         def.server.schema = &schema_.schema;
-        def.server.rules.for_kind(KindId{0}).mode = EntityMode::explicit_only;
+        def.server.rules.for_kind(id_at<KindId>(0)).mode = EntityMode::explicit_only;
         def.server.entities_max = variant.scene.entities;
         if (variant.budget_bytes > 0) def.server.budget_bytes_per_tick = variant.budget_bytes;
         def.clients = variant.scene.observers;
@@ -97,7 +97,7 @@ class OurSide {
             if (purses_) (void)server.world().set_owner(mine, o);
         };
         script.simulate = [this](Server& server, Tick) { change(server.world()); };
-        script.tell = [this](Server& server, Tick) { swap(server.visibility()); };
+        script.notify = [this](Server& server, Tick) { swap(server.visibility()); };
         script.relevant = [this](const World&, std::uint32_t client) { return lists_[client]; };
         stage_ = std::make_unique<Stage>(def, std::move(script));
         meter_.emplace(schema_.schema);
@@ -122,7 +122,7 @@ class OurSide {
   private:
     void populate(World& world) {
         for (const ListWorkload::Values& v : workload_->first) {
-            const EntityId entity = world.spawn(schema_.kind).value();
+            const EntityId entity = world.spawn({.kind = schema_.kind});
             (void)world.set(entity, schema_.thing, {v.x, v.y, static_cast<std::uint16_t>(v.hp)});
             if (purses_) (void)world.set(entity, schema_.purse, {static_cast<std::uint16_t>(v.hp)});
             entities_.push_back(entity);
@@ -134,7 +134,7 @@ class OurSide {
                 list.push_back(entities_[*next]);
         }
     }
-    /// In the lists of whole clients.
+    /// Applies the swaps to the lists of complete clients.
     void note_swaps() {
         for (std::uint32_t o = 0; o < lists_.size(); ++o) {
             const auto* swaps = workload_->swaps_of(tick_, o);
@@ -165,7 +165,7 @@ class OurSide {
         }
         (void)interest.allow(edits_);
     }
-    /// Every tenth tick: with nothing lost, clients are right after each.
+    /// Checks every tenth tick: without loss, clients are correct after each tick.
     Checked check_some() { return tick_ % 10 == 0 ? check_clients(*stage_) : Checked{}; }
 
     const ListWorkload* workload_;
@@ -173,7 +173,8 @@ class OurSide {
     bool purses_;
     ThingSchema schema_;
     std::vector<EntityId> entities_;
-    std::array<std::vector<EntityId>, 8> lists_;  ///< of whole clients, as the workload has them
+    /// Of complete clients, according to the workload.
+    std::array<std::vector<EntityId>, 8> lists_;
     std::vector<PairEdit> edits_;
     std::unique_ptr<Stage> stage_;
     std::optional<WireMeter> meter_;
@@ -184,10 +185,10 @@ void run(Report& report, const Options& options, Variant variant) {
     if (variant.name.find(options.row) == std::string::npos) return;
     const std::uint32_t ticks = ticks_of(options, 6, 20), warm_up = 20;
     variant.scene.ticks = warm_up + rounds * ticks;
-    say_progress(variant.name, "workload");
+    report_progress(variant.name, "workload");
     const ListWorkload workload(variant.scene);
     OurSide ours(variant, workload);
-    say_progress(variant.name, "purview joins");
+    report_progress(variant.name, "purview joins");
     if (!ours.ready()) {
         report.could_not_run(variant.name + " joined", "not all clients joined");
         return;
@@ -196,7 +197,7 @@ void run(Report& report, const Options& options, Variant variant) {
     ColyseusPeer::Turn turn;
     bool with_peer = variant.with_peer && !options.peer_script.empty();
     if (with_peer) {
-        say_progress(variant.name, "colyseus joins");
+        report_progress(variant.name, "colyseus joins");
         const std::string problem = peer.start(options.peer_script, workload);
         if (!problem.empty())
             std::fprintf(stderr, "\nthe peer does not run: %s\n", problem.c_str());
@@ -208,8 +209,8 @@ void run(Report& report, const Options& options, Variant variant) {
     std::vector<double> view_ms;
     Row peer_row;
     for (std::uint32_t r = 0; r < rounds; ++r) {
-        say_progress(variant.name,
-                     "round " + std::to_string(r + 1) + " of " + std::to_string(rounds));
+        report_progress(variant.name,
+                        "round " + std::to_string(r + 1) + " of " + std::to_string(rounds));
         ours.turn(ticks, &mine);
         if (!with_peer || !peer.run(ticks, turn)) continue;
         theirs.begin_round();
@@ -265,7 +266,7 @@ void figures_of_colyseus(Report& report) {
         const Row* ours = report.find(scene, "purview");
         const Row* peer = report.find(scene, "colyseus");
         const std::string name = scene + ", times as fast";
-        if (ours == nullptr) return;  // rows may be run alone
+        if (ours == nullptr) return;  // rows can be run alone
         if (peer == nullptr || peer->checked.wrong > 0) {
             report.does_not_count(name, false, gate, target,
                                   peer == nullptr ? "peer did not run" : "peer decoded wrongly");

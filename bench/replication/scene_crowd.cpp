@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// 2,000 observers in one area of interest, all of them moving; 8 kB a second for each, in ten
-// ticks. Nothing like all of it fits: how old is what each of them is told, by distance?
+// 2,000 moving observers in one area of interest, 8 kB per second for each, ten ticks per second.
+// Only a small part fits. Measures the age of the data that each observer has, by distance.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,6 +10,7 @@
 
 #include "core/internal_access.hpp"
 #include "net/thread_pool.hpp"
+#include "protocol/schema_access.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
 #include "server/server_data.hpp"
@@ -20,9 +21,9 @@ namespace {
 
 constexpr std::uint32_t people = 2'000, tick_hz = 10, budget_bytes = 8'000 / tick_hz;
 constexpr float side_m = 100, step_m = 0.3F;
-/// Observers whose ghosts' ages are looked at.
+/// Number of observers with measured ghost ages.
 constexpr std::uint32_t sampled = 40;
-/// That make packets, in the rows in turn behind all others.
+/// Threads that encode packets, in the multi-threaded rows.
 constexpr std::uint32_t threads = 2;
 
 struct Position {
@@ -38,7 +39,7 @@ struct CrowdSchema {
         y.offset_bytes = 4;
         FieldDef yaw{"yaw", FieldType::quantized, 12, 4, true, 0, 2 * 3.14159265, 0.0246, 0};
         position = schema.component<Position>("place");
-        for (const FieldDef& f : {x, y, yaw}) schema.add_field(position.id, f);
+        for (const FieldDef& f : {x, y, yaw}) SchemaAccess::add_field(schema, position.id, f);
         schema.set_position(position.id);
         person = schema.kind("person", {position.id});
     }
@@ -47,11 +48,11 @@ struct CrowdSchema {
     KindId person{};
 };
 
-/// Ghosts by how many others are nearer: [first, end).
+/// Ghosts by the number of nearer ones: [first, end).
 struct Ranks {
     const char* name;
     std::uint32_t first, end;
-    std::vector<double> ages;  ///< ticks since the first change that was not sent; 0: none waits
+    std::vector<double> ages;  ///< ticks since the first unsent change; 0: nothing pending
 };
 
 class Crowd {
@@ -74,7 +75,7 @@ class Crowd {
         script.populate = [this](World& world) {
             for (std::uint32_t i = 0; i < people; ++i) {
                 const Vec3 at{random_.between(0, side_m), random_.between(0, side_m), 0};
-                people_.push_back(world.spawn(schema_.person, at).value());
+                people_.push_back(world.spawn({.kind = schema_.person, .position = at}));
             }
         };
         script.joined = [this](Server& server, ObserverId o, std::uint32_t c) {
@@ -87,7 +88,7 @@ class Crowd {
         stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
     }
 
-    /// Ages of the ghosts of some observers, as they are after a tick.
+    /// Collects the ghost ages of some observers after a tick.
     void look(std::vector<Ranks>& ranks) {
         const World& world = stage->server().world();
         const Tick now = stage->server().current_tick();
@@ -97,28 +98,30 @@ class Crowd {
                 internal(stage->server()).sessions.find(stage->observer(o))->ghosts;
             const Vec3 from = world.position_of(people_[o]);
             order_.clear();
-            for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
-                if (!ghosts.is_live(lane) || ghosts.entity(lane) == people_[o]) continue;
-                const Vec3 at = world.position_of(ghosts.entity(lane));
-                order_.emplace_back(std::hypot(at.x - from.x, at.y - from.y), lane);
+            for (LocalId slot = 0; slot < ghosts.slots().end(); ++slot) {
+                if (!ghosts.slots().is_live(slot) || ghosts.slots().entity(slot) == people_[o])
+                    continue;
+                const Vec3 at = world.position_of(ghosts.slots().entity(slot));
+                order_.emplace_back(std::hypot(at.x - from.x, at.y - from.y), slot);
             }
             std::sort(order_.begin(), order_.end());
             for (Ranks& r : ranks) {
                 for (std::uint32_t i = r.first; i < std::min<std::size_t>(r.end, order_.size());
                      ++i) {
-                    const LocalId lane = order_[i].second;
-                    const bool waits = ((ghosts.pending()[lane / 64] >> (lane % 64)) & 1U) != 0;
-                    r.ages.push_back(waits ? now - ghosts.waiting_since(lane) + 1 : 0);
+                    const LocalId slot = order_[i].second;
+                    const bool waits =
+                        ((ghosts.sends().pending()[slot / 64] >> (slot % 64)) & 1U) != 0;
+                    r.ages.push_back(waits ? now - ghosts.sends().waiting_since(slot) + 1 : 0);
                 }
             }
         }
     }
-    /// Ticks after which every ghost has had its turn when the oldest goes first: all that are
-    /// relevant, over how many of the largest fit in a tick.
+    /// Ticks until every ghost was sent if the oldest goes first: the number of relevant entities
+    /// divided by how many of the largest updates fit in a tick.
     static double bound_ticks(const Schema& schema) {
         double update = 0;
         for (const FieldDef& f : schema.components()[0].fields) update += f.wire_bits;
-        update += 1 + 16;  // all fields; the widest gap, as a varint of five groups
+        update += 1 + 16;  // all fields; the widest gap as a varint of five groups
         const double header = 40 + 2 * 16 + 1 + 8 + 32 + 2 + 16 + 4 * 16 + 4;
         const double fit = std::floor((budget_bytes * 8 - header) / update);
         return std::ceil(people / fit) + 1;
@@ -150,16 +153,16 @@ class Crowd {
 
 void scene_crowd(Report& report, const Options& options) {
     Crowd scene;
-    say_progress("crowd", "2,000 join");
+    report_progress("crowd", "2,000 join");
     if (!scene.stage->join()) {
         report.could_not_run("crowd, joined", "not all clients joined");
         return;
     }
     const double bound = Crowd::bound_ticks(scene.schema());
     const std::uint32_t rounds = 3, ticks = ticks_of(options, 6, 16);
-    // After the bound has passed once, ages are what they will be.
+    // After twice this bound, ages are stationary.
     for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(2 * bound); ++i) {
-        if (i % 5 == 0) say_progress("crowd", "warm-up, tick " + std::to_string(i));
+        if (i % 5 == 0) report_progress("crowd", "warm-up, tick " + std::to_string(i));
         scene.stage->step();
     }
     scene.meter->reset();
@@ -170,7 +173,7 @@ void scene_crowd(Report& report, const Options& options) {
                              {"1001-1999", 1000, people, {}}};
     Meter ours;
     for (std::uint32_t r = 0; r < rounds; ++r) {
-        say_progress("crowd", "round " + std::to_string(r + 1) + " of 3");
+        report_progress("crowd", "round " + std::to_string(r + 1) + " of 3");
         ours.begin_round();
         for (std::uint32_t i = 0; i < ticks; ++i) {
             ours.add(scene.stage->step());
@@ -196,12 +199,12 @@ void scene_crowd(Report& report, const Options& options) {
         std::printf("    %-10s p50 %5.1f, p99 %5.1f, mean %5.2f\n", r.name, p50, p99, mean);
     }
     row.more["age_max"] = oldest;
-    // And then in turn on one thread and on two, the same world going on.
+    // Continues the same world alternately on one thread and on several.
     ThreadPool pool(threads);
     Meter one, several;
     scene.stage->set_frozen(false);
     for (std::uint32_t r = 0; r < rounds; ++r) {
-        say_progress("crowd", "threads, round " + std::to_string(r + 1) + " of 3");
+        report_progress("crowd", "threads, round " + std::to_string(r + 1) + " of 3");
         for (Meter* meter : {&one, &several}) {
             scene.stage->server().set_executor(meter == &one ? Executor{} : pool.executor());
             meter->begin_round();
@@ -219,7 +222,8 @@ void figures_of_crowd(Report& report) {
     const Row* ours = report.find("crowd", "purview");
     if (ours == nullptr) return;
     report.aim_at_most("crowd, ms a tick", ours->ms_p50, 1000.0 / tick_hz);
-    // Half as old is plainly fresher; equal ages mean that distance counts for nothing.
+    // A ratio of 0.5 shows a clear preference for near ghosts; 1 would mean that distance has no
+    // effect.
     report.at_most("crowd, mean age of the nearest/of the farthest",
                    ours->more.at("age_mean 1-10") / ours->more.at("age_mean 1001-1999"), 0.9, 0.5);
     report.count_at_most("crowd, oldest/derived bound",

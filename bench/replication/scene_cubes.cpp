@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// 901 cubes at 60 Hz, acknowledged after 100 ms: our bytes beside those of the article's scheme, on
-// the same capture, lossless after quantisation.
+// 901 cubes at 60 Hz, acknowledged after 100 ms. Compares Purview's bytes with those of the
+// article's scheme on the same capture, lossless after quantization.
 #include <cstdio>
 #include <optional>
 
+#include "protocol/schema_access.hpp"
 #include "replication/article_codec.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
@@ -41,7 +42,7 @@ struct CubeSchema {
         z.min = 0;
         z.max = 32 - step;
         for (const FieldDef& f : {x, y, z}) {
-            schema.add_field(position.id, f);
+            SchemaAccess::add_field(schema, position.id, f);
             schema.extrapolate(position.id, f.name);
         }
         turn = schema.component<Turn>("turn")
@@ -78,7 +79,7 @@ class OurCubes {
         Script script;
         script.populate = [this](World& world) {
             for (std::uint32_t i = 0; i < cube_count; ++i) {
-                cubes_.push_back(world.spawn(schema_.cube).value());
+                cubes_.push_back(world.spawn({.kind = schema_.cube}));
             }
             show(world, 0);
         };
@@ -118,14 +119,14 @@ class OurCubes {
     std::vector<EntityId> cubes_;
 };
 
-/// The article's scheme over the same kind of line: which frame is known to have arrived?
+/// The article's scheme over the same kind of link: tracks which frame is acknowledged.
 class ArticleLine {
   public:
     ArticleLine(const std::vector<CubeFrame>& capture, float loss)
         : capture_(&capture), loss_(loss), random_(5), out_(1 << 16) {}
-    /// Frames come in order, from 0 on. Bytes of this one.
+    /// Sends the next frame, in order from 0 on. Returns its bytes.
     std::size_t send(std::size_t f) {
-        // An acknowledgement names the newest frame that arrived; a later one makes up for it.
+        // An acknowledgement names the newest frame that arrived, so a later one covers a lost one.
         newest_.push_back(random_.chance(loss_) ? (newest_.empty() ? none : newest_.back()) : f);
         if (f >= ack_frames && !random_.chance(loss_) && newest_[f - ack_frames] != none) {
             known_ = newest_[f - ack_frames];
@@ -169,11 +170,11 @@ void run(Report& report, const std::vector<CubeFrame>& capture, float loss) {
     for (std::size_t f = 0; f < ack_frames; ++f) line.send(f);
     const std::size_t first = ack_frames, frames = capture.size() - first;
     scene.meter->reset();
-    for (std::size_t i = 0; i < frames; ++i) {  // A B A B
+    for (std::size_t i = 0; i < frames; ++i) {  // alternately: A B A B
         if (i % (frames / rounds + 1) == 0) {
             ours.begin_round();
             article.begin_round();
-            say_progress(name, "frame " + std::to_string(i));
+            report_progress(name, "frame " + std::to_string(i));
         }
         scene.frame = first + i;
         ours.add(scene.stage->step());
@@ -198,7 +199,7 @@ constexpr float losses[] = {0, 0.01F, 0.05F, 0.2F};
 }  // namespace
 
 void scene_cubes(Report& report, const Options& options) {
-    say_progress("cubes", "capture");
+    report_progress("cubes", "capture");
     const auto capture = capture_cubes(1);
     for (const float loss : losses) {
         if (options.quick && loss > 0 && loss != losses[2]) continue;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// 100 players walk among 10,000 trees on a square kilometre; every tree loses one health a second,
-// each at its own moment. 256 kbit/s for a client.
+// 100 players walk among 10,000 trees on one square kilometer. Every tree loses one health point
+// per second, each at a different time. 256 kbit/s per client.
 #include <algorithm>
 #include <cmath>
 
 #include "core/internal_access.hpp"
+#include "protocol/schema_access.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
 #include "replication/sides.hpp"
@@ -35,8 +36,8 @@ struct ForestSchema {
         FieldDef y = x;
         y.name = "y";
         y.offset_bytes = 4;
-        schema.add_field(position.id, x);
-        schema.add_field(position.id, y);
+        SchemaAccess::add_field(schema, position.id, x);
+        SchemaAccess::add_field(schema, position.id, y);
         wood = schema.component<Tree>("wood").integer("health", &Tree::health, 0, 255);
         schema.set_position(position.id);
         player = schema.kind("player", {position.id});
@@ -48,18 +49,18 @@ struct ForestSchema {
     KindId player{}, tree{};
 };
 
-/// What happens in it, whoever looks.
+/// The events of the world, independent of observers.
 class Life {
   public:
     explicit Life(const ForestSchema& schema) : schema_(&schema), random_(11) {}
 
     void populate(World& world) {
         for (std::uint32_t i = 0; i < trees; ++i) {
-            trees_.push_back(world.spawn(schema_->tree, somewhere()).value());
+            trees_.push_back(world.spawn({.kind = schema_->tree, .position = somewhere()}));
             world.edit(trees_.back(), schema_->wood)->health = 255;
         }
         for (std::uint32_t i = 0; i < players; ++i) {
-            players_.push_back(world.spawn(schema_->player, somewhere()).value());
+            players_.push_back(world.spawn({.kind = schema_->player, .position = somewhere()}));
             goals_.push_back(somewhere());
         }
         changed_.assign(world.index_end(), false);
@@ -68,7 +69,7 @@ class Life {
         std::fill(changed_.begin(), changed_.end(), false);
         for (std::uint32_t i = tick_++ % tick_hz; i < trees; i += tick_hz) {
             Tree* tree = world.edit(trees_[i], schema_->wood);
-            tree->health = static_cast<std::uint8_t>(tree->health - 1);  // and young again at 255
+            tree->health = static_cast<std::uint8_t>(tree->health - 1);  // wraps around to 255
             changed_[index_of(trees_[i])] = true;
         }
         for (std::uint32_t i = 0; i < players; ++i) {
@@ -87,7 +88,7 @@ class Life {
         }
     }
     const std::vector<EntityId>& observers() const noexcept { return players_; }
-    /// In the last tick, by entity index.
+    /// Entities changed in the last tick, by entity index.
     const std::vector<bool>* changed() const noexcept { return &changed_; }
 
   private:
@@ -114,7 +115,7 @@ StageDef stage_of_forest() {
     return def;
 }
 
-/// Ticks that the oldest change waits to be sent for the first time.
+/// Ticks that the oldest unsent change has waited.
 Tick oldest_unsent(Stage& stage) {
     Tick oldest = 0;
     for (const auto& session : internal(stage.server()).sessions) {
@@ -128,7 +129,7 @@ Tick oldest_unsent(Stage& stage) {
 
 void scene_forest(Report& report, const Options& options) {
     Sides<ForestSchema, Life> scene(stage_of_forest(), relevance_m, false);
-    say_progress("forest", "joining");
+    report_progress("forest", "joining");
     if (!scene.stage->join()) {
         report.could_not_run("forest, joined", "not all clients joined");
         return;
@@ -149,8 +150,8 @@ void scene_forest(Report& report, const Options& options) {
     round(60, warm, unused, unused_too);
     scene.meter->reset();
     oldest = 0;
-    for (std::uint32_t r = 0; r < rounds; ++r) {  // A B A B
-        say_progress("forest", "round " + std::to_string(r + 1) + " of 3");
+    for (std::uint32_t r = 0; r < rounds; ++r) {  // alternately: A B A B
+        report_progress("forest", "round " + std::to_string(r + 1) + " of 3");
         round(ticks, ours, straight, blind);
     }
     ours.add_bits(scene.meter->bits());
@@ -159,7 +160,7 @@ void scene_forest(Report& report, const Options& options) {
                           straight.row("forest", "straight", players),
                           blind.row("forest", "blind", players)};
     rows[0].checked = checked;
-    rows[1].checked = scene.straight.check_at_rest();
+    rows[1].checked = scene.straight.check_idle();
     rows[0].more["budget_bytes"] = budget_bytes;
     rows[0].more["oldest_unsent_ticks"] = oldest;
     add_rows(report, rows);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// 100 players run from a ring of 800 m into one spot, and stay there. What counts is the end, where
-// everybody sees everybody.
+// 100 players run from a ring of 800 m to one spot and stay there. The final phase counts, in which
+// every player sees all others.
 #include <cmath>
 
+#include "protocol/schema_access.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
 #include "replication/sides.hpp"
@@ -38,7 +39,7 @@ struct PlayerSchema {
         z.offset_bytes = 8;
         z.min = -64;
         z.max = 64;
-        for (const FieldDef& f : {x, y, z}) schema.add_field(position.id, f);
+        for (const FieldDef& f : {x, y, z}) SchemaAccess::add_field(schema, position.id, f);
         const NumberRange speed{-20.475, 20.475, 0.01};  // 12 bits
         motion = schema.component<Motion>("motion")
                      .quantized("yaw", &Motion::yaw, {0, two_pi, two_pi / 65535})
@@ -55,7 +56,7 @@ struct PlayerSchema {
     KindId player{};
 };
 
-/// What happens in it, whoever looks.
+/// The events of the world, independent of observers.
 class Life {
   public:
     explicit Life(const PlayerSchema& schema) : schema_(&schema), random_(7) {}
@@ -64,10 +65,10 @@ class Life {
         for (std::uint32_t i = 0; i < players; ++i) {
             const float angle = two_pi * static_cast<float>(i) / players;
             const Vec3 at{std::cos(angle) * ring_m, std::sin(angle) * ring_m, 0};
-            players_.push_back(world.spawn(schema_->player, at).value());
+            players_.push_back(world.spawn({.kind = schema_->player, .position = at}));
         }
     }
-    /// Towards the middle, each on a path of its own; there they run about.
+    /// Runs toward the center, each on a separate path, and moves around there.
     void live(World& world) {
         for (const EntityId player : players_) {
             Vec3 at = world.position_of(player);
@@ -88,7 +89,7 @@ class Life {
         }
     }
     const std::vector<EntityId>& observers() const noexcept { return players_; }
-    /// Everything, always.
+    /// Null: all entities change in every tick.
     static const std::vector<bool>* changed() noexcept { return nullptr; }
 
   private:
@@ -111,7 +112,7 @@ StageDef stage_of_one_place() {
     return def;
 }
 
-/// Until the last one is in the crowd.
+/// Ticks until the last player has reached the crowd.
 constexpr std::uint32_t ticks_to_run() {
     return static_cast<std::uint32_t>((ring_m + 60 - crowd_m) / speed_mps * tick_hz);
 }
@@ -120,7 +121,7 @@ constexpr std::uint32_t ticks_to_run() {
 
 void scene_one_place(Report& report, const Options& options) {
     Sides<PlayerSchema, Life> scene(stage_of_one_place(), relevance_m, true);
-    say_progress("one place", "joining");
+    report_progress("one place", "joining");
     if (!scene.stage->join()) {
         report.could_not_run("one place, joined", "not all clients joined");
         return;
@@ -138,8 +139,9 @@ void scene_one_place(Report& report, const Options& options) {
     const auto rows = [&](const std::string& name, std::uint32_t rounds, std::uint32_t ticks) {
         Meters meters;
         scene.meter->reset();
-        for (std::uint32_t r = 0; r < rounds; ++r) {  // A B A B
-            say_progress(name, "round " + std::to_string(r + 1) + " of " + std::to_string(rounds));
+        for (std::uint32_t r = 0; r < rounds; ++r) {  // alternately: A B A B
+            report_progress(name,
+                            "round " + std::to_string(r + 1) + " of " + std::to_string(rounds));
             round(ticks, meters);
         }
         meters.ours.add_bits(scene.meter->bits());
@@ -148,7 +150,7 @@ void scene_one_place(Report& report, const Options& options) {
                               meters.straight.row(name, "straight", players),
                               meters.blind.row(name, "blind", players)};
         made[0].checked = checked;
-        made[1].checked = scene.straight.check_at_rest();
+        made[1].checked = scene.straight.check_idle();
         add_rows(report, made);
     };
     rows("one place, running", 3, ticks_to_run() / 3);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Entities in cells, and observers who are told of the cells around theirs, in the three modes of
-// the node: each on its own, update many, read many. A change is a step and other health of one
-// entity, a read is one observer's tick; the ratio of the two is the scene's. Steps of at most two
-// metres cross cells often, those of a fifth of it seldom: so do players who walk.
-// Where there are more changes in a tick than entities, the last of each counts.
+// Entities in cells, and observers that receive the cells around their own, in the three payload
+// modes of the node: individual, update many, read many. A change is a step and a new health value
+// of one entity; a read is one observer's tick. The ratio of both defines the scene. Steps of at
+// most two meters cross cells often. Steps of a fifth of that cross cells rarely, like walking
+// players. With more changes per tick than entities, the last change of each entity counts.
 #include <algorithm>
 #include <memory>
 #include <string>
 
+#include "protocol/schema_access.hpp"
 #include "replication/check.hpp"
 #include "replication/scenes.hpp"
 #include "server/server_counters.hpp"
@@ -30,7 +31,7 @@ struct Body {
 
 struct Ratio {
     const char* name;
-    std::uint32_t changes;  ///< in a tick
+    std::uint32_t changes;  ///< per tick
 };
 constexpr Ratio ratios[] = {{"1:100", observers / 100},
                             {"1:10", observers / 10},
@@ -41,7 +42,7 @@ struct Pace {
     const char* name;
     float step_m;
 };
-constexpr Pace paces[] = {{"", 2}, {"walking, ", 0.2F}};
+constexpr Pace intervals[] = {{"", 2}, {"walking, ", 0.2F}};
 
 std::string scene_of(const Pace& pace, const Ratio& ratio) {
     return std::string("shared, ") + pace.name + ratio.name;
@@ -62,8 +63,8 @@ struct CellSchema {
         FieldDef y = x;
         y.name = "y";
         y.offset_bytes = 4;
-        schema.add_field(position.id, x);
-        schema.add_field(position.id, y);
+        SchemaAccess::add_field(schema, position.id, x);
+        SchemaAccess::add_field(schema, position.id, y);
         body = schema.component<Body>("body").integer("health", &Body::health, 0, 1'000);
         schema.set_position(position.id);
         kind = schema.kind("one", {position.id, body.id});
@@ -74,7 +75,7 @@ struct CellSchema {
     KindId kind{};
 };
 
-/// One server in one mode; the same seed makes the same world for each of them.
+/// One server in one mode. The same seed gives the same world for each mode.
 class Cells {
   public:
     Cells(Payload mode, std::uint32_t changes, float step_m)
@@ -102,13 +103,13 @@ class Cells {
     }
     std::unique_ptr<Stage> stage;
     Meter meter;
-    std::vector<double> replication_ms;  ///< of each tick: diff to encode
+    std::vector<double> replication_ms;  ///< per tick: diff to encode
 
   private:
     void populate(World& world) {
         for (std::uint32_t i = 0; i < entities; ++i) {
             const Vec3 at{random_.between(0, side_m), random_.between(0, side_m), 0};
-            all_.push_back(world.spawn(schema_.kind, at).value());
+            all_.push_back(world.spawn({.kind = schema_.kind, .position = at}));
         }
     }
     void live(World& world) {
@@ -127,14 +128,14 @@ class Cells {
     float step_m_;
     CellSchema schema_;
     SplitMix random_;
-    std::vector<EntityId> all_;  ///< the first ones stand for observers
+    std::vector<EntityId> all_;  ///< the first ones are the observers' entities
 };
 
 bool run_modes(Report& report, const Pace& pace, const Ratio& ratio, std::uint32_t ticks) {
     constexpr std::uint32_t rounds = 3;
     const std::string scene = scene_of(pace, ratio);
     std::vector<std::unique_ptr<Cells>> sides;
-    say_progress(scene, "joining");
+    report_progress(scene, "joining");
     for (const Way& way : ways) {
         sides.push_back(std::make_unique<Cells>(way.mode, ratio.changes, pace.step_m));
         if (!sides.back()->stage->join()) {
@@ -144,9 +145,9 @@ bool run_modes(Report& report, const Pace& pace, const Ratio& ratio, std::uint32
         for (int i = 0; i < 60; ++i) sides.back()->stage->step();
     }
     for (std::uint32_t r = 0; r < rounds; ++r) {
-        say_progress(scene, "round " + std::to_string(r + 1) + " of 3");
+        report_progress(scene, "round " + std::to_string(r + 1) + " of 3");
         for (auto& side : sides) side->meter.begin_round();
-        for (std::uint32_t i = 0; i < ticks; ++i) {  // A B C A B C
+        for (std::uint32_t i = 0; i < ticks; ++i) {  // alternately: A B C A B C
             for (auto& side : sides) {
                 const TickCost cost = side->stage->step();
                 const TickProfile& p = cost.profile;
@@ -165,9 +166,10 @@ bool run_modes(Report& report, const Pace& pace, const Ratio& ratio, std::uint32
         rows.back().more["changes"] = ratio.changes;
         rows.back().more["replication_ms_p10"] = percentile(sides[w]->replication_ms, 0.1);
         rows.back().more["replication_ms_p50"] = median(sides[w]->replication_ms);
-        rows.back().more["sections"] = static_cast<double>(stats.sections);
-        rows.back().more["section_copies"] = static_cast<double>(stats.section_copies);
-        rows.back().more["sections_left_out"] = static_cast<double>(stats.sections_left_out);
+        rows.back().more["sections"] = static_cast<double>(stats.cell_payloads);
+        rows.back().more["cell_payload_copies"] = static_cast<double>(stats.cell_payload_copies);
+        rows.back().more["cell_payloads_skipped"] =
+            static_cast<double>(stats.cell_payloads_skipped);
     }
     add_rows(report, rows);
     return true;
@@ -177,7 +179,7 @@ bool run_modes(Report& report, const Pace& pace, const Ratio& ratio, std::uint32
 
 void scene_shared(Report& report, const Options& options) {
     const std::uint32_t ticks = ticks_of(options, 60, 300);
-    for (const Pace& pace : paces) {
+    for (const Pace& pace : intervals) {
         for (const Ratio& ratio : ratios)
             if (!run_modes(report, pace, ratio, ticks)) return;
     }
@@ -185,7 +187,7 @@ void scene_shared(Report& report, const Options& options) {
 
 void figures_of_shared(Report& report) {
     double wrong = 0;
-    for (const Pace& pace : paces) {
+    for (const Pace& pace : intervals) {
         for (const Ratio& ratio : ratios) {
             const std::string scene = scene_of(pace, ratio);
             const Row* alone = report.find(scene, "alone");
@@ -194,7 +196,7 @@ void figures_of_shared(Report& report) {
                 const Row* row = report.find(scene, way.name);
                 wrong += static_cast<double>(row->checked.wrong);
                 if (way.mode == Payload::per_observer) continue;
-                // It is faster where the median and the tenth percentile both say so.
+                // Counts as faster only if the median and the tenth percentile agree.
                 const auto of_alone = [&](const char* which) {
                     return row->more.at(which) / alone->more.at(which);
                 };

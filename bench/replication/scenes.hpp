@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The scenes. Each runs all of itself; figures are computed from the rows afterwards.
+// The scenes. Each one runs completely; figures are computed from the rows afterwards.
 #pragma once
 
 #include "replication/report.hpp"
@@ -29,7 +29,7 @@ void figures_of_asteroids(Report& report);
 void scene_shared(Report& report, const Options& options);
 void figures_of_shared(Report& report);
 
-/// Comes last: it looks at what the others have measured.
+/// Runs last: evaluates the measurements of the other scenes.
 void scene_alloc(Report& report, const Options& options);
 void figures_of_alloc(Report& report);
 

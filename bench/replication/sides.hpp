@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One game three times: ours on a stage, and the encoders that it is compared with.
+// One game three times: Purview on a stage, and the two encoders it is compared with.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@
 
 namespace purview::bench {
 
-/// An encoder, and the same game as ours in a world of its own: sides run in turn, a round each,
-/// and none empties another's caches within one.
+/// An encoder with its own copy of the game's world. Sides run alternately, one round each, so
+/// within a round no side evicts another's caches.
 template <class Life, class Encoder>
 class OtherSide {
   public:
@@ -31,7 +31,7 @@ class OtherSide {
             internal(world_).clear_changes();
         }
     }
-    Checked check_at_rest() { return encoder_.check_at_rest(world_, life_.observers()); }
+    Checked check_idle() { return encoder_.check_idle(world_, life_.observers()); }
 
   private:
     World world_;
@@ -39,10 +39,10 @@ class OtherSide {
     Encoder encoder_;
 };
 
-/// Every player is an observer, and sees what is within `range` of him.
+/// Every player is an observer and sees what is within `range`.
 template <class GameSchema, class Life>
 struct Sides {
-    /// `def` without a schema and without rules about anything but the space.
+    /// `def` must have no schema, and no rules except the bounds of the space.
     Sides(StageDef def, float range, bool has_owners)
         : life(schema),
           straight({&schema.schema, def.server.entities_max}, life,
@@ -76,7 +76,8 @@ struct Sides {
         meter.emplace(schema.schema);
         stage->tap = [this](std::span<const std::byte> datagram) { meter->read(datagram); };
     }
-    /// What became of its packets the straight encoder hears within its time: so do we.
+    /// The straight encoder processes acknowledgements within its timed part, so their time is
+    /// added here too.
     TickCost step() {
         TickCost cost = stage->step();
         cost.tick_ms += cost.receive_ms;

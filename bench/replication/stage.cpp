@@ -43,13 +43,13 @@ Stage::Stage(const StageDef& def, Script script)
     def_.server.sessions_max = def_.clients;
     def_.server.sessions_unjoined_max = std::max(1U, def_.clients);
     auto made = Server::create(def_.server, *this);
-    if (!made) give_up("the server's definition is unsound");
+    if (!made) give_up("invalid server definition");
     server_ = std::make_unique<Server>(std::move(made).value());
     if (script_.populate) script_.populate(server_->world());
     observers_.resize(def_.clients, ObserverId::none);
     last_bytes_.resize(def_.clients, 0);
     up_.resize(def_.ack_ticks + 1);
-    // So that what is allocated in a timed tick is the server's.
+    // Reserved, so that allocations within a timed tick are the server's own.
     down_.bytes.reserve(std::size_t{def_.clients} * (def_.server.budget_bytes_per_tick + 64));
     down_.list.reserve(std::size_t{def_.clients} *
                        (def_.server.budget_bytes_per_tick / limits::datagram_bytes + 3));
@@ -73,26 +73,27 @@ Stage::Stage(const StageDef& def, Script script)
 
 Stage::~Stage() = default;
 
-bool Stage::joined(Server& server, ObserverId observer, const JoinRequest& request) {
+std::optional<EntityId> Stage::on_join(Server& server, ObserverId observer,
+                                       const JoinRequest& request) {
     std::uint32_t client = 0;
     std::from_chars(request.name.data(), request.name.data() + request.name.size(), client);
     observers_[client] = observer;
     ++joined_;
     script_.joined(server, observer, client);
-    return true;
+    return EntityId::none;
 }
 
-void Stage::simulate(Server& server, Tick tick) {
-    simulate_ms_ = tell_ms_ = 0;
+void Stage::on_tick(Server& server, Tick tick) {
+    simulate_ms_ = report_ms_ = 0;
     if (frozen_ || joined_ < def_.clients) return;
     const Stopwatch watch;
     if (script_.simulate) script_.simulate(server, tick);
     simulate_ms_ = watch.ms();
-    if (script_.tell) script_.tell(server, tick);
-    tell_ms_ = watch.ms() - simulate_ms_;
+    if (script_.notify) script_.notify(server, tick);
+    report_ms_ = watch.ms() - simulate_ms_;
 }
 
-void Stage::hear(Pile& pile) {
+void Stage::take_data(Pile& pile) {
     for (const Datagram& d : pile.list) {
         server_->receive(pile.at(d), addresses_[d.client], now_);
     }
@@ -106,7 +107,7 @@ TickCost Stage::step() {
     down_.clear();
     const std::size_t allocations = heap_allocations();
     const Stopwatch receiving;
-    hear(arrived);
+    take_data(arrived);
     cost.receive_ms = receiving.ms();
     const Stopwatch ticking;
     server_->tick(now_);
@@ -114,7 +115,7 @@ TickCost Stage::step() {
     while (server_->next_datagram(out)) down_.add(out.to.channel, out.bytes);
     cost.tick_ms = ticking.ms() - simulate_ms_;
     cost.allocations = heap_allocations() - allocations;
-    cost.tell_ms = tell_ms_;
+    cost.report_ms = report_ms_;
     cost.profile = internal(*server_).profile;
     arrived.clear();
     std::fill(last_bytes_.begin(), last_bytes_.end(), 0);
@@ -143,15 +144,15 @@ void Stage::deliver() {
     Pile& up = up_[(ticks_ + def_.ack_ticks) % up_.size()];
     for (std::uint32_t i = 0; i < def_.clients; ++i) {
         if (i >= whole_.size()) {
-            const auto said = light_[i - whole_.size()].say();
-            if (!said.empty() && arrives()) up.add(i, said);
+            const auto sent = light_[i - whole_.size()].submit();
+            if (!sent.empty() && arrives()) up.add(i, sent);
             continue;
         }
         whole_[i]->clear_events();
         whole_[i]->tick(now_);
-        std::span<const std::byte> said;
-        while (whole_[i]->next_datagram(said)) {
-            if (arrives()) up.add(i, said);
+        std::span<const std::byte> sent;
+        while (whole_[i]->next_datagram(sent)) {
+            if (arrives()) up.add(i, sent);
         }
     }
 }

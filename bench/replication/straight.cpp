@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t header_bytes = 4;  // sequence number, tick
 
-/// Calls with each field of the kind, and where its component's values are.
+/// Calls visit(field, data) for each field of the kind, with its component's values.
 template <class Visit>
 void for_each_field(const Schema& schema, const World& world, EntityId entity, KindId kind,
                     Visit&& visit) {
@@ -55,14 +55,14 @@ EncodeCost StraightEncoder::encode(const World& world, const std::vector<EntityI
         observer.acked.resize(world.index_end() * words_);
         observer.sent.resize(world.index_end() * words_);
         observer.packets.resize(def_.ack_ticks);
-        hear(observer);
+        take_data(observer);
         look(world, observer, world.position_of(observers[o]));
         bytes += write(world, observer);
     }
     return {bytes, watch.ms()};
 }
 
-Checked StraightEncoder::check_at_rest(const World& world, const std::vector<EntityId>& observers) {
+Checked StraightEncoder::check_idle(const World& world, const std::vector<EntityId>& observers) {
     constexpr std::uint32_t ticks_max = 400;
     const std::uint64_t nothing = header_bytes * observers.size();
     std::uint32_t still = 0;
@@ -89,14 +89,14 @@ Checked StraightEncoder::check_at_rest(const World& world, const std::vector<Ent
     return checked;
 }
 
-/// What has become of the packet whose turn it is.
-void StraightEncoder::hear(Observer& observer) {
+/// Processes the delivery status of the packet that is due.
+void StraightEncoder::take_data(Observer& observer) {
     Packet& packet = observer.packets[tick_ % def_.ack_ticks];
     const bool is_lost = random_.chance(def_.loss);
     for (const std::uint32_t index : packet.items) {
         Ghost& ghost = observer.ghosts[index];
-        if (ghost.told != packet.tick) continue;  // told again since
-        ghost.told = 0;
+        if (ghost.replicated != packet.tick) continue;  // resent since
+        ghost.replicated = 0;
         if (is_lost) continue;
         ghost.has = !ghost.leaves;
         std::copy_n(&observer.sent[index * words_], words_, &observer.acked[index * words_]);
@@ -105,7 +105,7 @@ void StraightEncoder::hear(Observer& observer) {
     packet.tick = tick_;
 }
 
-/// Who has something to be told of.
+/// Finds entities with pending changes or leaves.
 void StraightEncoder::look(const World& world, Observer& observer, Vec3 from) {
     candidates_.clear();
     values_.clear();
@@ -116,7 +116,7 @@ void StraightEncoder::look(const World& world, Observer& observer, Vec3 from) {
         const float dx = at.x - from.x, dy = at.y - from.y;
         const float squared = dx * dx + dy * dy;
         if (squared > reach) {
-            const bool is_leaving = ghost.told != 0 && ghost.leaves;
+            const bool is_leaving = ghost.replicated != 0 && ghost.leaves;
             if (ghost.has && !is_leaving) candidates_.push_back({entity, 0, true, 0});
             continue;
         }
@@ -125,11 +125,11 @@ void StraightEncoder::look(const World& world, Observer& observer, Vec3 from) {
                        [&](const FieldDef& field, const std::byte* data) {
                            values_.push_back(quantize(field, data));
                        });
-        const auto is_now = [&](const std::vector<std::uint32_t>& told) {
+        const auto is_now = [&](const std::vector<std::uint32_t>& replicated) {
             return std::equal(values_.begin() + static_cast<std::ptrdiff_t>(begin), values_.end(),
-                              told.begin() + static_cast<std::ptrdiff_t>(index * words_));
+                              replicated.begin() + static_cast<std::ptrdiff_t>(index * words_));
         };
-        const bool is_under_way = ghost.told != 0 && !ghost.leaves;
+        const bool is_under_way = ghost.replicated != 0 && !ghost.leaves;
         if (is_under_way ? is_now(observer.sent) : ghost.has && is_now(observer.acked)) {
             values_.resize(begin);
             ghost.changed = 0;
@@ -177,7 +177,7 @@ std::size_t StraightEncoder::write(const World& world, Observer& observer) {
             out.bits(*value, width);
             *sent++ = *value++;
         });
-        ghost.told = tick_;
+        ghost.replicated = tick_;
         ghost.changed = 0;
         ghost.leaves = candidate.leaves;
         packet.items.push_back(index);

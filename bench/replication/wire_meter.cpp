@@ -17,24 +17,25 @@ constexpr std::uint64_t ghosts_max = 1U << 20;
 WireMeter::WireMeter(const Schema& schema)
     : schema_(&schema), kind_bits_(bits_for(schema.kinds().size() - 1)) {
     for (const KindLayout& layout : layouts_of(schema)) {
-        if (layout.extrapolated != 0 && !ghosts_) ghosts_.emplace(schema);
+        if (layout.extrapolated != 0 && !replica_) replica_.emplace(schema);
     }
 }
 
 void WireMeter::read_extrapolated(BitReader& in) {
     const std::size_t before = in.bits_read();
-    if (!ghosts_->read(in)) return in.fail();
-    ghosts_->accept(newest_);
-    ghosts_->clear_events();
+    if (!replica_->decoder.read(in)) return in.fail();
+    replica_->accept(newest_);
+    replica_->events.clear();
     bits_.header += 16;
     bits_.values += static_cast<double>(in.bits_read() - before - 16);
-    for (LocalId ghost = 0; ghost < ghosts_->lane_end(); ++ghost)
-        bits_.updates += ghosts_->is_held(ghost) && ghosts_->updated(ghost) == newest_ ? 1 : 0;
+    for (LocalId ghost = 0; ghost < replica_->ghosts.slot_end(); ++ghost)
+        bits_.updates +=
+            replica_->ghosts.is_held(ghost) && replica_->ghosts.updated(ghost) == newest_ ? 1 : 0;
 }
 
-std::uint32_t& WireMeter::kind_of(std::uint64_t lane) {
-    if (lane >= kinds_.size()) kinds_.resize(lane + 1, 0);
-    return kinds_[lane];
+std::uint32_t& WireMeter::kind_of(std::uint64_t slot) {
+    if (slot >= kinds_.size()) kinds_.resize(slot + 1, 0);
+    return kinds_[slot];
 }
 
 void WireMeter::read_value(BitReader& in, const FieldDef& field) {
@@ -84,19 +85,19 @@ void WireMeter::read_updates(BitReader& in, bool verbose) {
     std::uint64_t expected = 0;
     for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
         std::size_t before = in.bits_read();
-        const std::uint64_t lane = expected + (verbose ? in.varint() : in.rice(k, ghosts_max));
-        if (lane > ghosts_max) in.fail();
+        const std::uint64_t slot = expected + (verbose ? in.varint() : in.rice(k, ghosts_max));
+        if (slot > ghosts_max) in.fail();
         if (!in.ok()) return;
-        expected = lane + 1;
+        expected = slot + 1;
         bits_.gap += static_cast<double>(in.bits_read() - before);
         before = in.bits_read();
         if (verbose) {
-            kind_of(lane) = static_cast<std::uint32_t>(in.bits(kind_bits_));
+            kind_of(slot) = static_cast<std::uint32_t>(in.bits(kind_bits_));
             if (in.boolean()) read_link(in);
             bits_.mask += static_cast<double>(in.bits_read() - before);
         }
-        if (kind_of(lane) >= schema_->kinds().size()) return in.fail();
-        read_fields(in, kind_of(lane));
+        if (kind_of(slot) >= schema_->kinds().size()) return in.fail();
+        read_fields(in, kind_of(slot));
         ++bits_.updates;
     }
 }
@@ -109,7 +110,7 @@ void WireMeter::read_snapshot(BitReader& in) {
     for (std::uint64_t i = 0; i < leaves && in.ok(); ++i) {
         (void)in.varint();
         (void)in.bits(3);                    // reason
-        if (in.boolean()) (void)in.bits(2);  // kept, and how
+        if (in.boolean()) (void)in.bits(2);  // retained, and mode
     }
     bits_.leaves += static_cast<double>(in.bits_read() - before);
     const std::uint64_t enters = in.varint();
@@ -117,11 +118,11 @@ void WireMeter::read_snapshot(BitReader& in) {
     before = in.bits_read();
     std::uint64_t expected = 0;
     for (std::uint64_t i = 0; i < enters && in.ok(); ++i) {
-        const std::uint64_t lane = expected + in.varint();
+        const std::uint64_t slot = expected + in.varint();
         const auto kind = static_cast<std::uint32_t>(in.bits(kind_bits_));
-        if (lane > ghosts_max || kind >= schema_->kinds().size()) return in.fail();
-        expected = lane + 1;
-        kind_of(lane) = kind;
+        if (slot > ghosts_max || kind >= schema_->kinds().size()) return in.fail();
+        expected = slot + 1;
+        kind_of(slot) = kind;
         read_link(in);
         for (const ComponentId id : schema_->kinds()[kind].components) {
             for (const FieldDef& field : schema_->components()[index_of(id)].fields)
@@ -151,10 +152,10 @@ void WireMeter::read(std::span<const std::byte> datagram) {
     }
     bits_.stream += static_cast<double>(in.bits_read() - before - 1);
     const bool has_snapshot = in.boolean();
-    if (has_snapshot) ghosts_ ? read_extrapolated(in) : read_snapshot(in);
+    if (has_snapshot) replica_ ? read_extrapolated(in) : read_snapshot(in);
     bits_.header += static_cast<double>(in.bits_left());
-    if (has_snapshot && !ghosts_) (void)in.boolean();  // no shared sections
-    (void)in.boolean();                                // no calls
+    if (has_snapshot && !replica_) (void)in.boolean();  // no shared cell payloads
+    (void)in.boolean();                                 // no calls
     ++bits_.packets;
     if (!in.exhausted()) ++bits_.unread;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Where the bits of one client's packets go. Reads them as PROTOCOL.md has them, with code of its
-// own, and keeps nothing but counts and the kind of every ghost. Where fields are extrapolated it
-// lets the library read, and all bits of a snapshot but its tick count as values.
+// Measures how the bits of one client's packets are used. Parses packets by PROTOCOL.md with its
+// own code, and stores only counts and the kind of every ghost. For dead-reckoned fields it uses
+// the library's decoder, and all bits of a snapshot except its tick count as values.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "client/ghosts.hpp"
+#include "client/replica.hpp"
 #include "protocol/bit_reader.hpp"
 #include "protocol/schema_codec.hpp"
 #include "purview/schema.hpp"
@@ -19,16 +19,17 @@
 namespace purview::bench {
 
 struct WireBits {
-    double header = 0;  ///< seal, numbers, acknowledgements, tick, counts, last byte's rest
+    /// Checksum, numbers, acknowledgements, tick, counts, padding of the last byte.
+    double header = 0;
     double stream = 0;  ///< reliable messages
     double leaves = 0;
     double enters = 0;
-    double gap = 0;      ///< of updates: which ghost
-    double mask = 0;     ///< of updates: which fields; kinds and links too
-    double values = 0;   ///< of updates
-    double updates = 0;  ///< their number
+    double gap = 0;      ///< in updates: ghost ids
+    double mask = 0;     ///< in updates: changed-field masks, including kinds and links
+    double values = 0;   ///< in updates
+    double updates = 0;  ///< number of updates
     double packets = 0;
-    double unread = 0;  ///< packets that did not read as the protocol says
+    double unread = 0;  ///< packets that do not conform to the protocol
 };
 
 class WireMeter {
@@ -39,19 +40,19 @@ class WireMeter {
     const WireBits& bits() const noexcept { return bits_; }
 
   private:
-    /// Values alone are counted as values, the rest as masks.
+    /// Only values count as values; the rest counts as masks.
     void read_fields(BitReader& in, std::uint32_t kind);
     void read_link(BitReader& in);
     void read_snapshot(BitReader& in);
     void read_extrapolated(BitReader& in);
     void read_updates(BitReader& in, bool verbose);
     static void read_value(BitReader& in, const FieldDef& field);
-    std::uint32_t& kind_of(std::uint64_t lane);
+    std::uint32_t& kind_of(std::uint64_t slot);
 
     const Schema* schema_;
     unsigned kind_bits_;
-    std::vector<std::uint32_t> kinds_;    ///< by ghost
-    std::optional<ClientGhosts> ghosts_;  ///< where fields are extrapolated
+    std::vector<std::uint32_t> kinds_;  ///< by ghost
+    std::optional<Replica> replica_;    ///< used with dead-reckoned fields
     Tick newest_ = 0;
     WireBits bits_;
 };

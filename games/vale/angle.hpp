@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Angles in radians, within one turn.
+// Angles in radians, normalized to one turn.
 #pragma once
 
 #include <cmath>
@@ -11,10 +11,11 @@ namespace vale {
 inline constexpr float pi = 3.14159265F;
 inline constexpr float two_pi = 2 * pi;
 
-/// The same angle within 0..2 pi; of no angle at all, 0.
+/// Returns the same angle in 0..2 pi, or 0 for NaN and infinity.
 inline float wrap_angle(float angle) noexcept {
-    // Game angles are a few turns at most; above, the loops would be long, and from 2^27 on a float
-    // no longer notices 2 pi. A remainder is exact, hence the same everywhere.
+    // Game angles are a few turns at most. For larger ones the loops would be slow, and from 2^27
+    // on, subtracting 2 pi no longer changes a float. fmod is exact, hence identical on every
+    // platform.
     constexpr float looped_max = 16 * two_pi;
     if (!(std::fabs(angle) < looped_max)) {
         if (!std::isfinite(angle)) return 0;

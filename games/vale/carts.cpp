@@ -19,7 +19,7 @@ namespace {
 
 constexpr int damage = 10;
 
-/// Square of the way from a place to a segment.
+/// Squared distance from a point to a line segment.
 float square_to(Vec3 at, Vec3 from, Vec3 to) noexcept {
     const float dx = to.x - from.x, dy = to.y - from.y;
     const float along = ((at.x - from.x) * dx + (at.y - from.y) * dy) / (dx * dx + dy * dy);
@@ -31,19 +31,19 @@ float square_to(Vec3 at, Vec3 from, Vec3 to) noexcept {
 }  // namespace
 
 void Carts::add(World& world, Vec3 position, float heading) {
-    const auto cart = world.spawn(schema_->cart, position);
-    const auto turret = world.spawn(schema_->turret, position);
-    if (!cart || !turret) return;
-    world.edit(*cart, schema_->engine)->heading = wrap_angle(heading);
-    world.edit(*turret, schema_->gun)->rounds = 500;
-    (void)world.attach(*turret, *cart);
-    Cart made{*cart, *turret, {}, ObserverId::none};
+    const EntityId cart = world.spawn({.kind = schema_->cart, .position = position});
+    const EntityId turret = world.spawn({.kind = schema_->turret, .position = position});
+    if (cart == EntityId::none || turret == EntityId::none) return;
+    world.edit(cart, schema_->engine)->heading = wrap_angle(heading);
+    world.edit(turret, schema_->gun)->rounds = 500;
+    (void)world.attach(turret, cart);
+    Cart made{cart, turret, {}, ObserverId::none};
     for (std::uint32_t r = 0; r < riders_count; ++r) {
-        const auto rider = world.spawn(schema_->person, position);
-        if (!rider) continue;
-        world.edit(*rider, schema_->body)->hp = 100;
-        (void)world.attach(*rider, *cart);
-        made.riders.push_back(*rider);
+        const EntityId rider = world.spawn({.kind = schema_->person, .position = position});
+        if (rider == EntityId::none) continue;
+        world.edit(rider, schema_->body)->hp = 100;
+        (void)world.attach(rider, cart);
+        made.riders.push_back(rider);
     }
     carts_.push_back(std::move(made));
 }
@@ -86,8 +86,8 @@ void Carts::alight(World& world, ObserverId observer, EntityId player) {
     (void)world.detach(player);
 }
 
-void Carts::input(Server& server, ObserverId observer, GroupState& group,
-                  const GroupInput& command) {
+void Carts::on_input(Server& server, ObserverId observer, GroupState& group,
+                     const GroupInput& command) {
     step_.step(group, command);
     for (std::size_t member = 1; member < group.size(); ++member) {
         if (!group.is_owned(member) || !step_.has_fired(group, command, member)) continue;
@@ -111,7 +111,8 @@ bool Carts::hits_present(Server& server, ObserverId observer, EntityId cart, Vec
     });
 }
 
-/// The same shot twice: in the world as the shooter saw it, which counts, and as it is now.
+/// Evaluates the shot twice: in the world as the shooter saw it, which decides the hit, and in the
+/// current world.
 void Carts::shoot(Server& server, ObserverId observer, EntityId cart, Vec3 target,
                   double view_tick) {
     World& world = server.world();
@@ -129,7 +130,7 @@ void Carts::shoot(Server& server, ObserverId observer, EntityId cart, Vec3 targe
         for (const purview::PastHit& hit : hits_) {
             if (hit.root == cart || !world.is_alive(hit.entity)) continue;
             Body* body = world.edit(hit.entity, schema_->body);
-            if (body == nullptr) continue;  // trees and the like let it through
+            if (body == nullptr) continue;  // trees and the like do not stop a shot
             body->hp = body->hp > damage ? static_cast<std::uint8_t>(body->hp - damage)
                                          : std::uint8_t{100};
             shot.hits = true;

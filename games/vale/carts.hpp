@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The carts of the vale: groups of a cart, its turret and its riders, and of whoever drives it.
-// What their guns hit is judged in the world as the shooter saw it.
+// The carts of the vale: each is a group of a cart, its turret, its riders and its driver. Shots
+// are evaluated with lag compensation, in the world as the shooter saw it.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace vale {
 
-/// A shot reaches so far, and hits what is this near to its line.
+/// Range of a shot, and the distance from its line within which it hits.
 inline constexpr float shot_range_m = 50;
 inline constexpr float shot_radius_m = 0.4F;
-/// How near a cart must be to get on it.
+/// Maximum distance at which a player can board a cart.
 inline constexpr float board_range_m = 4;
 
 struct ShotCounters {
     std::uint64_t shots = 0;
-    std::uint64_t hits = 0;          ///< as the shooter saw the world
-    std::uint64_t hits_present = 0;  ///< as the server has it now
+    std::uint64_t hits = 0;          ///< in the world as the shooter saw it
+    std::uint64_t hits_present = 0;  ///< in the server's current world
 };
 
 class Carts {
@@ -37,13 +37,13 @@ class Carts {
     bool is_any_free(const purview::World& world, purview::Vec3 position, float range) const {
         return nearest_free(world, position, range) < carts_.size();
     }
-    /// Gets on the nearest free cart in reach, or off the one that it drives.
+    /// Boards the nearest free cart in range, or leaves the cart that the player drives.
     void board(purview::Server& server, purview::ObserverId observer, purview::EntityId player);
-    /// Its cart is free again. Also for those who drive none.
+    /// Frees the cart of this driver. No effect on a player that drives none.
     void alight(purview::World& world, purview::ObserverId observer, purview::EntityId player);
-    void input(purview::Server& server, purview::ObserverId observer, purview::GroupState& group,
-               const purview::GroupInput& command);
-    /// Whoever rides goes with his cart.
+    void on_input(purview::Server& server, purview::ObserverId observer, purview::GroupState& group,
+                  const purview::GroupInput& command);
+    /// Moves riders and undriven turrets to the position of their cart.
     void carry(purview::World& world);
     const ShotCounters& counters() const noexcept { return counters_; }
     std::uint32_t driven() const noexcept;
@@ -55,7 +55,8 @@ class Carts {
         std::vector<purview::EntityId> riders;
         purview::ObserverId driver = purview::ObserverId::none;
     };
-    /// Index of the nearest that nobody drives; their number, if none is within `range` metres.
+    /// Returns the index of the nearest free cart, or the number of carts if none is within `range`
+    /// meters.
     std::size_t nearest_free(const purview::World& world, purview::Vec3 position,
                              float range) const;
     void set_driver(purview::World& world, Cart& cart, purview::ObserverId driver);

@@ -8,7 +8,6 @@ using purview::Client;
 using purview::GhostId;
 using purview::KindId;
 using purview::Micros;
-using purview::no_ghost;
 using purview::Vec3;
 
 Pilot::Pilot(Client& client, const Setup& setup)
@@ -33,32 +32,33 @@ std::unique_ptr<Pilot> Pilot::create(Client& client, bool predicts) {
 
 void Pilot::find_own() {
     const auto is_ours = [&](GhostId ghost, KindId kind) {
-        return ghost != no_ghost && client_->is_held(ghost) && client_->is_owned(ghost) &&
+        return ghost != GhostId::none && client_->is_held(ghost) && client_->is_owned(ghost) &&
                client_->kind_of(ghost) == kind;
     };
     if (is_ours(player_, schema_.player) &&
-        (cart_ == no_ghost ? client_->parent_of(player_) == no_ghost
-                           : is_ours(cart_, schema_.cart) && is_ours(turret_, schema_.turret))) {
+        (cart_ == GhostId::none
+             ? client_->parent_of(player_) == GhostId::none
+             : is_ours(cart_, schema_.cart) && is_ours(turret_, schema_.turret))) {
         return;
     }
-    player_ = cart_ = turret_ = no_ghost;
-    for (GhostId ghost = 0; ghost < client_->ghost_end(); ++ghost) {
+    player_ = cart_ = turret_ = GhostId::none;
+    client_->for_each([&](GhostId ghost) {
         if (is_ours(ghost, schema_.player)) player_ = ghost;
         if (is_ours(ghost, schema_.cart)) cart_ = ghost;
         if (is_ours(ghost, schema_.turret)) turret_ = ghost;
-    }
+    });
 }
 
 unsigned Pilot::turn(const Controls& controls, Micros now) {
     find_own();
     const unsigned due = prediction_->ticks_due(now);
     for (unsigned n = 0; n < due; ++n) {
-        if (cart_ != no_ghost) {
+        if (cart_ != GhostId::none) {
             const DriveInput drive{controls.throttle, controls.steering};
             (void)prediction_->set_part(cart_, schema_.drive, drive);
             const AimInput aim{controls.target, controls.fires};
             (void)prediction_->set_part(turret_, schema_.aim, aim);
-        } else if (player_ != no_ghost) {
+        } else if (player_ != GhostId::none) {
             const float speed = walk_speed_max(setup_);
             const WalkInput walk{controls.walk_x * speed, controls.walk_y * speed};
             (void)prediction_->set_part(player_, schema_.walk, walk);
@@ -69,16 +69,16 @@ unsigned Pilot::turn(const Controls& controls, Micros now) {
 }
 
 const Engine* Pilot::engine() const noexcept {
-    return cart_ == no_ghost ? nullptr : prediction_->get(cart_, schema_.engine);
+    return cart_ == GhostId::none ? nullptr : prediction_->get(cart_, schema_.engine);
 }
 
 const Gun* Pilot::gun() const noexcept {
-    return turret_ == no_ghost ? nullptr : prediction_->get(turret_, schema_.gun);
+    return turret_ == GhostId::none ? nullptr : prediction_->get(turret_, schema_.gun);
 }
 
 Vec3 Pilot::position_of(GhostId ghost, Micros now) const noexcept {
     const GhostId parent = client_->parent_of(ghost);
-    if (parent != no_ghost && prediction_->is_predicted(parent) &&
+    if (parent != GhostId::none && prediction_->is_predicted(parent) &&
         !prediction_->is_predicted(ghost)) {
         return prediction_->position_of(parent, now);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A player's side of walking, driving and shooting: it knows by the schema that arrives whether a
-// world is a vale, gives commands, and predicts. For the page and for bots.
+// A player's client side of walking, driving and shooting, for the web page and for bots. Detects a
+// vale world by the received schema, sends inputs and predicts their results.
 #pragma once
 
 #include <memory>
@@ -19,31 +19,32 @@ struct Controls {
     float walk_y = 0;
     float throttle = 0;
     float steering = 0;
-    purview::Vec3 target;  ///< where the gun points
+    purview::Vec3 target;  ///< where the gun aims
     bool fires = false;
 };
 
 class Pilot {
   public:
-    /// Null: the client has not joined, or its world is not a vale. It must outlive the pilot.
+    /// Returns null if the client has not joined or its world is not a vale. The client must
+    /// outlive the pilot.
     static std::unique_ptr<Pilot> create(purview::Client& client, bool predicts);
-    /// What cannot be driven on, from the map that a game has beside its client; without it walls
-    /// are found out by corrections.
+    /// Sets the blocked tiles, which a game gets from its own map data. Without them the prediction
+    /// ignores walls and is corrected.
     void set_ground(Ground ground) { setup_.ground = std::move(ground); }
 
-    /// Gives the commands that are due, all with these controls; returns how many.
+    /// Sends the inputs that are due, all with these controls; returns their number.
     unsigned turn(const Controls& controls, purview::Micros now);
-    /// Which ghosts are ours; after every receive.
+    /// Finds the ghosts of this player. Call after every receive.
     void find_own();
 
     purview::GhostId player() const noexcept { return player_; }
-    /// That we drive; no_ghost on foot.
+    /// The driven cart; GhostId::none on foot.
     purview::GhostId cart() const noexcept { return cart_; }
     purview::GhostId turret() const noexcept { return turret_; }
-    /// Null on foot.
+    /// Returns null on foot.
     const Engine* engine() const noexcept;
     const Gun* gun() const noexcept;
-    /// Where to draw a ghost; whatever sits on what we predict is there with it.
+    /// Position at which to draw a ghost. Ghosts attached to a predicted ghost are drawn with it.
     purview::Vec3 position_of(purview::GhostId ghost, purview::Micros now) const noexcept;
 
     const ValeSchema& schema() const noexcept { return schema_; }
@@ -59,9 +60,9 @@ class Pilot {
     ValeSchema schema_;
     ValeStep step_;
     std::unique_ptr<purview::Prediction> prediction_;
-    purview::GhostId player_ = purview::no_ghost;
-    purview::GhostId cart_ = purview::no_ghost;
-    purview::GhostId turret_ = purview::no_ghost;
+    purview::GhostId player_ = purview::GhostId::none;
+    purview::GhostId cart_ = purview::GhostId::none;
+    purview::GhostId turret_ = purview::GhostId::none;
 };
 
 }  // namespace vale

@@ -17,7 +17,7 @@ using purview::World;
 
 namespace {
 
-/// A cart as near as this is seen at once in all worlds but the recorded crowds.
+/// Every world except a recorded crowd shows a cart at this distance immediately.
 constexpr float cart_in_sight_m = 40;
 constexpr int starts_tried = 16;
 
@@ -47,7 +47,7 @@ Vale::Vale(const Setup& setup, const ValeSchema& schema)
       tick_seconds_(1.0F / static_cast<float>(setup.tick_hz)),
       team_sizes_(setup.teams + 1, 0) {}
 
-/// xorshift64*, 24 bits of it: 0 <= result < 1.
+/// xorshift64*; the upper 24 bits give 0 <= result < 1.
 float Vale::unit() noexcept {
     random_ ^= random_ >> 12;
     random_ ^= random_ << 25;
@@ -66,7 +66,7 @@ Vec3 Vale::free_position(Vec3 min, Vec3 max) noexcept {
     return at;
 }
 
-/// Where a player begins: as a rule with a cart in sight that he may take.
+/// Returns a start position for a player, preferably near a free cart.
 Vec3 Vale::start_position(const World& world) noexcept {
     const SpawnSetup anywhere{0, setup_->min, setup_->max};
     const auto count = static_cast<float>(setup_->starts.size());
@@ -81,7 +81,7 @@ Vec3 Vale::start_position(const World& world) noexcept {
     return start;
 }
 
-/// Moves as far as the ground allows, along walls if need be, and turns that way.
+/// Moves as far as the ground allows, sliding along walls, and turns in that direction.
 void Vale::step(World& world, EntityId entity, float dx, float dy) {
     const Vec3 from = world.position_of(entity);
     Vec3 to{from.x + dx, from.y + dy, from.z};
@@ -107,9 +107,10 @@ void Vale::step(World& world, EntityId entity, float dx, float dy) {
 
 EntityId Vale::spawn_one(World& world, const SpawnSetup& spawn) {
     const KindSetup& kind = setup_->kinds[spawn.kind];
-    const auto made = world.spawn(schema_->kinds[spawn.kind], free_position(spawn.min, spawn.max));
-    if (!made) return EntityId::none;
-    if (Body* body = world.edit(*made, schema_->body)) {
+    const EntityId made = world.spawn(
+        {.kind = schema_->kinds[spawn.kind], .position = free_position(spawn.min, spawn.max)});
+    if (made == EntityId::none) return made;
+    if (Body* body = world.edit(made, schema_->body)) {
         body->hp = 100;
         if (spawn.team < team_sizes_.size() && team_sizes_[spawn.team] < team_members_max) {
             body->team = static_cast<std::uint8_t>(spawn.team);
@@ -118,11 +119,12 @@ EntityId Vale::spawn_one(World& world, const SpawnSetup& spawn) {
         body->cloaked = chance(kind.cloaked_share);
     }
     for (std::uint32_t c = 0; c < kind.cargo; ++c) {
-        const auto crate = world.spawn(schema_->crate, world.position_of(*made));
-        if (crate) (void)world.attach(*crate, *made);
+        const EntityId crate =
+            world.spawn({.kind = schema_->crate, .position = world.position_of(made)});
+        if (crate != EntityId::none) (void)world.attach(crate, made);
     }
-    if (kind.hidden) hide_.push_back(*made);
-    return *made;
+    if (kind.hidden) hide_.push_back(made);
+    return made;
 }
 
 void Vale::populate(World& world) {
@@ -184,10 +186,10 @@ void Vale::move_group(Group& group) noexcept {
     }
 }
 
-/// Grazes, and follows the middle of its herd when it has strayed.
+/// Moves randomly, and returns to the center of its herd if it is too far away.
 void Vale::move_herd(World& world, Mover& mover) {
     const KindSetup& kind = kind_of(mover);
-    if (chance(0.03F)) mover.resting = chance(kind.rest_share);
+    if (chance(0.03F)) mover.resting = chance(kind.idle_share);
     if (mover.resting) return;
     const Vec3 center = groups_[mover.group].center;
     const Vec3 at = world.position_of(mover.entity);
@@ -203,7 +205,7 @@ void Vale::move_herd(World& world, Mover& mover) {
 
 void Vale::move_wanderer(World& world, Mover& mover) {
     const KindSetup& kind = kind_of(mover);
-    if (chance(0.05F)) mover.resting = chance(kind.rest_share);
+    if (chance(0.05F)) mover.resting = chance(kind.idle_share);
     if (mover.resting) return;
     const SpawnSetup& spawn = setup_->spawns[groups_[mover.group].spawn];
     const Vec3 at = world.position_of(mover.entity);
@@ -219,7 +221,7 @@ void Vale::move_wanderer(World& world, Mover& mover) {
 /// Walks around the rectangle of its spawn area, with pauses.
 void Vale::move_patrol(World& world, Mover& mover) {
     const KindSetup& kind = kind_of(mover);
-    if (chance(0.02F)) mover.resting = chance(kind.rest_share);
+    if (chance(0.02F)) mover.resting = chance(kind.idle_share);
     if (kind.cloaked_share > 0 && chance(0.002F)) {
         Body* body = world.edit(mover.entity, schema_->body);
         body->cloaked = chance(kind.cloaked_share);
@@ -271,37 +273,36 @@ void Vale::move_movers(World& world) {
 
 // -- guests -------------------------------------------------------------------------------------
 
-bool Vale::joined(purview::Server& server, ObserverId observer,
-                  const purview::JoinRequest& request) {
+std::optional<purview::EntityId> Vale::on_join(purview::Server& server, ObserverId observer,
+                                               const purview::JoinRequest& request) {
     Guest guest;
     guest.spectates = request.role == purview::Role::spectator;
     if (!setup_->tracks.empty()) {
         guests_[number(observer)] = guest;
         ride(server, observer, guests_[number(observer)]);
-        return true;
+        return purview::EntityId::none;
     }
     if (guest.spectates) {
         guest.camera = free_position(setup_->min, setup_->max);
         (void)server.visibility().set_area(observer, 0, purview::Area::at(guest.camera));
         guests_[number(observer)] = guest;
-        return true;
+        return purview::EntityId::none;
     }
     const Vec3 start = start_position(server.world());
-    const auto player = server.world().spawn(schema_->player, start);
-    if (!player) return false;
-    Body* body = server.world().edit(*player, schema_->body);
+    const EntityId player =
+        server.world().spawn({.kind = schema_->player, .position = start, .owner = observer});
+    if (player == EntityId::none) return std::nullopt;
+    Body* body = server.world().edit(player, schema_->body);
     body->hp = 100;
     body->team = pick_team();
     ++team_sizes_[body->team];
     body->cloaked = chance(setup_->player_cloaked_share);
-    (void)server.world().set_owner(*player, observer);
-    (void)server.visibility().set_viewpoint(observer, *player);
-    guest.entity = *player;
+    guest.entity = player;
     guests_[number(observer)] = guest;
-    return true;
+    return player;
 }
 
-void Vale::left(purview::Server& server, ObserverId observer) {
+void Vale::on_leave(purview::Server& server, ObserverId observer) {
     const auto found = guests_.find(number(observer));
     if (found == guests_.end()) return;
     if (found->second.rides) {
@@ -317,7 +318,7 @@ void Vale::left(purview::Server& server, ObserverId observer) {
 
 namespace {
 
-/// Of a command {type, f32 x, f32 y}: a stranger's numbers.
+/// Decodes a command {type, f32 x, f32 y}. The numbers are untrusted.
 std::optional<Vec3> position_in(std::span<const std::byte> data) {
     Vec3 position;
     if (data.size() != 9) return {};
@@ -329,7 +330,8 @@ std::optional<Vec3> position_in(std::span<const std::byte> data) {
 
 }  // namespace
 
-void Vale::command(purview::Server& server, ObserverId observer, std::span<const std::byte> data) {
+void Vale::on_command(purview::Server& server, ObserverId observer,
+                      std::span<const std::byte> data) {
     const auto found = guests_.find(number(observer));
     if (found == guests_.end() || data.empty()) {
         ++bad_commands_;
@@ -379,16 +381,16 @@ void Vale::command(purview::Server& server, ObserverId observer, std::span<const
     ++bad_commands_;
 }
 
-void Vale::input(purview::Server& server, ObserverId observer, purview::GroupState& group,
-                 const purview::GroupInput& command) {
-    // One way of walking at a time.
+void Vale::on_input(purview::Server& server, ObserverId observer, purview::GroupState& group,
+                    const purview::GroupInput& command) {
+    // Walking by input cancels walking by command.
     if (const auto guest = guests_.find(number(observer)); guest != guests_.end()) {
         if (group.entity(0) == guest->second.entity && command.part(0, schema_->walk) != nullptr) {
             guest->second.walk_x = guest->second.walk_y = 0;
             guest->second.goal.reset();
         }
     }
-    carts_.input(server, observer, group, command);
+    carts_.on_input(server, observer, group, command);
 }
 
 void Vale::move_guests(purview::Server& server) {
@@ -421,7 +423,7 @@ void Vale::move_guests(purview::Server& server) {
 
 // -- a recorded crowd ---------------------------------------------------------------------------
 
-/// Somebody present, from a random one on; `free`: whom no other player rides.
+/// Returns a present person, searching from a random one; `free`: one that no other player rides.
 std::uint32_t Vale::find_person(bool free) noexcept {
     const auto first = static_cast<std::size_t>(unit() * static_cast<float>(people_.size()));
     for (std::size_t i = 0; i < people_.size(); ++i) {
@@ -433,9 +435,10 @@ std::uint32_t Vale::find_person(bool free) noexcept {
     return no_track;
 }
 
-/// Gives a player somebody to ride; who finds nobody free, or only watches, looks at somebody.
+/// Assigns a person to a player. Without a free person, or for a spectator, the camera follows a
+/// person instead.
 void Vale::ride(purview::Server& server, ObserverId observer, Guest& guest) {
-    // Where the trace begins again, somebody else is on the same track.
+    // When the trace restarts, the track has a new entity.
     const bool rides = guest.rides && people_[guest.track] == guest.entity;
     if (!guest.spectates && !rides) {
         if (guest.rides) track_taken_[guest.track] = 0;
@@ -484,10 +487,10 @@ void Vale::replay(purview::Server& server, double seconds) {
                             from.position.y + (to.position.y - from.position.y) * share,
                             from.position.z + (to.position.z - from.position.z) * share};
         if (people_[t] == EntityId::none) {
-            const auto made = world.spawn(schema_->person, position);
-            if (!made) continue;
-            people_[t] = *made;
-            world.edit(*made, schema_->body)->hp = 100;
+            const EntityId made = world.spawn({.kind = schema_->person, .position = position});
+            if (made == EntityId::none) continue;
+            people_[t] = made;
+            world.edit(made, schema_->body)->hp = 100;
         }
         ++people_present_;
         if (world.position_of(people_[t]) == position) continue;
@@ -498,9 +501,9 @@ void Vale::replay(purview::Server& server, double seconds) {
 
 // -- the tick -----------------------------------------------------------------------------------
 
-void Vale::simulate(purview::Server& server, purview::Tick tick) {
+void Vale::on_tick(purview::Server& server, purview::Tick tick) {
     if (!setup_->tracks.empty()) {
-        const double length = setup_->trace_seconds + 1;  // a breath between two rounds
+        const double length = setup_->trace_seconds + 1;  // one second between two rounds
         replay(server, std::fmod(tick * static_cast<double>(tick_seconds_), length));
     }
     for (const EntityId entity : hide_) (void)server.visibility().set_hidden(entity, true);

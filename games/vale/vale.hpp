@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The game of the demo: players who walk, herds that wander, patrols on their rounds, wagons with
-// crates, trees and items at rest; or a recorded crowd that replays. It uses the public headers and
-// nothing else, as any game would.
+// The game of the demo: walking players, wandering herds, patrols, wagons with crates, static trees
+// and items; or a replayed recording of a crowd. It uses only the public headers, as any game
+// would.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,19 @@ namespace vale {
 
 /// Commands of a client: one byte of type, then
 ///   walk {i8 x, i8 y}: direction and speed, 127 = full; go {f32 x, f32 y}: walk there and stop;
-///   cloak {u8 on}; jump {f32 x, f32 y}: be there at once, where Setup allows it;
-///   board {}: onto the nearest free cart, or off one's own.
-/// Anything else is ignored and counted. Whoever predicts says by input how he walks and drives.
+///   cloak {u8 on}; jump {f32 x, f32 y}: teleport, if Setup allows it;
+///   board {}: board the nearest free cart, or leave the current one.
+/// Anything else is ignored and counted. Clients with prediction walk and drive by inputs instead.
 enum class CommandType : std::uint8_t { walk = 1, go = 2, cloak = 3, jump = 4, board = 5 };
 
-/// Where an observer looks from: for whoever checks the server.
+/// The viewpoint and areas of an observer; used by checks of the server.
 struct View {
     purview::EntityId main = purview::EntityId::none;
     std::vector<purview::Vec3> areas;
 };
 
-/// What a world is filled with, players apart: with cargo and carts, and all of a recorded crowd.
+/// Number of entities at the start without players: includes cargo, carts and all people of a
+/// recorded crowd.
 std::uint64_t entities_at_start(const Setup& setup) noexcept;
 
 class Vale final : public purview::Game {
@@ -39,17 +40,17 @@ class Vale final : public purview::Game {
     /// Both must outlive the game.
     Vale(const Setup& setup, const ValeSchema& schema);
 
-    /// Fills the empty world.
+    /// Populates the empty world.
     void populate(purview::World& world);
 
-    bool joined(purview::Server& server, purview::ObserverId observer,
-                const purview::JoinRequest& request) override;
-    void left(purview::Server& server, purview::ObserverId observer) override;
-    void command(purview::Server& server, purview::ObserverId observer,
-                 std::span<const std::byte> data) override;
-    void input(purview::Server& server, purview::ObserverId observer, purview::GroupState& group,
-               const purview::GroupInput& command) override;
-    void simulate(purview::Server& server, purview::Tick tick) override;
+    std::optional<purview::EntityId> on_join(purview::Server& server, purview::ObserverId observer,
+                                             const purview::JoinRequest& request) override;
+    void on_leave(purview::Server& server, purview::ObserverId observer) override;
+    void on_command(purview::Server& server, purview::ObserverId observer,
+                    std::span<const std::byte> data) override;
+    void on_input(purview::Server& server, purview::ObserverId observer, purview::GroupState& group,
+                  const purview::GroupInput& command) override;
+    void on_tick(purview::Server& server, purview::Tick tick) override;
 
     std::optional<View> view_of(purview::ObserverId observer) const;
     bool is_hidden(purview::KindId kind) const noexcept;
@@ -66,7 +67,7 @@ class Vale final : public purview::Game {
         float walk_y = 0;
         std::optional<purview::Vec3> goal;
         purview::Vec3 camera;
-        std::uint32_t track = no_track;  ///< whom it rides or looks at
+        std::uint32_t track = no_track;  ///< the person it rides or follows
     };
     struct Group {
         std::uint32_t spawn = 0;
@@ -77,7 +78,7 @@ class Vale final : public purview::Game {
         purview::EntityId entity;
         std::uint32_t group = 0;
         float heading = 0;
-        float along = 0;  ///< patrols: metres along their round
+        float along = 0;  ///< patrols: meters along their route
         float aside = 0;
         bool resting = false;
     };
@@ -89,7 +90,7 @@ class Vale final : public purview::Game {
     bool is_free(purview::Vec3 at) const noexcept { return vale::is_free(*setup_, at); }
     purview::Vec3 free_position(purview::Vec3 min, purview::Vec3 max) noexcept;
     purview::Vec3 start_position(const purview::World& world) noexcept;
-    /// The smallest team, or none when all are full.
+    /// Returns the smallest team, or 0 if all teams are full.
     std::uint8_t pick_team() noexcept;
     void step(purview::World& world, purview::EntityId entity, float dx, float dy);
     purview::EntityId spawn_one(purview::World& world, const SpawnSetup& spawn);
@@ -111,13 +112,13 @@ class Vale final : public purview::Game {
     Carts carts_;
     std::uint64_t random_;
     float tick_seconds_;
-    std::vector<std::uint32_t> team_sizes_;  ///< [teams + 1] patrols and players
+    std::vector<std::uint32_t> team_sizes_;  ///< [teams + 1]; counts patrols and players
     std::vector<Group> groups_;
     std::vector<Mover> movers_;
-    std::vector<purview::EntityId> hide_;    ///< spawned, and to be hidden in the next tick
+    std::vector<purview::EntityId> hide_;    ///< spawned entities to hide in the next tick
     std::map<std::uint32_t, Guest> guests_;  ///< by observer
     std::vector<purview::EntityId> people_;  ///< by track; none while absent
-    std::vector<std::size_t> track_at_;      ///< by track: sample before now
+    std::vector<std::size_t> track_at_;      ///< by track: the sample before the current time
     std::vector<std::uint8_t> track_taken_;  ///< by track: a player rides it
     std::uint32_t people_present_ = 0;
     double trace_clock_ = 0;

@@ -62,7 +62,7 @@ void vale_pilot_position(vale_pilot* pilot, pv_client* client, uint32_t count, d
     auto* instances = const_cast<pv_instance*>(pv_client_instances(client));
     for (uint32_t i = 0; i < count; ++i) {
         const purview::Vec3 position =
-            pilot->pilot->position_of(instances[i].ghost, micros_of(now_ms));
+            pilot->pilot->position_of(purview::GhostId{instances[i].ghost + 1}, micros_of(now_ms));
         instances[i].x = position.x;
         instances[i].y = position.y;
     }
@@ -75,14 +75,15 @@ const vale_pilot_state* vale_pilot_look(vale_pilot* pilot) {
     vale_pilot_state& state = pilot->state;
     state.corrections = static_cast<double>(stats.corrections);
     state.invisible = static_cast<double>(stats.invisible);
-    state.replayed = static_cast<double>(stats.replayed_commands);
+    state.replayed = static_cast<double>(stats.replayed_inputs);
     state.largest_error_m = stats.largest_error_m;
     state.last_error_m = stats.last_error_m;
     state.starved = static_cast<double>(stats.starved);
     state.waiting = stats.waiting;
     state.rate = stats.rate;
-    state.cart = its.cart();
-    state.own_ghost = its.cart() != purview::no_ghost ? its.cart() : its.player();
+    const bool has_cart = its.cart() != purview::GhostId::none;
+    state.cart = index_of(its.cart());  // same value as pv_instance::ghost
+    state.own_ghost = index_of(has_cart ? its.cart() : its.player());
     if (const vale::Engine* engine = its.engine()) {
         state.speed_mps = engine->speed_mps;
         state.heading = engine->heading;
@@ -93,6 +94,6 @@ const vale_pilot_state* vale_pilot_look(vale_pilot* pilot) {
         state.cooldown = gun->cooldown;
         state.rounds = gun->rounds;
     }
-    state.newest_command = stats.newest_command;
+    state.newest_input = stats.newest_input;
     return &state;
 }

@@ -15,13 +15,13 @@ using purview::Vec3;
 
 namespace {
 
-/// Places can be said a little beyond the world.
+/// Positions can be encoded a little beyond the world's bounds.
 constexpr double margin_m = 8;
 constexpr double position_step_m = 0.01;
-/// Kinds before those of the setup.
+/// Number of built-in kinds, which precede those of the setup.
 constexpr std::size_t own_kinds = 5;
 
-/// Two coordinates, in and around the vale.
+/// Adds two coordinates with the range of the vale plus its margin.
 template <class Builder, class T>
 Builder& add_position(Builder& builder, const Setup& setup, Vec3 T::*member,
                       std::string_view x_name = "x", std::string_view y_name = "y") {
@@ -84,12 +84,12 @@ ValeSchema::ValeSchema(const Setup& setup) {
     turret = schema.kind("turret", {position.id, gun.id}, 4);
     schema.edit_kind(player).is_inner_root = true;
     schema.edit_kind(player).teleport_distance =
-        setup.player_speed_mps;  // a second's way in a tick
+        setup.player_speed_mps;  // the distance of one second, in one tick
     schema.take_input(player, walk.id);
     schema.take_input(cart, drive.id);
     schema.take_input(turret, aim.id);
     for (const KindSetup& kind : setup.kinds) {
-        // What never moves and has no body costs its place, once.
+        // A kind that never moves has no body: its position is sent once.
         kinds.push_back(kind.motion == Motion::rest
                             ? schema.kind(kind.name, {position.id}, kind.priority)
                             : schema.kind(kind.name, {position.id, body.id}, kind.priority));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What the vale consists of, and what its schema says of it: for the server, and for clients that
-// predict their own.
+// The content of the vale and its schema, for the server and for clients with prediction.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +20,14 @@ struct KindSetup {
     std::string name;
     Motion motion = Motion::wander;
     float speed_mps = 1.5F;
-    float rest_share = 0.3F;
+    float idle_share = 0.3F;
     float cloaked_share = 0;
     float priority = 1;
     std::uint32_t cargo = 0;  ///< crates attached to each
-    bool hidden = false;      ///< from everybody but owners: what only the game knows of
+    bool hidden = false;  ///< from all observers but its owner; set by the game, not by the rules
 };
 
-/// `count` entities somewhere in a rectangle, where they also live.
+/// `count` entities inside a rectangle; moving kinds stay around it.
 struct SpawnSetup {
     std::uint32_t kind = 0;  ///< into Setup::kinds
     purview::Vec3 min;
@@ -51,7 +50,7 @@ struct TrackSample {
     float facing = 0;
 };
 
-/// Somebody in a recorded crowd; exists from the first sample to the last.
+/// A person in a recorded crowd; exists from the first sample to the last.
 struct Track {
     std::vector<TrackSample> samples;
 };
@@ -64,20 +63,20 @@ struct Setup {
     std::uint32_t teams = 8;
     float player_speed_mps = 6;
     float player_cloaked_share = 0;
-    bool players_jump = false;  ///< for load tests: a stranger may be anywhere at once
-    std::uint32_t carts = 0;    ///< that players may drive
+    bool players_jump = false;  ///< for load tests: clients may teleport anywhere
+    std::uint32_t carts = 0;    ///< drivable by players
     std::vector<KindSetup> kinds;
     std::vector<SpawnSetup> spawns;
-    std::vector<SpawnSetup> starts;  ///< where players begin; kind, count and team unused
+    std::vector<SpawnSetup> starts;  ///< where players spawn; kind, count and team unused
     Ground ground;
     std::vector<Track> tracks;
     double trace_seconds = 0;  ///< length of the loop
 };
 
-/// Nobody walks out of the world, or on blocked tiles.
+/// False outside of the world and on blocked tiles.
 bool is_free(const Setup& setup, purview::Vec3 at) noexcept;
 
-/// Of a player; the wire can say no more.
+/// Maximum speed of a player; also the range of the quantized walk input.
 float walk_speed_max(const Setup& setup) noexcept;
 
 struct Position {
@@ -91,20 +90,20 @@ struct Body {
     std::uint8_t hp = 100;
 };
 
-/// Of a cart.
+/// State of a cart.
 struct Engine {
     float heading = 0;  ///< radians, 0..2 pi
     float speed_mps = 0;
 };
 
-/// Of the turret on a cart.
+/// State of the turret on a cart.
 struct Gun {
-    purview::Vec3 target;        ///< where it points
+    purview::Vec3 target;        ///< where it aims
     std::uint8_t cooldown = 0;   ///< ticks until it can fire
-    std::uint16_t rounds = 500;  ///< that are left
+    std::uint16_t rounds = 500;  ///< remaining rounds
 };
 
-/// What a player says of himself, of the cart that he drives, and of its turret.
+/// Inputs of a player: for its own entity, for the driven cart and for the turret of that cart.
 struct WalkInput {
     float x_mps = 0;
     float y_mps = 0;
@@ -114,12 +113,12 @@ struct DriveInput {
     float steering = 0;  ///< -1..1, to the right
 };
 struct AimInput {
-    purview::Vec3 target;  ///< a place of the world
+    purview::Vec3 target;  ///< a position in the world
     bool fires = false;
 };
 
-/// A shot, to whoever knows of its cart: from where to where, whether it hit somebody in the world
-/// as the shooter saw it, and whether it would have in the server's present.
+/// A shot, sent to every client that has the cart: start, end, whether it hit in the world as the
+/// shooter saw it, and whether it would have hit in the server's current world.
 struct Shot {
     purview::Vec3 from;
     purview::Vec3 to;
@@ -127,14 +126,14 @@ struct Shot {
     bool hits_present = false;
 };
 
-/// Members of a team, patrols included; who comes later is in none.
+/// Maximum members of a team, patrols included. Later players join without a team.
 inline constexpr std::uint32_t team_members_max = 200;
 
-/// Two pi, rounded up to what the wire can say.
+/// Maximum of the quantized facing: 2 pi, rounded down.
 inline constexpr double facing_max = 6.28;
 
-/// The schema that follows from a setup: `player`, `person`, `crate`, `cart`, `turret`, and the
-/// kinds of the setup.
+/// The schema of a setup: the kinds `player`, `person`, `crate`, `cart`, `turret`, then the kinds
+/// of the setup.
 struct ValeSchema {
     explicit ValeSchema(const Setup& setup);
     purview::Schema schema;
@@ -157,8 +156,8 @@ struct ValeSchema {
     purview::ValueId hp{};
 };
 
-/// As much of the setup as a client can tell from the schema that it received: with it, ValeSchema
-/// has the same hash. Nothing: it is not a vale.
+/// Reconstructs the parts of the setup that a received schema contains. A ValeSchema made from it
+/// has the same hash. Returns nothing if the world is not a vale.
 std::optional<Setup> setup_like(const purview::Schema& received);
 
 }  // namespace vale

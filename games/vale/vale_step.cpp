@@ -15,12 +15,12 @@ namespace {
 constexpr float speed_max_mps = 16;
 constexpr float reverse_max_mps = 5;
 constexpr float acceleration = 8;  ///< m/s2
-constexpr float drag = 0.35F;      ///< of the speed, a second
-/// Radians a second at full steering, from some speed on.
+constexpr float drag = 0.35F;      ///< share of the speed lost per second
+/// Turn rate in radians per second at full steering, reached at `turn_speed_mps`.
 constexpr float turn_rate = 1.6F;
 constexpr float turn_speed_mps = 5;
 
-/// Of -pi/2..pi/2, within 1e-6.
+/// Sine for -pi/2..pi/2, with an error below 1e-6.
 float sine(float x) noexcept {
     const float s = x * x;
     return x * (1 + s * (-1.0F / 6 + s * (1.0F / 120 + s * (-1.0F / 5040 + s * (1.0F / 362880)))));
@@ -37,7 +37,7 @@ std::array<float, 2> direction(float angle) noexcept {
     return {sine_of(angle + pi / 2), sine_of(angle)};
 }
 
-/// As far as the ground allows, along walls if need be.
+/// Moves as far as the ground allows, sliding along walls.
 void ValeStep::go(Position& position, float dx, float dy) const {
     const Vec3 from = position.at;
     for (const Vec3 to : {Vec3{from.x + dx, from.y + dy, 0}, Vec3{from.x + dx, from.y, 0},
@@ -52,7 +52,7 @@ void ValeStep::walk(GroupState& group, const GroupInput& command) const {
     const WalkInput* input = command.part(0, schema_->walk);
     Position* position = group.edit(0, schema_->position);
     if (input == nullptr || position == nullptr) return;
-    // A stranger's numbers: no faster than a player is, and no square root for it.
+    // The input is untrusted: limits the speed to the maximum of a player, without a square root.
     const float most = walk_speed_max(*setup_);
     const float square = input->x_mps * input->x_mps + input->y_mps * input->y_mps;
     const float share = square > most * most * 1.02F ? most * most / square : 1;
@@ -78,7 +78,7 @@ void ValeStep::drive(GroupState& group, const GroupInput& command) const {
     go(*position, x * speed * seconds, y * speed * seconds);
     const float moved = (position->at.x - before.x) * x + (position->at.y - before.y) * y;
     const float wanted = speed * seconds;
-    // Whoever runs into something stops.
+    // A collision stops the cart.
     engine->speed_mps = moved * wanted < wanted * wanted * 0.25F ? 0 : speed;
 }
 
@@ -102,7 +102,7 @@ bool ValeStep::has_fired(const GroupState& group, const GroupInput& command,
     return gun != nullptr && input != nullptr && input->fires && gun->cooldown == cooldown_ticks;
 }
 
-/// The root by its own part, then what sits on it goes with it.
+/// Moves the root by its own input, then moves everything attached to it to the same position.
 void ValeStep::step(GroupState& group, const GroupInput& command) {
     if (group.size() == 0) return;
     group.kind(0) == schema_->cart ? drive(group, command) : walk(group, command);

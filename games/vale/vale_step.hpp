@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// How players and carts move by what their owners say: one function for the server and for clients
-// that predict. Numbers are the same everywhere: of the C library only what is exact is asked.
+// Movement of players and carts by the inputs of their owners: one function for the server and for
+// clients with prediction. Results are identical on all platforms, because it calls only exact
+// functions of the C library.
 #pragma once
 
 #include <array>
@@ -13,19 +14,19 @@
 
 namespace vale {
 
-/// A gun fires once in so many ticks.
+/// Minimum number of ticks between two shots.
 inline constexpr std::uint8_t cooldown_ticks = 6;
 
-/// {cos, sin} of an angle in radians, of any size that a vale has.
+/// Returns {cos, sin} of an angle in radians, of any size that occurs in a vale.
 std::array<float, 2> direction(float angle) noexcept;
 
 class ValeStep final : public purview::GroupStep {
   public:
-    /// Both must outlive it. Without ground a client believes that it can go everywhere, and is
+    /// Both must outlive this object. Without ground data a client predicts free movement and is
     /// corrected.
     ValeStep(const Setup& setup, const ValeSchema& schema) : setup_(&setup), schema_(&schema) {}
     void step(purview::GroupState& group, const purview::GroupInput& command) override;
-    /// Whether the gun of a member has fired with the step that has just been made.
+    /// Returns true if the last step fired the gun of this member.
     bool has_fired(const purview::GroupState& group, const purview::GroupInput& command,
                    std::size_t member) const noexcept;
 

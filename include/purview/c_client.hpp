@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// For modules that add C++ of their own to the C interface: games that predict.
+
+/// @file
+/// For modules that add C++ to the C interface: games with client-side prediction.
 #pragma once
 
 #include "purview.h"
@@ -9,8 +10,13 @@
 
 namespace purview {
 
-/// The client behind a handle; lives as long as the handle, as what holds it (Prediction) asks.
-/// Null for null.
+/// @addtogroup api_c
+/// @{
+
+/// Returns the client behind a handle; null for null. Valid as long as the handle, and never moved,
+/// as Prediction requires.
 Client* client_of(pv_client* handle) noexcept;
+
+/// @}
 
 }  // namespace purview

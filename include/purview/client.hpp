@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// The client's side of a connection, without a socket or a clock: the same code in a native game,
-// in a bot and, as WebAssembly, in a browser. Its state is what has arrived and nothing else. One
-// thread; everything returned is valid until the next call that is not const.
+
+/// @file
+/// The client's side of a connection, without sockets or a clock. The same code runs in a native
+/// game, in a bot and, as WebAssembly, in a browser. Its state is what has arrived, and nothing
+/// else. One thread. What is returned is valid until the next call that is not const, unless noted.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "purview/cells.hpp"
@@ -24,297 +28,352 @@
 
 namespace purview {
 
+/// @addtogroup api_client
+/// @{
+
 class Schema;  // purview/schema.hpp
 
-/// A ghost's name on this connection: small, dense, reused once its leave is acknowledged.
-using GhostId = std::uint32_t;
-inline constexpr GhostId no_ghost = 0xffffffffU;
-
+/// The state of a connection.
 enum class ClientState : std::uint8_t {
-    connecting = 0,  ///< proving our address
-    joining = 1,     ///< connected; schema and the game's answer are awaited
-    joined = 2,
-    refused = 3,  ///< see refuse_reason()
-    closed = 4,   ///< see close_reason()
+    connecting = 0,  ///< the handshake proves the client's address
+    joining = 1,     ///< connected; waits for the schema and for the game's decision
+    joined = 2,      ///< in the world
+    refused = 3,     ///< see refuse_reason()
+    closed = 4,      ///< see close_reason()
 };
 
+/// The configuration of a client.
 struct ClientDef {
-    /// Required: 64 random bits of the system's, others for every connection. Whoever knows them
-    /// can answer in the server's place. 0 is refused.
+    /// 64 random bits of the system, new for each connection. Required; 0 is refused. Anyone who
+    /// knows them can respond in place of the server.
     std::uint64_t nonce = 0;
-    /// The program's own schema, for typed reads (Client::get). A server with another one refuses
-    /// the client. Not owned; outlives the client. Null: any server.
+    /// The program's own schema, for typed reads (Client::get). A server with another schema
+    /// refuses the client. Not owned; outlives the client. null: any server.
     const Schema* schema = nullptr;
-    /// Hash of the schema that the program was built for; 0: that of `schema`, or whatever the
-    /// server has. Equal hashes
-    /// are no proof against a server that means harm: whatever indexes the program's own schema
-    /// compares all of it.
+    /// Hash of the schema that the program was built for; 0: that of `schema`, or that of the
+    /// server. A malicious server can have an equal hash: compare the whole schema before you index
+    /// by your own.
     std::uint64_t schema_hash = 0;
+    /// The requested role.
     Role role = Role::player;
-    std::string name;  ///< of which the game is told 32 bytes at most (JoinRequest::name)
-    /// JoinRequest::credential. What is longer than 512 bytes is not sent at all.
+    std::string name;  ///< JoinRequest::name; cut at limits::join_name_bytes
+    /// JoinRequest::credential; not sent if it is longer than limits::credential_bytes.
     std::vector<std::byte> credential;
+    /// Time to join, in milliseconds.
     std::uint32_t connect_timeout_ms = 10'000;
+    /// Time without a packet after which the connection is closed, in milliseconds.
     std::uint32_t session_timeout_ms = 10'000;
-    /// Send a digest of all ghosts with every n-th packet, so that the server can check us; 0:
+    /// Sends a digest of all ghosts with every n-th packet, so that the server can compare it; 0:
     /// never.
     std::uint32_t digest_every = 0;
-    /// Memory that ghosts may take, whatever a server tells of: packets beyond that are malformed,
-    /// and counted. Some 350 bytes a ghost, 600 where a kind is turned, 4 for each word of the kind
-    /// with the most, and 400 for each extrapolated field.
+    /// Maximum memory of ghosts. A packet that needs more is malformed, and counted. A ghost takes
+    /// about 350 bytes, or 600 if a kind has an orientation. Each word of the largest kind adds 4
+    /// bytes, and each dead-reckoned field 400.
     std::size_t ghost_bytes_max = std::size_t{512} << 20;
-    /// Receives a line for each ClientEvent, in the order in which ghosts are activated and
-    /// deactivated: "activate ghost=5 kind=wagon parent=3 root=3 tick=120 reason=entered". For
-    /// finding faults in the order; costs a string each. Without `write`: nothing is logged.
+    /// Receives a line for each enter and leave, in order: "activate ghost=5 kind=wagon parent=3
+    /// root=3 tick=120 reason=entered". For debugging of the order; creates a string per line.
+    /// Without `write` nothing is logged.
     LogSink activation_log;
 };
 
-/// Empty, or why there can be no such client.
+/// Returns why a client cannot be created with this definition; empty: sound.
 std::string problem_of(const ClientDef& def);
 
-/// A ghost that came or went. All of a group that we may see come in one step, and go in one; in an
-/// order that has parents before children when they come and children before parents when they go.
+/// A change of one ghost. All relevant members of a group enter in one step and leave in one step.
+/// Parents enter before their children, and leave after them.
 struct ClientEvent {
-    GhostId ghost;
-    KindId kind;
-    /// Of an enter, also of one that came back to its copy: why we are told of it, as the server's
-    /// own event said (spawned is not entered). Of a leave: left is not despawned.
-    Reason reason;
-    Change copy;
+    GhostId ghost{};  ///< the ghost that changed; after its leave the id may be in use again
+    KindId kind{};    ///< its kind, also after its leave
+    /// Why the entity entered (also if its ghost resumed) or left, as in the event of the server.
+    Reason reason = Reason::entered;
+    /// What happened to the ghost.
+    Change change = Change::updated;
+    /// is_owned() may have changed. With `updated`, `entered` and `resumed`.
+    bool owner_changed = false;
+    /// Bit index_of(component): a value of the component, or whether it is replicated, changed
+    /// since the program last read it. With `updated`; with `entered`: all replicated components;
+    /// with `resumed`: all.
+    std::uint32_t components = 0;
+    GhostId old_root = GhostId::none,    ///< `regrouped`: its root before; a root is its own
+        new_root = GhostId::none;        ///< `regrouped`: its root after; none: a member that left
+    GhostId old_parent = GhostId::none,  ///< `regrouped`: its parent before, or none
+        new_parent = GhostId::none;      ///< `regrouped`: its parent after, or none
 
+    /// Returns whether it counts as an enter.
     bool is_enter(EventMode mode = EventMode::paired) const noexcept {
-        return purview::is_enter(copy, mode);
+        return purview::is_enter(change, mode);
     }
+    /// Returns whether it counts as a leave.
     bool is_leave(EventMode mode = EventMode::paired) const noexcept {
-        return purview::is_leave(copy, mode);
+        return purview::is_leave(change, mode);
     }
-};
-
-/// Its parent or its root is another (O42): one for each ghost and snapshot. A root is its own
-/// root; of a ghost that has left its group by leaving, `new_root` is no_ghost.
-struct ClientRelation {
-    GhostId ghost;
-    GhostId old_root, new_root;
-    GhostId old_parent, new_parent;
-};
-
-/// What of a ghost is another than the program has read (Client::changes).
-struct ClientChange {
-    GhostId ghost;
-    std::uint32_t components = 0;  ///< bit index_of(component): some value of it, or whether it is
-                                   ///< told
-    bool owner_changed = false;    ///< ask Client::is_owned
-    /// None has not.
+    /// Returns whether `components` has this component; false for ComponentId::none.
     bool has(ComponentId component) const noexcept {
         return index_of(component) < 32 && (components >> index_of(component) & 1U) != 0;
     }
 };
 
-/// A call of the server, after the property changes of the packet that carried it.
+/// An RPC of the server. It comes after the changes of the packet that contained it. Valid until
+/// the next one is taken.
 struct ReceivedRpc {
-    RpcId rpc = RpcId::none;
-    GhostId ghost = no_ghost;  ///< what it is about; none: a static one, about a place, or forced
-    /// It came in time, but the ghost has gone since: it names none any more.
-    bool ghost_left = false;
-    std::span<const double> values;        ///< [fields], in the order of declaration; 0: no number
-    std::span<const std::uint32_t> words;  ///< for read_rpc
+    RpcId rpc = RpcId::none;  ///< its type in the server's schema
+    /// Its target. none: an RPC without an entity, about a position, or forced about an entity that
+    /// this client does not have; or ghost_left.
+    GhostId ghost = GhostId::none;
+    bool ghost_left = false;  ///< it arrived in time, but its ghost has left since
+    /// The arguments as the struct of ClientDef::schema; empty without that schema.
+    std::span<const std::byte> arguments;
+    /// [fields] The arguments by the server's schema, in the order of declaration. A text has any
+    /// bytes but zeros; a reference is 0.
+    std::span<const FieldValue> values;
+
+    /// Returns the arguments; empty: another RPC, or no ClientDef::schema.
+    template <class T>
+    std::optional<T> as(Rpc<T> expected) const noexcept {
+        static_assert(std::is_trivially_copyable_v<T>);
+        if (expected.id != rpc || arguments.size() != sizeof(T)) return {};
+        T out;
+        std::memcpy(&out, arguments.data(), sizeof(T));
+        return out;
+    }
+    /// Returns an argument that is a number; 0: there is none.
+    double number(std::size_t argument) const noexcept {
+        const auto* value =
+            argument < values.size() ? std::get_if<double>(&values[argument]) : nullptr;
+        return value == nullptr ? 0 : *value;
+    }
 };
 
+/// Counters since the creation of a client.
 struct ClientStats {
-    std::uint64_t bytes_sent = 0;
-    std::uint64_t bytes_received = 0;
-    std::uint64_t packets_received = 0;
-    std::uint64_t packets_late = 0;
-    std::uint64_t packets_malformed = 0;
-    std::uint64_t packets_lost = 0;       ///< of ours
-    std::uint64_t group_waits_ended = 0;  ///< ghosts shown before all of their group had come
-    std::uint64_t order_violations = 0;   ///< a child came without its parent
+    std::uint64_t bytes_sent = 0;         ///< of all datagrams, also of the handshake
+    std::uint64_t bytes_received = 0;     ///< of all datagrams, also of those that count below
+    std::uint64_t packets_received = 0;   ///< data packets that were applied
+    std::uint64_t packets_late = 0;       ///< repeated, or older than one that was applied
+    std::uint64_t packets_malformed = 0;  ///< damaged, or do not decode
+    std::uint64_t packets_lost = 0;       ///< sent packets that were lost
+    std::uint64_t group_waits_ended = 0;  ///< ghosts shown before all of their group had arrived
+    std::uint64_t order_violations = 0;   ///< a child that came without its parent
     std::uint32_t rtt_us = 0;             ///< smoothed; 0: not known yet
-    std::uint64_t calls_received = 0;
-    std::uint64_t calls_waited = 0;      ///< came before their ghosts
-    std::uint64_t calls_dropped = 0;     ///< whose ghosts did not come, or that nobody took
-    std::uint64_t messages_dropped = 0;  ///< that nobody took
-    std::uint64_t events_dropped = 0;    ///< and relations, that nobody took
-    /// Of ours: unreliable ones for which the packet of their tick had no room.
+    std::uint64_t calls_received = 0;     ///< RPCs of the server that arrived
+    std::uint64_t calls_waited = 0;       ///< arrived before their ghosts
+    std::uint64_t calls_dropped = 0;      ///< without their ghosts, or not taken
+    std::uint64_t messages_dropped = 0;   ///< not taken by the program
+    std::uint64_t events_dropped = 0;     ///< not read by the program; without updates
+    /// Unreliable RPCs to the server for which the packet of their tick had no room.
     std::uint64_t calls_unsent = 0;
 };
 
 class ClientData;  // src/client
 struct InternalAccess;
 
+/// A client: its connection, and the ghosts that it holds.
 class Client {
   public:
-    /// bad_configuration: problem_of(def) says why.
+    /// Creates a client. Errors: bad_configuration (problem_of(def) returns why).
     static Result<Client> create(const ClientDef& def);
-    /// The same, for a def that is known to be good. One of a bad def is closed from the beginning
-    /// and sends nothing; reason_text() says why.
+    /// Creates a client from a sound definition. With an unsound one it is closed from the start
+    /// and sends nothing; reason_text() returns why.
     explicit Client(const ClientDef& def);
+    /// Moves a client. The other one can then only be destroyed or assigned to.
     Client(Client&&) noexcept;
+    /// Moves a client. The server is not notified that this one ends: see leave().
     Client& operator=(Client&&) noexcept;
+    /// Ends the client. The server is not notified: see leave().
     ~Client();
 
+    /// @name Connection
+    /// @{
+
+    /// Receives one datagram. Untrusted bytes are checked and counted, never asserted. A packet is
+    /// applied completely or not at all.
     void receive(std::span<const std::byte> datagram, Micros now);
-    /// Sends a packet, if only to say what has arrived: call it 20 to 60 times a second, also where
+    /// Sends a packet, at least with acknowledgements. Call it 20 to 60 times per second, also if
     /// more frames are drawn.
     void tick(Micros now);
-    /// Pulls the next datagram to send; false when there is none.
+    /// Returns the next datagram to send; false: there is none. Call it until then after each
+    /// receive, tick and leave.
     bool next_datagram(std::span<const std::byte>& out);
 
+    /// Returns the state of the connection.
     ClientState state() const noexcept;
+    /// Returns why the server refused the client; none: it did not.
     RefuseReason refuse_reason() const noexcept;
+    /// Returns why the connection was closed; none: it was not.
     CloseReason close_reason() const noexcept;
-    /// What the server's game said why it refused us or closed: at most limits::reason_text_bytes,
-    /// of any bytes; empty: nothing. Valid as long as this client.
+    /// Returns the text of the game for a refusal or a close: at most limits::reason_text_bytes of
+    /// any content; empty: none. Valid as long as the client.
     std::string_view reason_text() const noexcept;
-    /// Says good-bye; next_datagram has it. The state becomes closed.
+    /// Disconnects: the state becomes closed, and next_datagram returns the disconnect packet.
     void leave();
+    /// @}
 
-    /// One command for the game, at most limits::command_bytes: sent with the next tick and
-    /// repeated in the packets after it, so that a single loss does not lose it. too_large;
-    /// not_ready: not joined. capacity: 64 wait that have not been in all their packets.
+    /// @name Commands and messages
+    /// @{
+
+    /// Sends a command to the game with the next tick (Game::on_command). Later packets repeat it,
+    /// so that a single loss does not lose it. Errors: too_large (limits::command_bytes), not_ready
+    /// (not joined), capacity (64 commands are not in all their packets yet).
     Status send_command(std::span<const std::byte> data);
-    /// A message to the game (Game::message), reliable and in order: at most
-    /// limits::message_bytes, copied. It goes with the packets of ticks, up to a kilobyte each,
-    /// beside calls and commands, which may overtake it. too_large; not_ready: not joined.
-    /// capacity: 262,144 bytes wait. What the game has not been given before the good-bye came is
-    /// given up.
+    /// Sends a message to the game (Game::on_message), reliable and in order. It is copied. Each
+    /// packet of a tick carries up to a kilobyte of it, beside RPCs and commands, which may
+    /// overtake it. After leave(), what has not arrived is discarded. Errors: too_large
+    /// (limits::message_bytes), not_ready (not joined), capacity (262,144 bytes wait).
     Status send_message(std::span<const std::byte> message);
-    /// A message of the server's game (Server::send_message), in order; false when there is none.
-    /// The bytes are valid until the next call of this.
+    /// Returns the next message of the game (Server::send_message), in order; false: there is none.
+    /// The bytes are valid until the next call of this function.
     bool next_message(std::span<const std::byte>& out);
+    /// @}
 
-    // -- calls; docs/rpc.md ---------------------------------------------------------------------
-    /// Calls the server, with one number, or one of what it is, for each argument, clamped as the
-    /// schema says; missing ones are 0, empty, or not turned. `ghost`: for a call about an entity.
-    /// It goes with the next tick, unless the ghost has left by then: nobody hears of it. What that
-    /// packet has no room for goes later, and unreliable calls not at all
-    /// (ClientStats::calls_unsent).
-    /// not_ready: not joined. bad_argument: no such call to the server. not_found: no such ghost.
-    /// refused: not the owner's, or not a player's call. capacity:
-    /// limits::rpc_pending_per_observer.
+    /// @name RPCs (docs/rpc.md)
+    /// @{
+
+    /// Calls the server with one number for each argument. Numbers are clamped to their range;
+    /// missing arguments are 0, empty, or no rotation. `ghost`: the target of an RPC about an
+    /// entity. Sent with the next tick, or dropped without notice if the ghost has left by then. If
+    /// the packet has no room, it is sent later; an unreliable one is dropped
+    /// (ClientStats::calls_unsent). Errors: not_ready (not joined), bad_argument (no such RPC to
+    /// the server), not_found (no such ghost), refused (only for the owner, or for players),
+    /// capacity (limits::rpc_pending_per_observer).
     Status call(RpcId rpc, GhostId ghost, std::span<const double> values);
+    /// Calls the server with one number, text or rotation for each argument, as above.
     Status call(RpcId rpc, GhostId ghost, std::span<const FieldValue> arguments);
-    /// The same with the struct of the program's own schema, which must be the server's (see
-    /// ClientDef::schema_hash).
+    /// Calls the server with the struct of ClientDef::schema. Further errors: bad_argument (no such
+    /// schema, or not that of the server).
     template <class T>
-    Status call(const Schema& own, Rpc<T> rpc, GhostId ghost, const T& args) {
-        return call(own, rpc.id, ghost, std::as_bytes(std::span(&args, 1)));
+    Status call(Rpc<T> rpc, GhostId ghost, const T& args) {
+        return call(rpc.id, ghost, std::as_bytes(std::span(&args, 1)));
     }
-    Status call(const Schema& own, RpcId rpc, GhostId ghost, std::span<const std::byte> args);
-    /// The next call of the server, in order; false when there is none. Take them after every
-    /// receive: a ghost that goes in between is not named any more.
+    /// Calls the server with the bytes of that struct.
+    Status call(RpcId rpc, GhostId ghost, std::span<const std::byte> args);
+    /// Takes the next RPC of the server, in order; false: there is none. Call it after every
+    /// receive: if a ghost has left meanwhile, its RPCs do not name it any more.
     bool next_rpc(ReceivedRpc& out);
-    /// An argument of the call that next_rpc gave last: any bytes but zeros, the server's; empty
-    /// where it is no text.
-    std::string text_of(const ReceivedRpc& received, std::size_t argument) const;
-    Rotation rotation_of(const ReceivedRpc& received, std::size_t argument) const noexcept;
-    /// The arguments of a received call as the struct of the program's own schema. False: another
-    /// type of call.
-    template <class T>
-    static bool read_rpc(const Schema& own, Rpc<T> expected, const ReceivedRpc& received, T& out) {
-        if (expected.id != received.rpc) return false;
-        return read_rpc(own, received, std::as_writable_bytes(std::span(&out, 1)));
-    }
-    static bool read_rpc(const Schema& own, const ReceivedRpc& received, std::span<std::byte> out);
+    /// @}
 
-    // -- the world as it has arrived; the state may still be `joining` then ----------------------
-    /// Null until it has arrived. Lives as long as the client.
+    /// @name The world as it has arrived
+    /// The state may still be `joining` then.
+    /// @{
+
+    /// Returns the server's schema; null until it has arrived. Valid as long as the client.
     const Schema* schema() const noexcept;
+    /// Returns ServerDef::world_name; empty until it has arrived.
     std::string_view world_name() const noexcept;
+    /// Returns the server's ticks per second; 0 until it has arrived.
     std::uint32_t tick_hz() const noexcept;
-    /// The server's tick of the newest snapshot. Where nothing happens there may be none for 256
-    /// ticks: no clock to count down by. Prediction::view_tick is one, view_delay_ticks behind.
+    /// Returns the server's tick of the newest snapshot. In an idle world there may be none for 256
+    /// ticks, so do not use it as a clock; use Prediction::view_tick, which is view_delay_ticks
+    /// behind.
     Tick newest_tick() const noexcept;
-    /// Number of the newest packet applied that carried a snapshot.
+    /// Returns the number of the newest applied packet with a snapshot.
     std::uint32_t newest_packet() const noexcept;
+    /// @}
 
+    /// @name Ghosts
+    /// @{
+
+    /// Returns the number of ghosts.
     std::uint32_t ghost_count() const noexcept;
-    /// One past the largest ghost id in use.
-    GhostId ghost_end() const noexcept;
+    /// Calls visit(GhostId) for every ghost, in ascending order.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (std::uint32_t id = 1, end = ghost_end(); id < end; ++id)
+            if (is_held(GhostId{id})) visit(GhostId{id});
+    }
+    /// Returns whether the client holds the ghost; false for a ghost that is only retained.
     bool is_held(GhostId ghost) const noexcept;
-    /// How a copy is kept whose entity has left; despawn: there is none. It is not held, and its
-    /// values are the last. Where a return was lost it may become another without an event.
+    /// Returns how the ghost of an entity that left is retained; despawn: there is none. Its values
+    /// are the last ones. If the packet of a return was lost, the result can change without an
+    /// event.
     Retention retention(GhostId ghost) const noexcept;
+    /// Returns the kind of a ghost; KindId::none: no such ghost.
     KindId kind_of(GhostId ghost) const noexcept;
-    /// Owned by us.
+    /// Returns whether this client owns the entity; false for a ghost that is not held.
     bool is_owned(GhostId ghost) const noexcept;
-    /// Of its group; no_ghost for a root. O(1).
+    /// Returns the parent in its group; GhostId::none for a root or a ghost that is not held. O(1).
     GhostId parent_of(GhostId ghost) const noexcept;
-    /// Of its group, itself for a root. O(1).
+    /// Returns the root of its group; the ghost itself for a root, GhostId::none for a ghost that
+    /// is not held. O(1).
     GhostId root_of(GhostId ghost) const noexcept;
     /// Replaces `out` by the members of its group that this client holds: the root first, then
-    /// depth first, children in the order in which this client received their links. That is the
-    /// attach order of the server, except for children whose links arrived together or after a
-    /// loss; where the order itself matters, for input, the server sends it
-    /// (Prediction::input_order). Empty where the ghost is not held. O(ghosts).
+    /// depth first, children in the order in which their links arrived. That is the attach order of
+    /// the server, except for children with links that arrived together or after a loss.
+    /// Prediction::input_order is the exact order of input. Empty if the ghost is not held.
+    /// O(ghosts).
     void members_of(GhostId ghost, std::vector<GhostId>& out) const;
-    /// Since clear_events(), in the order of snapshots; bounded like events().
-    std::span<const ClientRelation> group_events() const noexcept;
-    /// Tick of the last update that arrived.
+    /// Returns the tick of the last update that arrived; 0: no such ghost.
     Tick updated_of(GhostId ghost) const noexcept;
-    /// Where it was at a tick, which may lie between two; clamped to what is known.
+    /// Returns the position at a tick, which may be between two ticks; clamped to the known ticks.
+    /// {0, 0, 0}: no such ghost.
     Vec3 position_of(GhostId ghost, double tick) const noexcept;
-    /// How it was turned then, in the world (Schema::set_orientation); a ghost without an
-    /// orientation: not at all.
+    /// Returns the orientation in the world at a tick (Schema::set_orientation); no rotation for a
+    /// ghost without an orientation.
     Rotation orientation_of(GhostId ghost, double tick) const noexcept;
-    /// The grids of cells of nodes in a shared mode, in the order of nodes (docs/shared.md); none
-    /// before the server has told them.
+    /// Returns the number of cell grids of nodes with shared payloads, in the order of nodes
+    /// (docs/shared.md); 0 until they have arrived.
     std::size_t cell_grid_count() const noexcept;
-    /// bad_argument: there is no such grid.
+    /// Returns a cell grid. Errors: bad_argument (no such grid).
     Result<CellGrid> cell_grid(std::size_t grid) const;
-    /// The cell of a ghost by its last place: the same number as on the server. CellGrid::no_cell:
-    /// no such ghost or grid, or its place is in no cell.
+    /// Returns the cell of a ghost by its last position: the same number as on the server.
+    /// CellGrid::no_cell: no such ghost or grid, or the position is in no cell.
     std::uint32_t cell_of(GhostId ghost, std::size_t grid = 0) const noexcept;
-    /// Returns a component as it arrived last, as the struct of ClientDef::schema. Empty: there is
-    /// no such ghost, its kind does not have the component, or ClientDef::schema is not set. A
-    /// ghost that left can be read until clear_events(). References are none: see reference_of.
-    /// O(fields).
+    /// Returns a component as it last arrived, as the struct of ClientDef::schema. Empty: no such
+    /// ghost, its kind does not have the component, or ClientDef::schema is not set. A ghost that
+    /// left can be read until clear_events(). References are none: see reference_of. O(fields).
     template <class T>
     std::optional<T> get(GhostId ghost, Component<T> component) const noexcept {
         T value{};
         if (!read(ghost, component.id, std::as_writable_bytes(std::span(&value, 1)))) return {};
         return value;
     }
-    /// The value of a field as it arrived; 0 for a ghost or field that is not there, or that is no
-    /// number.
+    /// Returns the value of a field as it arrived; 0: no such ghost or field, or not a number.
     double value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
+    /// Returns a rotation field; no rotation: no such ghost or field.
     Rotation rotation_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
-    /// Any bytes but zeros: the server's.
+    /// Returns a text field; empty: no such ghost or field. The server chose its bytes: any but
+    /// zeros.
     std::string text_of(GhostId ghost, ComponentId component, std::size_t field) const;
-    /// The ghost that a reference names; no_ghost when it names none, or one that we do not hold.
+    /// Returns the ghost that a reference names; GhostId::none: none, or one that is not held.
     GhostId reference_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
-    /// Whether the component's values are those of now. False: we are not told them (any more);
-    /// they are the last that we were, or as a component of zeros has them (AudienceDef).
+    /// Returns whether the values of a component are current. If not, they are not replicated (any
+    /// more): they are the last ones, or zeros (AudienceDef::keeps_values).
     bool is_replicated(GhostId ghost, ComponentId component) const noexcept;
+    /// @}
 
-    /// Everything that was relevant as the server began to hold us for ready, which it has since,
-    /// has arrived (or left again): a loading screen may end. Later news does not take it back.
+    /// @name Events and statistics
+    /// @{
+
+    /// Returns whether everything that was relevant when the observer became ready has arrived, or
+    /// has left again. A loading screen may end then. Stays true.
     bool is_view_complete() const noexcept;
-    /// What came and went since clear_events(). Until then what has left can still be read as it
-    /// was last (kind, place, values), unless another has come under its id since. Of more than
-    /// 65,536 the older half is dropped and counted (ClientStats::events_dropped): what is there is
-    /// then asked of the ghosts themselves.
+    /// Returns what changed since clear_events(), in order. Until then the last kind, position and
+    /// values of a ghost that left can be read, unless its id is in use again.
+    ///
+    /// All changes of values, replicated components and owner of a ghost are one event: its enter,
+    /// or one `updated` at the place of the first change. A ghost that left meanwhile keeps that
+    /// event. A reference also changes when its ghost enters or leaves, and a dead-reckoned value
+    /// also changes without an update (Schema::extrapolate). Values are those of the newest
+    /// snapshot. To draw, read position_of of all ghosts in every frame: a ghost with a relative
+    /// position moves with its parent without an event.
+    ///
+    /// If there are more than 65,536 enters, leaves and regroupings, the older half is dropped,
+    /// with the updates between them, and counted (ClientStats::events_dropped).
     std::span<const ClientEvent> events() const noexcept;
-    /// And changes(). What came between reading these and this call is cleared, too: read them
-    /// after receive, and clear them at once.
+    /// Removes all events. Call it directly after reading them, so that none is lost.
     void clear_events() noexcept;
-    /// Ghosts of which a value, what is told, or the owner has changed since the last
-    /// clear_events(), if only for a while; in no order, each once, at most as many as there are.
-    /// One that came stands there with all that it is told, one that came back with all that it
-    /// has; one that has left does not. A reference changes also when the ghost that it names comes
-    /// or goes, and what is extrapolated without a word (Schema::extrapolate). Values are those of
-    /// the newest snapshot: read them. To draw, ask position_of of all in every frame: whoever is
-    /// told relative to a parent moves with it without a change. Valid until the next receive or
-    /// clear_events.
-    std::span<const ClientChange> changes() const noexcept;
-    /// PROTOCOL.md, "Digest".
+    /// Returns the digest of all ghosts (PROTOCOL.md, "Digest").
     std::uint64_t digest() const noexcept;
+    /// Returns the counters.
     ClientStats stats() const noexcept;
+    /// @}
 
   private:
     friend struct InternalAccess;
+    std::uint32_t ghost_end() const noexcept;
     bool read(GhostId ghost, ComponentId component, std::span<std::byte> out) const noexcept;
     std::unique_ptr<ClientData> data_;
 };
+
+/// @}
 
 }  // namespace purview

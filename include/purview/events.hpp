@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// Enter and leave as a game hears of them, on the server for every observer and on a client for
-// itself, and who listens: whatever a component does when its entity begins or ceases to be known.
+
+/// @file
+/// Listeners for enter and leave events, on the server for every observer and on a client for its
+/// own ghosts. For example, a component that acts when its entity becomes relevant.
 #pragma once
 
 #include <algorithm>
@@ -15,51 +16,63 @@
 
 namespace purview {
 
-/// Calls listeners for events: those of a component for every entity that has it, without anybody
-/// naming the entity (F17), and those that were registered for one entity. `Event` is ServerEvent
-/// or ClientEvent. Listeners are not owned. A listener may add and remove listeners, itself
-/// included, call tell again, and edit the world: events are values.
+/// @addtogroup api_common
+/// @{
+
+/// Calls listeners for enter and leave events: those of a component, for every entity that has it,
+/// and those of one entity. `Event` is ServerEvent or ClientEvent. Listeners are not owned. A
+/// listener may add and remove listeners, also itself, call notify again, and edit the world:
+/// events are values.
 template <class Event>
 class Listeners {
   public:
+    /// Receives enter and leave events.
     class Listener {
       public:
         virtual ~Listener() = default;
+        /// Called for an enter.
         virtual void entered(const Event& event) { (void)event; }
+        /// Called for a leave.
         virtual void left(const Event& event) { (void)event; }
     };
 
+    /// Creates an empty list. `schema` is not owned and outlives this. `mode` selects what counts
+    /// as enter and leave.
     explicit Listeners(const Schema& schema, EventMode mode = EventMode::paired)
         : schema_(&schema), mode_(mode) {}
 
+    /// Adds a listener for every entity with the component.
     void add(ComponentId component, Listener& listener) {
         all_.push_back({&listener, component, {}, false});
     }
-    /// `name`: an EntityId on the server, a GhostId on a client; until it is removed.
+    /// Adds a listener for one entity, until it is removed. `name`: an EntityId on the server, a
+    /// GhostId on a client.
     template <class Name>
     void add_for(Name name, Listener& listener) {
         all_.push_back({&listener, ComponentId::none, static_cast<std::uint64_t>(name), true});
     }
-    /// From everything.
+    /// Removes a listener from all entities and components.
     void remove(const Listener& listener) {
         for (Entry& entry : all_) {
             if (entry.listener == &listener) entry.listener = nullptr;
         }
     }
-    void tell(std::span<const Event> events) {
-        ++telling_;
+    /// Calls the listeners for these events, in order. A listener added meanwhile is called from
+    /// the next event on.
+    void notify(std::span<const Event> events) {
+        ++notifying_;
         for (const Event& event : events) {
             const bool enters = event.is_enter(mode_), leaves = event.is_leave(mode_);
             if (!enters && !leaves) continue;
-            const std::size_t known = all_.size();  // who is added now hears the next one
+            const std::size_t known = all_.size();  // without those added now
             for (std::size_t i = 0; i < known; ++i) {
                 const Entry entry = all_[i];
                 if (entry.listener == nullptr || !concerns(entry, event)) continue;
                 enters ? entry.listener->entered(event) : entry.listener->left(event);
             }
         }
-        // A call inside of another leaves the list as it is: the outer one still walks it.
-        if (--telling_ == 0)
+        // A nested call does not erase entries: the outer call still iterates over the list.
+        if (--notifying_ == 0)
             std::erase_if(all_, [](const Entry& entry) { return entry.listener == nullptr; });
     }
 
@@ -72,7 +85,7 @@ class Listeners {
     };
     static std::uint64_t name_of(const Event& event) noexcept {
         if constexpr (requires { event.ghost; }) {
-            return std::uint64_t{event.ghost};
+            return static_cast<std::uint64_t>(event.ghost);
         } else {
             return static_cast<std::uint64_t>(event.entity);
         }
@@ -80,7 +93,7 @@ class Listeners {
     bool concerns(const Entry& entry, const Event& event) const noexcept {
         if (entry.is_named) return entry.name == name_of(event);
         const auto kinds = schema_->kinds();
-        if (index_of(event.kind) >= kinds.size()) return false;  // a server may have others
+        if (index_of(event.kind) >= kinds.size()) return false;  // a server may have further kinds
         const auto& components = kinds[index_of(event.kind)].components;
         return std::find(components.begin(), components.end(), entry.component) != components.end();
     }
@@ -88,7 +101,9 @@ class Listeners {
     const Schema* schema_;
     EventMode mode_;
     std::vector<Entry> all_;
-    std::uint32_t telling_ = 0;  ///< calls of tell that have not returned
+    std::uint32_t notifying_ = 0;  ///< calls of notify that have not returned
 };
+
+/// @}
 
 }  // namespace purview

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// Why does an observer know of an entity, or not? The answer of InterestManager::explain.
+
+/// @file
+/// Why an entity is relevant to an observer or not: the result of Visibility::explain.
 #pragma once
 
 #include <cstdint>
@@ -15,101 +16,113 @@
 
 namespace purview {
 
-/// What decided, in the order in which it is asked.
+/// @addtogroup api_interest
+/// @{
+
+/// What decided. purview/interest.hpp has the order of evaluation.
 enum class Stage : std::uint8_t {
     not_ready = 0,        ///< the observer is not ready: nothing is relevant to it
-    denied = 1,           ///< an explicit pair says never
+    denied = 1,           ///< denied to the observer
     owned = 2,            ///< the observer owns it or a member of its group
-    force_hidden = 3,     ///< the entity is hidden from all but owners
-    shown_to_all = 4,     ///< the entity is shown to everybody
-    allowed = 5,          ///< an explicit pair says always
-    sees_everything = 6,  ///< interest is off for the observer
-    node = 7,             ///< some node says yes
-    no_node = 8,          ///< no node says yes
-    explicit_only = 9,    ///< nodes are not asked about it
-    promoted = 10,        ///< no node says yes, but one does of a split member below it
+    force_hidden = 3,     ///< hidden from all but its owners
+    shown_to_all = 4,     ///< shown to all, or global
+    allowed = 5,          ///< allowed for the observer
+    sees_everything = 6,  ///< unculled: interest is off for the observer
+    node = 7,             ///< a node matches
+    no_node = 8,          ///< no node matches
+    explicit_only = 9,    ///< explicit only: nodes are not evaluated
+    promoted = 10,        ///< no node matches, but an independently culled member below it keeps it
 };
+/// Returns a short lower-case text. Static storage.
 std::string_view to_string(Stage stage) noexcept;
 
+/// One step of a node.
 struct ExplainedStep {
-    Combine combine = Combine::add;
-    std::string what;      ///< "distance 41.2 of 60.0"
-    bool answer = false;   ///< the kernel applies
-    bool unknown = false;  ///< it cannot say: adds nothing, subtracts
-    bool so_far = false;   ///< the node's result behind this step
+    Combine combine = Combine::add;  ///< Kernel::combine
+    std::string what;                ///< for people, for example "distance 41.2 of 60.0"
+    bool answer = false;             ///< the kernel matches
+    bool unknown = false;            ///< no result, for example because a position is missing
+    bool so_far = false;             ///< result of the node after this step
 };
 
+/// One node.
 struct ExplainedNode {
-    std::string name;
-    bool is_member = true;  ///< false: the node is not about this entity
-    Combine combine = Combine::add;
-    bool result = false;
-    std::vector<ExplainedStep> steps;  ///< none: all of its entities
+    std::string name;                  ///< NodeDef::name; "default" if the rules have no nodes
+    bool is_member = true;             ///< false: the node does not evaluate this entity
+    Combine combine = Combine::add;    ///< NodeDef::combine
+    bool result = false;               ///< the node matches
+    std::vector<ExplainedStep> steps;  ///< none: the node matches all of its entities
 };
 
-/// Of the nodes that want the pair the most generous settings (N43), and the name of the first node
-/// that has each; none: what is relevant by other means has the defaults.
+/// The settings of the pair: the most generous ones of the matching nodes, each with the name of
+/// the first node that has it. Empty name: a default, because no node makes the pair relevant.
 struct ExplainedSettings {
-    Replication settings;
-    std::string every_ticks_by, priority_by, leave_by;
+    Replication settings;        ///< the settings
+    std::string every_ticks_by,  ///< the node of Replication::every_ticks
+        priority_by,             ///< the node of Replication::priority
+        leave_by;                ///< the node of Replication::leave
 };
 
+/// What a WhatIf would change.
 enum class WhatIfType : std::uint8_t {
-    ready = 0,
-    deny = 1,
-    owner = 2,  ///< value: the observer owns it
-    force_hide = 3,
-    show_to_all = 4,
-    allow = 5,
-    sees_everything = 6,
-    flag = 7,
-    key = 8,
-    move = 9,
-    explicit_only = 10,
-    number = 11,  ///< a value
+    ready = 0,            ///< Visibility::set_ready
+    deny = 1,             ///< Visibility::deny
+    owner = 2,            ///< the observer owns it
+    force_hide = 3,       ///< Visibility::set_hidden
+    show_to_all = 4,      ///< Visibility::show_to_all
+    allow = 5,            ///< Visibility::allow
+    sees_everything = 6,  ///< Visibility::set_unculled
+    flag = 7,             ///< a flag of the entity
+    key = 8,              ///< a key of the entity
+    move = 9,             ///< its position
+    explicit_only = 10,   ///< EntityMode::explicit_only
+    number = 11,          ///< a value (ValueId) of the entity
 };
 
-/// Something that could be otherwise: made so, with nothing else changed, the next tick tells the
-/// opposite (alone, or together with another); where a node waits, the next in which it looks.
+/// A change that would reverse the result, alone or together with another, if nothing else changes.
+/// It takes effect in the next tick, or when a waiting node is next evaluated.
 struct WhatIf {
-    WhatIfType type = WhatIfType::ready;
-    bool value = false;  ///< what it would be; of key and move: always true
-    FlagId flag = FlagId::none;
-    KeyId domain = KeyId::none;
-    Key key = Key::none;  ///< of the entity
-    Vec3 position;        ///< of the entity
-    ValueId number = ValueId::none;
-    float to = 0;      ///< the value
-    std::string what;  ///< "move it to 12.0, 30.5"
+    WhatIfType type = WhatIfType::ready;  ///< which of the members below count
+    bool value = false;                   ///< the new state; always true for key, move and number
+    FlagId flag = FlagId::none;           ///< the flag to set or to clear
+    KeyId domain = KeyId::none;           ///< the key attribute to set
+    Key key = Key::none;                  ///< its new key
+    Vec3 position;                        ///< new position of the entity
+    ValueId number = ValueId::none;       ///< the value to set
+    float to = 0;                         ///< its new number
+    std::string what;                     ///< for people, for example "move it to 12.0, 30.5"
 };
 
+/// Why an entity is relevant to an observer or not, and what would change that.
 struct Explanation {
-    Status status = Status::ok;  ///< stale_id: nobody to explain; all else is empty then
-    bool relevant = false;
-    Stage stage = Stage::no_node;
-    bool held = false;  ///< no node says yes any more: the minimum stay is not over
-    /// The root that was judged for the entity; above a split member, the one that hides it.
+    Status status = Status::ok;    ///< stale_id: no such observer or entity; all else is empty
+    bool relevant = false;         ///< the result
+    Stage stage = Stage::no_node;  ///< what decided
+    bool held = false;  ///< no node matches any more; the minimum relevance time is not over
+    /// The root of the evaluated cull group. If an entity above it hides it, that entity.
     EntityId unit = EntityId::none;
-    /// The member of the group, itself or above it, that is hidden by hand, and so hides it;
-    /// `stage` is what hides it. none: nobody.
+    /// The group member, itself or above it, that is hidden by an override and hides it; none: no
+    /// member. `stage` is the override.
     EntityId hidden_member = EntityId::none;
-    /// Stage::promoted: the split member that nodes show.
+    /// For Stage::promoted: the independently culled member that nodes match.
     EntityId promoted_by = EntityId::none;
-    std::vector<ExplainedNode> nodes;
-    ExplainedSettings settings;
-    /// False where a member that is hidden by hand hides it in a group with split members: nothing
-    /// is known of what would turn the answer.
-    bool knows_changes = true;
-    /// The answer is another one soon with nothing changed: nodes that wait are asked, or a stay or
-    /// an area ends.
-    bool turns_by_itself = false;
-    /// Each of them alone flips the answer. Not looked for: moves of what the observer looks from
-    /// itself, and, where nodes look from what an observer owns, moves and other owners.
+    std::vector<ExplainedNode> nodes;  ///< all nodes, in the order of the rules
+    ExplainedSettings settings;        ///< how the pair is sent; the defaults if it is not relevant
+    /// False if a member that is hidden by an override decides in a group with independently culled
+    /// members: changes are then not computed.
+    bool are_changes_known = true;
+    /// The result will change without an edit: waiting nodes will be evaluated, or a minimum
+    /// relevance time or an area will end.
+    bool changes_by_itself = false;
+    /// Changes that reverse the result alone. Moves of the observer's own viewpoint are not
+    /// considered; if nodes use Viewpoints::owned, neither are any moves and owners.
     std::vector<WhatIf> single;
-    std::vector<WhatIf> pair;  ///< none alone: two that do it together; empty if none was found
+    std::vector<WhatIf> pair;  ///< if `single` is empty: two that do it together, if found
 
-    /// A few lines for people.
+    /// Returns the explanation as a few lines for people.
     std::string text() const;
 };
+
+/// @}
 
 }  // namespace purview

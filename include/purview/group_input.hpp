@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// A group and one command for it, as the game's step sees them: the same code on the server, where
-// it moves the world, and on the client, where it predicts. A command is what one owner says to one
-// group in one tick: the parts of those members that he owns. docs/prediction.md
+
+/// @file
+/// A group and one input for it, as the step of the game gets them. The same code runs on the
+/// server, where it edits the world, and on the client, where it predicts. An input is what one
+/// owner sends for one group in one tick: a part for each member that it owns. docs/prediction.md
 #pragma once
 
 #include <cstddef>
@@ -16,30 +17,37 @@
 
 namespace purview {
 
-/// A number of the commands of one client, from 1 on, without gaps; not a tick of the server.
+/// @addtogroup api_prediction
+/// @{
+
+/// The number of an input of one client, from 1, without gaps. Not a tick of the server.
 using InputNumber = std::uint32_t;
 
-/// Order of members and of their parts (O16).
+/// The order of members and of their parts.
 enum class InputOrder : std::uint8_t {
-    depth_first = 0,   ///< root, plain children depth first, then inner roots with their own
-    breadth_first = 1  ///< generation by generation, whatever the members are
+    depth_first = 0,   ///< root, plain children depth first, then inner roots with their children
+    breadth_first = 1  ///< generation by generation
 };
 
-/// A member, and where its components stand.
+/// A member of a group in a step.
 struct GroupMember {
-    static constexpr std::uint16_t none = 0xffff;
-    KindId kind{};
-    std::uint16_t parent = none;  ///< index in the group; none: the root, or not known here
-    bool is_owned = false;        ///< by whose command the group is stepped
+    static constexpr std::uint16_t none = 0xffff;  ///< no parent
+    KindId kind{};                                 ///< its kind
+    std::uint16_t parent = none;  ///< index in the group; none: a root, or an unknown parent
+    bool is_owned = false;        ///< owned by the client that sent the input
     std::uint64_t name = 0;       ///< EntityId on the server, GhostId on a client
 };
 
-/// The whole group, members in the order of InputOrder, root first. Valid during the step only. The
-/// place of a member that is told it relative to its parent (KindDef::relative_position) is as seen
-/// from there: whoever the step does not move goes where the parent goes.
+/// A group in a step: members in the order of InputOrder, root first. Valid during the step only.
+/// Members are indices below size(), which is not checked.
+///
+/// A position that is replicated relative to the parent (KindDef::relative_position) is relative
+/// here too: a member that the step does not move moves with its parent.
 class GroupState {
   public:
+    /// Creates an empty group.
     GroupState() = default;
+    /// Creates a group from arrays, which are not owned. For the library.
     GroupState(std::span<const GroupMember> members, std::span<std::byte* const> components,
                std::span<const std::uint8_t> rank, std::size_t stride, bool is_server) noexcept
         : members_(members),
@@ -48,29 +56,35 @@ class GroupState {
           stride_(stride),
           is_server_(is_server) {}
 
+    /// Returns the number of members.
     std::size_t size() const noexcept { return members_.size(); }
+    /// Returns the kind of a member.
     KindId kind(std::size_t member) const noexcept { return members_[member].kind; }
-    /// Of the step's owner: what others own can be read, as it is (server) or was last heard of.
+    /// Returns whether the owner of the input owns a member. Members of other owners can only be
+    /// read: on the server their current state, on a client the last received one.
     bool is_owned(std::size_t member) const noexcept { return members_[member].is_owned; }
-    /// size() for the root, and on a client for a member whose parent it does not know.
+    /// Returns the index of the parent; size() for the root, and on a client for a member with an
+    /// unknown parent.
     std::size_t parent(std::size_t member) const noexcept {
         return members_[member].parent == GroupMember::none ? size() : members_[member].parent;
     }
-    /// On the server; none on a client.
+    /// Returns the entity of a member on the server; none on a client.
     EntityId entity(std::size_t member) const noexcept {
         return is_server_ ? EntityId{members_[member].name} : EntityId::none;
     }
-    /// On a client; 0xffffffff on the server.
-    std::uint32_t ghost(std::size_t member) const noexcept {
-        return is_server_ ? 0xffffffffU : static_cast<std::uint32_t>(members_[member].name);
+    /// Returns the ghost of a member on a client; none on the server.
+    GhostId ghost(std::size_t member) const noexcept {
+        return is_server_ ? GhostId::none
+                          : GhostId{static_cast<std::uint32_t>(members_[member].name)};
     }
 
-    /// Null: not a predicted component, or the member's kind lacks it.
+    /// Returns a component of a member; null: not predicted (Schema::predict), or the member's kind
+    /// does not have it.
     template <class T>
     const T* get(std::size_t member, Component<T> component) const noexcept {
         return static_cast<const T*>(find(member, component.id));
     }
-    /// Null too for a member that the step's owner does not own.
+    /// Returns a component to edit; null as for get, and for a member of another owner.
     template <class T>
     T* edit(std::size_t member, Component<T> component) noexcept {
         return members_[member].is_owned ? static_cast<T*>(find(member, component.id)) : nullptr;
@@ -90,28 +104,33 @@ class GroupState {
     bool is_server_ = false;
 };
 
-/// What its owner says to one group in one tick. Valid during the step only.
+/// The input of one owner for one group. Valid during the step only.
 class GroupInput {
   public:
+    /// The part of one member and one input type.
     struct Part {
-        InputId input = InputId::none;
+        InputId input = InputId::none;    ///< the input type
         const std::byte* data = nullptr;  ///< the input's struct; null: no part
     };
+    /// Creates an empty input.
     GroupInput() = default;
-    /// `parts`: [members][slots], a slot for each input of the member's kind.
+    /// Creates an input from an array, which is not owned. `parts`: [members][slots], one slot for
+    /// each input of the member's kind. For the library.
     GroupInput(InputNumber tick, double view_tick, bool is_replay, std::span<const Part> parts,
                std::size_t slots) noexcept
         : tick_(tick), view_tick_(view_tick), is_replay_(is_replay), parts_(parts), slots_(slots) {}
 
+    /// Returns the number of the input. Numbers ascend; on the server those of lost inputs are
+    /// missing.
     InputNumber tick() const noexcept { return tick_; }
-    /// The server's tick that the owner saw of everything that he does not predict, when he gave
-    /// the command; on the server bounded by what he can have seen. For Server::rewind.
+    /// Returns the server's tick that the owner saw of everything it does not predict, for
+    /// Server::rewind. On the server it is limited to what the client can have seen.
     double view_tick() const noexcept { return view_tick_; }
-    /// On a client: this command was stepped before, and is again after a correction. A step makes
-    /// no sound then.
+    /// Returns whether a client runs this input again after a correction. A step must make no sound
+    /// then.
     bool is_replay() const noexcept { return is_replay_; }
 
-    /// The part of a member, by its index in the group; null: it has none in this command.
+    /// Returns a part of a member, by its index in the group; null: none in this input.
     template <class T>
     const T* part(std::size_t member, Input<T> input) const noexcept {
         for (const Part& part : parts(member)) {
@@ -119,8 +138,8 @@ class GroupInput {
         }
         return nullptr;
     }
-    /// The parts of a member in the order in which its kind takes them (Schema::take_input),
-    /// whatever order they were set in. `data` is null where this command has none.
+    /// Returns the parts of a member in the order of the Schema::take_input calls, in whatever
+    /// order they were set. `data` is null for a part that is not in this input.
     std::span<const Part> parts(std::size_t member) const noexcept {
         return (member + 1) * slots_ > parts_.size() ? std::span<const Part>{}
                                                      : parts_.subspan(member * slots_, slots_);
@@ -134,25 +153,30 @@ class GroupInput {
     std::size_t slots_ = 0;
 };
 
-/// The game's rule for one command: from the state of a group and a command to its next state, by
-/// nothing else. Written once, and linked into the server (Game::input) and the client
+/// The step of the game: computes the next state of a group from its state and one input, and from
+/// nothing else. Write it once, and link it into the server (Game::on_input) and the client
 /// (PredictionDef::step).
 class GroupStep {
   public:
     virtual ~GroupStep() = default;
+    /// Edits `group` by one input. Must be deterministic.
     virtual void step(GroupState& group, const GroupInput& command) = 0;
 };
 
-/// How the server takes commands; part of ServerDef.
+/// How the server processes inputs; part of ServerDef.
 struct InputSettings {
+    /// The order of members and of their parts.
     InputOrder order = InputOrder::depth_first;
-    /// Commands that wait at the server while all is well: what jitter may eat, 1 to `lead_max`.
-    /// Clients speed up or slow down to keep it.
-    std::uint32_t waiting_target = 2;
-    /// Commands beyond one a tick that a client may make up for ticks without one, at most.
+    /// Inputs that should be buffered on the server, to compensate jitter: 1 to `lead_max`. Clients
+    /// run faster or slower to keep this number.
+    std::uint32_t buffer_target = 2;
+    /// Maximum input catch-up budget: inputs beyond one per tick, for earlier ticks without one.
     std::uint32_t catch_up_max = 4;
-    /// Commands ahead of the last one consumed; what is further ahead is refused.
+    /// Maximum input lead: inputs ahead of the last processed one, 1 to limits::inputs_buffered.
+    /// Further ones are refused, and counted ("input.too_far_ahead").
     std::uint32_t lead_max = 24;
 };
+
+/// @}
 
 }  // namespace purview

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// Typed names of what a schema declares: Schema::component, input and rpc return them. The struct T
-// is the game's own.
+
+/// @file
+/// Typed ids of the components, inputs and RPCs of a schema, as Schema::component, input and rpc
+/// return them. The struct T belongs to the game.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +14,30 @@
 
 namespace purview {
 
-/// A type of input, by index into the schema.
-enum class InputId : std::uint8_t { none = 0xff };
+/// @addtogroup api_schema
+/// @{
 
-/// A type of call, by index into the schema.
-enum class RpcId : std::uint16_t { none = 0xffff };
-
-/// A component whose struct is T. `none`: Schema::component failed, and Schema::problem says why.
+/// A component with the struct T. `none`: Schema::component failed; see Schema::problem.
 template <class T>
 struct Component {
-    ComponentId id = ComponentId::none;
+    ComponentId id = ComponentId::none;  ///< the id without the type
 };
-/// An input whose struct is T.
+/// An input type with the struct T. `none`: Schema::input failed.
 template <class T>
 struct Input {
-    InputId id = InputId::none;
+    InputId id = InputId::none;  ///< the id without the type
 };
-/// A remote call whose arguments are the struct T.
+/// An RPC type with the arguments in the struct T. `none`: Schema::rpc failed.
 template <class T>
 struct Rpc {
-    RpcId id = RpcId::none;
+    RpcId id = RpcId::none;  ///< the id without the type
 };
 
-/// An argument of a call as its field is: a number; a text, cut at the size of the field, before a
-/// character of UTF-8 that does not fit, and at a zero; or a rotation. Any other counts as missing.
+/// One argument of an RPC, matching its field: a number, a text, or a rotation. A text is cut at
+/// the first zero, and at the size of the field, before a UTF-8 character that does not fit.
+/// Another type counts as missing.
 using FieldValue = std::variant<double, std::string_view, Rotation>;
+
+/// @}
 
 }  // namespace purview

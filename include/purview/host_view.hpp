@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// Host mode: a server whose process has a player of its own. All of the world is in memory, so
-// nothing is sent; what this player may not know is only not presented. His presentation hears what
-// a remote client would: enters, leaves, changes of what he may know, and calls. Changes of hidden
-// entities wait, and come once when the entity is shown again (M25). Of Server::events() and of
-// reports about calls he is one observer like the others; he holds no copies, so what leaves is
-// removed, whatever its kind says (Change), and EventMode::fusion, which is about copies, hears
-// nothing of him. A call of his own to the server is the game's to make.
+
+/// @file
+/// Listen server: a server with a player in its own process. The whole world is in memory, so
+/// nothing is sent to this player; what it may not know is not presented. Its presentation is
+/// called for the same enters, leaves, changes and RPCs as a remote client receives. Changes of
+/// hidden entities wait, and are reported once when the entity is shown again.
+///
+/// In Server::events() and in RPC reports this player is an observer like any other. It has no
+/// ghosts: what leaves is removed, whatever the Retention of its kind is, and EventMode::fusion has
+/// no events for it. The game itself makes the calls of this player to the server.
 #pragma once
 
 #include <cstddef>
@@ -24,54 +26,68 @@
 
 namespace purview {
 
-/// The player's presentation. Called by HostView::update, on its thread; may edit the world, but
-/// not end the view.
+/// @addtogroup api_server
+/// @{
+
+/// The presentation of the player. HostView::update calls it on its thread. It may edit the world,
+/// and must not destroy the view.
 class HostPresentation {
   public:
     virtual ~HostPresentation() = default;
-    /// Renderers, lights and sounds on. Before its first change.
+    /// Called before the first change of an entity that entered: switch on renderers, lights and
+    /// sounds.
     virtual void show(EntityId entity, Reason reason) = 0;
-    /// Off; despawned tells the two apart.
+    /// Called when an entity left: switch them off. Reason::despawned: it does not exist any more.
     virtual void hide(EntityId entity, Reason reason) = 0;
-    /// A component of an entity that is shown has another value on the wire than before. Of one
-    /// that was hidden meanwhile: once for all of that time, behind `show`. Also, changed or not,
-    /// each that he was not told before: of what is shown for the first time all that he is told.
+    /// Called when a component of a shown entity has another replicated value than before. For an
+    /// entity that was hidden, called once after `show` for all changes meanwhile. Also called for
+    /// each component that is newly replicated to the player; for an entity that is shown for the
+    /// first time, that is all of them.
     virtual void changed(EntityId entity, ComponentId component) = 0;
-    /// A call to observers that reaches him, in the order in which it does, behind all changes of
-    /// its tick. `target`: what it is about, if it is shown; none of a static one, about a place,
-    /// forced about what is hidden, or about what has gone since. `args`: the struct of the type,
-    /// as the wire can say it; see read_args.
+    /// Called for an RPC to this player, in order, after all changes of its tick. `target`: its
+    /// entity if it is shown; none for an RPC without an entity or about a position, forced about a
+    /// hidden entity, or about one that has left since. `args`: the struct of the RPC, rounded as
+    /// on the wire; see read_args.
     virtual void called(RpcId rpc, EntityId target, std::span<const std::byte> args) {
         (void)rpc, (void)target, (void)args;
     }
 };
 
-class HostViewData;  // src/host
+class HostViewData;  // src/server
 
+/// The view of a player in the server's process.
 class HostView {
   public:
-    /// An observer of the server's own, under the server's rules: set its main entity, areas and
-    /// pairs as for any other. `server` and `presentation` outlive it, and are not moved
-    /// meanwhile. The status: see InterestManager::add_observer.
+    /// Adds an observer under the server's rules. Set its viewpoint, areas and overrides as for any
+    /// other; it is ready at once, unless Rules::ready_requires_viewpoint. `server` and
+    /// `presentation` outlive the view, and are not moved meanwhile. Errors: capacity (as for
+    /// Server::add_reference_client).
     static Result<HostView> create(Server& server, HostPresentation& presentation);
+    /// Moves a view. The other one can then only be destroyed or assigned to.
     HostView(HostView&&) noexcept;
+    /// Moves a view over this one, which ends as when it is destroyed.
     HostView& operator=(HostView&&) noexcept;
-    /// Hides nothing: the presentation ends with it. His events end as of one who disconnected.
+    /// Removes the observer. Its events end as those of one that disconnected. `hide` is not
+    /// called.
     ~HostView();
 
+    /// Returns the observer of the player.
     ObserverId observer() const noexcept;
+    /// Returns whether an entity is shown.
     bool is_shown(EntityId entity) const noexcept;
-    /// After every tick of the server; another one after the same tick does nothing. Of ticks that
-    /// were left out the next one makes up: it shows and hides what that takes, for
-    /// Reason::entered, left or despawned where the last tick has no reason of its own, and says
-    /// once what has changed, a reference also where what it names is nothing to him. More than
-    /// limits::rpc_pending_per_observer calls for him until then are culled, as for a client whom
-    /// they do not reach.
+    /// Calls the presentation for the last tick. Call it after every tick of the server; a second
+    /// call after the same tick does nothing. After skipped ticks it presents the total difference
+    /// once. It then uses Reason::entered, left or despawned if the last tick has no reason of its
+    /// own. It calls `changed` for a changed reference even if the entities that it names are not
+    /// relevant. Of RPCs that wait for a call of this function, more than
+    /// limits::rpc_pending_per_observer are culled.
     void update();
 
   private:
     explicit HostView(std::unique_ptr<HostViewData> data) noexcept;
     std::unique_ptr<HostViewData> data_;
 };
+
+/// @}
 
 }  // namespace purview

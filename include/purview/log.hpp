@@ -1,33 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// Where the library writes what a person should read: why a definition is refused, and warnings
-// about rules, kinds and values that have no effect or not the one that was meant. A handful of
-// lines in the life of a server; one for each entity only where it is asked for.
+
+/// @file
+/// Output for people: why a definition is refused, and warnings about rules, kinds and values that
+/// probably do not work as intended. A server writes only a few lines. A line per entity is written
+/// only on request (ClientDef::activation_log).
 #pragma once
 
 #include <cstdint>
 
 namespace purview {
 
+/// @addtogroup api_common
+/// @{
+
+/// The severity of a line.
 enum class LogLevel : std::uint8_t {
-    warning = 0,  ///< it works, probably not as meant
+    warning = 0,  ///< valid, but probably not as intended
     error = 1,    ///< a call is refused
-    trace = 2,    ///< only where it is asked for (ClientDef::activation_log)
+    trace = 2,    ///< only on request (ClientDef::activation_log)
 };
 
-/// Receives the lines. The default writes them to standard error.
+/// Receives log lines. The default writes them to standard error.
 struct LogSink {
-    /// `text`: one line in UTF-8 without a line feed, terminated by 0, valid during the call.
-    /// Called on the thread that made the call to the library; must not call the library. Null:
-    /// standard error.
+    /// Writes one line. `text`: UTF-8 without a line feed, terminated by 0, valid during the call.
+    /// Called on the thread that called the library; must not call the library. null: standard
+    /// error.
     void (*write)(void* context, LogLevel level, const char* text) = nullptr;
+    /// Passed to `write`; not owned.
     void* context = nullptr;
 
-    /// Drops every line.
+    /// Returns a sink that drops every line.
     static LogSink none() noexcept {
         return {[](void*, LogLevel, const char*) {}, nullptr};
     }
 };
+
+/// @}
 
 }  // namespace purview

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// Rules with the defaults of other systems, to start with when coming from one of them
-// (docs/coming-from-*.md). Everything can be changed afterwards.
+
+/// @file
+/// Rules with the defaults of other systems, as a start for users who come from them
+/// (docs/coming-from-*.md). Everything can be changed afterwards.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,21 @@
 
 namespace purview {
 
+/// @addtogroup api_interest
+/// @{
+
+/// A system with defaults of its own.
 enum class Preset : std::uint8_t {
-    ngo = 0,     ///< Unity Netcode: everything to everybody until nodes are bound
-    mirror = 1,  ///< distance around the viewpoint entity, which an observer must have
-    fusion = 2,  ///< areas of interest; owning shows nothing; what leaves is retained
+    ngo = 0,     ///< Unity Netcode: everything to every observer until nodes are bound
+    mirror = 1,  ///< distance 10 around the viewpoint entity, which an observer must have
+    fusion = 2,  ///< areas of interest; ownership shows nothing; ghosts are retained
     phaser = 3,  ///< cells of 34 x 20, one ring
 };
 
-/// Returns the rules of a preset. Bounds, flags, keys and kinds are the caller's to add.
+/// Returns the rules of a preset. The caller adds bounds, flags, keys and kinds. The bounds are 0
+/// to 1024 along each axis that counts: all three, but only x and y for Preset::phaser.
 Rules preset(Preset preset);
+
+/// @}
 
 }  // namespace purview

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// Remote calls: what a schema says of them, and what the server tells its game about them. A call
-// is a name and a plain struct; the schema declares both (Schema::rpc), so a browser can read and
-// make calls without generated code. Which observer gets a call follows from relevance, never from
-// component audiences (F20, F22). Orders and bounds: docs/rpc.md.
+
+/// @file
+/// RPCs: their declaration, and the reports of the server. An RPC is a name and a plain struct. The
+/// schema declares both (Schema::rpc), so a browser can read and make calls without generated code.
+/// Relevance decides which observers receive an RPC; component audiences do not. Order and limits:
+/// docs/rpc.md.
 #pragma once
 
 #include <cstddef>
@@ -21,106 +22,118 @@
 
 namespace purview {
 
-/// One call that the game has made, from 1 on; names it in reports.
-enum class CallId : std::uint32_t { none = 0 };
+/// @addtogroup api_rpc
+/// @{
 
+/// The number of a call of the game, from 1; identifies it in reports.
+enum class CallId : std::uint32_t { none = 0 /**< no call */ };
+
+/// Which side calls.
 enum class RpcDirection : std::uint8_t {
-    to_observers = 0,
-    to_server = 1,
+    to_observers = 0,  ///< the game calls clients and HostView players (Server::call)
+    to_server = 1,     ///< a client calls the game (Client::call, Game::on_rpc)
 };
 
-/// What a call is about, and so who may hear of it.
+/// The target of an RPC, which decides about its receivers.
 enum class RpcTarget : std::uint8_t {
-    entity = 0,    ///< those to whom the entity is relevant
-    position = 1,  ///< those whose areas or neighbourhood cover the place (P25)
-    nobody = 2,    ///< static: not culled
+    entity = 0,    ///< observers to which the entity is relevant
+    position = 1,  ///< observers that cover the position with areas or spatial rules
+    none = 2,      ///< no target: not culled
 };
 
+/// How an RPC is delivered.
 enum class RpcDelivery : std::uint8_t {
     unreliable = 0,          ///< in the packets of its tick, or never
-    reliable_unordered = 1,  ///< once; as soon as a packet with it arrives
-    reliable_ordered = 2,  ///< once; in the order of sending, of all ordered calls of the receiver
+    reliable_unordered = 1,  ///< exactly once, as soon as a packet brings it
+    reliable_ordered = 2,    ///< exactly once, in the order of all ordered RPCs to the receiver
 };
 
-/// What becomes of a call about an entity that is not relevant to an observer.
+/// What happens to an RPC about an entity that is not relevant to an observer.
 enum class RpcPolicy : std::uint8_t {
-    cull = 0,  ///< the observer does not get it
-    hold = 1,  ///< it waits until the entity is relevant, for hold_ticks at most; not where the
-               ///< pair is denied
-    force =
-        2,  ///< it is sent all the same, and names no ghost; the arguments are the game's affair
+    cull = 0,  ///< not sent
+    hold = 1,  ///< queued until it is relevant, at most hold_ticks; not if it is denied
+    /// Sent without the ghost. The game is responsible for what the arguments reveal.
+    force = 2,
 };
 
-/// Who may make a call to the server.
+/// Which clients may call the server.
 enum class RpcCallers : std::uint8_t {
-    anybody = 0,  ///< who has joined and, for a call about an entity, holds its ghost
-    owner = 1,    ///< and owns the entity
-    players = 2,  ///< and has joined as a player
+    anyone = 0,   ///< joined; for an RPC about an entity, with its ghost
+    owner = 1,    ///< as `anyone`, and owns the entity
+    players = 2,  ///< as `anyone`, with Role::player
 };
 
+/// The properties of an RPC type.
 struct RpcDesc {
-    RpcDirection direction = RpcDirection::to_observers;
-    RpcTarget target = RpcTarget::entity;  ///< to the server: entity or nobody
-    RpcDelivery delivery = RpcDelivery::reliable_ordered;
-    RpcPolicy policy = RpcPolicy::cull;        ///< hold and force: to observers, about an entity
-    std::uint16_t hold_ticks = 0;              ///< with hold, and only then: 1..65535
-    RpcCallers callers = RpcCallers::anybody;  ///< to the server; owner: about an entity
+    RpcDirection direction = RpcDirection::to_observers;   ///< which side calls
+    RpcTarget target = RpcTarget::entity;                  ///< to_server: `entity` or `none`
+    RpcDelivery delivery = RpcDelivery::reliable_ordered;  ///< what a loss means
+    RpcPolicy policy = RpcPolicy::cull;       ///< hold, force: only to_observers, about an entity
+    std::uint16_t hold_ticks = 0;             ///< 1..65535 with hold, otherwise 0
+    RpcCallers callers = RpcCallers::anyone;  ///< for to_server; owner: about an entity
 };
 
-/// Which observers receive a call of the server: {.entity = rocket}, {.position = there},
-/// {.only = observer}; {}: all that are ready.
+/// Which observers receive an RPC of the server: {.entity = rocket}, {.position = there}, {.only =
+/// observer}; {}: all ready ones.
 struct RpcReceivers {
-    /// The call is about this entity. It reaches observers to which the entity is relevant.
+    /// The target entity. Observers to which it is relevant receive the RPC.
     EntityId entity = EntityId::none;
-    /// The call reaches observers whose areas or cells cover this position, which is not sent.
+    /// The target position, which is not sent. Observers that cover it with areas or spatial rules
+    /// receive the RPC.
     std::optional<Vec3> position = {};
-    ObserverId only = ObserverId::none;  ///< none but this one; stale_id if it is gone
-    /// Not empty: none but these, in any order, each once. Those that are gone are ignored. Copied.
+    /// Restricts the receivers to this one; stale_id if it is gone. `among` and `except` have no
+    /// effect then.
+    ObserverId only = ObserverId::none;
+    /// Restricts the receivers to these, if not empty. In any order; each receives it once. Ignores
+    /// those that are gone. Copied.
     std::span<const ObserverId> among = {};
-    ObserverId except = ObserverId::none;  ///< left out, and in no report: the one that caused it
+    /// Excluded, also from the report: for example the observer that caused the call.
+    ObserverId except = ObserverId::none;
 };
 
-/// Why an observer does not get a call.
+/// Why an observer does not receive an RPC.
 enum class CullReason : std::uint8_t {
-    not_ready = 0,
-    not_relevant = 1,
-    denied = 2,        ///< an explicit pair says never
-    out_of_reach = 3,  ///< no area of it covers the place
-    capacity = 4,      ///< too many calls wait for it, or are held about this entity
-    expired = 5,       ///< held, and its time is over, or its entity despawned
-    left = 6,          ///< the entity was relevant, and is no more: not known as delivered by then
+    not_ready = 0,     ///< it is not ready
+    not_relevant = 1,  ///< the entity is not relevant to it
+    denied = 2,        ///< the entity is denied to it
+    out_of_reach = 3,  ///< out of range: it does not cover the position
+    capacity = 4,      ///< too many RPCs wait for it, or are queued for this entity
+    expired = 5,       ///< queued, and hold_ticks are over or the entity was despawned
+    left = 6,          ///< the entity left before delivery was acknowledged; it may have arrived
     no_room = 7,       ///< unreliable, and not in the packets of its tick
 };
-/// A short lower-case word. Static storage.
+/// Returns a short lower-case text. Static storage.
 std::string_view to_string(CullReason) noexcept;
 
+/// An observer that does not receive an RPC.
 struct RpcCulled {
-    ObserverId observer;
-    CullReason reason;
+    ObserverId observer;  ///< the observer
+    CullReason reason;    ///< why
 };
 
-/// What became of a call when the relevance of its tick was known (F21).
+/// The result of a call, by the relevance of its tick.
 struct RpcReport {
-    CallId call = CallId::none;
-    RpcId rpc = RpcId::none;
-    EntityId target = EntityId::none;
-    Status status = Status::ok;  ///< stale_id: the entity is gone; nobody got it
-    std::uint32_t sent = 0;      ///< observers for whom it is under way
-    std::uint32_t held = 0;      ///< observers for whom it is held
-    /// Everybody else who has joined, in order of connecting, and players in this process behind
-    /// them; of a call with `only` or `among`, only these. Valid until the next tick.
+    CallId call = CallId::none;        ///< as Server::call returned it
+    RpcId rpc = RpcId::none;           ///< its type
+    EntityId target = EntityId::none;  ///< RpcReceivers::entity
+    /// stale_id: the entity, or RpcReceivers::only, is gone; no observer receives it.
+    Status status = Status::ok;
+    std::uint32_t sent = 0;  ///< number of observers to which it was sent
+    std::uint32_t held = 0;  ///< number of observers for which it is queued
+    /// All other joined observers in order of connection, then players in this process. With `only`
+    /// or `among`, only those of them. Valid until the next tick.
     std::span<const RpcCulled> culled;
 };
 
-/// A pair that a report had as sent or held, and that will not get the call, or may not have. There
-/// is none for who has gone: Game::left says so.
+/// A receiver that a report counted as sent or held, and that does not receive the RPC, or may not
+/// have. There is no entry for a client that disconnected: see Game::on_leave.
 struct RpcLateCull {
-    CallId call = CallId::none;
-    RpcCulled culled{};
+    CallId call = CallId::none;  ///< as Server::call returned it
+    RpcCulled culled{};          ///< the receiver, and why
 };
 
-/// The arguments of a call as the struct that they are. False, and nothing is changed: another type
-/// of call.
+/// Copies the arguments of an RPC into their struct. Returns false, and changes nothing, for
+/// another RPC type.
 template <class T>
 bool read_args(Rpc<T> expected, RpcId rpc, std::span<const std::byte> args, T& out) noexcept {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -128,5 +141,7 @@ bool read_args(Rpc<T> expected, RpcId rpc, std::span<const std::byte> args, T& o
     std::memcpy(&out, args.data(), sizeof(T));
     return true;
 }
+
+/// @}
 
 }  // namespace purview

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// A whole server without a single system call: datagrams in, ticks, datagrams out. The caller owns
-// clock, sockets and threads; one thread calls everything here. The game is a callback that edits
-// the world; interest and replication follow from what it edits.
+
+/// @file
+/// A complete server without system calls: datagrams in, ticks, datagrams out. The caller owns
+/// clock, sockets and threads. One thread calls everything here. The game is a callback that edits
+/// the world; interest and replication follow from its edits. Errors are listed as "Errors: status
+/// (condition)"; after an error nothing has changed.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,341 +34,419 @@
 
 namespace purview {
 
+/// @addtogroup api_server
+/// @{
+
 class Server;
 
-/// What a client asks for when it joins. Name and credential are a stranger's: any bytes, at most
-/// limits::join_name_bytes and limits::credential_bytes; they go over the line as they are, so a
-/// credential is a ticket that somebody has signed for one time, and no password. Valid during the
-/// call.
+/// The data that a client sends to join. Name and credential are untrusted bytes, sent unencrypted:
+/// use a signed single-use ticket as the credential, never a password. Valid during the call.
 struct JoinRequest {
+    /// The requested role.
     Role role = Role::player;
-    std::string_view name;
-    std::span<const std::byte> credential;
-    /// The same whenever the game is asked about this one, and nobody else's. Of this server.
+    std::string_view name;                  ///< at most limits::join_name_bytes
+    std::span<const std::byte> credential;  ///< at most limits::credential_bytes
+    /// Id of the request: the same in each call about it, unique on this server.
     std::uint64_t number = 0;
 };
 
-/// What the game answers: `return Admission::accept;`, `return {Admission::refuse, "not today"};`.
+/// The result of Game::on_admit: `return Admission::accept;`, `return {Admission::refuse, "not
+/// today"};`.
 struct Admission {
-    enum Answer : std::uint8_t { refuse = 0, accept = 1, wait = 2 };
+    /// The decision. `wait`: on_admit is called again in the next tick.
+    enum Answer : std::uint8_t {
+        refuse = 0,  ///< the client is refused with RefuseReason::join
+        accept = 1,  ///< on_join follows
+        wait = 2     ///< no decision yet
+    };
 
+    /// Creates a result; implicit, so that on_admit can return an Answer.
     Admission(Answer its_answer, std::string its_text = {})
         : answer(its_answer), text(std::move(its_text)) {}
 
-    Answer answer;
-    std::string text;  ///< why it is refused, for Client::reason_text; limits::reason_text_bytes
+    Answer answer;     ///< the decision
+    std::string text;  ///< for Client::reason_text if refused; cut at limits::reason_text_bytes
 };
 
-/// The game's code. Called inside Server::tick, on its thread: admit and joined of all who join;
-/// then of each session its messages, commands, inputs and calls; then left of all who are gone;
-/// then simulate. All may edit the world and call Server::visibility(); none may call Server::tick
-/// or receive, or throw.
+/// The game. Server::tick calls it on the thread of the tick, in this order: on_admit and on_join
+/// of new clients; then for each session its messages, commands, inputs and RPCs; then on_leave of
+/// clients that are gone; then on_tick. Callbacks may edit the world and call Server::visibility().
+/// They must not call Server::tick or Server::receive, and must not throw.
 class Game {
   public:
     virtual ~Game() = default;
-    /// May it come in? Asked before `joined`, and while the answer is `wait` again in every tick,
-    /// for join_timeout_ms after the proof of its address at most: then it is closed
-    /// (never_joined). Who is not asked about in a tick in which fewer than limits::joins_per_tick
-    /// were accepted has gone, or is in.
-    virtual Admission admit(Server& server, const JoinRequest& request) {
+    /// Decides whether a client may join. After `wait` it is called again in every tick. When
+    /// ServerDef::join_timeout_ms have passed since the address was proven, the session is closed
+    /// with CloseReason::never_joined. A tick accepts at most limits::joins_per_tick clients; the
+    /// others wait without a call.
+    virtual Admission on_admit(Server& server, const JoinRequest& request) {
         (void)server, (void)request;
         return Admission::accept;
     }
-    /// A client comes in; of many at once limits::joins_per_tick in a tick, while the others wait,
-    /// and are not asked about. True: the observer becomes ready when this returns; set its main
-    /// entity or area here; send_message, call and close know it already. False: it is told
-    /// "refused" without a text, and nothing that was sent to it here, and closed.
-    virtual bool joined(Server& server, ObserverId observer, const JoinRequest& request) = 0;
-    /// It is gone. The observer is still valid; its entities are the game's to despawn.
-    virtual void left(Server& server, ObserverId observer) { (void)server, (void)observer; }
-    /// A message of a client (Client::send_message), in the order in which they were sent, each
-    /// once. `bytes` are a stranger's, at most limits::message_bytes, and valid during the call.
-    /// How many it may send, and what of, is the game's to say: whom it closes is not heard again.
-    virtual void message(Server& server, ObserverId observer, std::span<const std::byte> bytes) {
+    /// Adds a client that on_admit accepted. Returns the entity that the client views from.
+    /// EntityId::none: no entity (areas can still be set here), or the one that this call has set.
+    /// The observer becomes ready after the call; send_message, call and close already work.
+    /// std::nullopt refuses the client without a text, and discards messages sent to it here. An
+    /// entity that does not exist is asserted; in release builds it refuses the client too.
+    virtual std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                            const JoinRequest& request) = 0;
+    /// Called after a client is gone. The observer id is still valid. The game despawns the
+    /// client's entities.
+    virtual void on_leave(Server& server, ObserverId observer) { (void)server, (void)observer; }
+    /// Receives a message of a client (Client::send_message): reliable and in order. `bytes` are
+    /// untrusted, at most limits::message_bytes, and valid during the call. The game must limit
+    /// their rate and check their content. No further messages of a client arrive after
+    /// Server::close.
+    virtual void on_message(Server& server, ObserverId observer, std::span<const std::byte> bytes) {
         (void)server, (void)observer, (void)bytes;
     }
-    /// One command of a client, in the order in which they were given, each at most once; some may
-    /// be missing. `data` is a stranger's bytes, at most limits::command_bytes.
-    virtual void command(Server& server, ObserverId observer, std::span<const std::byte> data) {
+    /// Receives a command of a client (Client::send_command): in order, at most once; commands can
+    /// be lost. `data` is untrusted, at most limits::command_bytes, and valid during the call.
+    virtual void on_command(Server& server, ObserverId observer, std::span<const std::byte> data) {
         (void)server, (void)observer, (void)data;
     }
-    /// One command of a client for one group, in the order in which they were given; per (owner,
-    /// group) one a tick, and while it makes up for ticks without any, more. Parts are only those
-    /// of members that the client owns, in ranges; a `real` may be infinite or NaN. The game steps
-    /// the group with it, as the client did: see GroupStep. Edits of `group` are edits of the
-    /// world; when this returns, the predicted components of the owned members are what the wire
-    /// can say. Of a member whose place is relative to its parent the component with the place is a
-    /// copy, written when this returns, and not at all if the game has moved, attached or detached
-    /// the member meanwhile: do that in `simulate`.
-    virtual void input(Server& server, ObserverId observer, GroupState& group,
-                       const GroupInput& command) {
+    /// Receives one input of a client for one group, in order. There is one per tick for each owner
+    /// and group, and more while the client catches up. Parts belong to members that the client
+    /// owns, and are within their ranges; a `real` may be infinite or NaN. Step the group as the
+    /// client does: see GroupStep.
+    ///
+    /// Edits of `group` are edits of the world. After the call, predicted components of owned
+    /// members are rounded to their wire format. The position component of a member with a relative
+    /// position is a copy. It is written after the call, unless the callback moved, attached or
+    /// detached the member: do that in on_tick.
+    virtual void on_input(Server& server, ObserverId observer, GroupState& group,
+                          const GroupInput& command) {
         (void)server, (void)observer, (void)group, (void)command;
     }
-    /// A call of a client, after its commands of the tick, and checked: the type is one to the
-    /// server, its ghost is held and relevant, its role may make it. `target`: none for a static
-    /// one. `args`: the struct of the type, from bytes of a stranger, within its ranges; a `real`
-    /// may be infinite or NaN. See read_args.
-    virtual void rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
-                     std::span<const std::byte> args) {
+    /// Receives an RPC of a client, after its commands of the tick. The server has checked the RPC
+    /// type, that its ghost is relevant to the client, and that the caller is allowed. `target`:
+    /// none for an RPC without an entity. `args`: the struct of the RPC, untrusted but within its
+    /// ranges; a `real` may be infinite or NaN. See read_args.
+    virtual void on_rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
+                        std::span<const std::byte> args) {
         (void)server, (void)observer, (void)rpc, (void)target, (void)args;
     }
-    /// Exactly once per tick.
-    virtual void simulate(Server& server, Tick tick) = 0;
+    /// Runs the simulation. Called exactly once per tick.
+    virtual void on_tick(Server& server, Tick tick) = 0;
 };
 
-/// On the server: an entity came to an observer's knowledge, or went from it.
+/// An enter or a leave of an entity for an observer, on the server.
 struct ServerEvent {
-    ObserverId observer;
-    EntityId entity;
-    KindId kind;    ///< known, though the entity may be gone by now
-    Reason reason;  ///< why it is known, or is not any more
-    Change copy;
+    ObserverId observer;  ///< may be gone by now
+    EntityId entity;      ///< may be despawned by now
+    KindId kind;          ///< valid even if the entity is gone
+    Reason reason;        ///< why it entered or left
+    /// What happens to the ghost.
+    Change change;
+    std::uint64_t observer_data = 0;  ///< Visibility::set_user_data
+    /// SpawnDef::user_data; 0 if the entity was despawned before this tick and its index is in use
+    /// again.
+    std::uint64_t entity_data = 0;
 
+    /// Returns whether it counts as an enter.
     bool is_enter(EventMode mode = EventMode::paired) const noexcept {
-        return purview::is_enter(copy, mode);
+        return purview::is_enter(change, mode);
     }
+    /// Returns whether it counts as a leave.
     bool is_leave(EventMode mode = EventMode::paired) const noexcept {
-        return purview::is_leave(copy, mode);
+        return purview::is_leave(change, mode);
     }
 };
 
+/// The configuration of a server.
 struct ServerDef {
-    /// Not owned; must outlive the server.
+    /// Not owned; outlives the server and does not change.
     const Schema* schema = nullptr;
-    /// Which entities clients receive. Flags, keys, values and kinds are named by the schema; that
-    /// names them here is not read. The rules of kinds: `rules.for_kind(kind)`.
+    /// Interest rules. The schema names flags, keys, values and kinds; names in the rules are
+    /// ignored. Rules of kinds: `rules.for_kind(kind)`.
     Rules rules;
+    /// Sent to clients (Client::world_name); cut at 63 bytes.
     std::string world_name;
-    std::uint32_t entities_max = 1U << 20;
-    std::uint16_t group_members_max = 64;  ///< of one group, its root included
-    std::uint16_t group_depth_max = 8;     ///< generations under a root, at most 64
-    std::uint32_t tick_hz = 20;            ///< 1 to 1,000
-    /// UDP payload for one observer in one tick, all its data packets together; never exceeded. At
-    /// least 128, and more where session_timeout_ms is above 15 s (docs/limits.md). Until the game
-    /// says otherwise of one (Server::set_budget).
+    std::uint32_t entities_max = 1U << 20;  ///< at least 1
+    std::uint16_t group_members_max = 64;   ///< per group, its root included; at least 1
+    std::uint16_t group_depth_max = 8;      ///< generations under a root, at most 64
+    std::uint32_t tick_hz = 20;             ///< ticks per second, 1 to 1,000
+    /// UDP payload for one observer in one tick, summed over its data packets; never exceeded. At
+    /// least 128, and more if session_timeout_ms is above 15 s (docs/limits.md). Server::set_budget
+    /// changes it for one client.
     std::uint32_t budget_bytes_per_tick = 4'800;
-    /// Weight in the send order of what an observer does not have yet, beside that of updates; 1e-6
-    /// to 1e6, as all urgencies.
+    /// Weight of enters in the send order, relative to updates; 1e-6 to 1e6.
     float enter_priority = 1;
-    /// Those that one core holds at 20 Hz, with room for more (docs/limits.md); at most 1,048,544.
+    /// Maximum number of sessions, up to 1,048,544. The default is what one core serves at 20 Hz,
+    /// with room for more (docs/limits.md).
     std::uint32_t sessions_max = 1'000;
-    /// Of sessions_max, those whose address is proven and that have not joined, also because the
-    /// game lets them wait. The others wait for their turn: their answers are repeated.
+    /// Maximum number of sessions, out of sessions_max, that have proven their address and have not
+    /// joined. This includes clients that on_admit lets wait. Further clients repeat their answer
+    /// until there is room.
     std::uint32_t sessions_unjoined_max = 256;
-    /// And 4 times as many of an IPv6 /56, 16 times of a /48 or of an IPv4 /24.
+    /// Maximum number of sessions of one host. An IPv6 /56 may have 4 times as many, an IPv6 /48 or
+    /// IPv4 /24 16 times.
     std::uint32_t sessions_per_host_max = 16;
-    std::uint32_t session_timeout_ms = 10'000;  ///< without a packet
-    std::uint32_t join_timeout_ms = 5'000;      ///< from the proof of the address to its being in
-    std::uint32_t malformed_max = 32;           ///< packets of one session before it is closed
-    InputSettings input;
-    RewindSettings rewind;
-    /// Random, secret, new for each process; signs challenges. Zeros are refused.
+    /// Time without a packet of a client, or without one that acknowledges a packet, after which
+    /// its session is closed.
+    std::uint32_t session_timeout_ms = 10'000;
+    std::uint32_t join_timeout_ms = 5'000;  ///< from the proof of the address to the join
+    std::uint32_t malformed_max = 32;       ///< malformed packets of a session; one more closes it
+    InputSettings input;                    ///< inputs of clients
+    RewindSettings rewind;                  ///< history for lag compensation
+    /// Key of challenges: 32 random secret bytes, new for each process. Zeros are refused.
     std::array<std::byte, 32> secret{};
-    /// Required. One that gives the same for other data is refused.
+    /// Keyed hash for challenges. Required. Refused if it returns the same for different data.
     MacFunction mac = nullptr;
-    /// Receives why create refuses, warnings about rules and kinds, and the first value of each
-    /// component that is beyond its range in the schema.
+    /// Receives why create refuses, warnings about rules and kinds, and for each component the
+    /// first value outside of its range in the schema.
     LogSink log;
-    /// Only for the stage times of TickProfile; null: they stay 0. With an executor it is called on
-    /// any of its threads.
+    /// Clock for the counters "tick.*_us"; null: they stay 0. With an executor it is called on any
+    /// of its threads.
     Micros (*clock)() = nullptr;
 };
 
-/// Valid until the next call of anything that may send: receive, tick, next_datagram, close,
-/// shut_down.
+/// A datagram to send. Valid until the next call that may send: receive, tick, next_datagram,
+/// close, shut_down.
 struct OutgoingDatagram {
-    Address to;
-    std::span<const std::byte> bytes;
+    Address to;                        ///< as it was passed to Server::receive
+    std::span<const std::byte> bytes;  ///< 1 to limits::datagram_bytes
 };
 
-/// A figure with its name, such as {"drop.bad_cookie", 17}: "drop.", "input.", "rewind." and "rpc."
-/// are totals since the server began, "tick.encode_us" is the duration of a stage of the last tick
-/// (of stages that several threads work on the mean of the threads).
+/// A counter with its name, for example {"drop.bad_cookie", 17}. "drop.", "input.", "rewind." and
+/// "rpc." are totals since the server was created, but "rewind.history_bytes" and
+/// "rewind.index_bytes" are current sizes. "tick.encode_us" is the duration of a stage of the last
+/// tick, and the mean of the threads if several work on it.
 struct Counter {
     std::string_view name;  ///< static storage
-    std::uint64_t value;
+    std::uint64_t value;    ///< a total, bytes, or microseconds, as the name states
 };
 
+/// Totals of a server since its creation, and current numbers.
 struct ServerStats {
-    std::uint32_t sessions = 0;         ///< connected
-    std::uint32_t observers_ready = 0;  ///< joined
+    std::uint32_t sessions = 0;         ///< sessions now, joined or not
+    std::uint32_t observers_ready = 0;  ///< joined sessions now
+    /// Entities now.
     std::uint32_t entities = 0;
-    std::uint64_t enters = 0;  ///< since the server began; of players in this process, too
-    std::uint64_t leaves = 0;
-    std::uint64_t bytes_sent = 0;  ///< UDP or frame payload
-    std::uint64_t bytes_received = 0;
-    std::uint64_t probe_bytes = 0;  ///< that probes would have been sent; in nothing else
-    /// Entity bodies encoded; of several workers each encodes its own, so there are more of them.
+    std::uint64_t enters = 0;           ///< including those of HostView players
+    std::uint64_t leaves = 0;           ///< as `enters`, and those of clients that disconnected
+    std::uint64_t bytes_sent = 0;       ///< UDP or frame payload
+    std::uint64_t bytes_received = 0;   ///< as bytes_sent, also of datagrams that are refused
+    std::uint64_t reference_bytes = 0;  ///< of reference clients; not in bytes_sent
+    /// Encoded entity bodies. Each worker encodes its own, so more workers encode more.
     std::uint64_t encodings = 0;
     std::uint64_t encoding_uses = 0;  ///< entity bodies sent
-    /// Of everything that waited in any tick. Reading it looks through what waits for every
-    /// session.
+    /// Longest wait for a turn in any tick, in ticks. Computed over all sessions when it is read.
     Tick backlog_age_ticks_max = 0;
-    std::uint64_t bad_positions = 0;  ///< edits of places that were not finite
-    /// Numbers that clients are told as the end of their field's range, because they lie beyond it
-    /// by more than rounding, or are none: one more whenever a field comes to its end so. And of
-    /// what entity and component the last one was: its range in the schema is too small.
+    std::uint64_t bad_positions = 0;  ///< edits of positions that were not finite
+    /// Values that clients receive as the end of their range, because they are outside of it by
+    /// more than rounding, or are NaN. Counted each time that a field becomes so. The range in the
+    /// schema is too small.
     std::uint64_t clamped_values = 0;
+    /// Entity of the last clamped value.
     EntityId clamped_entity = EntityId::none;
+    /// Component of the last clamped value.
     ComponentId clamped_component = ComponentId::none;
-    /// Entities of which only a part went, because all of it was more than fits (in_turn).
+    /// Entities of which only some components were sent, because not all fit
+    /// (AudienceType::staged).
     std::uint64_t split_updates = 0;
-    /// Ghosts that had something to tell and were put off, as more of their kind had than
-    /// KindDef::limit allows (whether somebody else took them along or not); summed over observers
-    /// and ticks.
+    /// Ghosts with changes that KindDef::limit_per_tick delayed, summed over observers and ticks.
+    /// Also counts those that were sent because another ghost needed them.
     std::uint64_t limited_updates = 0;
-    /// Nodes in a shared mode (docs/shared.md): sections written for everybody in a cell, taken
-    /// whole by an observer, written for one observer alone, and left out because his budget was
-    /// too small.
-    std::uint64_t sections = 0;
-    std::uint64_t section_copies = 0;
-    std::uint64_t sections_stripped = 0;
-    std::uint64_t sections_left_out = 0;
+    /// Shared cell payloads (docs/shared.md) that were encoded for all observers of a cell.
+    std::uint64_t cell_payloads = 0;
+    std::uint64_t cell_payload_copies = 0;     ///< sent whole to an observer
+    std::uint64_t cell_payloads_stripped = 0;  ///< encoded for one observer, without hidden members
+    /// Did not fit into the budget of an observer, which gets these changes individually.
+    std::uint64_t cell_payloads_skipped = 0;
 };
 
-/// One session, for people and reports.
+/// Statistics of one session.
 struct SessionStats {
-    ObserverId observer = ObserverId::none;
-    Role role = Role::spectator;
-    Address address;
+    ObserverId observer = ObserverId::none;  ///< the observer of the session
+    Role role = Role::spectator;             ///< as requested
+    Address address;                         ///< the last one that the client has proven
+    /// Relevant entities now.
     std::uint32_t relevant = 0;
-    std::uint32_t backlog = 0;  ///< relevant and waiting to be sent
-    /// How long the first of them has waited for its turn, since its change or since a packet with
-    /// it was known to be lost (docs/budget.md).
+    std::uint32_t backlog = 0;  ///< relevant entities that wait to be sent
+    /// Longest current wait for a turn in ticks, since the change, or since the loss of its packet
+    /// was detected (docs/budget.md).
     Tick oldest_ticks = 0;
-    std::uint64_t bytes_sent = 0;
-    std::uint64_t bytes_received = 0;
-    std::uint64_t packets_lost = 0;
-    std::uint32_t rtt_us = 0;  ///< smoothed; 0: not known yet
-    std::uint32_t budget_bytes_per_tick = 0;
-    std::uint64_t enters = 0;
-    std::uint64_t leaves = 0;
+    std::uint64_t bytes_sent = 0;             ///< in data packets
+    std::uint64_t bytes_received = 0;         ///< in data packets
+    std::uint64_t packets_lost = 0;           ///< of those sent
+    std::uint32_t rtt_us = 0;                 ///< smoothed; 0: not known yet
+    std::uint32_t budget_bytes_per_tick = 0;  ///< see Server::set_budget
+    std::uint64_t enters = 0;                 ///< since the join
+    std::uint64_t leaves = 0;                 ///< since the join
 };
 
-/// Empty, or why Server::create refuses it: with names of kinds, components, calls and nodes, and
-/// with numbers. For people; the words may change.
+/// Returns why Server::create refuses the definition, with the names of kinds, components, RPCs and
+/// nodes; empty: sound. For people; the text may change.
 std::string problem_of(const ServerDef& def);
 
-class ServerData;  // src/host
+class ServerData;  // src/server
 struct InternalAccess;
 
+/// A server: sessions, world, interest and replication.
 class Server {
   public:
-    /// problem_of(def) says in words what is wrong. bad_configuration: schema, rules or kinds
-    /// unsound (see problem_of(Rules)), no mac, a field of `def` out
-    /// of its range, an urgency out of range, a place or an orientation that is not told to whom it
-    /// must be (AudienceType::unpredicted), rates or buckets that do not ascend or are out of range
-    /// (SendInterval, SendLimit); or a schema of more than some 65,000 bytes on the wire.
-    /// too_large: what an entity of some kind must be told at once, or a call to observers, may
-    /// need more bytes than a datagram or the budget of a tick has (see AudienceType::in_turn), or
-    /// to tell the schema takes more than one tick and more than half of `join_timeout_ms` at this
-    /// budget and rate. `game` is not owned.
+    /// Creates a server. `game` is not owned. problem_of(def) returns the reason of an error as
+    /// text. Errors:
+    /// - bad_configuration: unsound schema, rules or kinds (see problem_of(Rules)); a step that
+    ///   needs positions, without Schema::set_position; no mac or secret; a setting, priority or
+    ///   send interval out of range; send intervals that do not ascend; a position or orientation
+    ///   with another audience than everyone or unpredicted (AudienceType::unpredicted); a schema
+    ///   of more than about 65,000 bytes on the wire.
+    /// - too_large: an entity of some kind, or an RPC to observers, may need more bytes at once
+    ///   than a datagram or the budget of a tick has (see AudienceType::staged); or sending the
+    ///   schema takes more than one tick and more than half of join_timeout_ms at this budget and
+    ///   rate.
     static Result<Server> create(const ServerDef& def, Game& game);
+    /// Moves a server. The other one can then only be destroyed or assigned to.
     Server(Server&&) noexcept;
+    /// Moves a server. Clients are not notified that this one ends: see shut_down().
     Server& operator=(Server&&) noexcept;
+    /// Ends the server. Clients are not notified: see shut_down(). The game is not called.
     ~Server();
 
-    /// One datagram as it arrived. Hostile bytes end here: counted, never asserted.
+    /// @name Datagrams and ticks
+    /// @{
+
+    /// Receives one datagram. Untrusted bytes are checked and counted here, never asserted. May
+    /// create datagrams: call next_datagram afterwards.
     void receive(std::span<const std::byte> datagram, const Address& from, Micros now);
-    /// One tick. Call it tick_hz times a second. From within itself: asserted, and ignored.
+    /// Runs one tick. Call it tick_hz times per second. A call from within a tick is asserted and
+    /// ignored.
     void tick(Micros now);
-    /// Pulls the next datagram to send; false when there is none.
+    /// Returns the next datagram to send; false: there is none. Call it until then after each
+    /// receive, tick, close and shut_down.
     bool next_datagram(OutgoingDatagram& out);
+    /// @}
 
+    /// @name World and interest
+    /// @{
+
+    /// Returns the world. Edit it between ticks and in callbacks of the game.
     World& world() noexcept;
-    /// Observers, overrides, bindings and queries. It knows every entity spawned so far.
+    /// Returns the interest of the server: observers, overrides, bindings and queries. It knows all
+    /// entities spawned so far.
     Visibility& visibility() noexcept;
-    /// From the next tick on windows and packets are worked on in parallel, with the same datagrams
-    /// for any number of workers (64 at most). The game is called on the caller's thread as before,
-    /// but a ComponentAudience, a RayTest, a custom node and the memory hooks are called on any,
-    /// several at a time. What `executor` points to must outlive the server, or be replaced: {} is
-    /// the caller's thread alone. Each worker takes 64 bytes an entity.
+    /// Sets threads for the next ticks. They compute visible block sets and packets; the datagrams
+    /// are the same for any number of workers (at most 64). The game is still called on the thread
+    /// of the tick. ComponentAudience, CustomKernel, RayTest, Dispatcher and memory hooks are
+    /// called on any thread, several at a time. `executor.context` must outlive the server or be
+    /// replaced; {} uses the thread of the tick only. Each worker takes 64 bytes per entity.
     void set_executor(const Executor& executor);
+    /// Returns the number of the running or last tick.
     Tick current_tick() const noexcept;
+    /// @}
 
-    /// Other rules from the next tick on: see InterestManager::set_rules. Between ticks, or by the
-    /// game. Returns why the server refuses them; empty: they were taken.
+    /// @name Rules while the server runs
+    /// @{
+
+    /// Replaces the rules from the next tick on: see InterestManager::set_rules. Call it between
+    /// ticks or from the game. Returns why the server refuses them; empty: accepted.
     std::string set_rules(const Rules& rules);
-    /// Who would gain and who would lose by them; nothing is changed. Between ticks; see
-    /// InterestManager::try_rules.
+    /// Computes what other rules would change, without changing anything: see
+    /// InterestManager::try_rules. Call it between ticks.
     RuleTrial try_rules(const Rules& rules, std::size_t pairs_max = ~std::size_t{0}) const;
+    /// Returns the rules in force.
     const Rules& rules() const noexcept;
-    /// From the next tick on (F29).
+    /// Sets how much of the rules is in force, from the next tick on.
     void set_interest_level(InterestLevel level);
-    /// 1 at first, one more for every set_rules that succeeded.
+    /// Returns 1, plus the number of successful calls of set_rules.
     std::uint32_t rules_revision() const noexcept;
+    /// @}
 
-    /// Another ServerDef::budget_bytes_per_tick for this client from the next tick on (of the
-    /// game's own callbacks: from this one on), for as long as he is here: what his line has, by
-    /// what sessions() says of its losses and delay. There is no congestion control of the server's
-    /// own. bad_argument, too_large: as create() answers to such a budget; stale_id: no such
-    /// session.
+    /// @name Sessions
+    /// @{
+
+    /// Sets ServerDef::budget_bytes_per_tick for one session, from the next tick on, or from this
+    /// one on if the game calls it. There is no congestion control: adapt the budget to the losses
+    /// and the RTT in sessions(). Errors: stale_id (no such session), bad_argument, too_large (as
+    /// for create with such a budget).
     Status set_budget(ObserverId observer, std::uint32_t bytes_per_tick);
-    /// A message to one client, reliable and in order: at most limits::message_bytes, copied.
-    /// stale_id: no such session, or it ends; a probe and a HostView have none. too_large.
-    /// capacity: too much waits for it already, as for whoever reads nothing.
+    /// Sends a message to one client, reliable and in order. It is copied. Errors: stale_id (no
+    /// such session, or it is closing; a HostView has none), too_large (limits::message_bytes),
+    /// capacity (too much waits, for example for a client that does not read).
     Status send_message(ObserverId observer, std::span<const std::byte> message);
-    /// Closes the session; the client is told once, at once, and why: Client::reason_text, at most
-    /// limits::reason_text_bytes. What was sent to it before and has not arrived is given up,
-    /// messages too. stale_id: no such session, or it ends; a probe and a HostView have none.
-    /// bad_argument: that is no reason (`left` is the client's).
+    /// Closes a session. The client is notified once, at once, with the reason and a text for
+    /// Client::reason_text, cut at limits::reason_text_bytes. Data that has not arrived is
+    /// discarded, messages too. Errors: stale_id (no such session, or it is closing; a HostView has
+    /// none), bad_argument (`none` or `left`).
     Status close(ObserverId observer, CloseReason reason, std::string_view text = {});
-    /// Closes all sessions, and refuses new ones. The game is told in the next tick.
+    /// Closes all sessions and refuses new ones for good. The game is notified in the next tick.
     void shut_down();
-    /// An address that is gone for good (a WebSocket that closed).
+    /// Closes the sessions of an address that does not exist any more, for example of a closed
+    /// WebSocket, without a packet. O(sessions).
     void address_closed(const Address& address);
+    /// @}
 
-    // -- groups that take input; docs/prediction.md ---------------------------------------------
-    /// Off: the member takes no part in commands until it is on again; its parts are refused and
-    /// its owner is told. At spawn it is as its kind says (KindDef::starts_in_input). stale_id.
+    /// @name Groups that take input (docs/prediction.md)
+    /// @{
+
+    /// Sets whether an entity takes input. While it does not, its parts are refused, and its owner
+    /// is notified. The initial value is KindDef::starts_in_input.
     Status set_in_input(EntityId entity, bool on);
-    /// False for a stale id.
+    /// Returns whether an entity takes input; false for a stale id.
     bool is_in_input(EntityId entity) const noexcept;
-    /// The members of the group in the order of their input, root first. Valid until the next
-    /// change of the world. Empty: no such entity. `root`: any member.
+    /// Returns the members of a group in input order, root first; empty for a stale id. `root`: any
+    /// member. Valid until the next change of the world.
     std::span<const EntityId> input_order(EntityId root);
-    /// The world as the client saw it at `view_tick`, within what is remembered. That of a command
-    /// (GroupInput::view_tick) is within what it can have seen; any other is the game's to bound.
-    /// For the game's callbacks. stale_id: no such client. not_found: the schema marks
-    /// no component, or nothing is remembered yet.
+    /// Returns the world as a client saw it at `view_tick`, limited to the stored history. The
+    /// view_tick of an input (GroupInput::view_tick) is limited to what the client can have seen;
+    /// the game must check any other. Call it from callbacks of the game. Errors: stale_id (no such
+    /// client, one that joins in this tick, or a HostView), not_found (the schema marks no
+    /// component, or there is no history yet).
     Result<PastView> rewind(ObserverId observer, double view_tick);
+    /// @}
 
-    // -- calls to observers; docs/rpc.md --------------------------------------------------------
-    /// Calls observers. Who receives the call is decided with the interest of the running tick, or
-    /// of the next one if none is running: an entity spawned in this tick can be called about. The
-    /// result is then in rpc_reports(). bad_argument: not a type of call to observers, another
-    /// struct, or other receivers than its RpcDesc::target says; stale_id: the entity, or `only`,
-    /// is gone; bad_position; capacity: limits::rpc_calls_per_tick.
+    /// @name RPCs to observers (docs/rpc.md)
+    /// @{
+
+    /// Calls observers. Their relevance in the running tick decides which of them receive it, or
+    /// that in the next tick if none is running. An entity that spawned in this tick can be the
+    /// target. rpc_reports() has the result after the tick. Errors: bad_argument (not an RPC to
+    /// observers, another struct, or receivers that do not match RpcDesc::target), stale_id (the
+    /// entity or `only` is gone), bad_position (not finite), capacity (limits::rpc_calls_per_tick).
     template <class T>
     Result<CallId> call(const RpcReceivers& to, Rpc<T> rpc, const T& args) {
         return call(to, rpc.id, std::as_bytes(std::span(&args, 1)));
     }
+    /// Calls observers with the bytes of the struct of the RPC; as above.
     Result<CallId> call(const RpcReceivers& to, RpcId rpc, std::span<const std::byte> args);
-    /// One for each call that was decided in the last tick, in the order of calling (F21); and the
-    /// pairs of these and earlier calls that fell out since. Valid until the next tick.
+    /// Returns one report for each RPC of the last tick, in the order of the calls. Valid until the
+    /// next tick.
     std::span<const RpcReport> rpc_reports() const noexcept;
+    /// Returns pairs of these and earlier RPCs that were dropped after they were sent or queued.
+    /// Valid until the next tick.
     std::span<const RpcLateCull> rpc_late_culls() const noexcept;
+    /// @}
 
-    /// An observer of everything, without a budget, whose packets go nowhere and count as
-    /// delivered: what one client of a world without interest would cost, with the same encoder
-    /// (ServerStats::probe_bytes).
+    /// @name Events and statistics
+    /// @{
+
+    /// Adds an unculled observer without a budget. Its packets are not sent and count as delivered.
+    /// ServerStats::reference_bytes is what a client without interest management would cost, with
+    /// the same encoder. It cannot be removed. Errors: capacity (ServerDef::sessions_max and 16
+    /// observers, with those of sessions and of HostView).
     Result<ObserverId> add_reference_client();
 
-    /// Who came to know of what with the last tick, and who does not any more; first of those that
-    /// are gone, then of every joined observer, then of players in this process (HostView). Valid
-    /// until the next tick, whatever the game does in between.
+    /// Returns the enters and leaves of the last tick: first of observers that are gone, then of
+    /// each joined observer, then of players in this process (HostView). Valid until the next tick,
+    /// even while the game edits the world.
     std::span<const ServerEvent> events() const noexcept;
+    /// Returns totals and current numbers. O(sessions and their waiting ghosts).
     ServerStats stats() const;
-    /// Returns every counter, for metrics: docs/operator.md. Valid until the next call.
+    /// Returns all counters, for metrics (docs/operator.md). Valid until the next call.
     /// O(counters).
     std::span<const Counter> counters() const;
-    /// Appends one entry per joined session.
+    /// Appends one entry per joined session. O(sessions and their waiting ghosts).
     void sessions(std::vector<SessionStats>& out) const;
+    /// @}
 
   private:
     friend struct InternalAccess;
     explicit Server(std::unique_ptr<ServerData> data) noexcept;
     std::unique_ptr<ServerData> data_;
 };
+
+/// @}
 
 }  // namespace purview

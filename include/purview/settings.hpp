@@ -1,53 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// How a relevant pair is replicated: what kinds and nodes say about it.
+
+/// @file
+/// How relevant entities are replicated: settings of kinds and of nodes.
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "purview/types.hpp"
 
 namespace purview {
 
-/// Of a pair that several nodes want, the most generous counts: the most often, the most urgent,
-/// the last of the policies (N43).
+/// @addtogroup api_schema
+/// @{
+
+/// Settings of a node for the entities that it makes relevant. If several nodes match, each setting
+/// is the most generous one: the shortest interval, the highest priority, the highest Retention.
 struct Replication {
-    std::uint32_t every_ticks = 1;  ///< state is sent no more often than this
+    std::uint32_t every_ticks = 1;  ///< minimum ticks between two updates of a ghost; at least 1
     float priority = 1;             ///< weight in the send order; 1e-6 to 1e6
+    /// What happens to the ghost at a leave, unless KindDef::leave is higher.
     Retention leave = Retention::despawn;
 };
 
-/// A step of a curve: from this strength on, state is sent no more often than every so many ticks.
+/// A send interval: from the relevance score `score` on, a ghost is sent at most once per
+/// `every_ticks` ticks.
 struct SendInterval {
-    float score = 0;
-    std::uint32_t every_ticks = 1;
+    float score = 0;                ///< 0 to 1
+    std::uint32_t every_ticks = 1;  ///< 1 to 10,000
 };
 
-/// Lists of at least `ghosts` of a kind go in so many parts, one a tick.
-struct SendBuckets {
-    std::uint32_t ghosts = 0;
-    std::uint32_t parts = 1;
-};
-
-/// Which of a kind go where no more than some may.
+/// Which ghosts of a kind are sent first if KindDef::limit_per_tick delays some.
 enum class LimitOrder : std::uint8_t {
-    fill = 0,         ///< of those that have something to tell, who has waited longest
-    round_robin = 1,  ///< the next ones by turns, whether they have something to tell or not
+    fill = 0,         ///< those with changes that have waited longest
+    round_robin = 1,  ///< the next ones in turn, with or without changes
 };
 
-/// How many of a kind one observer is told in one tick, enters included. His own do not count, and
-/// leaves never wait. The smaller one holds where both are given. What somebody else needs goes all
-/// the same: a parent with its child, members with a group that enters, a ghost with a call.
-/// Weights do not count among them.
-struct SendLimit {
-    std::uint32_t per_tick = 0;  ///< 0: any number
-    /// `ghosts` and `parts` ascend; smaller lists go whole.
-    std::vector<SendBuckets> buckets = {};
-    LimitOrder order = LimitOrder::fill;
-
-    bool is_none() const noexcept { return per_tick == 0 && buckets.empty(); }
-};
+/// @}
 
 }  // namespace purview

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// The answers of calls that may not succeed, and what happens on a caller's mistake.
-//
-// Three zones, decided once at the boundary: a caller's mistake is asserted (and answered safely in
-// release, except for the value of a Result that has none: that aborts); a byte from the wire is
-// checked and counted, never asserted; a limit is a named Status. No exception crosses the
-// library's edge.
+
+/// @file
+/// Results of calls that can fail, and the handling of caller errors.
+///
+/// There are three kinds of errors. An error of the caller is asserted; a release build handles it
+/// safely. Exception: reading the value of a Result without one aborts. A byte from the network is
+/// checked and counted, never asserted. A limit that is reached is a named Status. No exception
+/// leaves the library.
 #pragma once
 
 #include <cstdint>
@@ -17,46 +18,60 @@
 
 namespace purview {
 
-/// Numbers are stable: they reach logs, JSON and other languages.
+/// @addtogroup api_common
+/// @{
+
+/// The result of a call. The numbers are stable: they are used in logs, in JSON and by other
+/// languages.
 enum class Status : std::uint8_t {
-    ok = 0,
-    stale_id = 1,           ///< the entity or observer is gone, or never was
+    ok = 0,                 ///< success
+    stale_id = 1,           ///< the entity or observer does not exist, or not any more
     bad_argument = 2,       ///< outside the documented range
     bad_position = 3,       ///< NaN or infinite; the old position stays
     bad_configuration = 4,  ///< a schema, rule or definition contradicts itself
     capacity = 5,           ///< a declared limit is reached; nothing was changed
-    duplicate = 6,          ///< it is there already
-    not_found = 7,
-    would_cycle = 8,  ///< attaching here would make the entity its own ancestor
-    too_deep = 9,     ///< limit of depth of a group
-    too_large = 10,   ///< limit of members of a group, or of bytes of a message
-    orphaned = 11,    ///< the last node of the entity was removed: only nodes that take all show it
-    hidden_by_root = 12,  ///< a member cannot be shown: its root is denied or force hidden
-    malformed = 13,       ///< bytes from outside that do not decode
-    refused = 14,         ///< understood, and not allowed
-    closed = 15,          ///< the connection is over
-    not_ready = 16,       ///< the observer has not been made ready
+    duplicate = 6,          ///< it exists already
+    not_found = 7,          ///< it does not exist
+    would_cycle = 8,        ///< attaching would make the entity its own ancestor
+    too_deep = 9,           ///< maximum depth of a group
+    too_large = 10,         ///< maximum number of members of a group, or of bytes of a message
+    /// The last node of the entity was removed: only nodes of Members::all evaluate it.
+    orphaned = 11,
+    /// The override is stored, but has no effect while the root is denied or hidden.
+    hidden_by_root = 12,
+    malformed = 13,  ///< bytes from outside that do not decode
+    refused = 14,    ///< understood, and not allowed
+    closed = 15,     ///< the connection is closed
+    not_ready = 16,  ///< too early: the observer is not ready, or the client has not joined
 };
 
-/// A short lower-case word for logs and JSON. Static storage.
+/// Returns the name of the enumerator, for logs and JSON; "unknown" for another number. Static
+/// storage.
 std::string_view to_string(Status) noexcept;
 
-/// Called on a caller's mistake, with the expression and where it stands. May return: every call
-/// then answers safely. The default prints to standard error and aborts.
+/// Called on an error of the caller, with the expression and its place in the source; both texts
+/// have static storage. Called on any thread that uses the library. If it returns, the call
+/// continues safely. The default prints to standard error and aborts.
 using AssertHandler = void (*)(const char* expression, const char* file, int line);
 
-/// Replaces the handler for the whole process and returns the old one. Thread-safe.
+/// Replaces the handler for the whole process, and returns the old one. null: the default.
+/// Thread-safe.
 AssertHandler set_assert_handler(AssertHandler handler) noexcept;
 
 namespace detail {
-/// Called by PURVIEW_ASSERT.
+/// Calls the handler, for PURVIEW_ASSERT.
 void assert_failed(const char* expression, const char* file, int line) noexcept;
-/// Called by Result: prints the status, and why the last definition was refused, and aborts.
+/// Prints the status and why the last definition was refused, and aborts. For Result.
 [[noreturn]] void abort_without_value(Status status) noexcept;
 }  // namespace detail
 
+/// @}
+
 }  // namespace purview
 
+/// @ingroup api_common
+/// Asserts a condition: calls the AssertHandler if it is false. Builds with NDEBUG do not evaluate
+/// it, unless PURVIEW_ASSERTS is defined.
 #if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
 #define PURVIEW_ASSERT(expression)       \
     ((expression) ? static_cast<void>(0) \
@@ -67,18 +82,26 @@ void assert_failed(const char* expression, const char* file, int line) noexcept;
 
 namespace purview {
 
-/// A value or the Status that says why there is none: a subset of std::expected<T, Status>, without
-/// exceptions. value(), * and -> only where has_value(): otherwise they print why there is no value
-/// and abort, in every build.
+/// @addtogroup api_common
+/// @{
+
+/// A value, or the Status that explains why there is none: a subset of `std::expected<T, Status>`
+/// without exceptions. Use value(), `*` and `->` only if has_value(): otherwise they print why
+/// there is no value and abort, in every build.
 template <class T>
 class [[nodiscard]] Result {
   public:
+    /// Creates a result with a value.
     Result(T value) noexcept(
         std::is_nothrow_move_constructible_v<T>)  // NOLINT: implicit on purpose
         : status_(Status::ok) {
         ::new (static_cast<void*>(&storage_)) T(std::move(value));
     }
-    Result(Status error) noexcept : status_(error) {}  // NOLINT: implicit on purpose
+    /// Creates a result without a value. `error`: not Status::ok.
+    Result(Status error) noexcept : status_(error) {  // NOLINT: implicit on purpose
+        PURVIEW_ASSERT(error != Status::ok);
+    }
+    /// Moves the value, or copies the status. `other` keeps a moved-from value.
     Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
         : status_(other.status_) {
         if (has_value()) ::new (static_cast<void*>(&storage_)) T(std::move(*other.pointer()));
@@ -86,21 +109,32 @@ class [[nodiscard]] Result {
     Result(const Result&) = delete;
     Result& operator=(const Result&) = delete;
     Result& operator=(Result&&) = delete;
+    /// Destroys the value.
     ~Result() {
         if (has_value()) pointer()->~T();
     }
 
+    /// Returns whether there is a value.
     bool has_value() const noexcept { return status_ == Status::ok; }
+    /// Returns has_value().
     explicit operator bool() const noexcept { return has_value(); }
-    /// Status::ok where there is a value.
+    /// Returns the status; Status::ok if there is a value.
     Status error() const noexcept { return status_; }
+    /// Returns the value; aborts if there is none. Valid as long as the result.
     T& value() & noexcept { return *pointer(); }
+    /// As value().
     const T& value() const& noexcept { return *pointer(); }
+    /// As value(), to move the value out.
     T&& value() && noexcept { return std::move(*pointer()); }
+    /// As value().
     T& operator*() & noexcept { return *pointer(); }
+    /// As value().
     const T& operator*() const& noexcept { return *pointer(); }
+    /// As value(), to move the value out.
     T&& operator*() && noexcept { return std::move(*pointer()); }
+    /// As value().
     T* operator->() noexcept { return pointer(); }
+    /// As value().
     const T* operator->() const noexcept { return pointer(); }
 
   private:
@@ -116,5 +150,7 @@ class [[nodiscard]] Result {
     alignas(T) unsigned char storage_[sizeof(T)];
     Status status_;
 };
+
+/// @}
 
 }  // namespace purview

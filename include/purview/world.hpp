@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// The entity table: who exists, of which kind, where, with which component values, under which
-// parent, owned by whom; and the log of what changed since the last tick. One writer: the thread
-// that runs the tick. The world knows nothing of observers' views; an owner is only a number here.
+
+/// @file
+/// The entity table: entities with kind, position, component values, parent and owner, and the log
+/// of changes since the last tick. Only the thread of the tick may write. The world does not know
+/// what observers see; an owner is only a number here. Errors are listed as "Errors: status
+/// (condition)"; stale_id (no such entity) is not repeated. After an error nothing has changed.
 #pragma once
 
 #include <cstddef>
@@ -18,99 +20,142 @@
 
 namespace purview {
 
+/// @addtogroup api_server
+/// @{
+
+/// The configuration of a world.
 struct WorldDef {
-    /// Not owned; must outlive the world and stay as it is.
+    /// Not owned; outlives the world and does not change.
     const Schema* schema = nullptr;
+    /// Maximum number of entities; at least 1.
     std::uint32_t entities_max = 1U << 20;
-    /// Members of one group, its root included (O6: refused, never cut).
+    /// Members of one group, its root included; at least 1. A larger group is refused.
     std::uint16_t group_members_max = 64;
-    /// Generations under a root.
+    /// Generations below a root.
     std::uint16_t group_depth_max = 8;
 };
 
-/// Whose a subtree is while it is attached (O11). Whatever it is, it is as before after detach.
-enum class OwnerPolicy : std::uint8_t {
-    automatic = 0,  ///< keep where what is attached has an owner, else inherit
-    keep = 1,       ///< a player who boards a vehicle stays his own
-    inherit = 2,    ///< a turret is its vehicle's: it follows the owner of its parent
+/// A new entity.
+struct SpawnDef {
+    /// none: the world assigns an id. Otherwise an id of your own. Its index is below
+    /// WorldDef::entities_max; its generation is at least 1, and higher than earlier ones of the
+    /// index. Keep indices dense: tables are as long as the largest index. The index of a despawned
+    /// entity is free from the next tick on.
+    EntityId id = EntityId::none;
+    KindId kind = KindId::none;           ///< of the schema; required
+    Vec3 position = {};                   ///< ignored for a kind without a position
+    ObserverId owner = ObserverId::none;  ///< see World::set_owner
+    std::uint64_t user_data = 0;  ///< returned in events, for example a handle of your own ECS
 };
 
-/// One entity of a hierarchy that is declared ahead: see World::spawn_group.
+/// The owner of a subtree while it is attached. detach restores the owner of before.
+enum class OwnerPolicy : std::uint8_t {
+    automatic = 0,  ///< `keep` if the attached entity has an owner, otherwise `inherit`
+    keep = 1,       ///< its own owner, for example a player who boards a vehicle
+    inherit = 2,    ///< the owner of its parent, also when that changes; for example a turret
+};
+
+/// One entity of a predefined hierarchy: see World::spawn_group.
 struct GroupPart {
-    KindId kind{};
-    /// Index of the part that it is attached to, which stands before it. The first one is the root.
+    KindId kind{};  ///< of the schema; required
+    /// Index of its parent, which comes before it. The first part is the root.
     std::uint16_t parent = 0;
     Vec3 offset{};  ///< from its parent's position at the spawn, along the world's axes
-    OwnerPolicy owner = OwnerPolicy::automatic;
+    OwnerPolicy owner = OwnerPolicy::automatic;  ///< as for World::attach; ignored for the root
 };
 
-/// What became of an entity's place in the forest between two ticks: one for each entity, however
-/// often it changed. A root is its own root; of a despawned entity `new_root` is none.
+/// The change of an entity's parent or root in a tick: one event per entity, however often it
+/// changed. A root is its own root. For a despawned entity `new_root` is none.
 struct GroupEvent {
-    EntityId entity;
-    EntityId old_root;
-    EntityId new_root;
-    EntityId old_parent;
-    EntityId new_parent;
+    EntityId entity;      ///< the entity; may be despawned by now
+    EntityId old_root;    ///< its root before the tick
+    EntityId new_root;    ///< its root after the tick
+    EntityId old_parent;  ///< its parent before the tick, or none
+    EntityId new_parent;  ///< its parent after the tick, or none
 };
 
-class WorldData;  // src/world: what the other rooms read
+class WorldData;  // src/world
 struct InternalAccess;
 
+/// The entities of a server. A server creates its world itself (Server::world).
 class World {
   public:
-    /// Status::bad_configuration when the schema is missing or unsound.
+    /// Creates a world. Errors: bad_configuration (no schema, an unsound one, or an entities_max or
+    /// group_members_max of 0).
     static Result<World> create(const WorldDef& def);
+    /// Moves a world. The other one can then only be destroyed or assigned to.
     World(World&&) noexcept;
+    /// Moves a world over this one.
     World& operator=(World&&) noexcept;
+    /// Destroys the world with all entities.
     ~World();
 
+    /// Returns the schema.
     const Schema& schema() const noexcept;
 
-    /// A new entity with zeroed components. Its place, if the kind has one, is `position`.
-    /// capacity: the table is full. bad_position: NaN or infinite. bad_argument: no such kind.
-    /// Everything done to it before the tick ends is one step for observers (N42). Components are
-    /// all zeros, whatever their struct's initialisers say.
-    Result<EntityId> spawn(KindId kind, Vec3 position = {});
-    /// Spawns a hierarchy in one step: the parts in this order, each attached to its parent at
-    /// once, as spawn and attach would do one after the other. Returns the root; `members`, if not
-    /// null, is replaced by the entities of all parts. bad_argument: no parts, a parent that does
-    /// not stand before its part, or no such kind; bad_position; capacity; too_deep, too_large: of
-    /// the group. Nothing is spawned then. `parts` is read during the call. O(parts).
+    /// @name Entities
+    /// @{
+
+    /// Adds an entity and returns its id. Its components are all zeros; initializers of their
+    /// structs are not used. All edits until the end of the tick are one step for observers.
+    /// Returns none if the world is full (WorldDef::entities_max). Asserts, and returns none in
+    /// release builds: an unknown kind; a position that is not finite; an id of your own that is
+    /// not free. Amortized O(1).
+    EntityId spawn(const SpawnDef& def);
+    /// Spawns a hierarchy in one step, with the effect of spawn and attach for each part in this
+    /// order. Returns the root. `members`, if not null, is replaced by the entities of all parts,
+    /// in their order; it is empty after an error. `parts` is read during the call. Errors:
+    /// bad_argument (no parts, a parent that does not come before its part, or an unknown kind),
+    /// bad_position (not finite), capacity (the world is full), too_deep, too_large (the group).
+    /// O(parts).
     Result<EntityId> spawn_group(std::span<const GroupPart> parts, Vec3 position,
                                  std::vector<EntityId>* members = nullptr);
-    /// Its children are detached and live on. Its index rests until the next tick. To observers a
-    /// member of its group is an orphan then: what hid it in the group hides it from now on (see
-    /// InterestManager::detach), so that the end of a hidden vehicle does not show the crew.
+    /// Removes an entity. Its children are detached and stay alive; its index is free from the next
+    /// tick on. For observers, the children become orphans: what hid them in the group hides them
+    /// from now on (see InterestManager::detach). So the despawn of a hidden vehicle does not
+    /// reveal its crew.
     Status despawn(EntityId entity);
-    /// The entity and all below it, in one step: no entity is an orphan in between. Children of
-    /// kinds that take no part in groups are despawned as well. O(number of them).
+    /// Removes an entity and all below it in one step: none becomes an orphan meanwhile. This
+    /// includes children of kinds that take no part in groups. O(removed entities).
     Status despawn_group(EntityId entity);
+    /// Returns whether the entity exists.
     bool is_alive(EntityId entity) const noexcept;
+    /// Returns the number of entities.
     std::uint32_t entity_count() const noexcept;
-    /// Kind of a live entity; asserts that it lives.
+    /// Returns the kind of an entity. A stale id is asserted.
     KindId kind_of(EntityId entity) const noexcept;
+    /// Returns the number that events return for the entity (ServerEvent::entity_data); 0 for a
+    /// stale id.
+    std::uint64_t user_data(EntityId entity) const noexcept;
+    /// Sets the number that events return for the entity.
+    Status set_user_data(EntityId entity, std::uint64_t user_data);
+    /// @}
 
-    /// Sets the place. bad_position: NaN or infinite, the old place stays. bad_argument: the kind
-    /// has no place.
+    /// @name Positions and components
+    /// @{
+
+    /// Sets the position. Errors: bad_position (not finite), bad_argument (the kind has no
+    /// position).
     Status move(EntityId entity, Vec3 position);
-    /// {0, 0, 0} for an entity without a place or a stale id. Of what is relative to a parent,
-    /// where that has taken it by now; its component (get) is brought along at the end of the tick.
+    /// Returns the position; {0, 0, 0} for an entity without a position or a stale id. A relative
+    /// position includes the moves of the parent so far; the component (get) is updated at the end
+    /// of the tick.
     Vec3 position_of(EntityId entity) const noexcept;
 
-    /// Null for a stale id or a kind without the component. Valid until the entity is despawned.
+    /// Returns a component; null for a stale id or a kind without it. Valid until the entity is
+    /// despawned.
     template <class T>
     const T* get(EntityId entity, Component<T> component) const noexcept {
         return static_cast<const T*>(read(entity, component.id));
     }
-    /// As get, and the component counts as written this tick, not later: ask again in each tick
-    /// that writes. What is equal after quantisation costs observers nothing. A place that is not
-    /// finite is put back when the tick is tracked.
+    /// Returns a component to write; null as for get. It counts as written in this tick only: call
+    /// this function in each tick that writes. A value that is equal after quantization is not
+    /// sent. A position that is not finite is reverted at the end of the tick.
     template <class T>
     T* edit(EntityId entity, Component<T> component) noexcept {
         return static_cast<T*>(write(entity, component.id));
     }
-    /// stale_id, or bad_argument when the kind lacks the component.
+    /// Sets a component. Errors: bad_argument (the kind does not have it).
     template <class T>
     Status set(EntityId entity, Component<T> component, const T& value) noexcept {
         T* target = edit(entity, component);
@@ -118,73 +163,98 @@ class World {
         *target = value;
         return Status::ok;
     }
+    /// Returns a component as get does.
     const void* read(EntityId entity, ComponentId component) const noexcept;
+    /// Returns a component as edit does.
     void* write(EntityId entity, ComponentId component) noexcept;
+    /// @}
 
-    // -- groups. A group is a root with all descendants that are connected through enabled members
-    //    of kinds that take part (KindDef::in_groups). Whoever does not take part keeps its parent
-    //    all the same, and cuts: its children are roots of groups of their own. -------------------
-    /// Puts child (with its descendants) under parent, in one step. would_cycle; too_deep,
-    /// too_large: of the group that would come of it; stale_id: nothing was changed. A child that
-    /// had another parent changes it; one that has this parent stays as it is, with the policy that
-    /// was said first.
+    /// @name Groups
+    /// A group is a root with all descendants that are connected through enabled members of kinds
+    /// that take part (KindDef::in_groups). An entity that does not take part keeps its parent and
+    /// children, but its children are roots of groups of their own.
+    /// @{
+
+    /// Attaches a child, with its descendants, to a parent in one step. A child of another parent
+    /// changes its parent; a child of this parent is not changed and keeps its policy. Errors:
+    /// would_cycle, too_deep, too_large (the resulting group). O(descendants + ancestors +
+    /// siblings).
     Status attach(EntityId child, EntityId parent, OwnerPolicy owner = OwnerPolicy::automatic);
-    /// With its descendants. not_found when it has no parent.
+    /// Detaches an entity, with its descendants. Errors: not_found (no parent). O(descendants +
+    /// siblings).
     Status detach(EntityId child);
-    /// Takes it out of its group, or back into it; its parent stays. Its children are roots while
-    /// it is out (O5, O13, O43). too_deep, too_large: nothing was changed.
+    /// Takes an entity out of its group, or back into it. It keeps its parent; its children are
+    /// roots while it is out. Errors: too_deep, too_large (the resulting group).
     Status set_group_enabled(EntityId entity, bool enabled);
+    /// Returns whether the entity takes part in groups, if its kind does (set_group_enabled); false
+    /// for a stale id.
     bool is_group_enabled(EntityId entity) const noexcept;
-    /// none for an entity without a parent or a stale id. O(1).
+    /// Returns the parent; none for an entity without a parent or a stale id. O(1).
     EntityId parent_of(EntityId entity) const noexcept;
-    /// The parent, where both are in one group; or none. What clients know. O(1).
+    /// Returns the parent if both are in one group, otherwise none. This is the parent that clients
+    /// know. O(1).
     EntityId group_parent_of(EntityId entity) const noexcept;
-    /// The root of its group, itself for a root. O(1).
+    /// Returns the root of its group; the entity itself for a root, none for a stale id. O(1).
     EntityId root_of(EntityId entity) const noexcept;
-    /// Direct children in attach order. Valid until the next attach, detach or despawn.
+    /// Returns the direct children in attach order. Valid until the next attach, detach or despawn.
     std::span<const EntityId> children_of(EntityId entity) const noexcept;
     /// Replaces `out` by the members of its group in attach order: the root first, then depth
-    /// first, children in the order in which they were attached. Server::input_order has them in
-    /// the order of their input. Empty for a stale id. O(members).
+    /// first. Empty for a stale id. Input order: Server::input_order. O(members).
     void members_of(EntityId entity, std::vector<EntityId>& out) const;
-    /// Of the tick that ended last, in the order in which they began to change (O42). Valid until
-    /// the next one ends.
+    /// Returns the group events of the last tick, in the order of the first change. Valid until the
+    /// end of the next tick.
     std::span<const GroupEvent> group_events() const noexcept;
+    /// @}
 
-    /// Where it stands as seen from its parent: its own place while it has none, or is of a kind
-    /// without relative places (KindDef::relative_position). What `move` makes of it counts from
-    /// the end of the tick on.
+    /// @name Poses in groups
+    /// @{
+
+    /// Returns the position relative to the parent; the position in the world if there is no
+    /// parent, or for kinds without KindDef::relative_position. A `move` changes it at the end of
+    /// the tick.
     Vec3 local_position_of(EntityId entity) const noexcept;
-    /// Moves it within its parent. bad_position; bad_argument: it has no place relative to a
-    /// parent.
+    /// Sets the position relative to the parent. Errors: bad_position (not finite), bad_argument
+    /// (the position is not relative to a parent).
     Status set_local_position(EntityId entity, Vec3 position);
-    /// How it is turned in the world, by what clients are told (Schema::set_orientation); of an
-    /// entity without an orientation or a stale id: not at all.
+    /// Returns the orientation in the world, from the replicated value (Schema::set_orientation);
+    /// no rotation for an entity without an orientation or a stale id.
     Rotation orientation_of(EntityId entity) const noexcept;
+    /// @}
 
-    /// The observer who owns it; none takes it away. From now on it inherits from nobody; members
-    /// that inherit from it are his, too. To a world an owner is a number: whether there is such an
-    /// observer is not asked, and who goes remains the owner.
+    /// @name Owners
+    /// @{
+
+    /// Sets the owner; none: no owner. The entity does not inherit an owner any more; members that
+    /// inherit from it get the new one. The world does not check that the observer exists, and
+    /// keeps an owner that is gone.
     Status set_owner(EntityId entity, ObserverId owner);
+    /// Returns the owner, or none.
     ObserverId owner_of(EntityId entity) const noexcept;
+    /// @}
 
-    /// Calls visit(EntityId) for all live entities in index order; not for those whose index only a
-    /// visit has made the largest.
+    /// @name All entities
+    /// @{
+
+    /// Calls visit(EntityId) for all entities in index order. An entity that a visit spawns at the
+    /// end of the table is not visited. O(index_end()).
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (std::uint32_t i = 0, end = index_end(); i < end; ++i) {
             if (const EntityId entity = at_index(i); entity != EntityId::none) visit(entity);
         }
     }
-    /// One past the largest index in use; for tables kept beside the world.
+    /// Returns one past the largest index in use, for tables of your own.
     std::uint32_t index_end() const noexcept;
-    /// The live entity at an index, or none.
+    /// Returns the entity at an index, or none.
     EntityId at_index(std::uint32_t index) const noexcept;
+    /// @}
 
   private:
     friend struct InternalAccess;
     explicit World(std::unique_ptr<WorldData> data) noexcept;
     std::unique_ptr<WorldData> data_;
 };
+
+/// @}
 
 }  // namespace purview

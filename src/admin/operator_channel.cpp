@@ -47,7 +47,7 @@ json describe(const SessionStats& session) {
         {"leaves", session.leaves}};
 }
 
-/// A whole number, or the same as decimal text: numbers of JavaScript end at 2^53.
+/// Reads an integer or its decimal text, because JavaScript numbers are exact only up to 2^53.
 std::optional<std::uint64_t> id_of(const json& request, const char* name) {
     const auto found = request.find(name);
     if (found == request.end()) return std::nullopt;
@@ -80,8 +80,8 @@ json describe(EntityId entity, const Explanation& why) {
                 {"held", why.held},
                 {"hidden_member", index_or_null(why.hidden_member)},
                 {"promoted_by", index_or_null(why.promoted_by)},
-                {"knows_changes", why.knows_changes},
-                {"turns_by_itself", why.turns_by_itself},
+                {"are_changes_known", why.are_changes_known},
+                {"changes_by_itself", why.changes_by_itself},
                 {"stage", to_string(why.stage)},
                 {"nodes", json::array()},
                 {"single", json::array()},
@@ -104,7 +104,7 @@ json describe(EntityId entity, const Explanation& why) {
     const ExplainedSettings& its = why.settings;
     out["settings"] = {
         {"every_ticks", its.settings.every_ticks}, {"every_ticks_by", its.every_ticks_by},
-        {"urgency", its.settings.priority},        {"urgency_by", its.priority_by},
+        {"priority", its.settings.priority},       {"priority_by", its.priority_by},
         {"leave", to_string(its.settings.leave)},  {"leave_by", its.leave_by}};
     for (const WhatIf& change : why.single) out["single"].push_back(change.what);
     for (const WhatIf& change : why.pair) out["pair"].push_back(change.what);
@@ -120,9 +120,9 @@ OperatorChannel::OperatorChannel(Server& server, Send send, OperatorDef def)
       desk_(server, def_.names, def_.rules_read_only) {}
 
 void OperatorChannel::answer(std::uint32_t connection, json value) {
-    // What others are told because of it is no answer.
-    if (connection == asker_ && !asked_.is_null()) value["id"] = asked_;
-    // Names are bytes of the host's choice; what is no UTF-8 must not end the server.
+    // Messages to other connections are not answers to the request.
+    if (connection == requester_ && !requests_.is_null()) value["id"] = requests_;
+    // Names may contain any bytes; invalid UTF-8 must not end the server.
     send_(connection, value.dump(-1, ' ', false, json::error_handler_t::replace), false);
 }
 
@@ -135,13 +135,13 @@ void OperatorChannel::message(std::uint32_t connection, std::string_view text) {
         return refuse(connection, wrong);
     const json request = json::parse(text, nullptr, false);
     if (!request.is_object() || !request.contains("op") || !request["op"].is_string()) {
-        return refuse(connection, "a request is a table with 'op'");
+        return refuse(connection, "a request must be a JSON object with 'op'");
     }
     const auto id = request.find("id");
-    if (id != request.end() && id->is_number_unsigned()) asked_ = *id;
-    asker_ = connection;
+    if (id != request.end() && id->is_number_unsigned()) requests_ = *id;
+    requester_ = connection;
     run(connection, request);
-    asked_ = json();
+    requests_ = json();
 }
 
 void OperatorChannel::run(std::uint32_t connection, const json& request) {
@@ -157,11 +157,11 @@ void OperatorChannel::run(std::uint32_t connection, const json& request) {
     }
     if (op == "truth") return watch_truth(connection, request);
     if (op == "explain") return explain(connection, request);
-    if (op == "stats") return tell_stats(connection);
-    if (op == "at") return tell_entities_at(connection, request);
-    if (op == "members") return tell_members(connection, request);
+    if (op == "stats") return send_stats(connection);
+    if (op == "at") return send_entities_at(connection, request);
+    if (op == "members") return send_members(connection, request);
     if (op == "rules") {
-        subscription.rules_told = server_->rules_revision();
+        subscription.sent_rules = server_->rules_revision();
         return answer(connection, desk_.rules());
     }
     if (op == "try_rules") return answer(connection, desk_.try_rules(request));
@@ -185,7 +185,7 @@ void OperatorChannel::find(std::uint32_t connection, const json& request) {
 
 void OperatorChannel::watch_truth(std::uint32_t connection, const json& request) {
     Subscription& subscription = subscriptions_[connection];
-    const auto on = request.find("on");  // not copied: a stranger nests it as deep as he likes
+    const auto on = request.find("on");  // not copied: an untrusted client may nest it deeply
     subscription.truth = on != request.end() && on->is_boolean() && on->get<bool>();
     if (!subscription.truth) return;
     const auto rect = request.find("rect");
@@ -199,13 +199,13 @@ void OperatorChannel::watch_truth(std::uint32_t connection, const json& request)
 }
 
 void OperatorChannel::explain(std::uint32_t connection, const json& request) {
-    const auto asked_observer = id_of(request, "observer");
-    const auto asked_entity = id_of(request, "entity");
-    if (!asked_observer || !asked_entity)
+    const auto requested_observer = id_of(request, "observer");
+    const auto requested_entity = id_of(request, "entity");
+    if (!requested_observer || !requested_entity)
         return refuse(connection, "explain needs 'observer' and 'entity', ids or indexes");
-    const ObserverId observer = find_observer(*asked_observer);
+    const ObserverId observer = find_observer(*requested_observer);
     if (observer == ObserverId::none) return refuse(connection, "there is no such observer");
-    const EntityId entity = find_entity(*asked_entity);
+    const EntityId entity = find_entity(*requested_entity);
     if (entity == EntityId::none) return refuse(connection, "there is no such entity");
     json out = describe(entity, server_->visibility().explain(observer, entity));
     out["tick"] = server_->current_tick();
@@ -213,7 +213,7 @@ void OperatorChannel::explain(std::uint32_t connection, const json& request) {
     answer(connection, out);
 }
 
-void OperatorChannel::tell_stats(std::uint32_t connection) {
+void OperatorChannel::send_stats(std::uint32_t connection) {
     const ServerStats stats = server_->stats();
     std::vector<SessionStats> sessions;
     server_->sessions(sessions);
@@ -234,7 +234,7 @@ void OperatorChannel::tell_stats(std::uint32_t connection) {
                         {"sessions", list}});
 }
 
-void OperatorChannel::tell_entities_at(std::uint32_t connection, const json& request) {
+void OperatorChannel::send_entities_at(std::uint32_t connection, const json& request) {
     double x = 0;
     double y = 0;
     double radius = 0;
@@ -250,7 +250,7 @@ void OperatorChannel::tell_entities_at(std::uint32_t connection, const json& req
     std::vector<Near> near;
     const World& world = server_->world();
     world.for_each([&](EntityId entity) {
-        if (!internal(world).has_position(index_of(entity))) return;
+        if (!internal(world).entities.has_position(index_of(entity))) return;
         const Vec3 position = world.position_of(entity);
         const double distance = std::hypot(position.x - x, across(position) - y);
         if (distance <= radius) near.push_back({distance, entity, position});
@@ -269,32 +269,32 @@ void OperatorChannel::tell_entities_at(std::uint32_t connection, const json& req
                 def_.main_of(session->observer) == one.entity)
                 observer = static_cast<std::uint32_t>(session->observer);
         }
-        entities.push_back({{"entity", std::to_string(static_cast<std::uint64_t>(one.entity))},
-                            {"index", index_of(one.entity)},
-                            {"kind", internal(world).kind_def_at(index_of(one.entity)).name},
-                            {"x", one.position.x},
-                            {"y", across(one.position)},
-                            {"observer", observer}});
+        entities.push_back(
+            {{"entity", std::to_string(static_cast<std::uint64_t>(one.entity))},
+             {"index", index_of(one.entity)},
+             {"kind", internal(world).entities.kind_def_at(index_of(one.entity)).name},
+             {"x", one.position.x},
+             {"y", across(one.position)},
+             {"observer", observer}});
     }
     answer(connection, {{"op", "at"}, {"entities", entities}});
 }
 
-void OperatorChannel::tell_members(std::uint32_t connection, const json& request) {
+void OperatorChannel::send_members(std::uint32_t connection, const json& request) {
     const auto& nodes = server_->rules().nodes;
     const auto node = std::find_if(nodes.begin(), nodes.end(), [&](const NodeDef& one) {
         return request.contains("node") && request["node"] == one.name;
     });
     if (node == nodes.end()) return refuse(connection, "members needs 'node', the name of one");
     std::vector<EntityId> members;
-    server_->visibility().entities_of(NodeId{static_cast<std::uint16_t>(node - nodes.begin())},
-                                      members);
+    server_->visibility().entities_of(id_at<NodeId>(node - nodes.begin()), members);
     std::sort(members.begin(), members.end());
     json entities = json::array();
     for (const EntityId entity : std::span(members).first(std::min(members.size(), members_max))) {
         entities.push_back(
             {{"entity", std::to_string(static_cast<std::uint64_t>(entity))},
              {"index", index_of(entity)},
-             {"kind", internal(server_->world()).kind_def_at(index_of(entity)).name}});
+             {"kind", internal(server_->world()).entities.kind_def_at(index_of(entity)).name}});
     }
     answer(connection, {{"op", "members"},
                         {"node", node->name},
@@ -306,19 +306,19 @@ void OperatorChannel::set_rules(std::uint32_t connection, const json& request) {
     const json wrong = desk_.set_rules(request);
     if (!wrong.is_null()) return answer(connection, wrong);
     if (def_.note) {
-        def_.note("an operator set the rules: revision " +
+        def_.note("an operator changed the rules: revision " +
                   std::to_string(server_->rules_revision()) +
                   ", nodes: " + std::to_string(server_->rules().nodes.size()));
     }
-    if (subscriptions_[connection].rules_told == 0) answer(connection, desk_.rules());
-    tell_rules();
+    if (subscriptions_[connection].sent_rules == 0) answer(connection, desk_.rules());
+    send_rules();
 }
 
-void OperatorChannel::tell_rules() {
+void OperatorChannel::send_rules() {
     for (auto& [connection, subscription] : subscriptions_) {
-        if (subscription.rules_told == 0 || subscription.rules_told == server_->rules_revision())
+        if (subscription.sent_rules == 0 || subscription.sent_rules == server_->rules_revision())
             continue;
-        subscription.rules_told = server_->rules_revision();
+        subscription.sent_rules = server_->rules_revision();
         answer(connection, desk_.rules());
     }
 }
@@ -344,13 +344,13 @@ EntityId OperatorChannel::find_entity(std::uint64_t id) const {
 
 void OperatorChannel::watch_held(Subscription& subscription, ObserverId observer) {
     const ObserverId old = std::exchange(subscription.held, observer);
-    const auto keep = [&](ObserverId whom) {
-        Session* session = internal(*server_).sessions.find(whom);
+    const auto keep = [&](ObserverId receiver) {
+        Session* session = internal(*server_).sessions.find(receiver);
         if (session == nullptr) return;
         session->keep_held_reports =
             std::any_of(subscriptions_.begin(), subscriptions_.end(),
-                        [&](const auto& other) { return other.second.held == whom; });
-        session->ghosts.keep_reports(session->keep_held_reports);
+                        [&](const auto& other) { return other.second.held == receiver; });
+        session->ghosts.reports().keep(session->keep_held_reports);
         if (!session->keep_held_reports) session->held_reports.clear();
     };
     keep(old);
@@ -392,7 +392,7 @@ void OperatorChannel::send_truth(std::uint32_t connection, const Subscription& s
     put(frame_, std::uint32_t{0});
     std::uint32_t count = 0;
     world.for_each([&](EntityId entity) {
-        if (!internal(world).has_position(index_of(entity))) return;
+        if (!internal(world).entities.has_position(index_of(entity))) return;
         const Vec3 at = world.position_of(entity);
         const float y = across(at);
         if (count == truth_entities_max || at.x < subscription.rect[0] ||
@@ -401,8 +401,8 @@ void OperatorChannel::send_truth(std::uint32_t connection, const Subscription& s
         }
         put(frame_, at.x);
         put(frame_, y);
-        put(frame_, static_cast<std::uint16_t>(world.kind_of(entity)));
-        put(frame_, internal(world).flags_at(index_of(entity)));
+        put(frame_, static_cast<std::uint16_t>(index_of(world.kind_of(entity))));
+        put(frame_, internal(world).attributes.flags_at(index_of(entity)));
         ++count;
     });
     std::memcpy(frame_.data() + 8, &count, sizeof count);
@@ -410,7 +410,7 @@ void OperatorChannel::send_truth(std::uint32_t connection, const Subscription& s
 }
 
 void OperatorChannel::tick_done() {
-    tell_rules();
+    send_rules();
     for (auto& [connection, subscription] : subscriptions_) {
         if (subscription.held != ObserverId::none) send_held(connection, subscription);
         if (subscription.truth && server_->current_tick() % subscription.truth_every_ticks == 0) {

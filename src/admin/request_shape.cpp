@@ -10,7 +10,7 @@ namespace purview::admin {
 
 namespace {
 
-/// A text in quotes that begins at `at`; `at` stands behind it afterwards.
+/// Reads the quoted text at `at`, and sets `at` after it.
 std::string_view quoted(std::string_view text, std::size_t& at) {
     const std::size_t begin = ++at;
     while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
@@ -25,7 +25,7 @@ std::string_view quoted(std::string_view text, std::size_t& at) {
 std::string problem_of_shape(std::string_view text) {
     std::size_t depth = 0, values = 0;
     bool may_be_long = false;
-    std::string_view key;  // "op", where its value comes next
+    std::string_view key;  // "op" if its value comes next
     for (std::size_t at = 0; at < text.size();) {
         const char c = text[at];
         if (c == '"') {

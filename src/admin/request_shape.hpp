@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a request of an operator may look like, asked before it is parsed: a parser makes a value of
-// every bracket, and two million of them take seconds, and memory for good.
+// Limits on operator requests, checked before parsing: the parser creates a value for every
+// bracket, and two million of them take seconds and memory that is never returned.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace purview::admin {
 
-/// Requests, nodes, their lists of steps, and room for more.
+/// The nesting of a request with nodes and lists of steps, with a margin.
 inline constexpr std::size_t request_depth_max = 8;
-/// Of a request without rules.
+/// Limit on a request without rules.
 inline constexpr std::size_t request_bytes_max = 64 * 1024;
-/// Keys and values of a request: 64 nodes with all that limits.md allows them have some 5,000.
+/// Limit on the keys and values of a request; 64 nodes at all limits of limits.md have about 5,000.
 inline constexpr std::size_t request_values_max = 16'384;
 
-/// Empty, or why it is not looked at: too deep, too many values, or too long for one that asks for
-/// no rules. Says nothing about whether it is JSON.
+/// Returns why a request is refused, or an empty string: too deep, too many values, or too long for
+/// a request without rules. Does not check whether the text is JSON.
 std::string problem_of_shape(std::string_view text);
 
 }  // namespace purview::admin

@@ -18,10 +18,10 @@ using scene::Problem;
 
 namespace {
 
-constexpr std::size_t observers_told_max = 20;
-/// Of a dry run, in which the server stands still: some tenths of a second.
+constexpr std::size_t observers_reported_max = 20;
+/// Limit on a dry run, during which the server does not tick: some tenths of a second.
 constexpr std::size_t trial_pairs_max = 200'000;
-/// Of one relevant entity of one observer, in all tables of a server.
+/// Memory for one relevant entity of one observer in all tables of a server.
 constexpr std::uint64_t pair_bytes = 300;
 
 json error(const char* about, const Problem& problem) {
@@ -46,7 +46,7 @@ json names_in(const Map& names) {
     return out;
 }
 
-/// Who gains and loses most, first.
+/// Observers with the most gains and losses first.
 json by_observer(const RuleTrial& trial) {
     struct Count {
         std::uint32_t observer = 0;
@@ -67,7 +67,7 @@ json by_observer(const RuleTrial& trial) {
     std::stable_sort(order.begin(), order.end(), [](const Count& a, const Count& b) {
         return a.gains + a.losses > b.gains + b.losses;
     });
-    if (order.size() > observers_told_max) order.resize(observers_told_max);
+    if (order.size() > observers_reported_max) order.resize(observers_reported_max);
     json out = json::array();
     for (const Count& count : order) {
         out.push_back(
@@ -135,27 +135,30 @@ json RuleDesk::try_rules(const json& message) {
             {"gains", trial.gains.size()},
             {"losses", trial.losses.size()},
             {"observers", by_observer(trial)},
-            {"asked", trial.observers_asked},
-            {"left_out", trial.observers_left_out},
+            {"evaluated", trial.observers_evaluated},
+            {"skipped", trial.observers_skipped},
             {"pairs_now", trial.pairs_now},
             {"pairs_then", trial.pairs_then},
             {"warnings", trial.warnings}};
 }
 
-/// By a dry run for some of the observers. Rules with more pairs than the bound may still be set
-/// where as many are relevant now: half of them, and less.
+/// Estimates the cost with a dry run for some of the observers. Rules above the limit may be set if
+/// they at most double the current number of pairs.
 std::string RuleDesk::problem_of_cost(const Rules& rules) const {
     const RuleTrial trial = server_->try_rules(rules, trial_pairs_max);
-    if (!trial.problem.empty() || trial.observers_asked == 0) return {};  // set_rules says which
-    const std::uint64_t asked = trial.observers_asked, all = asked + trial.observers_left_out;
-    const std::uint64_t then = trial.pairs_then * all / asked, now = trial.pairs_now * all / asked;
+    if (!trial.problem.empty() || trial.observers_evaluated == 0)
+        return {};  // set_rules reports the problem
+    const std::uint64_t evaluated = trial.observers_evaluated,
+                        all = evaluated + trial.observers_skipped;
+    const std::uint64_t then = trial.pairs_then * all / evaluated,
+                        now = trial.pairs_now * all / evaluated;
     const std::uint64_t most = std::max(pairs_max, 2 * now);
     if (!PURVIEW_GUARD(rules_cost, then <= most)) {
-        return "these rules would make some " + std::to_string(trial.pairs_then / asked) +
-               " entities relevant to each of " + std::to_string(all) + " observers, " +
-               std::to_string(then) + " pairs (now " + std::to_string(now) + "), which take some " +
-               std::to_string((then * pair_bytes >> 20) + 1) + " MiB; without 'force' at most " +
-               std::to_string(most) + " pairs are set";
+        return "these rules would make about " + std::to_string(trial.pairs_then / evaluated) +
+               " entities relevant to each of " + std::to_string(all) +
+               " observers: " + std::to_string(then) + " pairs (now " + std::to_string(now) +
+               "), about " + std::to_string((then * pair_bytes >> 20) + 1) +
+               " MiB; the limit without 'force' is " + std::to_string(most) + " pairs";
     }
     return {};
 }
@@ -168,8 +171,10 @@ json RuleDesk::set_rules(const json& message) {
     }
     const std::uint64_t running = server_->rules_revision();
     if (made_from != message.end() && *made_from != running) {
-        json stale = error("set_rules", "made from revision " + made_from->dump() +
-                                            ", but revision " + std::to_string(running) + " runs");
+        json stale =
+            error("set_rules", "based on revision " + made_from->dump() +
+                                   ", but the server runs revision " + std::to_string(running) +
+                                   ": reload the rules and try again");
         stale["revision"] = running;
         return stale;
     }
@@ -183,7 +188,7 @@ json RuleDesk::set_rules(const json& message) {
             return error("set_rules", std::move(dear));
     }
     if (const std::string wrong = server_->set_rules(*rules); !wrong.empty())
-        return error("set_rules", "the server refuses them: " + wrong);
+        return error("set_rules", "the server refused the rules: " + wrong);
     return {};
 }
 

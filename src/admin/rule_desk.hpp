@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Rules of a running server as operators read, try and set them. Whatever a message says, the
-// answer is a table; rules that the engine would refuse never reach it.
+// Reads, tries and sets the rules of a running server for operators. Every message is answered with
+// a JSON object. Rules that the engine would refuse are never applied.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,22 +17,22 @@ class RuleDesk {
     /// The server must outlive the desk.
     RuleDesk(Server& server, scene::RuleNames names, bool read_only);
 
-    /// {"op": "rules", ...}
+    /// Returns {"op": "rules", ...}, with warnings about expensive rules and rules that never
+    /// match.
     nlohmann::json rules();
-    /// What about the rules that run is dear, or never true.
-    /// {"op": "try_rules", ...} or {"op": "error", ...}
+    /// Returns {"op": "try_rules", ...} or {"op": "error", ...}.
     nlohmann::json try_rules(const nlohmann::json& message);
-    /// Null: they are set; else {"op": "error", ...}, and nothing was changed.
+    /// Returns null if the rules were set; otherwise {"op": "error", ...}, and nothing was changed.
     nlohmann::json set_rules(const nlohmann::json& message);
 
-    /// Relevant entities, one for each observer that each is relevant to, that rules may make; more
-    /// only by force.
+    /// Maximum number of relevant entities, summed over all observers, that new rules may cause
+    /// without `force`.
     std::uint64_t pairs_max = 400'000;
     void set_sight_def(const Kernel& def) { names_.sight_def = def; }
     const scene::RuleNames& names() const noexcept { return names_; }
 
   private:
-    /// Kernels of the host's own that nobody named are called by number, for good.
+    /// Assigns permanent numbers as names to custom kernels that have no name.
     void name_kernels();
     std::string problem_of_cost(const Rules& rules) const;
     scene::Loaded<Rules> compile(const nlohmann::json& message);

@@ -20,7 +20,7 @@ namespace {
 }
 
 void read(const std::string& key, const json& value, std::optional<std::string>& out) {
-    if (!value.is_string()) fail("'" + key + "' must be a text", key);
+    if (!value.is_string()) fail("'" + key + "' must be a string", key);
     out = value.get<std::string>();
 }
 void read(const std::string& key, const json& value, std::optional<bool>& out) {
@@ -57,7 +57,7 @@ void read_key(NodeText& node, const std::string& key, const json& value) {
         read(key, value, node.lazy_leave);
     } else if (key == "enabled") {
         read(key, value, node.enabled);
-    } else if (key == "urgency") {
+    } else if (key == "priority") {
         read(key, value, node.priority);
     } else if (key == "every_ticks") {
         read(key, value, node.every_ticks);
@@ -66,9 +66,9 @@ void read_key(NodeText& node, const std::string& key, const json& value) {
     } else if (key == "mode") {
         read(key, value, node.mode);
     } else if (key == "steps") {
-        if (!value.is_array()) fail("'steps' must be a list of texts", key);
+        if (!value.is_array()) fail("'steps' must be a list of strings", key);
         for (const json& step : value) {
-            if (!step.is_string()) fail("'steps' must be a list of texts", key);
+            if (!step.is_string()) fail("'steps' must be a list of strings", key);
             node.steps.push_back(step.get<std::string>());
         }
     } else {
@@ -77,7 +77,7 @@ void read_key(NodeText& node, const std::string& key, const json& value) {
 }
 
 NodeText node_of(const json& value) {
-    if (!value.is_object()) fail("a node is a table");
+    if (!value.is_object()) fail("a node must be a JSON object");
     for (const char* key : {"name", "steps"}) {
         if (!value.contains(key)) fail(std::string("a node needs '") + key + "'", key);
     }
@@ -90,20 +90,20 @@ NodeText node_of(const json& value) {
 
 json to_json(const NodeText& node) {
     json out = {{"name", node.name}, {"steps", node.steps}};
-    const auto say = [&](const char* key, const auto& value) {
+    const auto describe = [&](const char* key, const auto& value) {
         if (value) out[key] = *value;
     };
-    say("type", node.type);
-    say("members", node.members);
-    say("combine", node.combine);
-    say("refresh", node.refresh);
-    say("widen_m", node.widen);
-    say("lazy_leave", node.lazy_leave);
-    say("enabled", node.enabled);
-    say("urgency", node.priority);
-    say("every_ticks", node.every_ticks);
-    say("leave", node.leave);
-    say("mode", node.mode);
+    describe("type", node.type);
+    describe("members", node.members);
+    describe("combine", node.combine);
+    describe("refresh", node.refresh);
+    describe("widen_m", node.widen);
+    describe("lazy_leave", node.lazy_leave);
+    describe("enabled", node.enabled);
+    describe("priority", node.priority);
+    describe("every_ticks", node.every_ticks);
+    describe("leave", node.leave);
+    describe("mode", node.mode);
     return out;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Nodes in words as JSON, both ways: what an operator's messages carry (docs/operator.md).
+// Nodes as JSON, in both directions: the format of operator messages (docs/operator.md).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@
 namespace purview::admin {
 
 nlohmann::json to_json(const scene::NodeText& node);
-/// The `nodes` of a message. Strict: an unknown key or a wrong type is a problem.
+/// Reads the `nodes` of a message. Strict: an unknown key or a wrong type is a problem.
 scene::Loaded<std::vector<scene::NodeText>> nodes_of(const nlohmann::json& message);
 
 }  // namespace purview::admin

@@ -45,7 +45,7 @@ struct pv_client {
 namespace {
 
 Micros micros_of(double ms) {
-    constexpr double most = 1e15;  // beyond any clock; and an infinity is one
+    constexpr double most = 1e15;  // beyond any clock; also bounds infinity
     return ms > 0 ? static_cast<Micros>(std::min(ms, most) * 1000) : 0;
 }
 
@@ -65,7 +65,7 @@ const RpcDef* rpc_of(const pv_client* client, std::uint32_t rpc) {
     return schema != nullptr && rpc < schema->rpcs().size() ? &schema->rpcs()[rpc] : nullptr;
 }
 
-/// boolean: there is none.
+/// Returns boolean if the argument does not exist.
 FieldType argument_type(const pv_client* client, std::uint32_t rpc, std::uint32_t argument) {
     const RpcDef* def = rpc_of(client, rpc);
     return def != nullptr && argument < def->args.fields.size() ? def->args.fields[argument].type
@@ -76,11 +76,16 @@ std::array<float, 4> floats_of(const Rotation& turn) {
     return {turn.x, turn.y, turn.z, turn.w};
 }
 
-bool is_held(const pv_client* client, std::uint32_t ghost) {
-    return client != nullptr && client->client.is_held(ghost);
+/// The C interface numbers ghosts from 0, as packets do; PV_NO_GHOST stands for none.
+constexpr GhostId id_of(std::uint32_t ghost) {
+    return GhostId{ghost + 1};
 }
 
-/// As pv_client_field_type and pv_client_argument_type say it.
+bool is_held(const pv_client* client, std::uint32_t ghost) {
+    return client != nullptr && client->client.is_held(id_of(ghost));
+}
+
+/// The values of pv_client_field_type and pv_client_argument_type.
 std::uint32_t type_number(FieldType type) {
     return type == FieldType::text        ? 1
            : type == FieldType::rotation  ? 2
@@ -89,7 +94,7 @@ std::uint32_t type_number(FieldType type) {
 }
 
 ComponentId component_id(std::uint32_t component) {
-    return ComponentId{static_cast<std::uint16_t>(component)};
+    return id_at<ComponentId>(component);
 }
 
 }  // namespace
@@ -159,7 +164,7 @@ uint32_t pv_client_send_command(pv_client* client, uint32_t size) {
 
 uint8_t* pv_client_message_room(pv_client* client, uint32_t size) {
     if (client == nullptr || size > limits::message_bytes) return nullptr;
-    client->message_out.resize(size + 1);  // of an empty one, too, there is an address
+    client->message_out.resize(size + 1);  // the address is not null even for an empty message
     return reinterpret_cast<uint8_t*>(client->message_out.data());
 }
 
@@ -201,13 +206,12 @@ uint32_t pv_client_collect(pv_client* client, double tick) {
     if (client == nullptr) return 0;
     client->instances.clear();
     const Client& c = client->client;
-    for (GhostId ghost = 0; ghost < c.ghost_end(); ++ghost) {
-        if (!c.is_held(ghost)) continue;
+    c.for_each([&](GhostId ghost) {
         const Vec3 position = c.position_of(ghost, tick);
-        client->instances.push_back({position.x, position.y, position.z, ghost,
-                                     index_of(c.kind_of(ghost)), c.parent_of(ghost),
+        client->instances.push_back({position.x, position.y, position.z, index_of(ghost),
+                                     index_of(c.kind_of(ghost)), index_of(c.parent_of(ghost)),
                                      c.is_owned(ghost) ? 1U : 0U, c.updated_of(ghost)});
-    }
+    });
     return static_cast<uint32_t>(client->instances.size());
 }
 
@@ -217,24 +221,29 @@ const pv_instance* pv_client_instances(const pv_client* client) {
 
 uint32_t pv_client_take_events(pv_client* client) {
     if (client == nullptr) return 0;
-    ClientData& data = internal(client->client);
-    data.drop_taken();
     client->events.clear();
-    for (const ClientEvent& event : client->client.events()) {
-        client->events.push_back({event.ghost, index_of(event.kind), event.is_enter() ? 1U : 0U,
-                                  static_cast<std::uint32_t>(event.reason),
-                                  static_cast<std::uint32_t>(event.copy)});
-    }
     client->relations.clear();
-    for (const ClientRelation& its : client->client.group_events()) {
-        client->relations.push_back(
-            {its.ghost, its.old_root, its.new_root, its.old_parent, its.new_parent});
-    }
     client->changes.clear();
-    for (const ClientChange& its : client->client.changes())
-        client->changes.push_back({its.ghost, its.components, its.owner_changed ? 1U : 0U});
-    data.clear_changes();
-    data.note_taken();
+    auto& replica = internal(client->client).replica;
+    if (!replica) return 0;
+    replica->events.drop_taken();
+    const std::span<const ClientEvent> events = replica->events.all();
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const ClientEvent& its = events[i];
+        if (its.change == Change::regrouped) {
+            client->relations.push_back({index_of(its.ghost), index_of(its.old_root),
+                                         index_of(its.new_root), index_of(its.old_parent),
+                                         index_of(its.new_parent)});
+        } else if (its.change != Change::updated) {
+            client->events.push_back(
+                {index_of(its.ghost), index_of(its.kind), its.is_enter() ? 1U : 0U,
+                 static_cast<std::uint32_t>(its.reason), static_cast<std::uint32_t>(its.change)});
+        }
+        if (replica->events.has_changes(i))
+            client->changes.push_back(
+                {index_of(its.ghost), its.components, its.owner_changed ? 1U : 0U});
+    }
+    replica->events.note_taken();
     return static_cast<uint32_t>(client->events.size());
 }
 
@@ -259,22 +268,22 @@ const pv_change* pv_client_changes(const pv_client* client) {
 }
 
 uint32_t pv_client_kind_of(const pv_client* client, uint32_t ghost) {
-    return is_held(client, ghost) ? index_of(client->client.kind_of(ghost)) : no_ghost;
+    return is_held(client, ghost) ? index_of(client->client.kind_of(id_of(ghost))) : PV_NO_GHOST;
 }
 uint32_t pv_client_is_owned(const pv_client* client, uint32_t ghost) {
-    return is_held(client, ghost) && client->client.is_owned(ghost) ? 1 : 0;
+    return is_held(client, ghost) && client->client.is_owned(id_of(ghost)) ? 1 : 0;
 }
 uint32_t pv_client_parent_of(const pv_client* client, uint32_t ghost) {
-    return is_held(client, ghost) ? client->client.parent_of(ghost) : no_ghost;
+    return is_held(client, ghost) ? index_of(client->client.parent_of(id_of(ghost))) : PV_NO_GHOST;
 }
-const float* pv_client_place(pv_client* client, uint32_t ghost, double tick) {
+const float* pv_client_position(pv_client* client, uint32_t ghost, double tick) {
     if (client == nullptr) return nullptr;
-    const Vec3 at = client->client.position_of(ghost, tick);
+    const Vec3 at = client->client.position_of(id_of(ghost), tick);
     client->position = {at.x, at.y, at.z};
     return client->position.data();
 }
 uint32_t pv_client_root_of(const pv_client* client, uint32_t ghost) {
-    return client == nullptr ? no_ghost : client->client.root_of(ghost);
+    return client == nullptr ? PV_NO_GHOST : index_of(client->client.root_of(id_of(ghost)));
 }
 
 uint32_t pv_client_cell_grid_count(const pv_client* client) {
@@ -282,7 +291,7 @@ uint32_t pv_client_cell_grid_count(const pv_client* client) {
 }
 
 uint32_t pv_client_cell_of(const pv_client* client, uint32_t ghost, uint32_t grid) {
-    return client == nullptr ? CellGrid::no_cell : client->client.cell_of(ghost, grid);
+    return client == nullptr ? CellGrid::no_cell : client->client.cell_of(id_of(ghost), grid);
 }
 
 uint32_t pv_client_take_calls(pv_client* client) {
@@ -293,26 +302,18 @@ uint32_t pv_client_take_calls(pv_client* client) {
     client->call_rotations.clear();
     ReceivedRpc received;
     while (client->client.next_rpc(received)) {
-        client->calls.push_back({index_of(received.rpc), received.ghost,
+        client->calls.push_back({index_of(received.rpc), index_of(received.ghost),
                                  static_cast<uint32_t>(client->call_values.size()),
                                  static_cast<uint32_t>(received.values.size()),
                                  received.ghost_left ? 1U : 0U});
-        for (std::uint32_t a = 0; a < received.values.size(); ++a) {
-            const auto value = static_cast<std::uint32_t>(client->call_values.size() + a);
-            switch (argument_type(client, index_of(received.rpc), a)) {
-                case FieldType::text:
-                    client->call_texts[value] = client->client.text_of(received, a);
-                    break;
-                case FieldType::rotation:
-                    client->call_rotations[value] =
-                        floats_of(client->client.rotation_of(received, a));
-                    break;
-                default:
-                    break;
-            }
+        for (std::size_t a = 0; a < received.values.size(); ++a) {
+            const auto value = static_cast<std::uint32_t>(client->call_values.size());
+            client->call_values.push_back(received.number(a));
+            if (const auto* text = std::get_if<std::string_view>(&received.values[a]))
+                client->call_texts[value] = *text;
+            if (const auto* turn = std::get_if<Rotation>(&received.values[a]))
+                client->call_rotations[value] = floats_of(*turn);
         }
-        client->call_values.insert(client->call_values.end(), received.values.begin(),
-                                   received.values.end());
     }
     return static_cast<uint32_t>(client->calls.size());
 }
@@ -380,9 +381,9 @@ uint32_t pv_client_call(pv_client* client, uint32_t rpc, uint32_t ghost, uint32_
         if (const auto* text = std::get_if<std::string>(&given[a])) arguments[a] = *text;
         if (const auto* turn = std::get_if<Rotation>(&given[a])) arguments[a] = *turn;
     }
-    const RpcId id{static_cast<std::uint16_t>(rpc)};
-    return client->client.call(id, ghost, std::span<const FieldValue>(arguments).first(count)) ==
-                   Status::ok
+    const RpcId id = id_at<RpcId>(rpc);
+    return client->client.call(id, id_of(ghost),
+                               std::span<const FieldValue>(arguments).first(count)) == Status::ok
                ? 1
                : 0;
 }
@@ -403,13 +404,12 @@ const pv_stats* pv_client_stats(pv_client* client) {
 double pv_client_value(const pv_client* client, uint32_t ghost, uint32_t component,
                        uint32_t field) {
     if (component_of(client, component) == nullptr) return 0;
-    return client->client.value_of(ghost, ComponentId{static_cast<std::uint16_t>(component)},
-                                   field);
+    return client->client.value_of(id_of(ghost), id_at<ComponentId>(component), field);
 }
 
 const char* pv_client_text(pv_client* client, uint32_t ghost, uint32_t component, uint32_t field) {
     if (component_of(client, component) == nullptr) return "";
-    client->text = client->client.text_of(ghost, component_id(component), field);
+    client->text = client->client.text_of(id_of(ghost), component_id(component), field);
     return client->text.c_str();
 }
 const float* pv_client_rotation(pv_client* client, uint32_t ghost, uint32_t component,
@@ -418,27 +418,27 @@ const float* pv_client_rotation(pv_client* client, uint32_t ghost, uint32_t comp
     const Rotation rotation =
         component_of(client, component) == nullptr
             ? Rotation{}
-            : client->client.rotation_of(ghost, component_id(component), field);
+            : client->client.rotation_of(id_of(ghost), component_id(component), field);
     client->rotation = floats_of(rotation);
     return client->rotation.data();
 }
 const float* pv_client_orientation(pv_client* client, uint32_t ghost, double tick) {
     if (client == nullptr) return nullptr;
-    const Rotation rotation = client->client.orientation_of(ghost, tick);
+    const Rotation rotation = client->client.orientation_of(id_of(ghost), tick);
     client->rotation = floats_of(rotation);
     return client->rotation.data();
 }
 uint32_t pv_client_reference(const pv_client* client, uint32_t ghost, uint32_t component,
                              uint32_t field) {
-    if (component_of(client, component) == nullptr) return no_ghost;
-    return client->client.reference_of(ghost, component_id(component), field);
+    if (component_of(client, component) == nullptr) return PV_NO_GHOST;
+    return index_of(client->client.reference_of(id_of(ghost), component_id(component), field));
 }
-uint32_t pv_client_is_told(const pv_client* client, uint32_t ghost, uint32_t component) {
+uint32_t pv_client_is_replicated(const pv_client* client, uint32_t ghost, uint32_t component) {
     if (component_of(client, component) == nullptr) return 0;
-    return client->client.is_replicated(ghost, component_id(component)) ? 1 : 0;
+    return client->client.is_replicated(id_of(ghost), component_id(component)) ? 1 : 0;
 }
-uint32_t pv_client_kept_as(const pv_client* client, uint32_t ghost) {
-    return client == nullptr ? 0 : static_cast<uint32_t>(client->client.retention(ghost));
+uint32_t pv_client_retention(const pv_client* client, uint32_t ghost) {
+    return client == nullptr ? 0 : static_cast<uint32_t>(client->client.retention(id_of(ghost)));
 }
 uint32_t pv_client_is_view_complete(const pv_client* client) {
     return client != nullptr && client->client.is_view_complete() ? 1 : 0;

@@ -11,38 +11,17 @@
 
 namespace purview {
 
-ClientData::FoundField ClientData::find_field(GhostId ghost, ComponentId component,
-                                              std::size_t field) const noexcept {
+FoundField ClientData::find_field(LocalId ghost, ComponentId component,
+                                  std::size_t field) const noexcept {
     if (!has_values(ghost)) return {};
-    const std::uint32_t* words = ghosts->find_words(ghost, component, field);
+    const std::uint32_t* words = replica->ghosts.find_words(ghost, component, field);
     if (words == nullptr) return {};
-    return {&ghosts->schema().components()[index_of(component)].fields[field], words};
-}
-
-void ClientData::drop_events(std::size_t events_count, std::size_t relations_count) {
-    PURVIEW_ASSERT(events_count <= events.size() && relations_count <= relations.size());
-    PURVIEW_ASSERT(events.empty() || ghosts.has_value());
-    const auto end = events.begin() + static_cast<std::ptrdiff_t>(events_count);
-    // Who left under the same id and has not been read of yet: his values stay.
-    Bitset unread(events_count > 0 && end != events.end() ? ghosts->lane_end() : 0);
-    for (auto event = end; unread.size() > 0 && event != events.end(); ++event) {
-        if (!event->is_enter()) unread.set(event->ghost);
-    }
-    for (auto event = events.begin(); event != end; ++event) {
-        if (!event->is_enter() && (unread.size() == 0 || !unread.test(event->ghost)))
-            ghosts->forget_left(event->ghost);
-    }
-    events.erase(events.begin(), end);
-    events_taken_ -= std::min(events_taken_, events_count);
-    relations_taken_ -= std::min(relations_taken_, relations_count);
-    relations.erase(relations.begin(),
-                    relations.begin() + static_cast<std::ptrdiff_t>(relations_count));
-    PURVIEW_ASSERT(events_taken_ <= events.size() && relations_taken_ <= relations.size());
+    return {&replica->ghosts.schema().components()[index_of(component)].fields[field], words};
 }
 
 std::string problem_of(const ClientDef& def) {
     if (!PURVIEW_GUARD(client_nonce, def.nonce != 0))
-        return "there is no nonce: fill it with 64 random bits";
+        return "the nonce is not set: fill it with 64 random bits";
     return {};
 }
 
@@ -92,7 +71,7 @@ Status Client::send_message(std::span<const std::byte> message) {
     return data_->send_message(message);
 }
 bool Client::next_message(std::span<const std::byte>& out) {
-    return data_->next_message(out);
+    return data_->messages.next(out);
 }
 
 Status Client::call(RpcId rpc, GhostId ghost, std::span<const double> values) {
@@ -105,44 +84,24 @@ Status Client::call(RpcId rpc, GhostId ghost, std::span<const FieldValue> argume
     const Schema* known = schema();
     if (known == nullptr) return Status::not_ready;
     if (index_of(rpc) >= known->rpcs().size()) return Status::bad_argument;
-    return data_->call(rpc, ghost, words_of_arguments(known->rpcs()[index_of(rpc)], arguments));
+    return data_->call(rpc, local_id_of(ghost),
+                       words_of_arguments(known->rpcs()[index_of(rpc)], arguments));
 }
-Status Client::call(const Schema& own, RpcId rpc, GhostId ghost, std::span<const std::byte> args) {
+Status Client::call(RpcId rpc, GhostId ghost, std::span<const std::byte> args) {
     if (schema() == nullptr) return Status::not_ready;
-    if (index_of(rpc) >= own.rpcs().size() || !data_->is_own(own, own.hash()) ||
-        args.size() != own.rpcs()[index_of(rpc)].args.size_bytes) {
+    const Schema* own = data_->own_schema();
+    if (own == nullptr || index_of(rpc) >= own->rpcs().size() ||
+        args.size() != own->rpcs()[index_of(rpc)].args.size_bytes) {
         return Status::bad_argument;
     }
-    return data_->call(rpc, ghost, words_of_struct(own.rpcs()[index_of(rpc)], args.data()));
+    return data_->call(rpc, local_id_of(ghost),
+                       words_of_struct(own->rpcs()[index_of(rpc)], args.data()));
 }
 bool Client::next_rpc(ReceivedRpc& out) {
     return data_->next_rpc(out);
 }
-std::string Client::text_of(const ReceivedRpc& received, std::size_t argument) const {
-    const auto [field, words] = data_->find_argument(received, argument);
-    return words != nullptr && field->type == FieldType::text ? text_of_words(*field, words)
-                                                              : std::string();
-}
-Rotation Client::rotation_of(const ReceivedRpc& received, std::size_t argument) const noexcept {
-    const auto [field, words] = data_->find_argument(received, argument);
-    const bool is_one = words != nullptr && field->type == FieldType::rotation;
-    return is_one ? unpack_rotation(*words) : Rotation{};
-}
-bool Client::read_rpc(const Schema& own, const ReceivedRpc& received, std::span<std::byte> out) {
-    if (index_of(received.rpc) >= own.rpcs().size()) return false;
-    const RpcDef& rpc = own.rpcs()[index_of(received.rpc)];
-    if (out.size() != rpc.args.size_bytes || received.values.size() != rpc.args.fields.size()) {
-        return false;
-    }
-    RpcWords words{};
-    if (received.words.size() != words.size()) return false;
-    std::copy(received.words.begin(), received.words.end(), words.begin());
-    struct_of_words(rpc, words, out.data());
-    return true;
-}
-
 const Schema* Client::schema() const noexcept {
-    return data_->ghosts ? &data_->ghosts->schema() : nullptr;
+    return data_->replica ? &data_->replica->ghosts.schema() : nullptr;
 }
 std::string_view Client::world_name() const noexcept {
     return data_->world_name;
@@ -157,54 +116,64 @@ std::uint32_t Client::newest_packet() const noexcept {
     return data_->newest_packet;
 }
 std::uint32_t Client::ghost_count() const noexcept {
-    return data_->ghosts ? data_->ghosts->count() : 0;
+    return data_->replica ? data_->replica->ghosts.count() : 0;
 }
-GhostId Client::ghost_end() const noexcept {
-    return data_->ghosts ? data_->ghosts->lane_end() : 0;
+std::uint32_t Client::ghost_end() const noexcept {
+    return data_->replica ? data_->replica->ghosts.slot_end() + 1 : 0;
 }
 bool Client::is_held(GhostId ghost) const noexcept {
-    return data_->ghosts && data_->ghosts->is_shown(ghost);
+    return data_->replica && data_->replica->ghosts.is_shown(local_id_of(ghost));
 }
 Retention Client::retention(GhostId ghost) const noexcept {
-    return data_->ghosts ? data_->ghosts->retention(ghost) : Retention::despawn;
+    return data_->replica ? data_->replica->ghosts.retention(local_id_of(ghost))
+                          : Retention::despawn;
 }
 KindId Client::kind_of(GhostId ghost) const noexcept {
-    return data_->has_values(ghost) ? data_->ghosts->kind(ghost) : KindId{};
+    return data_->has_values(local_id_of(ghost)) ? data_->replica->ghosts.kind(local_id_of(ghost))
+                                                 : KindId::none;
 }
 bool Client::is_owned(GhostId ghost) const noexcept {
-    return is_held(ghost) && data_->ghosts->owned(ghost);
+    return is_held(ghost) && data_->replica->ghosts.owned(local_id_of(ghost));
 }
 GhostId Client::parent_of(GhostId ghost) const noexcept {
-    return is_held(ghost) ? data_->ghosts->shown_parent(ghost) : no_ghost;
+    return is_held(ghost) ? ghost_id_of(data_->replica->ghosts.shown_parent(local_id_of(ghost)))
+                          : GhostId::none;
 }
 GhostId Client::root_of(GhostId ghost) const noexcept {
-    return is_held(ghost) ? data_->ghosts->shown_root(ghost) : no_ghost;
+    return is_held(ghost) ? ghost_id_of(data_->replica->ghosts.shown_root(local_id_of(ghost)))
+                          : GhostId::none;
 }
 void Client::members_of(GhostId ghost, std::vector<GhostId>& out) const {
     out.clear();
-    if (is_held(ghost)) data_->ghosts->members_of(ghost, out);
-}
-std::span<const ClientRelation> Client::group_events() const noexcept {
-    return data_->relations;
+    if (!is_held(ghost)) return;
+    std::vector<LocalId> members;
+    data_->replica->groups.members_of(local_id_of(ghost), members);
+    for (const LocalId member : members) out.push_back(ghost_id_of(member));
 }
 Tick Client::updated_of(GhostId ghost) const noexcept {
-    return data_->has_values(ghost) ? data_->ghosts->updated(ghost) : 0;
+    return data_->has_values(local_id_of(ghost))
+               ? data_->replica->ghosts.updated(local_id_of(ghost))
+               : 0;
 }
 std::size_t Client::cell_grid_count() const noexcept {
     return data_->cells.size();
 }
 Result<CellGrid> Client::cell_grid(std::size_t grid) const {
     if (grid >= data_->cells.size()) return Status::bad_argument;
-    return data_->cells[grid].grid;
+    return data_->cells[grid];
 }
 std::uint32_t Client::cell_of(GhostId ghost, std::size_t grid) const noexcept {
-    return data_->cell_of(ghost, grid);
+    return data_->cell_of(local_id_of(ghost), grid);
 }
 Vec3 Client::position_of(GhostId ghost, double tick) const noexcept {
-    return data_->has_values(ghost) ? data_->ghosts->position_at(ghost, tick) : Vec3{};
+    return data_->has_values(local_id_of(ghost))
+               ? data_->replica->poses.position_at(local_id_of(ghost), tick)
+               : Vec3{};
 }
 Rotation Client::orientation_of(GhostId ghost, double tick) const noexcept {
-    return data_->has_values(ghost) ? data_->ghosts->pose_at(ghost, tick).turn : Rotation{};
+    return data_->has_values(local_id_of(ghost))
+               ? data_->replica->poses.pose_at(local_id_of(ghost), tick).turn
+               : Rotation{};
 }
 
 bool Client::read(GhostId ghost, ComponentId component, std::span<std::byte> out) const noexcept {
@@ -214,8 +183,8 @@ bool Client::read(GhostId ghost, ComponentId component, std::span<std::byte> out
     if (out.size() != def.size_bytes) return false;
     for (std::size_t f = 0; f < def.fields.size(); ++f) {
         const FieldDef& field = def.fields[f];
-        const auto [its, words] = data_->find_field(ghost, component, f);
-        // Equal hashes prove nothing about a malicious server: compare what is read.
+        const auto [its, words] = data_->find_field(local_id_of(ghost), component, f);
+        // A malicious server can forge equal hashes, so compare what is read.
         if (words == nullptr || its->type != field.type || its->words != field.words) return false;
         dequantize(field, words, out.data());
     }
@@ -223,35 +192,36 @@ bool Client::read(GhostId ghost, ComponentId component, std::span<std::byte> out
 }
 
 double Client::value_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept {
-    const auto [def, words] = data_->find_field(ghost, component, field);
+    const auto [def, words] = data_->find_field(local_id_of(ghost), component, field);
     return words == nullptr ? 0 : dequantized_value(*def, *words);
 }
 
 Rotation Client::rotation_of(GhostId ghost, ComponentId component,
                              std::size_t field) const noexcept {
-    const auto [def, words] = data_->find_field(ghost, component, field);
+    const auto [def, words] = data_->find_field(local_id_of(ghost), component, field);
     const bool is_one = words != nullptr && def->type == FieldType::rotation;
     return is_one ? unpack_rotation(*words) : Rotation{};
 }
 
 std::string Client::text_of(GhostId ghost, ComponentId component, std::size_t field) const {
-    const auto [def, words] = data_->find_field(ghost, component, field);
+    const auto [def, words] = data_->find_field(local_id_of(ghost), component, field);
     return words != nullptr && def->type == FieldType::text ? text_of_words(*def, words)
                                                             : std::string();
 }
 
 GhostId Client::reference_of(GhostId ghost, ComponentId component,
                              std::size_t field) const noexcept {
-    const auto [def, words] = data_->find_field(ghost, component, field);
+    const auto [def, words] = data_->find_field(local_id_of(ghost), component, field);
     const bool names = words != nullptr && def->type == FieldType::reference && *words != 0;
-    return names && is_held(*words - 1) ? *words - 1 : no_ghost;
+    return names && is_held(GhostId{*words}) ? GhostId{*words} : GhostId::none;
 }
 
 bool Client::is_replicated(GhostId ghost, ComponentId component) const noexcept {
-    if (!is_held(ghost)) return false;  // a copy that is kept is told nothing
-    const auto& parts = data_->ghosts->layout(kind_of(ghost)).parts;
+    if (!is_held(ghost)) return false;  // a retained copy receives no components
+    const auto& parts = data_->replica->ghosts.layout(kind_of(ghost)).parts;
     for (std::size_t p = 0; p < parts.size(); ++p) {
-        if (parts[p].component == component) return (data_->ghosts->told(ghost) >> p & 1U) != 0;
+        if (parts[p].component == component)
+            return (data_->replica->ghosts.allowed(local_id_of(ghost)) >> p & 1U) != 0;
     }
     return false;
 }
@@ -260,17 +230,13 @@ bool Client::is_view_complete() const noexcept {
     return data_->is_view_complete;
 }
 std::span<const ClientEvent> Client::events() const noexcept {
-    return data_->events;
+    return data_->replica ? data_->replica->events.all() : std::span<const ClientEvent>();
 }
 void Client::clear_events() noexcept {
-    data_->drop_events(data_->events.size(), data_->relations.size());
-    data_->clear_changes();
-}
-std::span<const ClientChange> Client::changes() const noexcept {
-    return data_->ghosts ? data_->ghosts->changes() : std::span<const ClientChange>();
+    if (data_->replica) data_->replica->events.clear();
 }
 std::uint64_t Client::digest() const noexcept {
-    return data_->ghosts ? data_->ghosts->digest() : 0;
+    return data_->replica ? data_->replica->ghosts.digest() : 0;
 }
 ClientStats Client::stats() const noexcept {
     return data_->stats;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Commands for groups as a client's connection keeps them: what it repeats, and what the server
-// said of them, until Prediction takes it.
+// The input state of a client's connection: what it repeats, and what the server reported, until
+// Prediction takes it.
 #pragma once
 
 #include <deque>
@@ -15,14 +15,14 @@ namespace purview {
 struct ClientInputs {
     InputOutbox outbox;
     bool has_digests = false;
-    std::uint8_t corrections = 0;  ///< taken; low bits
-    std::uint32_t waiting = 0;     ///< at the server, as it last said
+    std::uint8_t corrections = 0;  ///< number of corrections taken; low bits
+    std::uint32_t waiting = 0;     ///< buffered inputs at the server, as last reported
     bool is_starved = false;
-    std::uint64_t heard = 0;  ///< times it has said so
-    /// Messages of the server, in order; it sends no more than one before the last is taken.
+    std::uint64_t reports = 0;  ///< number of such reports
+    /// Corrections, in order. The server sends at most one before the last one is taken.
     std::deque<std::vector<std::byte>> messages;
     static constexpr std::size_t messages_max = 4;
-    /// Of the packet that is being read.
+    /// Input state in the packet that is being read.
     struct State {
         bool is_there = false;
         std::uint16_t consumed = 0;

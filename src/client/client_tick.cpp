@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The client: receive, check, apply whole or not at all, acknowledge; and send what is due. The
-// mirror of server_tick.cpp.
+// The client's counterpart of server_tick.cpp. It receives and checks packets, applies each as a
+// whole or not at all, acknowledges them, and sends what is due.
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "client/client_data.hpp"
@@ -20,17 +18,8 @@ namespace purview {
 namespace {
 
 constexpr Micros handshake_every_us = 200'000;
-/// A command rides in this many packets: all of them must be lost to lose it.
-constexpr std::uint32_t command_repeats = 3;
-/// Of a grid.
-constexpr std::uint32_t cells_max = 1U << 20;
-/// Of commands for groups in one packet: what the rest leaves, at most.
+/// Limit on the inputs in one packet, within the room that the rest leaves.
 constexpr std::uint64_t input_bits_max = 800 * 8;
-
-/// Of a list that nobody takes, the older half.
-constexpr std::size_t too_many(std::size_t size) noexcept {
-    return size <= ClientData::untaken_max ? 0 : size - ClientData::untaken_max / 2;
-}
 
 }  // namespace
 
@@ -66,7 +55,7 @@ void ClientData::receive(std::span<const std::byte> datagram, Micros now) {
         case PacketType::refuse:
             if (const auto refuse = read_refuse(datagram); refuse && refuse->nonce == def.nonce) {
                 if (refuse->reason == RefuseReason::expired) {
-                    answer_.reset();  // begin again with a new challenge
+                    answer_.reset();  // start again with a new challenge
                 } else if (state == ClientState::connecting) {
                     state = ClientState::refused;
                     refuse_reason = refuse->reason;
@@ -92,12 +81,12 @@ void ClientData::receive_challenge(std::span<const std::byte> datagram, Micros n
     const auto challenge = read_challenge(datagram);
     if (!challenge || challenge->nonce != def.nonce) return;
     if (state == ClientState::connecting) {
-        if (answer_) return;  // the same challenge again
+        if (answer_) return;  // a repeated challenge
         answer_ = Answer{def.schema_hash, def.nonce, challenge->cookie, 0};
         last_handshake_ = 0;
         tick(now);
     } else if (state == ClientState::joining || state == ClientState::joined) {
-        // Our address has changed on the way: prove the new one.
+        // The client's address has changed, so prove the new one.
         std::array<std::byte, hello_bytes> bytes;
         const Answer proof{def.schema_hash, def.nonce, challenge->cookie, connection_id_};
         queue(std::span<const std::byte>(bytes).first(write(proof, bytes)));
@@ -108,15 +97,15 @@ void ClientData::receive_accept(std::span<const std::byte> datagram, Micros now)
     const auto accept = read_accept(datagram);
     if (!accept || accept->nonce != def.nonce || state != ClientState::connecting || !answer_)
         return;
-    PURVIEW_ASSERT(connection_id_ == 0);  // only one accept counts
+    PURVIEW_ASSERT(connection_id_ == 0);  // later accepts are ignored
     connection_id_ = accept->connection_id;
-    last_heard_ = now;
+    last_received_ = now;
     state = ClientState::joining;
 }
 
-/// Only after the welcome: from the join on snapshots come, and they need the schema.
+/// Sent only after the welcome message, because snapshots, which need the schema, follow the join.
 void ClientData::send_join() {
-    PURVIEW_ASSERT(ghosts.has_value());
+    PURVIEW_ASSERT(replica.has_value());
     std::array<std::byte, join_bytes_max> bytes;
     BitWriter out(bytes);
     Join join{def.role, cut_text(def.name, limits::join_name_bytes), {}};
@@ -128,7 +117,8 @@ void ClientData::send_join() {
 
 void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     if (connection_id_ == 0) return;
-    if (state == ClientState::closed || state == ClientState::refused) return;  // why, was heard
+    if (state == ClientState::closed || state == ClientState::refused)
+        return;  // the reason was received
     const auto header = datagram.subspan(std::min(seal_bytes, datagram.size()));
     if (!is_sealed(data_seed(connection_id_, link_.number_of(header)), datagram)) {
         ++stats.packets_malformed;
@@ -143,13 +133,13 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     }
     bool good = verdict == PacketLink::Verdict::accepted && stream_in_.read(in);
     const bool has_snapshot = good && in.boolean();
-    if (has_snapshot) good = ghosts.has_value() && ghosts->read(in);
-    good = good && read_calls(in) && read_input_state(in);
+    if (has_snapshot) good = replica.has_value() && replica->decoder.read(in);
+    good = good && calls.read(in) && read_input_state(in);
     if (!good || !in.exhausted()) {
         ++stats.packets_malformed;
         return;
     }
-    // All of it is sound: only now does anything change, and only now is it acknowledged.
+    // The packet is valid; only now does state change, and only now is it acknowledged.
     notices_.clear();
     const std::uint32_t packet_before = link_.newest_accepted();
     link_.accept(notices_);
@@ -157,7 +147,7 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     const bool is_next = link_.newest_accepted() == packet_before + 1;
     for (const DeliveryNotice notice : notices_) {
         stream_out_.resolve(notice.sequence, notice.delivered);
-        calls_out_.resolve(notice.sequence, notice.delivered);
+        calls.resolve(notice.sequence, notice.delivered);
         if (!notice.delivered) {
             ++stats.packets_lost;
             continue;
@@ -169,52 +159,46 @@ void ClientData::receive_data(std::span<const std::byte> datagram, Micros now) {
     stream_in_.accept();
     accept_input_state();
     const double silent_ticks = static_cast<double>(now - newest_tick_at) * tick_hz / 1e6;
-    is_quiet =
-        !has_snapshot && ghosts.has_value() && (is_quiet || silent_ticks >= ghosts->way_ticks_max);
+    is_quiet = !has_snapshot && replica.has_value() &&
+               (is_quiet || silent_ticks >= replica->way_ticks_max);
     if (has_snapshot) {
         const Tick before = newest_tick;
-        ghosts->accept(newest_tick, is_next);
+        replica->accept(newest_tick, is_next);
         PURVIEW_ASSERT(newest_tick >= before);
         if (newest_tick != before) newest_tick_at = now;
         newest_packet = link_.newest_accepted();
-        for (const GhostEvent& event : ghosts->events()) {
-            events.push_back({event.ghost, event.kind, event.reason, event.copy});
-            if (def.activation_log.write != nullptr) log_activation(events.back());
-        }
-        for (const GhostRelation& one : ghosts->relations()) {
-            relations.push_back(
-                {one.ghost, one.old_root, one.new_root, one.old_parent, one.new_parent});
-        }
-        if (too_many(events.size()) + too_many(relations.size()) > 0) drop_taken();
-        stats.events_dropped += too_many(events.size()) + too_many(relations.size());
-        drop_events(too_many(events.size()), too_many(relations.size()));
-        PURVIEW_ASSERT(events.size() <= untaken_max && relations.size() <= untaken_max);
-        stats.group_waits_ended = ghosts->counters().waits_ended;
-        stats.order_violations = ghosts->counters().order_violations;
+        if (def.activation_log.write != nullptr)
+            for (const ClientEvent& event : replica->events.of_packet()) log_activation(event);
+        stats.group_waits_ended = replica->groups.waits_ended();
+        stats.order_violations = replica->counters().order_violations;
     }
-    if (ghosts.has_value()) accept_calls(has_snapshot, now);
+    if (replica) calls.accept(has_snapshot, now);
+    if (has_snapshot) stats.events_dropped += replica->events.drop_untaken();
     ++stats.packets_received;
-    last_heard_ = now;
+    last_received_ = now;
     if (def.digest_every != 0 && ++packets_since_digest_ >= def.digest_every) digest_due_ = true;
     read_messages();
-    PURVIEW_ASSERT(state != ClientState::joined || ghosts.has_value());
-    PURVIEW_ASSERT(!is_view_told || ghosts.has_value());
-    // What waits for the rest of its group has not been shown yet.
-    if (is_view_told && !is_view_complete) is_view_complete = !ghosts->is_any_waiting();
+    PURVIEW_ASSERT(state != ClientState::joined || replica.has_value());
+    PURVIEW_ASSERT(!is_view_complete_sent || replica.has_value());
+    // Ghosts that wait for the rest of their group are not shown yet.
+    if (is_view_complete_sent && !is_view_complete)
+        is_view_complete = !replica->groups.is_any_waiting();
 }
 
 void ClientData::log_activation(const ClientEvent& event) const {
-    const bool is_on = event.copy == Change::entered || event.copy == Change::resumed;
+    if (event.change == Change::updated || event.change == Change::regrouped) return;
+    const bool is_on = event.is_enter();
     std::string line = is_on ? "activate" : "deactivate";
     const auto add = [&](const char* key, std::string_view value) {
         line.append(" ").append(key).append("=").append(value);
     };
-    add("ghost", std::to_string(event.ghost));
-    add("kind", ghosts->schema().kinds()[index_of(event.kind)].name);
-    if (is_on && ghosts->is_held(event.ghost)) {
-        const LocalId parent = ghosts->shown_parent(event.ghost);
+    const LocalId ghost = local_id_of(event.ghost);
+    add("ghost", std::to_string(ghost));
+    add("kind", replica->ghosts.schema().kinds()[index_of(event.kind)].name);
+    if (is_on && replica->ghosts.is_held(ghost)) {
+        const LocalId parent = replica->ghosts.shown_parent(ghost);
         if (parent != no_local_id) add("parent", std::to_string(parent));
-        add("root", std::to_string(ghosts->shown_root(event.ghost)));
+        add("root", std::to_string(replica->ghosts.shown_root(ghost)));
     }
     add("tick", std::to_string(newest_tick));
     add("reason", to_string(event.reason));
@@ -222,7 +206,7 @@ void ClientData::log_activation(const ClientEvent& event) const {
 }
 
 bool ClientData::read_welcome(std::span<const std::byte> message) {
-    PURVIEW_ASSERT(!ghosts.has_value());  // others point into its schema
+    PURVIEW_ASSERT(!replica.has_value());  // other parts point into its schema
     BitReader in(message);
     (void)in.u8();
     const Tick tick = in.u32();
@@ -235,51 +219,15 @@ bool ClientData::read_welcome(std::span<const std::byte> message) {
     if (def.schema_hash != 0 && hash != def.schema_hash) return false;
     tick_hz = hz;
     newest_tick = tick;
-    ghosts.emplace(std::move(schema).value());
-    ghosts->bytes_max = def.ghost_bytes_max;
-    schema_hash = hash;
+    replica.emplace(std::move(schema).value());
+    replica->decoder.bytes_max = def.ghost_bytes_max;
+    schema_match.server_hash = hash;
     return true;
 }
 
-/// By what was sent, not by its hash, which whoever makes up a schema can make up as well.
-bool ClientData::is_own(const Schema& own, std::uint64_t own_hash) const {
-    if (!ghosts.has_value() || own_hash != schema_hash) return false;
-    if (compared_ != &own) {
-        compared_ = &own;
-        is_compared_same_ = are_same_on_the_wire(own, ghosts->schema());
-    }
-    return is_compared_same_;
-}
-
-bool ClientData::read_cells(std::span<const std::byte> message) {
-    BitReader in(message);
-    (void)in.u8();
-    const std::size_t count = in.u8();
-    if (count > cell_grids_max) return false;
-    std::vector<Cells> read(count);
-    for (Cells& one : read) {
-        const std::uint8_t flat = in.u8();
-        one.is_flat = flat == 1;
-        float numbers[4];
-        for (float& number : numbers) number = std::bit_cast<float>(in.u32());
-        one.grid = {{numbers[0], numbers[1], 0}, numbers[2], numbers[3], in.u32(), in.u32()};
-        const bool is_sound = std::isfinite(numbers[0]) && std::isfinite(numbers[1]) &&
-                              std::isfinite(numbers[2]) && std::isfinite(numbers[3]) &&
-                              numbers[2] > 0 && numbers[3] > 0 && one.grid.columns > 0 &&
-                              one.grid.rows > 0 && one.grid.columns <= cells_max / one.grid.rows;
-        if (flat > 1 || !is_sound) return false;
-    }
-    if (!in.exhausted()) return false;
-    cells = std::move(read);
-    return true;
-}
-
-std::uint32_t ClientData::cell_of(GhostId ghost, std::size_t grid) const noexcept {
-    if (grid >= cells.size() || !has_values(ghost) || !ghosts->has_position(ghost))
-        return CellGrid::no_cell;
-    Vec3 at = ghosts->replicated_position(ghost);
-    if (cells[grid].is_flat) at.y = at.z;
-    return cells[grid].grid.cell_of(at);
+std::uint32_t ClientData::cell_of(LocalId ghost, std::size_t grid) const noexcept {
+    if (!has_values(ghost) || !replica->ghosts.has_position(ghost)) return CellGrid::no_cell;
+    return cells.cell_of(grid, replica->poses.decode_position(ghost));
 }
 
 bool ClientData::read_refusal(std::span<const std::byte> message) {
@@ -299,25 +247,25 @@ void ClientData::read_messages() {
         bool good = !message.empty();
         switch (good ? static_cast<ServerMessage>(message[0]) : ServerMessage{}) {
             case ServerMessage::welcome:
-                good = !ghosts.has_value() && read_welcome(message);
+                good = !replica.has_value() && read_welcome(message);
                 if (good) send_join();
                 break;
             case ServerMessage::joined:
-                good = ghosts.has_value() && state == ClientState::joining;
+                good = replica.has_value() && state == ClientState::joining;
                 if (good) state = ClientState::joined;
                 break;
             case ServerMessage::refused:
                 good = state == ClientState::joining && read_refusal(message);
                 break;
             case ServerMessage::state_request:
-                if (def.digest_every != 0 && ghosts.has_value()) send_state();
+                if (def.digest_every != 0 && replica.has_value()) send_state();
                 break;
             case ServerMessage::view_complete:
                 good = state == ClientState::joined;
-                is_view_told = good;
+                is_view_complete_sent = good;
                 break;
             case ServerMessage::cells:
-                good = ghosts.has_value() && read_cells(message);
+                good = replica.has_value() && cells.read(message);
                 break;
             case ServerMessage::correction:
                 good = inputs.messages.size() < ClientInputs::messages_max;
@@ -325,48 +273,38 @@ void ClientData::read_messages() {
                 break;
             case ServerMessage::game:
                 good = state == ClientState::joined;
-                if (good) keep_message(message.subspan(1));
+                if (good) stats.messages_dropped += messages.add(message.subspan(1));
                 break;
             default:
                 good = false;
                 break;
         }
         if (good && state == ClientState::refused) return;
-        if (!good) {  // a server that we cannot understand
+        if (!good) {  // unknown or malformed message
             ++stats.packets_malformed;
             return leave(CloseReason::malformed);
         }
     }
 }
 
-/// All that we hold, for a check that failed (PROTOCOL.md, "Digest").
+/// Sends the state of all held ghosts after a failed check (PROTOCOL.md, "Digest").
 void ClientData::send_state() {
     std::vector<std::byte> bytes(message_bytes_max);
     BitWriter out(bytes);
     out.u8(static_cast<std::uint8_t>(ClientMessage::state));
     out.u32(link_.newest_accepted());
-    ghosts->for_each_held([&](GhostId ghost) {
+    replica->ghosts.for_each_held([&](LocalId ghost) {
         out.boolean(true);
         out.u32(ghost);
-        out.u16(static_cast<std::uint16_t>(ghosts->kind(ghost)));
-        out.u32(ghosts->parent(ghost) == no_local_id ? 0 : ghosts->parent(ghost) + 1);
-        const KindLayout& layout = ghosts->layout(ghosts->kind(ghost));
-        if (layout.audience != 0) out.u32(ghosts->told(ghost) & layout.audience);
-        for (const std::uint32_t word : ghosts->words(ghost)) out.u32(word);
+        out.u16(static_cast<std::uint16_t>(index_of(replica->ghosts.kind(ghost))));
+        out.u32(replica->ghosts.parent(ghost) == no_local_id ? 0
+                                                             : replica->ghosts.parent(ghost) + 1);
+        const KindLayout& layout = replica->ghosts.layout(replica->ghosts.kind(ghost));
+        if (layout.audience != 0) out.u32(replica->ghosts.allowed(ghost) & layout.audience);
+        for (const std::uint32_t word : replica->ghosts.words(ghost)) out.u32(word);
     });
     out.boolean(false);
     if (out.ok()) (void)stream_out_.send(out.written());
-}
-
-void ClientData::keep_message(std::span<const std::byte> message) {
-    messages_.emplace_back(message.begin(), message.end());
-    message_bytes_ += message.size() + limits::message_overhead_bytes;
-    while (message_bytes_ > limits::messages_received_bytes) {
-        message_bytes_ -= messages_.front().size() + limits::message_overhead_bytes;
-        messages_.pop_front();
-        ++stats.messages_dropped;
-    }
-    PURVIEW_ASSERT(!messages_.empty());  // the limit has room for the largest
 }
 
 Status ClientData::send_message(std::span<const std::byte> message) {
@@ -376,23 +314,12 @@ Status ClientData::send_message(std::span<const std::byte> message) {
     return stream_out_.send(std::span(&type, 1), message);
 }
 
-bool ClientData::next_message(std::span<const std::byte>& out) {
-    if (messages_.empty()) return false;
-    message_ = std::move(messages_.front());
-    messages_.pop_front();
-    PURVIEW_ASSERT(message_bytes_ >= message_.size() + limits::message_overhead_bytes);
-    message_bytes_ -= message_.size() + limits::message_overhead_bytes;
-    PURVIEW_ASSERT(messages_.empty() == (message_bytes_ == 0));
-    out = message_;
-    return true;
-}
-
 // -- send ---------------------------------------------------------------------------------------
 
 void ClientData::tick(Micros now) {
     if (!started_) {
         started_ = now;
-        last_heard_ = now;
+        last_received_ = now;
     }
     if (state == ClientState::connecting) {
         if (is_over(*started_, now, def.connect_timeout_ms)) {
@@ -409,11 +336,11 @@ void ClientData::tick(Micros now) {
         return queue(std::span<const std::byte>(bytes).first(size));
     }
     if (state != ClientState::joining && state != ClientState::joined) return;
-    if (is_over(last_heard_, now, def.session_timeout_ms)) {
-        // A server that stood still need not keep room for whom it will not hear again.
+    if (is_over(last_received_, now, def.session_timeout_ms)) {
+        // The close lets a server that was only stalled free the session.
         return leave(CloseReason::timeout);
     }
-    release_calls(now);
+    calls.release(now);
     send_data(now);
 }
 
@@ -425,32 +352,33 @@ void ClientData::send_data(Micros now) {
     out.bits(0, seal_bytes * 8);
     out.u64(connection_id_);
     const std::uint32_t sequence = link_.write_header(out);
-    // The stream takes what the others leave; while it has something to say, a part is its own.
-    const std::uint64_t call_bits = choose_calls();
+    // The stream gets what the others leave. If it has data, a quarter of the packet is reserved
+    // for it.
+    const std::uint64_t call_bits = calls.choose();
     PURVIEW_ASSERT(out.bits_written() + 128 + call_bits <= limits::datagram_bytes * 8);
     std::uint64_t left = limits::datagram_bytes * 8 - out.bits_written() - 128 - call_bits;
-    const std::uint64_t stream_bits = stream_out_.wants_to_send() ? left / 4 : 0;
-    const std::uint64_t one_command = commands_.empty() ? 0 : (limits::command_bytes + 2) * 8 + 32;
+    const std::uint64_t stream_bits = stream_out_.has_data_to_send() ? left / 4 : 0;
+    const std::uint64_t one_command = commands.empty() ? 0 : (limits::command_bytes + 2) * 8 + 32;
     PURVIEW_ASSERT(left >= stream_bits + one_command);
     const std::uint64_t input_bits =
-        ghosts.has_value() && state == ClientState::joined
-            ? inputs.outbox.choose(ghosts->schema(), inputs.has_digests,
+        replica.has_value() && state == ClientState::joined
+            ? inputs.outbox.choose(replica->ghosts.schema(), inputs.has_digests,
                                    std::min(input_bits_max, left - stream_bits - one_command))
             : 0;
     left -= input_bits;
-    const auto [commands, command_bits] = choose_commands(left - stream_bits);
+    const auto [command_count, command_bits] = commands.choose(left - stream_bits);
     stream_out_.write(sequence, left - command_bits, out);
     out.boolean(false);
-    out.boolean(digest_due_ && ghosts.has_value());
-    if (digest_due_ && ghosts.has_value()) {
-        out.u64(ghosts->digest());
+    out.boolean(digest_due_ && replica.has_value());
+    if (digest_due_ && replica.has_value()) {
+        out.u64(replica->ghosts.digest());
         digest_due_ = false;
         packets_since_digest_ = 0;
     }
-    write_commands(commands, out);
-    write_calls(sequence, out);
+    commands.write(command_count, out);
+    calls.write(sequence, out);
     if (input_bits > 0) {
-        inputs.outbox.write(ghosts->schema(), inputs.has_digests, inputs.corrections, out);
+        inputs.outbox.write(replica->ghosts.schema(), inputs.has_digests, inputs.corrections, out);
     }
     out.align();
     while (out.bytes_written() < challenge_bytes) out.u8(0);
@@ -459,32 +387,6 @@ void ClientData::send_data(Micros now) {
     const auto datagram = std::span<std::byte>(bytes).first(out.bytes_written());
     seal(PacketType::data, data_seed(connection_id_, sequence), datagram);
     queue(datagram);
-}
-
-ClientData::ChosenCommands ClientData::choose_commands(std::uint64_t bits_max) const noexcept {
-    ChosenCommands chosen{0, 32};
-    while (chosen.count < commands_.size() && chosen.count < commands_per_packet_max) {
-        const std::uint64_t bits = (commands_[chosen.count].data.size() + 2) * 8;
-        if (chosen.bits + bits > bits_max) break;
-        chosen.bits += bits;
-        ++chosen.count;
-    }
-    return chosen;
-}
-
-void ClientData::write_commands(std::size_t count, BitWriter& out) {
-    PURVIEW_ASSERT(count <= commands_.size() && commands_.size() <= newest_command_);
-    out.varint(count);
-    if (count == 0) return;
-    const auto last = newest_command_ - static_cast<std::uint32_t>(commands_.size() - count);
-    out.u16(static_cast<std::uint16_t>(last));
-    for (std::size_t i = 0; i < count; ++i) {
-        out.u8(static_cast<std::uint8_t>(commands_[i].data.size()));
-        out.bytes(commands_[i].data);
-        PURVIEW_ASSERT(commands_[i].packets_left > 0);
-        --commands_[i].packets_left;
-    }
-    while (!commands_.empty() && commands_.front().packets_left == 0) commands_.pop_front();
 }
 
 bool ClientData::read_input_state(BitReader& in) {
@@ -502,20 +404,22 @@ void ClientData::accept_input_state() {
     inputs.outbox.acknowledge(inputs.read.consumed);
     inputs.waiting = inputs.read.waiting;
     inputs.is_starved = inputs.read.starved;
-    ++inputs.heard;
+    ++inputs.reports;
 }
 
 Status ClientData::send_command(std::span<const std::byte> data) {
     if (data.size() > limits::command_bytes) return Status::too_large;
     if (state != ClientState::joined) return Status::not_ready;
-    if (commands_.size() >= 64) return Status::capacity;
-    commands_.push_back({{data.begin(), data.end()}, command_repeats});
-    ++newest_command_;
-    return Status::ok;
+    return commands.add(data);
+}
+
+Status ClientData::call(RpcId rpc, LocalId ghost, const RpcWords& words) {
+    if (state != ClientState::joined) return Status::not_ready;
+    return calls.call(def.role, rpc, ghost, words);
 }
 
 void ClientData::leave(CloseReason reason) {
-    // Why it ended stays as it was heard.
+    // Keeps the reason with which the connection ended.
     if (state == ClientState::refused || state == ClientState::closed) return;
     if (connection_id_ != 0 && (state == ClientState::joining || state == ClientState::joined)) {
         std::array<std::byte, close_bytes_max> bytes;

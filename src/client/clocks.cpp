@@ -12,22 +12,23 @@ namespace purview {
 namespace {
 
 constexpr double micros_per_second = 1e6;
-/// Taste: a twentieth faster or slower is not seen, and makes up for a tick in a third of a second
-/// at 60 Hz.
+/// Range of the normal rate correction. 5 % is not noticeable and gains one tick in a third of a
+/// second at 60 Hz.
 constexpr double rate_span = 0.05;
-/// What waits far beyond its need makes everything late: then it may be seen.
+/// Limit of slowing down. An overfull input buffer adds latency, so a noticeable change is
+/// acceptable.
 constexpr double slow_span = 0.25;
 constexpr double rate_per_command = 0.02;
 constexpr double smoothing = 0.1;
-/// An outage weighs more than a tick with one too many.
+/// Input starvation has more weight than one input too many.
 constexpr double starved_weight = -2;
-/// A way that becomes longer by as much in a second is none of the server's.
+/// A slowdown up to this fraction is attributed to rising latency, not to the server.
 constexpr double pace_noise = 0.03;
 constexpr double pace_min = 0.1;
 
 }  // namespace
 
-void CommandClock::heard(std::uint32_t waiting, bool starved) noexcept {
+void CommandClock::note_report(std::uint32_t waiting, bool starved) noexcept {
     const double sample = starved ? starved_weight : static_cast<double>(waiting);
     waiting_ = waiting_ < starved_weight + 1 && rate_ == 1
                    ? sample
@@ -62,8 +63,8 @@ double ViewClock::ticks_of(double micros) const noexcept {
     return micros * hz_ / micros_per_second;
 }
 
-/// The server is slower than it ought to be when two seconds in a row say so: one alone may be one
-/// in which it stood still.
+/// Lowers the pace only if two consecutive seconds show a slow server, because a single second may
+/// contain a stall.
 void ViewClock::end_second(const Fastest& sample) noexcept {
     const double lost = fastest_before_.tick_at_zero - fastest_.tick_at_zero;
     const double ought = ticks_of(static_cast<double>(fastest_.at - fastest_before_.at));
@@ -77,13 +78,13 @@ void ViewClock::end_second(const Fastest& sample) noexcept {
     second_began_ = sample.at;
 }
 
-void ViewClock::heard(Tick newest, Micros at) noexcept {
-    if (newest == heard_ || at == 0) return;
+void ViewClock::note_snapshot(Tick newest, Micros at) noexcept {
+    if (newest == newest_tick_ || at == 0) return;
     const Fastest sample{at, newest - ticks_of(static_cast<double>(at))};
-    if (heard_ == 0) fastest_ = fastest_before_ = sample;
+    if (newest_tick_ == 0) fastest_ = fastest_before_ = sample;
     if (static_cast<double>(at - second_began_) > micros_per_second) end_second(sample);
     if (tick_by(sample, at) > tick_by(fastest_, at)) fastest_ = sample;
-    heard_ = newest;
+    newest_tick_ = newest;
 }
 
 double ViewClock::tick_by(const Fastest& packet, Micros now) const noexcept {
@@ -92,7 +93,7 @@ double ViewClock::tick_by(const Fastest& packet, Micros now) const noexcept {
 }
 
 void ViewClock::advance(Micros now) noexcept {
-    if (heard_ == 0) return;
+    if (newest_tick_ == 0) return;
     const double ideal = std::max(tick_by(fastest_, now), tick_by(fastest_before_, now)) - delay_;
     const double step =
         last_ == 0 || now < last_ ? 0 : pace_ * ticks_of(static_cast<double>(now - last_));
@@ -107,7 +108,7 @@ void ViewClock::advance(Micros now) noexcept {
 }
 
 double ViewClock::tick(Micros now) const noexcept {
-    if (heard_ == 0) return 0;
+    if (newest_tick_ == 0) return 0;
     const double since = now > last_ ? static_cast<double>(now - last_) : 0;
     return std::max(0.0, view_ + pace_ * ticks_of(since));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The two clocks of a client that plays: one for its commands, a little faster or slower than the
-// server's ticks so that a few commands always wait there; and one for what it shows of everything
-// else, a little behind the newest snapshot and never jumping back. Both go as slowly as the server
-// does when it cannot keep its rate.
+// The two clocks of a client with prediction. CommandClock runs slightly faster or slower than the
+// server's ticks, so that a few inputs are always buffered there. ViewClock is the interpolation
+// time of everything else: slightly behind the newest snapshot, never jumping back. Both slow down
+// with a server that cannot keep its tick rate.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,29 @@ namespace purview {
 
 class CommandClock {
   public:
-    CommandClock(std::uint32_t tick_hz, std::uint32_t waiting_target) noexcept
-        : hz_(tick_hz), target_(waiting_target) {}
+    CommandClock(std::uint32_t tick_hz, std::uint32_t buffer_target) noexcept
+        : hz_(tick_hz), target_(buffer_target) {}
 
-    /// The server has said how many commands wait there, or that it had none.
-    void heard(std::uint32_t waiting, bool starved) noexcept;
-    /// Command ticks due since the last call; at first as many as shall wait at the server.
-    /// `server_pace`: ViewClock::server_pace().
+    /// Processes a report of the server: its number of buffered inputs, or that it had none.
+    void note_report(std::uint32_t waiting, bool starved) noexcept;
+    /// Returns the command ticks due since the last call; the first call returns the jitter-buffer
+    /// target plus one. `server_pace`: ViewClock::server_pace().
     unsigned advance(Micros now, double server_pace) noexcept;
-    /// Of the tick that runs now, 0..1.
+    /// Elapsed part of the current tick, 0..1.
     double part(Micros now) const noexcept;
     double rate() const noexcept { return rate_; }
 
-    /// An eighth of a second, within what a client remembers.
+    /// Limits of one advance, which allows an eighth of a second. The upper one is within the
+    /// client's history.
     static constexpr unsigned ticks_at_once_min = 8, ticks_at_once_max = 48;
 
   private:
     double hz_;
-    double pace_ = 1;  ///< of the server
+    double pace_ = 1;  ///< server pace at the last advance
     double target_;
-    double waiting_ = -2;  ///< smoothed; below -1: not heard of yet
+    double waiting_ = -2;  ///< smoothed buffered inputs; below -1: no report yet
     double rate_ = 1;
-    double due_ = 0;  ///< part of a tick
+    double due_ = 0;  ///< fraction of a tick
     Micros last_ = 0;
 };
 
@@ -45,36 +46,36 @@ class ViewClock {
     ViewClock(std::uint32_t tick_hz, float delay_ticks) noexcept
         : hz_(tick_hz), delay_(delay_ticks) {}
 
-    /// The newest snapshot's tick and when it came; call it before tick().
-    void heard(Tick newest, Micros at) noexcept;
+    /// Sets the tick of the newest snapshot and its arrival time. Call before tick().
+    void note_snapshot(Tick newest, Micros at) noexcept;
     void advance(Micros now) noexcept;
     double tick(Micros now) const noexcept;
-    /// The server's ticks a second, of those it ought to make: 1, and less while it falls behind.
+    /// Ratio of the server's tick rate to its nominal rate: 1, or less while it falls behind.
     double server_pace() const noexcept { return pace_; }
 
   private:
-    /// The packet of a second that came fastest: what tells where the server is.
+    /// The packet of a second with the least delay: the best estimate of the server's tick.
     struct Fastest {
         Micros at = 0;
-        double tick_at_zero = 0;  ///< the server's at time 0, had it always kept its rate
+        double tick_at_zero = 0;  ///< extrapolated server tick at time 0, at the nominal rate
     };
     double ticks_of(double micros) const noexcept;
     void end_second(const Fastest& sample) noexcept;
-    /// The server's tick now, as the packet tells it.
+    /// The server's current tick, as estimated from this packet.
     double tick_by(const Fastest& packet, Micros now) const noexcept;
 
     double hz_;
     double delay_;
-    // Of this second, and of the one before. Older ones are no longer true when the way became
-    // longer or the server stood still.
+    // Samples of the current and the previous second. Older ones are wrong after a rise in latency
+    // or a server stall.
     Fastest fastest_;
     Fastest fastest_before_;
     Micros second_began_ = 0;
     double pace_ = 1;
-    double pace_before_ = 1;  ///< as the last second alone tells it
+    double pace_before_ = 1;  ///< estimate from the last second alone
     double view_ = 0;
     Micros last_ = 0;
-    Tick heard_ = 0;
+    Tick newest_tick_ = 0;
 };
 
 }  // namespace purview

@@ -11,7 +11,7 @@ namespace purview {
 
 namespace {
 
-/// Of a member: local id, kind and two flags, at the least.
+/// Minimum size of a member: local id, kind and two flags.
 constexpr std::size_t member_bits_min = 6;
 
 void read_values(const PredictedLayout& layout, BitReader& in, CorrectedMember& member,
@@ -32,7 +32,7 @@ void read_member(const Schema& schema, const PredictedLayout& layout, BitReader&
     member.ghost = static_cast<LocalId>(in.varint_max(local_ids_max - 1));
     const auto kind = in.bits(kind_bits(schema));
     if (kind >= schema.kinds().size()) return in.fail();
-    member.kind = KindId{static_cast<std::uint16_t>(kind)};
+    member.kind = id_at<KindId>(kind);
     member.is_in_input = in.boolean();
     member.has_values = in.boolean();
     if (member.has_values && schema.kinds()[index_of(member.kind)].relative_position) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A correction as it stands in its message (PROTOCOL.md, "Messages"), read by a client. A server's
-// bytes are a stranger's: what is not a correction to its last bit is none, and nothing of it
-// counts. Must not know: ghosts, and what was predicted.
+// Reads a correction from its message (PROTOCOL.md, "Messages"). The server's bytes are untrusted:
+// a message that is not valid to its last bit is refused as a whole.
+//
+// Must not know: ghosts, and what was predicted.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@
 
 namespace purview {
 
-/// `message`: behind its type. `newest`: the last command given; a correction is of it or of an
-/// older one. False: it is not a correction, and `out` has no members.
+/// `message`: without its type byte. `newest`: number of the newest input; a correction is for it
+/// or an older one. Returns false, with no members in `out`, if the message is malformed.
 [[nodiscard]] bool read_correction(const Schema& schema, const PredictedLayout& layout,
                                    InputNumber newest, std::span<const std::byte> message,
                                    Correction& out);

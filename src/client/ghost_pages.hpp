@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A client's ghosts by local id, a page of them at a time: what is set aside grows with the ghosts
-// that a server tells of, not with the ids that it names. Pages stay where they are until the end.
+// A client's ghosts by local id, in pages. Memory grows with the ghosts that the server sends, not
+// with the range of their ids. Pages never move.
 #pragma once
 
 #include <array>
@@ -18,35 +18,36 @@
 
 namespace purview {
 
-/// Where a ghost was, at a tick.
+/// The position of a ghost at a tick.
 struct PositionSample {
     Tick tick = 0;
     Vec3 position;
 };
 
 struct ClientGhost {
-    /// As far behind as a view may be (RewindSettings::behind_ticks_max), told with every tick.
+    /// Covers the default maximum rewind (RewindSettings::rewind_ticks_max) with one sample per
+    /// tick.
     static constexpr std::size_t samples_max = 16;
 
     bool held = false;
-    std::uint32_t packet = 0;  ///< the last that told of it, by our own count
+    std::uint32_t packet = 0;  ///< the last packet with an update of it, counted locally
     bool owned = false;
-    Reason reason = Reason::entered;      ///< of its enter, or its return
-    Retention kept = Retention::despawn;  ///< not held any more
-    KindId kind{};
-    bool waits = false;          ///< for the rest of its group
-    bool reframed = false;       ///< its place is told as seen from another parent
-    bool known = false;          ///< to the game: it was shown, and its copy has not ended since
-    bool has_left = false;       ///< it was known, and the game has not read that it has gone
-    std::uint32_t shown_in = 0;  ///< the packet in which it came or came back, by our own count
+    Reason reason = Reason::entered;      ///< of its enter, or of its resume
+    Retention kept = Retention::despawn;  ///< retention after its leave
+    KindId kind = id_at<KindId>(0);  ///< always a kind of the schema, because it indexes layouts
+    bool waits = false;              ///< waits for the rest of its group
+    bool reframed = false;  ///< its parent changed; the next position is relative to the new one
+    bool known = false;     ///< was shown to the game, and its copy has not ended since
+    bool has_left = false;  ///< was known, and the game has not read its leave
+    std::uint32_t shown_in = 0;  ///< the packet in which it entered or resumed, counted locally
     static constexpr std::uint32_t no_change = ~std::uint32_t{0};
-    std::uint32_t change = no_change;  ///< where it stands in the list of changes
+    std::uint32_t change = no_change;  ///< index of its event in GhostEvents
     LocalId parent = no_local_id;
-    std::uint32_t link = 0;             ///< number of its link to the parent, ascending with time
-    LocalId told_parent = no_local_id;  ///< as of the last relation event
-    LocalId told_root = no_local_id;
+    std::uint32_t link = 0;                 ///< number of its link to the parent; ascends with time
+    LocalId received_parent = no_local_id;  ///< as of the last relation event
+    LocalId received_root = no_local_id;
     Tick entered = 0;
-    std::uint32_t told = told_all;
+    std::uint32_t allowed = all_allowed;
     Tick updated = 0;
     ClientMotions::Slot motions = ClientMotions::no_slot;
     std::uint8_t samples = 0;
@@ -55,20 +56,20 @@ struct ClientGhost {
 
 class GhostPages {
   public:
-    /// 10 to 55 KB a page, and a table of 256 KB for all ids.
+    /// A page takes 10 to 55 KB, the table for all ids 256 KB.
     static constexpr std::size_t page_ghosts = 32;
 
-    /// Of every ghost; before the first comes.
+    /// Sets the sizes for every ghost. Call before the first ghost is added.
     void set_sizes(std::size_t words, bool has_turns) noexcept {
         PURVIEW_ASSERT(made_ == 0);  // no page has these sizes yet
         stride_ = words;
         has_turns_ = has_turns;
     }
     bool has_turns() const noexcept { return has_turns_; }
-    /// No ghost has room at or above this.
+    /// No ghost at or above this id has storage.
     LocalId end() const noexcept { return static_cast<LocalId>(pages_.size() * page_ghosts); }
-    /// Its page is there, and what follows may be asked for; whether it ever came, `held` and
-    /// `kept` say.
+    /// Whether the page of the ghost exists, so that the following members may be called. `held`
+    /// and `kept` show whether the ghost itself exists.
     bool has_room(LocalId ghost) const noexcept {
         return ghost < end() && pages_[ghost / page_ghosts] != nullptr;
     }
@@ -78,7 +79,7 @@ class GhostPages {
         return sizeof(Page) + page_ghosts * stride_ * sizeof(std::uint32_t) +
                (has_turns_ ? page_ghosts * ClientGhost::samples_max * sizeof(Rotation) : 0);
     }
-    /// Of all pages that are there.
+    /// Memory of all existing pages.
     std::size_t bytes() const noexcept { return made_ * page_bytes(); }
     ClientGhost& operator[](LocalId ghost) noexcept { return page(ghost).ghosts[row(ghost)]; }
     const ClientGhost& operator[](LocalId ghost) const noexcept {
@@ -91,7 +92,7 @@ class GhostPages {
     const std::uint32_t* words(LocalId ghost) const noexcept {
         return page(ghost).words.data() + row(ghost) * stride_;
     }
-    /// [samples_max]: how it was turned in each of its samples. Only with has_turns.
+    /// [samples_max] The orientation of each sample. Requires has_turns.
     Rotation* turns(LocalId ghost) noexcept {
         PURVIEW_ASSERT(has_turns_);
         return page(ghost).turns.data() + row(ghost) * ClientGhost::samples_max;
@@ -100,7 +101,7 @@ class GhostPages {
         PURVIEW_ASSERT(has_turns_);
         return page(ghost).turns.data() + row(ghost) * ClientGhost::samples_max;
     }
-    /// Calls visit(ghost) for all that have room, ascending.
+    /// Calls visit(ghost) for all ids with storage, ascending.
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (std::size_t p = 0; p < pages_.size(); ++p) {
@@ -125,12 +126,12 @@ class GhostPages {
 
     std::size_t stride_ = 1;
     bool has_turns_ = false;
-    std::size_t made_ = 0;  ///< of the pages
+    std::size_t made_ = 0;  ///< number of existing pages
     std::vector<std::unique_ptr<Page>> pages_;
 };
 
 inline void GhostPages::make_room(LocalId ghost) {
-    PURVIEW_ASSERT(ghost < local_ids_max);  // what decides how long the table is
+    PURVIEW_ASSERT(ghost < local_ids_max);  // limits the size of the table
     const std::size_t p = page_of(ghost);
     if (p >= pages_.size()) pages_.resize(p + 1);
     if (pages_[p] != nullptr) return;

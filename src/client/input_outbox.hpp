@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Commands of a client that the server is not known to have consumed: every packet repeats them,
+// Inputs of a client that the server has not acknowledged as consumed. Every packet repeats them,
 // oldest first, so that a lost packet loses none.
 #pragma once
 
@@ -14,18 +14,19 @@ namespace purview {
 
 class InputOutbox {
   public:
-    /// Null: too many wait. Ticks ascend without gaps.
+    /// Returns null if too many inputs are pending. Ticks ascend without gaps.
     InputFrame* add(InputNumber tick) noexcept;
-    /// Null: acknowledged, or not given yet.
+    /// Returns null if the input is acknowledged or does not exist yet.
     InputFrame* find(InputNumber tick) noexcept;
     bool has_room() const noexcept { return newest_ - consumed_ < frames_max; }
     void acknowledge(std::uint16_t consumed_low) noexcept;
     InputNumber consumed() const noexcept { return consumed_; }
     InputNumber newest() const noexcept { return newest_; }
 
-    /// Picks what the next packet repeats, at most `bits_max` of it, and returns the bits.
+    /// Chooses the inputs that the next packet repeats, at most `bits_max` bits, and returns their
+    /// bits.
     std::uint64_t choose(const Schema& schema, bool has_digests, std::uint64_t bits_max) noexcept;
-    /// What was chosen.
+    /// Writes the chosen inputs.
     void write(const Schema& schema, bool has_digests, std::uint8_t corrections,
                BitWriter& out) const noexcept;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The motions of a client's ghosts with extrapolated fields: of each the newest, by which it is
-// shown, and those before it, against which differences may still be told. A ghost has a slot while
-// it is held, so what is kept is bounded by what was told.
+// The motions of ghosts with dead-reckoned fields: for each the newest, which is shown, and earlier
+// ones, to which differences may refer. A ghost has a slot while it is held, so the memory is
+// bounded by the number of held ghosts.
 #pragma once
 
 #include <algorithm>
@@ -21,33 +21,34 @@ class ClientMotions {
   public:
     using Slot = std::uint32_t;
     static constexpr Slot no_slot = 0xffffffffU;
-    /// Whatever a server may name: one for each tick back, and the one that is named.
+    /// Covers every baseline that a server may name: one per tick back, and the baseline itself.
     static constexpr std::size_t kept_max = baseline_ticks_max + 1;
 
-    /// The most extrapolated fields of any kind; before the first slot is taken.
+    /// Sets the largest number of dead-reckoned fields of any kind. Call before the first slot is
+    /// taken.
     void set_fields(std::size_t fields) noexcept {
         PURVIEW_ASSERT(slots_.empty());
         stride_ = fields;
     }
 
     Slot take();
-    /// Of so many slots more, those that nobody has given back yet.
+    /// Memory that this number of additional slots would take, after the released ones are reused.
     std::size_t bytes_of(std::size_t slots) const noexcept {
         return (slots - std::min(slots, free_.size())) * slot_bytes();
     }
     std::size_t bytes() const noexcept { return slots_.size() * slot_bytes(); }
     void release(Slot slot);
-    /// Room for the motions of a packet of this tick; the oldest are forgotten.
+    /// Adds storage for the motions of a packet of this tick; overwrites the oldest ones.
     Motion* push(Slot slot, Tick tick);
-    /// The newest of this tick or before: null, or its motions.
+    /// The newest motions at or before this tick, or null.
     const Motion* find(Slot slot, Tick tick, Tick& of) const noexcept;
-    /// What is shown.
+    /// The motions that are shown.
     const Motion* newest(Slot slot, Tick& of) const noexcept { return find(slot, ~Tick{0}, of); }
 
   private:
     struct Kept {
         std::array<Tick, kept_max> ticks{};
-        std::uint32_t count = 0;  ///< ever; the newest is number count - 1
+        std::uint32_t count = 0;  ///< in total; the newest is number count - 1
     };
     std::size_t slot_bytes() const noexcept {
         return sizeof(Kept) + kept_max * stride_ * sizeof(Motion);

@@ -10,6 +10,7 @@
 #include "client/prediction_data.hpp"
 #include "core/internal_access.hpp"
 #include "protocol/group_order.hpp"
+#include "protocol/input_codec.hpp"
 #include "protocol/quantize.hpp"
 #include "purview/limits.hpp"
 
@@ -30,14 +31,14 @@ PredictionData::PredictionData(ClientData& made_client, const PredictionDef& mad
     : client(&made_client),
       def(made_def),
       past(*made_def.schema),
-      commands(20, made_def.waiting_target),
+      commands(20, made_def.buffer_target),
       view(20, made_def.view_delay_ticks),
       schema_hash_(made_def.schema->hash()) {
     past.go_on_from(client->inputs.outbox.newest());
 }
 
 bool PredictionData::is_in_world() const {
-    return client->state == ClientState::joined && client->ghosts.has_value() &&
+    return client->state == ClientState::joined && client->replica.has_value() &&
            client->is_own(*def.schema, schema_hash_);
 }
 
@@ -48,10 +49,10 @@ bool PredictionData::is_ready() const {
 // -- groups -------------------------------------------------------------------------------------
 
 bool PredictionData::is_off(LocalId ghost) const noexcept {
-    PURVIEW_ASSERT(client->ghosts->is_held(ghost));
+    PURVIEW_ASSERT(client->replica->ghosts.is_held(ghost));
     const Order order = order_of(ghost);
     if (order.is_replicated) return order.is_off;
-    return !def.schema->kinds()[index_of(client->ghosts->kind(ghost))].starts_in_input;
+    return !def.schema->kinds()[index_of(client->replica->ghosts.kind(ghost))].starts_in_input;
 }
 
 std::span<const LocalId> PredictionData::children_of(LocalId ghost) const noexcept {
@@ -64,7 +65,8 @@ std::span<const LocalId> PredictionData::children_of(LocalId ghost) const noexce
                  static_cast<std::size_t>(end - first));
 }
 
-/// If it is wanted now: one in which something of ours takes input, or else is predicted only.
+/// Adds the group if it belongs to this pass. The pass `with_input` adds groups with an owned
+/// member that accepts input; the other pass adds groups that are only predicted.
 void PredictionData::add_group(LocalId root, bool with_input) {
     struct Tree {
         const PredictionData& its;
@@ -72,7 +74,7 @@ void PredictionData::add_group(LocalId root, bool with_input) {
             return its.children_of(member);
         }
         bool is_inner_root(LocalId member) const noexcept {
-            return its.def.schema->kinds()[index_of(its.client->ghosts->kind(member))]
+            return its.def.schema->kinds()[index_of(its.client->replica->ghosts.kind(member))]
                 .is_inner_root;
         }
         bool is_member(LocalId) const noexcept { return true; }
@@ -83,8 +85,8 @@ void PredictionData::add_group(LocalId root, bool with_input) {
     group.count = static_cast<std::uint32_t>(members_.size()) - group.first;
     bool takes_input = false, is_predicted = false;
     for (auto member = members_.begin() + group.first; member != members_.end(); ++member) {
-        if (!client->ghosts->owned(*member)) continue;
-        const KindId kind = client->ghosts->kind(*member);
+        if (!client->replica->ghosts.owned(*member)) continue;
+        const KindId kind = client->replica->ghosts.kind(*member);
         takes_input |= !def.schema->kinds()[index_of(kind)].inputs.empty();
         is_predicted |= !past.layout().parts(kind).empty();
     }
@@ -96,11 +98,11 @@ void PredictionData::add_group(LocalId root, bool with_input) {
     }
 }
 
-/// Walks all ghosts: only when a relation has changed.
+/// Visits all ghosts, but only after a relation changed.
 void PredictionData::know_groups() {
-    const ClientGhosts& ghosts = *client->ghosts;
-    if (revision_known_ == ghosts.revision() && !order_changed_) return;
-    revision_known_ = ghosts.revision();
+    const ClientGhosts& ghosts = client->replica->ghosts;
+    if (revision_known_ == client->replica->revision() && !order_changed_) return;
+    revision_known_ = client->replica->revision();
     order_changed_ = false;
     for (auto& [ghost, order] : orders_) {
         const bool is_another =
@@ -130,30 +132,35 @@ void PredictionData::know_groups() {
         rows_.push_back({member, static_cast<std::uint32_t>(rows_.size())});
     std::sort(rows_.begin(), rows_.end(),
               [](const MemberRow& a, const MemberRow& b) { return a.ghost < b.ghost; });
-    // Nobody is in two groups, or twice in one.
+    // Each member is in exactly one group, once.
     PURVIEW_ASSERT(
         std::adjacent_find(rows_.begin(), rows_.end(), [](const MemberRow& a, const MemberRow& b) {
             return a.ghost == b.ghost;
         }) == rows_.end());
 }
 
-std::span<const LocalId> PredictionData::input_order(LocalId root) {
+std::span<const GhostId> PredictionData::input_order(LocalId root) {
     if (!is_in_world()) return {};
     know_groups();
     for (const Group& group : groups_) {
-        if (group.root == root) return std::span(members_).subspan(group.first, group.count);
+        if (group.root != root) continue;
+        input_order_.clear();
+        for (std::uint32_t m = 0; m < group.count; ++m)
+            input_order_.push_back(ghost_id_of(members_[group.first + m]));
+        return input_order_;
     }
     return {};
 }
 
 // -- corrections --------------------------------------------------------------------------------
 
-/// How far what is drawn is on its way to the newest command: there, while no other can follow.
+/// Fraction of the way to the newest command at which members are drawn; 1 while no further command
+/// is possible.
 float PredictionData::part_of_tick(Micros at) const noexcept {
     return is_full_ ? 1 : static_cast<float>(commands.part(at));
 }
 
-Vec3 PredictionData::shown_position(GhostId member) const noexcept {
+Vec3 PredictionData::shown_position(LocalId member) const noexcept {
     Vec3 newer;
     if (!predicted_position(past.newest(), member, newer)) return {};
     const Vec3 older = position_before(member, newer);
@@ -161,7 +168,7 @@ Vec3 PredictionData::shown_position(GhostId member) const noexcept {
     return plus(plus(older, older, -part), newer, part);
 }
 
-bool PredictionData::shown_turn(GhostId member, Micros at, Rotation& out) const noexcept {
+bool PredictionData::shown_turn(LocalId member, Micros at, Rotation& out) const noexcept {
     Rotation newest, older;
     if (!predicted_turn(past.newest(), member, newest)) return false;
     if (!has_pose_before(member) || !predicted_turn(past.newest() - 1, member, older))
@@ -170,30 +177,31 @@ bool PredictionData::shown_turn(GhostId member, Micros at, Rotation& out) const 
     return true;
 }
 
-/// The frame before the newest says it as seen from the same.
-bool PredictionData::has_pose_before(GhostId ghost) const noexcept {
+/// Whether the frame before the newest has a pose of the ghost in the same coordinate frame.
+bool PredictionData::has_pose_before(LocalId ghost) const noexcept {
     const PredictedMember* const member = newest_member(ghost);
     const PredictedFrame* const frame = past.frame(past.newest() - 1);
     const PredictedMember* const then = frame == nullptr ? nullptr : member_of(*frame, ghost);
     return member != nullptr && then != nullptr && then->has_frame_of(*member);
 }
 
-Vec3 PredictionData::position_before(GhostId ghost, Vec3 newest) const noexcept {
+Vec3 PredictionData::position_before(LocalId ghost, Vec3 newest) const noexcept {
     Vec3 position = newest;
     if (has_pose_before(ghost)) (void)predicted_position(past.newest() - 1, ghost, position);
     return position;
 }
 
-/// Of ghosts that are not here (yet) only what the newest correction says is kept.
+/// For ghosts that are not held (yet), keeps only the order in the newest correction.
 void PredictionData::learn_orders() {
-    std::erase_if(orders_, [&](const auto& one) { return !client->ghosts->is_held(one.first); });
+    std::erase_if(orders_,
+                  [&](const auto& one) { return !client->replica->ghosts.is_held(one.first); });
     std::uint32_t position = 0;
     for (const CorrectedMember& member : correction_.members) {
         Order& order = orders_[member.ghost];
         order_changed_ |= order.position != position;
-        const bool is_here = client->ghosts->is_held(member.ghost);
+        const bool is_here = client->replica->ghosts.is_held(member.ghost);
         order = {position++, true, !member.is_in_input,
-                 is_here ? client->ghosts->since(member.ghost) : 0};
+                 is_here ? client->replica->ghosts.since(member.ghost) : 0};
     }
 }
 
@@ -201,8 +209,8 @@ void PredictionData::apply_correction() {
     learn_orders();
     struct Shown {
         LocalId member;
-        Pose at;      ///< drawn
-        Pose newest;  ///< predicted
+        Pose at;      ///< as drawn
+        Pose newest;  ///< as predicted
     };
     std::vector<Shown> shown;
     for (const CorrectedMember& member : correction_.members) {
@@ -214,14 +222,14 @@ void PredictionData::apply_correction() {
         if (shown_turn(member.ghost, now, at.turn)) at.turn = composed(error.turn, at.turn);
         shown.push_back({member.ghost, at, newest});
     }
-    const Reconciler::Outcome outcome = past.correct(correction_, def.step, def.corrects_root_only);
+    const Reconciler::Outcome outcome = past.correct(correction_, def.step);
     if (!outcome.is_remembered) ++stats.too_late;
     if (!outcome.has_changed) {
         ++stats.confirmations;
         return;
     }
     ++stats.corrections;
-    stats.replayed_commands += outcome.replayed;
+    stats.replayed_inputs += outcome.replayed;
     for (InputNumber tick = client->inputs.outbox.consumed() + 1; tick <= past.newest(); ++tick) {
         InputFrame* sent = client->inputs.outbox.find(tick);
         const PredictedFrame* frame = past.frame(tick);
@@ -244,13 +252,13 @@ void PredictionData::apply_correction() {
             turned = std::max(turned, angle_between(before.newest.turn, newest.turn));
         }
         if (length_of(error.position) <= def.error_max_m) {
-            glides_[before.member] = {client->ghosts->since(before.member), error, now};
+            glides_[before.member] = {client->replica->ghosts.since(before.member), error, now};
         } else {
             glides_.erase(before.member);
         }
     }
     stats.largest_error_m = std::max(stats.largest_error_m, stats.last_error_m);
-    // Of a turn it counts how far it moves what is a metre away.
+    // A rotation error counts as the displacement of a point at a distance of one meter.
     if (std::max<double>(stats.last_error_m, turned) <= def.tolerance_m) ++stats.invisible;
 }
 
@@ -263,7 +271,7 @@ void PredictionData::take_corrections() {
             ++client->stats.packets_malformed;
             continue;
         }
-        if (!def.ignores_corrections) apply_correction();
+        apply_correction();
     }
 }
 
@@ -273,17 +281,17 @@ unsigned PredictionData::ticks_due(Micros at) {
     now = at;
     if (!is_in_world()) return 0;
     if (!std::exchange(has_clocks_, true)) {
-        commands = CommandClock(client->tick_hz, def.waiting_target);
+        commands = CommandClock(client->tick_hz, def.buffer_target);
         view = ViewClock(client->tick_hz, def.view_delay_ticks);
         client->inputs.has_digests = def.step != nullptr;
-        client->ghosts->way_ticks_max = def.view_delay_ticks;
+        client->replica->way_ticks_max = def.view_delay_ticks;
     }
-    view.heard(client->newest_tick, client->newest_tick_at);
+    view.note_snapshot(client->newest_tick, client->newest_tick_at);
     view.advance(now);
     if (!is_ready()) return 0;
-    if (client->inputs.heard != heard_) {
-        heard_ = client->inputs.heard;
-        commands.heard(client->inputs.waiting, client->inputs.is_starved);
+    if (client->inputs.reports != input_reports_) {
+        input_reports_ = client->inputs.reports;
+        commands.note_report(client->inputs.waiting, client->inputs.is_starved);
         stats.starved += client->inputs.is_starved ? 1 : 0;
     }
     take_corrections();
@@ -291,16 +299,16 @@ unsigned PredictionData::ticks_due(Micros at) {
     return due_;
 }
 
-Status PredictionData::set_part(GhostId member, InputId input, std::span<const std::byte> part) {
+Status PredictionData::set_part(LocalId member, InputId input, std::span<const std::byte> part) {
     if (!is_ready()) return Status::not_ready;
     if (index_of(input) >= def.schema->inputs().size() ||
         part.size() != def.schema->inputs()[index_of(input)].size_bytes)
         return Status::bad_argument;
-    if (!client->ghosts->is_held(member)) return Status::not_found;
+    if (!client->replica->ghosts.is_held(member)) return Status::not_found;
     know_groups();
-    if (!client->ghosts->owned(member) || is_off(member)) return Status::refused;
-    const KindDef& kind = def.schema->kinds()[index_of(client->ghosts->kind(member))];
-    if (kind.slot_of(input) == kind.inputs.size()) return Status::bad_argument;
+    if (!client->replica->ghosts.owned(member) || is_off(member)) return Status::refused;
+    const KindDef& kind = def.schema->kinds()[index_of(client->replica->ghosts.kind(member))];
+    if (input_slot(kind, input) == kind.inputs.size()) return Status::bad_argument;
     if (std::find(members_.begin(), members_.end(), member) == members_.end())
         return Status::capacity;
     auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& its) {
@@ -314,8 +322,8 @@ Status PredictionData::set_part(GhostId member, InputId input, std::span<const s
     return Status::ok;
 }
 
-/// The command: every own group, with the parts that were set, in the order of input.
-void PredictionData::say(InputFrame& input) {
+/// Builds the input: every owned group, with the parts that were set, in input order.
+void PredictionData::build_input(InputFrame& input) {
     input.clear();
     input.view_tick = view.tick(now);
     for (const Group& group : groups_) {
@@ -324,8 +332,9 @@ void PredictionData::say(InputFrame& input) {
         command.parts_at = static_cast<std::uint32_t>(input.parts.size());
         for (std::uint32_t m = 0; m < group.count; ++m) {
             const LocalId member = members_[group.first + m];
-            if (!client->ghosts->owned(member)) continue;
-            const KindDef& kind = def.schema->kinds()[index_of(client->ghosts->kind(member))];
+            if (!client->replica->ghosts.owned(member)) continue;
+            const KindDef& kind =
+                def.schema->kinds()[index_of(client->replica->ghosts.kind(member))];
             for (const InputId wanted : kind.inputs) {
                 const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& its) {
                     return its.member == member && its.input == wanted;
@@ -344,22 +353,22 @@ void PredictionData::say(InputFrame& input) {
     }
 }
 
-/// What is predicted is predicted as it is told: a place that is relative, as seen from its parent.
+/// Prediction uses the replicated representation: a relative position stays relative to its parent.
 void PredictionData::sample(LocalId ghost, KindId kind, std::byte* out) const noexcept {
-    const bool in_frame = client->ghosts->frame_of(ghost) != no_local_id;
+    const bool in_frame = client->replica->ghosts.frame_of(ghost) != no_local_id;
     for (const PredictedPart& part : past.layout().parts(kind)) {
-        const std::uint32_t* words = client->ghosts->find_words(ghost, part.component, 0);
+        const std::uint32_t* words = client->replica->ghosts.find_words(ghost, part.component, 0);
         if (words != nullptr) part_of_words(part, words, in_frame, out + part.offset);
     }
 }
 
-/// Where it is in the world at the end of a frame, as far as it is predicted; or as it was told,
-/// also where it was predicted as seen from who has gone.
+/// The world pose at the end of a frame, as far as it is predicted; else the replicated pose. Also
+/// uses the replicated pose if the predicted one is relative to a ghost that has left.
 Pose PredictionData::pose_in(const PredictedFrame& frame, LocalId ghost,
                              unsigned below) const noexcept {
-    const ClientGhosts& ghosts = *client->ghosts;
+    const ClientGhosts& ghosts = client->replica->ghosts;
     if (!ghosts.is_held(ghost) || below == limits::group_depth) return {};
-    Pose pose = ghosts.told_pose_at(ghost, client->newest_tick);
+    Pose pose = client->replica->poses.received_pose_at(ghost, client->newest_tick);
     LocalId above = ghosts.frame_of(ghost);
     const PredictedMember* member = member_of(frame, ghost);
     if (member != nullptr && has_frame(*member)) {
@@ -372,15 +381,15 @@ Pose PredictionData::pose_in(const PredictedFrame& frame, LocalId ghost,
                                                     ghosts.has_orientation(ghost));
 }
 
-/// It has another parent than in the frame before: it stands where it stood, turned as it was, as
-/// pose_in has it.
+/// Converts the pose of a member with a new parent, so that its world pose (pose_in) stays the
+/// same.
 void PredictionData::change_frame(const PredictedFrame& before, const PredictedMember& member,
                                   std::byte* data) const noexcept {
     const OrientationDef& turn = def.schema->kinds()[index_of(member.kind)].orientation;
     Pose pose = pose_in(before, member.ghost);
     if (member.frame != no_local_id) {
         pose = as_seen_from(pose_in(before, member.frame), pose,
-                            client->ghosts->has_orientation(member.ghost));
+                            client->replica->ghosts.has_orientation(member.ghost));
     }
     for (const PredictedPart& part : past.layout().parts(member.kind)) {
         std::byte* const its = data + part.offset;
@@ -391,7 +400,7 @@ void PredictionData::change_frame(const PredictedFrame& before, const PredictedM
 }
 
 void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
-    const ClientGhosts& ghosts = *client->ghosts;
+    const ClientGhosts& ghosts = client->replica->ghosts;
     const PredictedFrame* last = past.frame(frame.tick - 1);
     frame.view_tick = input.view_tick;
     frame.rows = rows_;
@@ -408,14 +417,14 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
             member.frame = ghosts.frame_of(ghost);
             if (member.frame != no_local_id) member.frame_since = ghosts.since(member.frame);
             member.since = ghosts.since(ghost);
-            // Parents stand before their children.
+            // Parents come before their children.
             const std::size_t above = frame.row_of(ghosts.parent(ghost));
             if (above >= first && above < frame.members.size())
                 member.parent = static_cast<std::uint16_t>(above - first);
             member.data_at = frame.before.add(past.layout().bytes(member.kind));
             const PredictedMember* before = last == nullptr ? nullptr : last->find(ghost);
             if (before != nullptr && (before->kind != member.kind || before->since != member.since))
-                before = nullptr;  // another, which had its id
+                before = nullptr;  // another ghost that had this id
             member.first = before == nullptr ? frame.tick : before->first;
             if (member.is_owned && before != nullptr && before->is_owned) {
                 std::byte* data = frame.before.at(member.data_at);
@@ -434,7 +443,7 @@ void PredictionData::fill(PredictedFrame& frame, const InputFrame& input) {
         const ComponentDef& its = def.schema->inputs()[index_of(part.input)];
         PredictedMember& member = frame.members[frame.row_of(part.ghost)];
         const std::uint32_t at = frame.parts.add(its.size_bytes);
-        member.part_at[def.schema->kinds()[index_of(member.kind)].slot_of(part.input)] = at;
+        member.part_at[input_slot(def.schema->kinds()[index_of(member.kind)], part.input)] = at;
         struct_of_words(its, input.words.data() + part.words_at, frame.parts.at(at));
     }
 }
@@ -445,7 +454,7 @@ Status PredictionData::run_tick() {
     is_full_ = !outbox.has_room();
     if (is_full_) return Status::capacity;
     know_groups();
-    say(next_);
+    build_input(next_);
     if (command_bits(*def.schema, next_) > limits::command_bytes * 8) {
         parts_.clear();
         return Status::too_large;
@@ -464,22 +473,22 @@ Status PredictionData::run_tick() {
     return Status::ok;
 }
 
-// -- answers ------------------------------------------------------------------------------------
+// -- queries -------------------------------------------------------------------------------------
 
-const PredictedMember* PredictionData::newest_member(GhostId ghost) const noexcept {
+const PredictedMember* PredictionData::newest_member(LocalId ghost) const noexcept {
     const PredictedFrame* frame = past.frame(past.newest());
     return frame == nullptr || def.step == nullptr ? nullptr : member_of(*frame, ghost);
 }
 
 const PredictedMember* PredictionData::find_in(const PredictedFrame& frame,
-                                               GhostId ghost) const noexcept {
+                                               LocalId ghost) const noexcept {
     const PredictedMember* member = frame.find(ghost);
     return member != nullptr && is_it(ghost, member->since) ? member : nullptr;
 }
 
-/// Also: if it was his own.
+/// As find_in, but null if the client did not own it in that frame.
 const PredictedMember* PredictionData::member_of(const PredictedFrame& frame,
-                                                 GhostId ghost) const noexcept {
+                                                 LocalId ghost) const noexcept {
     const PredictedMember* member = find_in(frame, ghost);
     return member != nullptr && member->is_owned ? member : nullptr;
 }
@@ -493,7 +502,7 @@ const std::byte* PredictionData::component_at(const PredictedFrame& frame,
     return nullptr;
 }
 
-bool PredictionData::predicted_position(InputNumber tick, GhostId ghost, Vec3& out) const noexcept {
+bool PredictionData::predicted_position(InputNumber tick, LocalId ghost, Vec3& out) const noexcept {
     const PredictedFrame* frame = past.frame(tick);
     const PredictedMember* member = frame == nullptr ? nullptr : member_of(*frame, ghost);
     if (member == nullptr || def.schema->position() == ComponentId::none) return false;
@@ -503,8 +512,8 @@ bool PredictionData::predicted_position(InputNumber tick, GhostId ghost, Vec3& o
     return true;
 }
 
-Pose PredictionData::error_of(GhostId member, Micros at) const noexcept {
-    if (member == no_ghost || def.error_half_life_ms == 0) return {};
+Pose PredictionData::error_of(LocalId member, Micros at) const noexcept {
+    if (member == no_local_id || def.error_half_life_ms == 0) return {};
     const Glide* glide = glides_.find(member);
     if (glide == nullptr || !is_it(member, glide->since)) return {};
     const double lives = static_cast<double>(at > glide->from ? at - glide->from : 0) /
@@ -514,7 +523,7 @@ Pose PredictionData::error_of(GhostId member, Micros at) const noexcept {
             slerp({}, glide->error.turn, left)};
 }
 
-bool PredictionData::predicted_turn(InputNumber tick, GhostId ghost, Rotation& out) const noexcept {
+bool PredictionData::predicted_turn(InputNumber tick, LocalId ghost, Rotation& out) const noexcept {
     const PredictedFrame* frame = past.frame(tick);
     const PredictedMember* member = frame == nullptr ? nullptr : member_of(*frame, ghost);
     if (member == nullptr) return false;
@@ -527,25 +536,27 @@ bool PredictionData::predicted_turn(InputNumber tick, GhostId ghost, Rotation& o
     return true;
 }
 
-/// Of what is not predicted, as it is told: as seen from its frame, or in the world.
-Pose PredictionData::viewed_pose(GhostId ghost, Micros at) const noexcept {
-    const ClientGhosts& ghosts = *client->ghosts;
+/// The pose of a ghost that is not predicted, as replicated: relative to its frame, or in the
+/// world.
+Pose PredictionData::viewed_pose(LocalId ghost, Micros at) const noexcept {
+    const ClientGhosts& ghosts = client->replica->ghosts;
     const double tick = view.tick(at);
     const Tick updated = ghosts.updated(ghost);
-    Pose pose = ghosts.told_pose_at(ghost, tick);
-    // Only what moved until the silence began moves on in it, and packets that tell nothing are
-    // none.
+    Pose pose = client->replica->poses.received_pose_at(ghost, tick);
+    // Extrapolates only ghosts that moved until the newest snapshot, and nothing after packets
+    // without one (is_quiet).
     if (tick <= client->newest_tick || updated + 1 < client->newest_tick) return pose;
-    if (client->is_quiet || ghosts.did_jump(ghost)) return pose;
+    if (client->is_quiet || client->replica->poses.did_jump(ghost)) return pose;
     const double on = std::min<double>(tick - updated, def.extrapolate_ticks_max);
-    pose.position = plus(pose.position, ghosts.told_velocity(ghost), static_cast<float>(on));
+    pose.position = plus(pose.position, client->replica->poses.received_velocity(ghost),
+                         static_cast<float>(on));
     return pose;
 }
 
-/// Whoever sits in what is predicted is where that is drawn, not where the server last had it.
-Pose PredictionData::pose_of(GhostId ghost, Micros at, unsigned below) const noexcept {
+/// A ghost inside a predicted one follows its drawn pose, not the last replicated one.
+Pose PredictionData::pose_of(LocalId ghost, Micros at, unsigned below) const noexcept {
     if (!client->has_values(ghost)) return {};
-    const ClientGhosts& ghosts = *client->ghosts;
+    const ClientGhosts& ghosts = client->replica->ghosts;
     const PredictedMember* const member = newest_member(ghost);
     Pose pose = viewed_pose(ghost, at);
     LocalId frame = ghosts.frame_of(ghost);
@@ -572,7 +583,7 @@ Prediction& Prediction::operator=(Prediction&&) noexcept = default;
 Prediction::~Prediction() = default;
 
 Result<Prediction> Prediction::create(Client& client, const PredictionDef& def) {
-    if (def.schema == nullptr || def.schema->status() != Status::ok || def.waiting_target == 0 ||
+    if (def.schema == nullptr || !def.schema->problem().empty() || def.buffer_target == 0 ||
         !(def.view_delay_ticks >= 0) || !(def.extrapolate_ticks_max >= 0)) {
         return Status::bad_configuration;
     }
@@ -583,50 +594,51 @@ unsigned Prediction::ticks_due(Micros now) {
     return data_->ticks_due(now);
 }
 Status Prediction::set_part(GhostId member, InputId input, std::span<const std::byte> part) {
-    return data_->set_part(member, input, part);
+    return data_->set_part(local_id_of(member), input, part);
 }
 Status Prediction::run_tick() {
     return data_->run_tick();
 }
 bool Prediction::is_predicted(GhostId member) const noexcept {
-    return data_->newest_member(member) != nullptr;
+    return data_->newest_member(local_id_of(member)) != nullptr;
 }
 std::span<const GhostId> Prediction::input_order(GhostId root) {
-    return data_->input_order(root);
+    return data_->input_order(local_id_of(root));
 }
 const void* Prediction::read(GhostId member, ComponentId component,
                              InputNumber tick) const noexcept {
     const PredictedFrame* frame = data_->past.frame(tick);
-    const PredictedMember* its = frame == nullptr ? nullptr : data_->find_in(*frame, member);
+    const PredictedMember* its =
+        frame == nullptr ? nullptr : data_->find_in(*frame, local_id_of(member));
     return its == nullptr ? nullptr : data_->component_at(*frame, *its, component);
 }
 GroupState Prediction::state_at(GhostId root, InputNumber tick) noexcept {
     PredictedFrame* frame = data_->past.frame(tick);
     if (frame == nullptr) return {};
     for (const PredictedGroup& group : frame->groups) {
-        if (group.root == root && data_->find_in(*frame, root) != nullptr)
+        if (group.root == local_id_of(root) && data_->find_in(*frame, group.root) != nullptr)
             return data_->past.state_of(*frame, group);
     }
     return {};
 }
-InputNumber Prediction::newest_command() const noexcept {
+InputNumber Prediction::newest_input() const noexcept {
     return data_->past.newest();
 }
 double Prediction::view_tick(Micros now) const noexcept {
     return data_->view.tick(now);
 }
 Vec3 Prediction::position_of(GhostId ghost, Micros now) const noexcept {
-    return data_->pose_of(ghost, now).position;
+    return data_->pose_of(local_id_of(ghost), now).position;
 }
 Rotation Prediction::orientation_of(GhostId ghost, Micros now) const noexcept {
-    return data_->pose_of(ghost, now).turn;
+    return data_->pose_of(local_id_of(ghost), now).turn;
 }
 Vec3 Prediction::error_of(GhostId member) const noexcept {
-    return data_->error_of(member, data_->now).position;
+    return data_->error_of(local_id_of(member), data_->now).position;
 }
 PredictionStats Prediction::stats() const noexcept {
     PredictionStats stats = data_->stats;
-    stats.newest_command = data_->past.newest();
+    stats.newest_input = data_->past.newest();
     stats.consumed = data_->client->inputs.outbox.consumed();
     stats.waiting = data_->client->inputs.waiting;
     stats.rate = data_->commands.rate();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The state behind purview::Prediction: groups as this client knows them, its past, its clocks, and
-// how far it shows its members from where they are.
+// The state behind purview::Prediction: the groups of this client, its past frames, its clocks, and
+// the remaining visual error of each member.
 #pragma once
 
 #include <map>
@@ -24,24 +24,24 @@ class PredictionData {
     PredictionData& operator=(const PredictionData&) = delete;
 
     unsigned ticks_due(Micros now);
-    Status set_part(GhostId member, InputId input, std::span<const std::byte> part);
-    std::span<const LocalId> input_order(LocalId root);
+    Status set_part(LocalId member, InputId input, std::span<const std::byte> part);
+    std::span<const GhostId> input_order(LocalId root);
     Status run_tick();
-    bool is_in_world() const;  ///< joined, and in the world of the schema
-    bool is_ready() const;     ///< and takes input
-    /// The ghost that has this id now, if it was of our groups in that frame.
-    const PredictedMember* find_in(const PredictedFrame& frame, GhostId ghost) const noexcept;
-    /// Null: not predicted.
-    const PredictedMember* newest_member(GhostId member) const noexcept;
-    const PredictedMember* member_of(const PredictedFrame& frame, GhostId ghost) const noexcept;
+    bool is_in_world() const;  ///< joined, and the server uses the same schema
+    bool is_ready() const;     ///< and the schema has inputs
+    /// The member of that frame, if the ghost still has the same id; else null.
+    const PredictedMember* find_in(const PredictedFrame& frame, LocalId ghost) const noexcept;
+    /// Null if the ghost is not predicted.
+    const PredictedMember* newest_member(LocalId member) const noexcept;
+    const PredictedMember* member_of(const PredictedFrame& frame, LocalId ghost) const noexcept;
     const std::byte* component_at(const PredictedFrame& frame, const PredictedMember& member,
                                   ComponentId component) const noexcept;
-    bool predicted_position(InputNumber tick, GhostId member, Vec3& out) const noexcept;
-    /// `below`: of those that are asked for because somebody below is.
-    Pose pose_of(GhostId ghost, Micros now, unsigned below = 0) const noexcept;
-    /// What is left of a corrected error: `position` is added to where it is predicted, `turn`
-    /// comes behind the predicted turn.
-    Pose error_of(GhostId member, Micros now) const noexcept;
+    bool predicted_position(InputNumber tick, LocalId member, Vec3& out) const noexcept;
+    /// `below`: depth of the recursion from a child.
+    Pose pose_of(LocalId ghost, Micros now, unsigned below = 0) const noexcept;
+    /// Remaining part of a corrected error: `position` is added to the predicted position, `turn`
+    /// is applied after the predicted orientation.
+    Pose error_of(LocalId member, Micros now) const noexcept;
 
     ClientData* client;
     PredictionDef def;
@@ -53,7 +53,7 @@ class PredictionData {
 
   private:
     struct Part {
-        GhostId member = no_ghost;
+        LocalId member = no_local_id;
         InputId input = InputId::none;
         RpcWords words{};
     };
@@ -63,17 +63,18 @@ class PredictionData {
         std::uint32_t count = 0;
     };
     struct Glide {
-        Tick since = 0;  ///< the member came: another ghost may have its id later
+        Tick since = 0;  ///< enter tick of the member; the id may be reused later
         Pose error;
         Micros from = 0;
     };
 
-    /// Of a member, as the server last had it.
+    /// State of a member in the server's last correction.
     struct Order {
-        std::uint32_t position = ~0U;  ///< in the order of input
-        bool is_replicated = false;    ///< whether it takes input; until then, as its kind starts
-        bool is_off = false;           ///< takes no input now
-        Tick since = 0;                ///< it came; 0: it was not here yet
+        std::uint32_t position = ~0U;  ///< in input order
+        /// The correction contained it; else the default of its kind applies.
+        bool is_replicated = false;
+        bool is_off = false;  ///< takes no input now
+        Tick since = 0;       ///< its enter tick; 0: not held at that time
     };
     struct Child {
         LocalId parent = no_local_id;
@@ -93,14 +94,15 @@ class PredictionData {
     void learn_orders();
     void apply_correction();
     float part_of_tick(Micros at) const noexcept;
-    Vec3 shown_position(GhostId member) const noexcept;
-    /// As drawn, without what is left of an error. False: no turn of it is predicted, and `out` is
-    /// as it was.
-    bool shown_turn(GhostId member, Micros at, Rotation& out) const noexcept;
-    bool has_pose_before(GhostId ghost) const noexcept;
-    Vec3 position_before(GhostId ghost, Vec3 newest) const noexcept;
+    Vec3 shown_position(LocalId member) const noexcept;
+    /// The drawn orientation, without the remaining error. Returns false and leaves `out` unchanged
+    /// if none is predicted.
+    bool shown_turn(LocalId member, Micros at, Rotation& out) const noexcept;
+    bool has_pose_before(LocalId ghost) const noexcept;
+    Vec3 position_before(LocalId ghost, Vec3 newest) const noexcept;
     bool is_it(LocalId ghost, Tick since) const noexcept {
-        return client->ghosts->is_held(ghost) && client->ghosts->since(ghost) == since;
+        return client->replica->ghosts.is_held(ghost) &&
+               client->replica->ghosts.since(ghost) == since;
     }
     bool has_frame(const PredictedMember& member) const noexcept {
         return member.frame == no_local_id || is_it(member.frame, member.frame_since);
@@ -108,29 +110,30 @@ class PredictionData {
     Pose pose_in(const PredictedFrame& frame, LocalId ghost, unsigned below = 0) const noexcept;
     void change_frame(const PredictedFrame& before, const PredictedMember& member,
                       std::byte* data) const noexcept;
-    bool predicted_turn(InputNumber tick, GhostId member, Rotation& out) const noexcept;
-    Pose viewed_pose(GhostId ghost, Micros now) const noexcept;
+    bool predicted_turn(InputNumber tick, LocalId member, Rotation& out) const noexcept;
+    Pose viewed_pose(LocalId ghost, Micros now) const noexcept;
     void sample(LocalId ghost, KindId kind, std::byte* out) const noexcept;
     void fill(PredictedFrame& frame, const InputFrame& input);
-    void say(InputFrame& input);
+    void build_input(InputFrame& input);
 
     std::uint64_t schema_hash_;  ///< of def.schema
-    bool has_clocks_ = false;    ///< at the server's rate
+    bool has_clocks_ = false;    ///< clocks run at the server's rate
     std::uint32_t revision_known_ = ~0U;
     bool order_changed_ = false;
-    std::vector<LocalId> members_;  ///< of all own groups, in the order of input
-    std::vector<MemberRow> rows_;   ///< of members_, by ghost
+    std::vector<LocalId> members_;      ///< of all owned groups, in input order
+    std::vector<GhostId> input_order_;  ///< result of input_order()
+    std::vector<MemberRow> rows_;       ///< index of members_ by ghost
     std::vector<Group> groups_;
-    std::vector<Child> children_;     ///< by parent, place and ghost; scratch of know_groups
+    std::vector<Child> children_;     ///< by parent, position and ghost; scratch of know_groups
     std::vector<LocalId> child_ids_;  ///< the ghosts of children_
     std::map<LocalId, Order> orders_;
     std::vector<Part> parts_;  ///< for the next command
     InputFrame next_;          ///< scratch
     Correction correction_;
-    FlatMap<GhostId, Glide> glides_;
-    std::uint64_t heard_ = 0;
+    FlatMap<LocalId, Glide> glides_;
+    std::uint64_t input_reports_ = 0;
     unsigned due_ = 0;
-    bool is_full_ = false;  ///< the last command that was due had no room
+    bool is_full_ = false;  ///< the last due command had no room
 };
 
 }  // namespace purview

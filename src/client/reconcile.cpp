@@ -50,7 +50,7 @@ PredictedFrame* Reconciler::frame(InputNumber tick) noexcept {
 
 PredictedFrame& Reconciler::begin() {
     PredictedFrame& next = frames_[++newest_ % frames_max];
-    PURVIEW_ASSERT(next.tick < newest_);  // the oldest makes room
+    PURVIEW_ASSERT(next.tick < newest_);  // the oldest frame is overwritten
     next.clear();
     next.tick = newest_;
     return next;
@@ -66,7 +66,8 @@ void Reconciler::bind(PredictedFrame& frame, const PredictedGroup& group, Aligne
     for (std::size_t m = 0; m < group.count; ++m) {
         const PredictedMember& member = frame.members[group.first + m];
         PURVIEW_ASSERT(member.parent == GroupMember::none || member.parent < m);
-        members_.push_back({member.kind, member.parent, member.is_owned, member.ghost});
+        members_.push_back({member.kind, member.parent, member.is_owned,
+                            static_cast<std::uint64_t>(ghost_id_of(member.ghost))});
         for (const PredictedPart& part : layout_.parts(member.kind))
             components_[m * stride + part.rank] = data.at(member.data_at) + part.offset;
         const std::span<const InputId> inputs = layout_.inputs(member.kind);
@@ -109,47 +110,40 @@ void Reconciler::step(PredictedFrame& frame, GroupStep* step, bool is_replay) {
     }
 }
 
-/// Compares with what was predicted, and takes the server's. True: something differed.
-bool Reconciler::put_right(PredictedFrame& frame, const Correction& correction, bool root_only) {
+/// Compares the predicted state with the server's and replaces it. Returns whether anything
+/// differed.
+bool Reconciler::put_right(PredictedFrame& frame, const Correction& correction) {
     bool differs = false;
     for (const CorrectedMember& its : correction.members) {
         const PredictedMember* member = frame.find(its.ghost);
         if (member == nullptr || !its.has_values || member->kind != its.kind || !member->is_owned)
             continue;
         if (correction.tick < member->first)
-            continue;  // too late: perhaps of who had its id before
-        const bool is_root =
-            std::any_of(frame.groups.begin(), frame.groups.end(),
-                        [&](const PredictedGroup& group) { return group.root == its.ghost; });
+            continue;  // too old: perhaps another ghost had this id
         const bool has_its_frame = its.frame == member->frame;
         for (const PredictedPart& part : layout_.parts(its.kind)) {
-            if (part.is_pose() && !has_its_frame) continue;  // told soon who its parent is
+            if (part.is_pose() && !has_its_frame) continue;  // the new parent arrives later
             std::byte* predicted = frame.after.at(member->data_at) + part.offset;
             const std::byte* true_value = correction.data.at(its.data_at) + part.offset;
             if (std::memcmp(predicted, true_value, part.def->size_bytes) == 0) continue;
             differs = true;
-            if (is_root || !root_only) std::memcpy(predicted, true_value, part.def->size_bytes);
+            std::memcpy(predicted, true_value, part.def->size_bytes);
         }
     }
     return differs;
 }
 
-Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep* step,
-                                        bool root_only) {
+Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep* step) {
     PURVIEW_ASSERT(correction.tick <= newest_);
     Outcome outcome;
     PredictedFrame* from = frame(correction.tick);
     outcome.is_remembered = from != nullptr;
-    if (from == nullptr) from = frame(newest_);  // better late than never
+    if (from == nullptr) from = frame(newest_);  // apply a late correction to the newest frame
     if (from == nullptr) return outcome;
-    outcome.has_changed = put_right(*from, correction, root_only);
+    outcome.has_changed = put_right(*from, correction);
     if (!outcome.has_changed) return outcome;
-    const PredictedFrame* newest = frame(newest_);
-    PURVIEW_ASSERT(newest != nullptr);
-    std::vector<std::byte> present;  // only for the RFC's bug
-    if (root_only) present.assign(newest->after.at(0), newest->after.at(0) + newest->after.size());
     for (InputNumber tick = from->tick + 1; tick <= newest_; ++tick) {
-        PURVIEW_ASSERT(frame(tick) != nullptr && frame(tick - 1) != nullptr);  // without a gap
+        PURVIEW_ASSERT(frame(tick) != nullptr && frame(tick - 1) != nullptr);  // frames have no gap
         PredictedFrame& next = *frame(tick);
         const PredictedFrame& before = *frame(tick - 1);
         for (const PredictedMember& member : next.members) {
@@ -158,10 +152,9 @@ Reconciler::Outcome Reconciler::correct(const Correction& correction, GroupStep*
                 then->kind != member.kind || then->since != member.since)
                 continue;
             const std::byte* start = before.after.at(then->data_at);
-            if (root_only && tick == from->tick + 1 && member.ghost != next.groups.front().root)
-                start = present.data() + newest->find(member.ghost)->data_at;
             for (const PredictedPart& part : layout_.parts(member.kind)) {
-                if (part.is_pose() && !then->has_frame_of(member)) continue;  // as it was then
+                if (part.is_pose() && !then->has_frame_of(member))
+                    continue;  // keep the former pose
                 std::copy_n(start + part.offset, part.def->size_bytes,
                             next.before.at(member.data_at) + part.offset);
             }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The rosters of a client: whom the ranks of a shared section mean (PROTOCOL.md, "Shared
-// sections"). Read first, kept when the packet is applied.
+// A client's member maps (`member_maps_`): which ghost each member index of a shared cell payload
+// means (PROTOCOL.md, "Shared sections"). They are staged while a packet is read, and stored when
+// it is applied.
 #pragma once
 
 #include <array>
@@ -26,29 +27,30 @@ class ClientSections {
     static constexpr unsigned slot_bits = 6;
     static constexpr unsigned width_bits = 5;
 
-    /// Before the sections of a packet are read.
+    /// Call before the sections of a packet are read.
     void begin() noexcept;
-    /// Slot and roster of the next section: its members by rank. Fails where the packet names no
-    /// roster and none is known, a slot twice, or a local id or kind that there is not.
-    std::span<const Member> read_roster(BitReader& in, LocalId ids_max, std::size_t kinds,
-                                        unsigned kind_bits);
-    /// What was read last holds from now on.
+    /// Reads the slot of the next section and returns its members by index. Fails if the packet
+    /// contains no map and none is stored, if a slot occurs twice, or if a local id or kind is
+    /// invalid.
+    std::span<const Member> read_member_map(BitReader& in, LocalId ids_max, std::size_t kinds,
+                                            unsigned kind_bits);
+    /// Stores what was read last.
     void accept();
-    /// Calls visit(member) for all of the rosters that came with the packet accepted last.
+    /// Calls visit(member) for all members of the maps in the packet accepted last.
     template <class Visit>
     void for_each_new(Visit&& visit) const {
         for_each_bit(is_new_, 0, [&](std::size_t slot) {
-            for (const Member& member : rosters_[slot]) visit(member);
+            for (const Member& member : member_maps_[slot]) visit(member);
         });
     }
 
   private:
     static constexpr std::size_t slots_max = std::size_t{1} << slot_bits;
-    std::array<std::vector<Member>, slots_max> rosters_;
+    std::array<std::vector<Member>, slots_max> member_maps_;
     std::array<std::vector<Member>, slots_max> staged_;
-    std::uint64_t known_ = 0;   ///< slots, a bit each
+    std::uint64_t known_ = 0;   ///< slots with a stored map, one bit each
     std::uint64_t seen_ = 0;    ///< in this packet
-    std::uint64_t is_new_ = 0;  ///< with a roster in this packet
+    std::uint64_t is_new_ = 0;  ///< with a map in this packet
 };
 
 }  // namespace purview

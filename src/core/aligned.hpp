@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Vectors whose memory comes through the hooks (purview/memory.hpp), and whose storage is whole
-// cache lines: blocks of 16 floats are lines, and vectors may be read to the end of the last one.
+// Vectors that allocate through the memory hooks (purview/extend/memory.hpp), in whole cache lines.
+// Blocks of 16 floats are therefore aligned to lines, and a read may run to the end of the last
+// line.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A growing row of bits by words of 64. Bits past size() are always zero, so words may be combined
-// and counted whole.
+// A growable set of bits in words of 64. Bits past size() are always zero, so words can be combined
+// and counted without a mask.
 #pragma once
 
 #include <bit>
@@ -30,15 +30,16 @@ constexpr void for_each_bit(std::uint64_t word, std::size_t base, Visit&& visit)
     }
 }
 
-/// Writes those indices from `out` on, and returns their end; one more may be written behind it.
-/// Where words have a few bits each, nobody can guess how many, and this does not.
+/// Writes the indices of the set bits, plus `base`, to `out` and returns the end of the list. May
+/// overwrite one element past the end. Handles four bits per step without a branch for each,
+/// because the number of set bits is unpredictable.
 template <class Index>
 constexpr Index* list_bits(std::uint64_t word, Index base, Index* out) noexcept {
     constexpr std::uint64_t top = std::uint64_t{1} << (bits_per_word - 1);
     do {
         for (int i = 0; i < 4; ++i) {
             *out = base + static_cast<Index>(std::countr_zero(word | top));
-            out += (word | (0 - word)) >> (bits_per_word - 1);  // whether there was one
+            out += (word | (0 - word)) >> (bits_per_word - 1);  // 1 if a bit was left
             word &= word - 1;
         }
     } while (word != 0);
@@ -51,7 +52,7 @@ class Bitset {
     explicit Bitset(std::size_t size) { resize(size); }
 
     std::size_t size() const noexcept { return size_; }
-    /// New bits are zero; bits that are cut off are forgotten.
+    /// New bits are zero. Bits past the new size are discarded.
     void resize(std::size_t size) {
         words_.resize(words_for(size), 0);
         size_ = size;
@@ -96,7 +97,7 @@ class Bitset {
         }
     }
 
-    /// visit(index) for each set bit of [first, first + count), ascending.
+    /// Calls visit(index) for each set bit of [first, first + count), ascending.
     template <class Visit>
     void for_each_in(std::size_t first, std::size_t count, Visit&& visit) const {
         for (std::size_t done = 0; done < count; done += bits_per_word) {
@@ -106,7 +107,7 @@ class Bitset {
     }
 
   private:
-    /// At most 64 bits from a position on.
+    /// Returns `count` bits, at most 64, from `first` on.
     std::uint64_t bits_at(std::size_t first, std::size_t count) const noexcept {
         const std::size_t w = first / bits_per_word, shift = first % bits_per_word;
         std::uint64_t bits = words_[w] >> shift;

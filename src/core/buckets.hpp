@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Counting sort by a small key: where the things of each key stand in a list sorted by it. First
-// count, then settle, then every thing has its place; those of one key stay in their order.
+// Counting sort by a small key: assigns each item its position in a list sorted by key. Call
+// count() for every item, then settle(), then next() for every item. The sort is stable.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ namespace purview {
 
 class Buckets {
   public:
-    /// Keys are below `keys`; nothing is counted.
+    /// Resets all counts. Keys are in [0, keys).
     void clear(std::size_t keys) { begin_.assign(keys + 1, 0); }
     void count(std::uint32_t key) noexcept { ++begin_[key + 1]; }
     void settle() {
         for (std::size_t key = 1; key < begin_.size(); ++key) begin_[key] += begin_[key - 1];
         next_ = begin_;
     }
-    /// The place of the next thing of this key.
+    /// Returns the position of the next item with this key.
     std::uint32_t next(std::uint32_t key) noexcept { return next_[key]++; }
 
     std::uint32_t keys() const noexcept {

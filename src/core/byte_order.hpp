@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Words of 64 bits as the wire has them: eight bytes, the lowest first, at any address.
+// 64-bit words in wire format: eight bytes, least significant first, without alignment.
 #pragma once
 
 #include <bit>

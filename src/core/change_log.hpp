@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Which of many may differ, one number each, by version. Whoever knows an older version asks for
-// what was noted since, and looks through everything where that is more than is remembered.
+// A log of recent changes by version. Each entry is the number of an item that may have changed. A
+// reader that holds an older version visits the entries since then. If the log no longer covers
+// that version, it must check every item.
 #pragma once
 
 #include <array>
@@ -16,22 +17,22 @@ namespace purview {
 class ChangeLog {
   public:
     using Version = std::uint64_t;
-    static constexpr Version unknown = 0;  ///< older than any
+    static constexpr Version unknown = 0;  ///< older than any version
     static constexpr std::size_t size_max = 32;
 
-    /// Nothing is remembered from before. Logs that one reader must not take for each other begin
-    /// at numbers that are further apart than they ever have notes.
+    /// Starts an empty log at version `first`. If one reader must not confuse several logs, their
+    /// first versions must be further apart than the number of entries of any of them.
     void begin(Version first) noexcept {
         PURVIEW_ASSERT(first != unknown);
         first_ = version_ = first;
     }
     Version version() const noexcept { return version_; }
     void note(std::uint32_t what) noexcept { recent_[version_++ % size_max] = what; }
-    /// for_each_since knows all of it.
+    /// Returns whether for_each_since() covers all changes since this version.
     bool remembers(Version version) const noexcept {
         return version >= first_ && version <= version_ && version_ - version <= size_max;
     }
-    /// visit(what), in order.
+    /// Calls visit(what) for each entry since `version`, in order.
     template <class Visit>
     void for_each_since(Version version, Visit&& visit) const {
         PURVIEW_ASSERT(remembers(version));

@@ -7,8 +7,8 @@
 
 namespace purview {
 
-/// The beginning of `text` that takes at most `bytes_max`, and ends before a character of UTF-8
-/// that does not fit.
+/// Returns the longest prefix of `text` that has at most `bytes_max` bytes and does not split a
+/// UTF-8 character.
 constexpr std::string_view cut_text(std::string_view text, std::size_t bytes_max) noexcept {
     if (text.size() <= bytes_max) return text;
     std::size_t size = bytes_max;

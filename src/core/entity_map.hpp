@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A map from entities to small values. The key is the whole id, index and generation: a record of
-// an entity that is gone is never found by the entity that has its index now.
+// A map from entities to small values. The key is the full id, index and generation, so an entity
+// never finds the value of an earlier entity with the same index.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace purview {
 
-/// Never iterated. Ids may be anything; EntityId::none is never found.
+/// Cannot be iterated. Every id may be looked up; EntityId::none is never found.
 template <class Value>
 class EntityMap {
   public:
@@ -30,12 +30,12 @@ class EntityMap {
     bool contains(EntityId entity) const noexcept { return find(entity) != nullptr; }
     void prefetch(EntityId entity) const noexcept { map_.prefetch(entity); }
 
-    /// The value of the entity, default-made where there was none. Invalidates pointers. `entity`
-    /// is not none.
+    /// Returns the value of the entity; a new value is default-constructed. Invalidates pointers.
+    /// `entity` must not be none.
     Value& operator[](EntityId entity) { return map_[entity]; }
-    /// Returns the value, and whether there was none.
+    /// Returns the value, and true if it is new.
     std::pair<Value*, bool> find_or_make(EntityId entity) { return map_.find_or_make(entity); }
-    /// Returns whether it was there.
+    /// Returns whether the entity was in the map.
     bool erase(EntityId entity) noexcept {
         return entity != EntityId::none && map_.size() != 0 && map_.erase(entity);
     }

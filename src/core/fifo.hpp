@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// First in, first out, in one ring: elements are found by a position that counts from the first one
-// pushed into an empty one. It grows where more than ever before are in it, and then by a lot: what
-// fluctuates does not make it grow late.
+// A first-in, first-out queue in a ring buffer. Elements are addressed by a position, which counts
+// from the first element pushed after construction or clear(). The ring only grows, and then by a
+// factor of four, so that a fluctuating size does not cause late allocations.
 #pragma once
 
 #include <bit>
@@ -40,29 +40,30 @@ class Fifo {
         if (size() == ring_.size()) grow();
         ring_[static_cast<std::size_t>(end_++) & (ring_.size() - 1)] = value;
     }
-    /// So many of T{}.
+    /// Appends `count` elements T{}.
     void push_empty(std::size_t count) {
         while (size() + count > ring_.size()) grow();
         for (; count > 0; --count)
             ring_[static_cast<std::size_t>(end_++) & (ring_.size() - 1)] = {};
     }
-    /// Before so many are pushed.
+    /// Prefetches the memory of the next `count` elements.
     void prefetch_end(std::size_t count) const noexcept {
         static_assert(sizeof(T) <= cache_line_bytes);
         for (std::size_t i = 0; i < count && !ring_.empty(); i += cache_line_bytes / sizeof(T))
             prefetch_line(&ring_[(static_cast<std::size_t>(end_) + i) & (ring_.size() - 1)]);
     }
-    /// Everything before the position is over.
+    /// Removes all elements before the position.
     void drop_before(Position at) noexcept {
         PURVIEW_ASSERT(at >= begin_ && at <= end_);
         begin_ = at;
     }
 
-    /// Positions begin anew: what is often empty stays in the same few lines of memory.
+    /// Removes all elements. Positions start again at 0, so a queue that is often empty stays in
+    /// the same few cache lines.
     void clear() noexcept { begin_ = end_ = 0; }
 
   private:
-    static constexpr std::size_t size_min = std::bit_floor(4096 / sizeof(T));  ///< a page
+    static constexpr std::size_t size_min = std::bit_floor(4096 / sizeof(T));  ///< at most a page
 
     void grow() {
         LineVector<T> larger(ring_.empty() ? size_min : 4 * ring_.size());
@@ -72,7 +73,7 @@ class Fifo {
         ring_.swap(larger);
     }
 
-    LineVector<T> ring_;  ///< a power of two
+    LineVector<T> ring_;  ///< size: a power of two
     Position begin_ = 0;
     Position end_ = 0;
 };

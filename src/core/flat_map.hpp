@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Open addressing: linear probing, backward-shift deletion, no tombstones, so a table that lives
-// for days does not decay. A table of entries that say what their key is, and a map from an
-// unsigned key to a small value, one key of which is reserved as "empty".
+// Hash tables with open addressing: linear probing and backward-shift deletion. There are no
+// tombstones, so a table that is used for days does not degrade. FlatTable stores entries that
+// provide their own key. FlatMap maps an unsigned key to a small value and reserves one key as
+// "empty".
 #pragma once
 
 #include <bit>
@@ -19,12 +20,13 @@
 
 namespace purview {
 
-/// Storage of what may outlive the hooks (purview/memory.hpp), as what a thread keeps does.
+/// Storage that does not use the memory hooks (purview/extend/memory.hpp), for data that may
+/// outlive them, such as thread-local data.
 template <class T>
 using HeapVector = std::vector<T>;
 
-/// Of entries with `Key`, `key()` and `is_free()`; one that is default-made is free. What an edit
-/// returns points into the table until the next edit.
+/// A table of entries with `Key`, `key()` and `is_free()`. A default-constructed entry is free.
+/// Pointers returned by an edit are valid until the next edit.
 template <class Entry, template <class> class Vector = LineVector>
 class FlatTable {
   public:
@@ -43,7 +45,7 @@ class FlatTable {
             if (entries_[i].key() == key) return &entries_[i];
         }
     }
-    /// Where it is, and where it is if others are there.
+    /// Prefetches the home entry of the key, and the entry where a longer search usually ends.
     void prefetch(Key key) const noexcept {
         if (entries_.empty()) return;
         const std::size_t at = home(key);
@@ -51,8 +53,8 @@ class FlatTable {
         prefetch_line(&entries_[(at + run_length) & mask()]);
     }
 
-    /// The entry of this key; or one that is free, which the caller makes the key's at once. And
-    /// whether it was.
+    /// Returns the entry of this key, or a free entry and true. The caller must set the key of a
+    /// free entry at once.
     std::pair<Entry*, bool> find_or_make(Key key) {
         if ((std::size_t{count_} + 1) * 4 > entries_.size() * 3) grow();
         std::size_t i = home(key);
@@ -63,18 +65,18 @@ class FlatTable {
         return {&entries_[i], true};
     }
 
-    /// True when it was there.
+    /// Returns whether the key was in the table.
     bool erase(Key key) noexcept {
         const Entry* found = find(key);
         if (found == nullptr) return false;
         erase(*found);
         return true;
     }
-    /// One that find or an edit gave.
+    /// Erases an entry that find() or an edit returned.
     void erase(const Entry& entry) noexcept {
         auto hole = static_cast<std::size_t>(&entry - entries_.data());
         for (std::size_t i = (hole + 1) & mask(); !entries_[i].is_free(); i = (i + 1) & mask()) {
-            // May the entry at i move into the hole? Only if its home is not between hole and i.
+            // The entry at i may move into the hole only if its home is not between the hole and i.
             const std::size_t distance_home = (i - home(entries_[i].key())) & mask();
             const std::size_t distance_hole = (i - hole) & mask();
             if (distance_home >= distance_hole) {
@@ -86,8 +88,8 @@ class FlatTable {
         --count_;
     }
 
-    /// visit(entry), in an order that follows from keys, and from how large the table has been:
-    /// nothing that an observer can see may depend on it.
+    /// Calls visit(entry). The order depends on the keys and on the largest size of the table so
+    /// far, so nothing that an observer can see may depend on it.
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (const Entry& entry : entries_) {
@@ -95,7 +97,7 @@ class FlatTable {
         }
     }
 
-    /// Forgets everything, keeps the storage, unless it is far larger than what was in it.
+    /// Removes all entries. Keeps the storage unless it is far larger than its contents were.
     void clear() noexcept {
         if (count_ == 0) return;
         if (entries_.size() > 4096 && entries_.size() > 32 * count_) {
@@ -116,7 +118,8 @@ class FlatTable {
     std::size_t mask() const noexcept { return entries_.size() - 1; }
     std::size_t home(Key key) const noexcept {
         const auto word = static_cast<std::uint64_t>(key);
-        // Of one word the upper bits of a product know enough; two side by side have to be mixed.
+        // For keys of up to 32 bits, the upper bits of one product are mixed well enough. Keys of
+        // 64 bits, which combine two values, need the full mix.
         const std::uint64_t spread = sizeof(Key) <= 4 ? word * golden : mix64(word);
         return static_cast<std::size_t>(spread >> shift_);
     }
@@ -132,16 +135,16 @@ class FlatTable {
         }
     }
 
-    static constexpr std::uint64_t golden = 0x9E3779B97F4A7C15ULL;  // 2^64 by the golden ratio
-    /// So far a search goes, most of the time.
+    static constexpr std::uint64_t golden = 0x9E3779B97F4A7C15ULL;  // 2^64 / golden ratio
+    /// Usual length of a search, in entries.
     static constexpr std::size_t run_length = sizeof(Entry) > 16 ? 1 : 2;
 
     Storage entries_;
     std::uint32_t count_ = 0;
-    std::uint32_t shift_ = 0;  ///< of a hash, which leaves a place
+    std::uint32_t shift_ = 0;  ///< reduces a hash to an index
 };
 
-/// Never iterated.
+/// Cannot be iterated.
 template <class KeyT, class Value, KeyT Empty = static_cast<KeyT>(-1),
           template <class> class Vector = LineVector>
 class FlatMap {
@@ -160,16 +163,16 @@ class FlatMap {
     void prefetch(KeyT key) const noexcept { table_.prefetch(key); }
     bool contains(KeyT key) const noexcept { return find(key) != nullptr; }
 
-    /// The value of the key, default-made where there was none. Invalidates pointers.
+    /// Returns the value of the key; a new value is default-constructed. Invalidates pointers.
     Value& operator[](KeyT key) { return *find_or_make(key).first; }
-    /// And whether there was none.
+    /// Returns the value, and true if it is new.
     std::pair<Value*, bool> find_or_make(KeyT key) {
         PURVIEW_ASSERT(key != Empty);
         const auto [slot, is_new] = table_.find_or_make(key);
         slot->name = key;
         return {&slot->value, is_new};
     }
-    /// True when it was there.
+    /// Returns whether the key was in the map.
     bool erase(KeyT key) noexcept {
         PURVIEW_ASSERT(key != Empty);
         return table_.erase(key);

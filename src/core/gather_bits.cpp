@@ -14,7 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace purview::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Halves of words, twice as many at a time: the low one comes first, as on every target.
+// 32-bit halves of the words, so that a vector holds twice as many. The low half comes first,
+// because every target is little-endian.
 using Halves = hn::CappedTag<std::uint32_t, 16>;
 using Positions = hn::RebindToSigned<Halves>;
 constexpr std::size_t bits_per_half = 32;
@@ -62,7 +63,7 @@ namespace purview {
 std::uint64_t gather_bits(std::span<const std::uint64_t> row,
                           std::span<const std::uint32_t, 64> indices) noexcept {
     std::uint64_t found = 0;
-    for (unsigned i = 0; i < bits_per_word; ++i) {  // all of them: asking first costs more
+    for (unsigned i = 0; i < bits_per_word; ++i) {  // no early exit: a branch costs more
         found |= (row[indices[i] / bits_per_word] >> (indices[i] % bits_per_word) & 1U) << i;
     }
     return found;

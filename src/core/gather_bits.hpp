@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Sixty-four bits from anywhere in a row of bits, on the widest vectors of the machine it runs on.
+// Gathers 64 bits from arbitrary positions of a bit row, with the widest vectors of the CPU.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace purview {
 
-/// Bit i: whether bit indices[i] of the row is set. Every index is below 64 * row.size().
+/// Bit i of the result is bit indices[i] of the row. Every index must be below 64 * row.size().
 std::uint64_t gather_bits(std::span<const std::uint64_t> row,
                           std::span<const std::uint32_t, 64> indices) noexcept;
 

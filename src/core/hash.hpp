@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Mixing of 64-bit values: the splitmix64 finaliser (Steele, Lea, Flood 2014). Not cryptographic.
-// The same mixing stands in PROTOCOL.md, where digests are defined.
+// Mixing of 64-bit values: the splitmix64 finalizer (Steele, Lea, Flood 2014). Not cryptographic.
+// PROTOCOL.md specifies the same function for digests.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ constexpr std::uint64_t combine64(std::uint64_t hash, std::uint64_t value) noexc
     return mix64(hash ^ mix64(value));
 }
 
-/// The bytes of the last word, filled with zeros: fewer than eight.
-inline std::uint64_t load_rest(std::span<const std::byte> bytes) noexcept {
+/// Loads the last word of a byte sequence: fewer than eight bytes, padded with zeros.
+inline std::uint64_t load_remaining(std::span<const std::byte> bytes) noexcept {
     std::uint64_t word = 0;
     unsigned shift = 0;
     for (const std::byte byte : bytes) {
@@ -38,18 +38,20 @@ inline std::uint64_t load_rest(std::span<const std::byte> bytes) noexcept {
     return word;
 }
 
-/// Hash of bytes, by words of eight with the length mixed in; the same on every machine.
+/// Hashes bytes in words of eight, with the length mixed in. The result is the same on every
+/// machine.
 inline std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept {
     std::uint64_t hash = combine64(seed, bytes.size());
     std::size_t at = 0;
     for (; at + 8 <= bytes.size(); at += 8) hash = combine64(hash, load_word(&bytes[at]));
-    return at == bytes.size() ? hash : combine64(hash, load_rest(bytes.subspan(at)));
+    return at == bytes.size() ? hash : combine64(hash, load_remaining(bytes.subspan(at)));
 }
 
-/// What tells a damaged packet (PROTOCOL.md, "Every datagram"): a quarter of the words each go
-/// through one of four chains, on which a processor works side by side. One wrong word always
-/// changes its chain, and one chain the sum. With one product to a word, a few bits that a line of
-/// hardware flips could undo each other. Against accidents, not against people.
+/// Checksum that detects damaged packets (PROTOCOL.md, "Every datagram"). The words are distributed
+/// over four independent chains, which a processor computes in parallel. A single wrong word always
+/// changes its chain, and a single wrong chain always changes the sum. Each word passes two
+/// products: with one, a few bits that faulty hardware flips could cancel each other. Protects
+/// against accidents, not against attackers.
 inline std::uint64_t checksum_bytes(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
     constexpr std::size_t chains = 4;
     std::array<std::uint64_t, chains> chain;
@@ -65,14 +67,14 @@ inline std::uint64_t checksum_bytes(std::span<const std::byte> bytes, std::uint6
     std::size_t i = 0;
     for (; at + word_bytes <= bytes.size(); at += word_bytes)
         take(chain[i++], load_word(&bytes[at]));
-    if (at < bytes.size()) take(chain[i], load_rest(bytes.subspan(at)));
+    if (at < bytes.size()) take(chain[i], load_remaining(bytes.subspan(at)));
     std::uint64_t sum = bytes.size();
     for (const std::uint64_t its : chain) sum = mix64(sum ^ its);
     return sum;
 }
 
-/// A small sequence of pseudo-random numbers for games, tests and simulators: same seed, same
-/// numbers.
+/// A small sequence of pseudo-random numbers for games, tests and simulators. The same seed gives
+/// the same numbers.
 class SplitMix {
   public:
     explicit constexpr SplitMix(std::uint64_t seed) noexcept : state_(seed) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The one way from a public object to its data, for the modules of the library, tests and
-// benchmarks. A public class befriends InternalAccess and has a member `data_`.
+// The only way to the data of a public object, for modules of the library, tests and benchmarks. A
+// public class declares InternalAccess as a friend and has a member `data_`.
 #pragma once
 
 namespace purview {
@@ -18,7 +18,7 @@ struct InternalAccess {
     }
 };
 
-/// The data of a World, Visibility, Server or Client.
+/// Returns the data of a World, Visibility, Server or Client.
 template <class T>
 auto& internal(T& object) noexcept {
     return InternalAccess::data(object);

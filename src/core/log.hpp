@@ -10,8 +10,8 @@ namespace purview {
 
 void write_log(const LogSink& sink, LogLevel level, const std::string& text);
 
-/// Writes why a definition is refused. A Result whose value is taken all the same on this thread
-/// repeats it before it aborts.
+/// Logs why a definition is refused. If the caller then takes the value of the failed Result on
+/// this thread, the message is repeated before the abort.
 void log_refusal(const LogSink& sink, const std::string& text);
 
 }  // namespace purview

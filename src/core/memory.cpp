@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-#include "purview/memory.hpp"
+#include "purview/extend/memory.hpp"
 
 #include <new>
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Names of guards (docs/guards.md), so that `./dev mutate` can compile each away and see a test
-// fail. Everywhere else a guard is its condition and nothing more: a build without PURVIEW_MUTATE
-// has no trace of them, and no switch.
+// Names of security checks (docs/guards.md). `./dev mutate` compiles each of them away and expects
+// a test to fail. Without PURVIEW_MUTATE a check compiles to its condition only, and no switch
+// exists.
 #pragma once
 
 #ifndef PURVIEW_MUTATE
 
-/// What must hold.
+/// A condition that must hold.
 #define PURVIEW_GUARD(name, condition) (condition)
-/// A bound or a mask; `open` is the one that lets everything through, and is not compiled.
+/// A bound or a mask. `open` is the value that disables the check; it is compiled only with
+/// PURVIEW_MUTATE.
 #define PURVIEW_GUARD_OR(name, value, open) (value)
 
 #else
@@ -23,7 +24,7 @@
 #define PURVIEW_IS_MUTATED(name) \
     (::purview::is_same_text(PURVIEW_TEXT_OF(name), PURVIEW_TEXT(PURVIEW_MUTATE)))
 
-/// Whoever looks for it in a binary knows that a guard of it is gone.
+/// Marks a binary from which a security check was removed.
 extern "C" {
 [[gnu::used]] inline const char purview_mutated_build[] =
     "purview_mutated_build without " PURVIEW_TEXT(PURVIEW_MUTATE);

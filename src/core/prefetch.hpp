@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Memory that will be looked at soon.
+// Hints that memory will be used soon.
 #pragma once
 
 namespace purview {
 
-/// Starts to bring the line with this address near. It may be any address.
+/// Prefetches the cache line of this address. Every address is allowed, even an invalid one.
 inline void prefetch_line(const void* address) noexcept {
     __builtin_prefetch(address);
-    // A function that does nothing else is pure to some compilers: its calls would be left out.
+    // Some compilers consider a function without other effects pure and remove its calls.
     asm volatile("");
 }
 
-/// The same for a line that is written next.
+/// Prefetches a line that will be written next.
 inline void prefetch_line_to_write(void* address) noexcept {
     __builtin_prefetch(address, 1);
     asm volatile("");

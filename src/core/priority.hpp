@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Which priority weights are valid. Products of all weights stay above 0, and below the weight of a
-// leave.
+// The valid range of priority weights. Products of all weights stay above 0 and below the weight of
+// a leave.
 #pragma once
 
 namespace purview {

@@ -7,7 +7,7 @@
 
 namespace purview {
 
-/// False if `text` is not a number from its first character to its last.
+/// Parses a number. Returns false unless the whole text is a number.
 template <class Number>
 bool read_number(std::string_view text, Number& out) {
     const auto result = std::from_chars(text.data(), text.data() + text.size(), out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Names of reasons: for the server, and for clients, which have no interest.
+// Names of reasons, for the server and for clients, which do not contain interest management.
 #include "purview/types.hpp"
 
 namespace purview {

@@ -22,7 +22,7 @@ T load(const std::byte* data) noexcept {
     return value;
 }
 
-/// Unit length again: a chain of compositions must not drift.
+/// Normalizes a quaternion, so that a chain of compositions does not drift.
 Rotation unit(double x, double y, double z, double w) noexcept {
     const double length = std::sqrt(x * x + y * y + z * z + w * w);
     if (!(length > 0)) return {};
@@ -31,14 +31,15 @@ Rotation unit(double x, double y, double z, double w) noexcept {
 }
 
 std::int64_t load_integer(const FieldDef& field, const std::byte* at) noexcept {
-    std::uint32_t bits = 0;  // little endian, as every target of this library
+    std::uint32_t bits = 0;  // every target is little-endian
     std::memcpy(&bits, at, field.size_bytes);
     if (!field.is_signed) return bits;
-    const unsigned above = 32U - field.size_bytes * 8U;  // the sign goes up to bit 31 and back
+    const unsigned above = 32U - field.size_bytes * 8U;  // sign extension by two shifts
     return static_cast<std::int32_t>(bits << above) >> above;
 }
 
-/// Of all numbers that say the same, the one that the field can say, or comes nearest to.
+/// Adds whole turns to the value so that it is within [min, max]. If that is impossible, returns
+/// the nearer bound.
 double in_range(double value, double turn, double min, double max) noexcept {
     value += std::ceil((min - value) / turn) * turn;
     if (value <= max) return value;
@@ -86,7 +87,7 @@ Rotation slerp(const Rotation& from, const Rotation& to, double part) noexcept {
     const double sign = dot < 0 ? -1 : 1;
     const double angle = angle_between(from, to) / 2;
     double a = 1 - part, b = part;
-    if (angle > 1e-4) {  // below that a straight line is the same
+    if (angle > 1e-4) {  // for smaller angles a straight line is the same
         a = std::sin(a * angle) / std::sin(angle);
         b = std::sin(b * angle) / std::sin(angle);
     }
@@ -131,7 +132,7 @@ std::uint32_t pack_rotation(const Rotation& rotation) noexcept {
     for (std::size_t i = 1; i < 4; ++i) {
         if (std::abs(parts[i]) > std::abs(parts[largest])) largest = i;
     }
-    // A rotation and its negative are the same: the largest part counts as positive.
+    // A quaternion and its negative are the same rotation, so the largest part is made positive.
     const double scale = (parts[largest] < 0 ? -1 : 1) / length * std::sqrt(2.0) * part_zero;
     auto wire = static_cast<std::uint32_t>(largest);
     unsigned shift = 2;
@@ -165,12 +166,12 @@ Rotation unpack_rotation(std::uint32_t wire) noexcept {
 
 std::uint32_t nearest_step(double value, double min, double step, std::uint32_t steps) noexcept {
     if (!(value > min)) return 0;
-    const double nearest = (value - min) / step + 0.5;  // it is positive: cut off is rounded down
+    const double nearest = (value - min) / step + 0.5;  // positive, so the conversion rounds down
     return nearest >= steps ? steps : static_cast<std::uint32_t>(nearest);
 }
 
 Rotation orientation_of_number(const OrientationDef& def, double number) noexcept {
-    // Whole turns are taken off first: a float has its digits where they count.
+    // Removes whole turns first: the remainder keeps the digits that matter.
     const double turns = std::remainder(number / def.full_turn, 1.0);
     return about_axis(turns * 2 * std::numbers::pi, static_cast<unsigned>(def.axis));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Chunks of work on the threads of an Executor. Each chunk runs once. A worker first takes the
-// chunks of its own part, in order, and then those of the others that are left. The result of a
-// chunk must not depend on its worker.
+// Runs chunks of work on the threads of an Executor. Each chunk runs once. A worker first takes the
+// chunks of its own part, in order, and then remaining chunks of other parts. The result of a chunk
+// must not depend on its worker.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@
 #include <cstdint>
 
 #include "core/aligned.hpp"
-#include "purview/executor.hpp"
+#include "purview/extend/executor.hpp"
 
 namespace purview {
 
-/// More workers are not used.
+/// Maximum number of workers.
 inline constexpr std::uint32_t workers_max = 64;
 
-/// Calls work(worker, chunk), at once for different workers. Without an executor, or with one
-/// worker: in order and on this thread.
+/// Calls work(worker, chunk), concurrently for different workers. Without an executor, or with one
+/// worker or one chunk, it runs all chunks in order on the calling thread.
 template <class Work>
 void run_chunks(const Executor& executor, std::size_t workers, std::size_t chunks, Work&& work) {
     if (executor.run == nullptr || workers < 2 || chunks < 2) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Lists that are filled anew every tick keep their storage, but not for ever the storage of the one
-// tick in which everybody came.
+// Helpers for lists that are filled again every tick. They keep their storage from tick to tick,
+// but not the peak storage of one unusual tick.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace purview {
 
-/// Of a list that has any, in entries.
+/// Minimum capacity of a list with storage, in entries.
 inline constexpr std::size_t least_room = 32;
 
-/// Forgets what is in the list. Storage far larger than what was in it is given back; one that was
-/// nearly full grows now, so that ticks which are much alike need no memory. Long lists differ less
-/// from tick to tick than short ones, and room for them costs more.
+/// Clears the list. Releases storage that is far larger than the contents were, and grows storage
+/// that was nearly full, so that similar ticks do not allocate. Long lists get less spare room,
+/// because their lengths vary less and their room costs more.
 template <class Vector>
 void clear_and_trim(Vector& list) {
     constexpr std::size_t long_bytes = 64 * 1024, grown_bytes_max = 1024 * 1024;
@@ -35,15 +35,15 @@ void clear_and_trim(Vector& list) {
     }
 }
 
-/// As push_back; the first makes room for some.
+/// Like push_back, but the first element reserves room for `least_room` entries.
 template <class Vector>
 void append(Vector& list, const typename Vector::value_type& value) {
     if (list.capacity() == 0) list.reserve(least_room);
     list.push_back(value);
 }
 
-/// Room for n, and when there is none, for as many again: for lists whose length differs from use
-/// to use.
+/// Reserves room for n entries. A list that has to grow reserves twice as much, because its length
+/// varies from use to use.
 template <class Vector>
 void reserve_for(Vector& list, std::size_t n) {
     if (list.capacity() < n) list.reserve(2 * n);

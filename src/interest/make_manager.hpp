@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "purview/interest.hpp"
 
 namespace purview {
@@ -16,7 +16,7 @@ inline InterestManager make_manager(const Rules& rules, WindowUpdate window_upda
                                     const LogSink& log = {}) {
     InterestManager manager(rules, log);
     InternalAccess::pointer(static_cast<Visibility&>(manager)) =
-        std::make_unique<InterestData>(rules, log, window_update);
+        std::make_unique<InterestEngine>(rules, log, window_update);
     return manager;
 }
 

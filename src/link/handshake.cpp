@@ -7,6 +7,7 @@
 
 #include "core/hash.hpp"
 #include "core/mutate.hpp"
+#include "link/address.hpp"
 #include "link/messages.hpp"
 #include "protocol/bit_reader.hpp"
 #include "protocol/bit_writer.hpp"
@@ -68,7 +69,8 @@ std::string_view to_string(CloseReason reason) noexcept {
 
 namespace {
 
-/// Those of a handshake stay as they are for ever: who speaks another version is to be told so.
+/// The checksum of handshake packets must never change, so that a peer with another protocol
+/// version receives a refusal.
 std::uint32_t checksum_of(std::uint64_t seed, std::span<const std::byte> datagram) noexcept {
     const auto rest = datagram.subspan(seal_bytes);
     const bool is_data = datagram[0] == static_cast<std::byte>(PacketType::data);
@@ -81,7 +83,7 @@ std::uint32_t checksum_of(std::uint64_t seed, std::span<const std::byte> datagra
 void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) noexcept {
     datagram[0] = static_cast<std::byte>(type);
     const std::uint32_t checksum = checksum_of(seed, datagram);
-    for (unsigned i = 0; i < sizeof checksum; ++i)  // the lowest byte first, everywhere
+    for (unsigned i = 0; i < sizeof checksum; ++i)  // least significant byte first
         datagram[1 + i] = static_cast<std::byte>(checksum >> (8 * i));
 }
 
@@ -92,8 +94,9 @@ std::uint64_t data_seed(std::uint64_t connection_id, std::uint32_t number) noexc
 
 bool is_sealed(std::uint64_t seed, std::span<const std::byte> datagram) noexcept {
     if (datagram.size() < seal_bytes) return false;
-    const auto told = static_cast<std::uint32_t>(load_rest(datagram.subspan(1, seal_bytes - 1)));
-    return told == checksum_of(seed, datagram);
+    const auto received =
+        static_cast<std::uint32_t>(load_remaining(datagram.subspan(1, seal_bytes - 1)));
+    return received == checksum_of(seed, datagram);
 }
 
 namespace {
@@ -128,14 +131,14 @@ Cookie read_cookie(BitReader& in) noexcept {
     return cookie;
 }
 
-/// Type and checksum are right; the reader stands behind them.
+/// Checks type and checksum and moves the reader past them.
 bool is_type(BitReader& in, std::span<const std::byte> datagram, PacketType type) noexcept {
     if (datagram.empty() || datagram[0] != static_cast<std::byte>(type)) return false;
     (void)in.bits(seal_bytes * 8);
     return is_sealed(0, datagram);
 }
 
-/// The rest must be zero padding up to the size.
+/// Checks that the rest is zero padding up to the expected size.
 bool is_padded(BitReader& in, std::size_t datagram_bytes, std::size_t expected) noexcept {
     if (datagram_bytes != expected) return false;
     while (in.ok() && in.bits_left() >= 8) {
@@ -295,7 +298,7 @@ Cookie CookieJar::make(const Address& from, std::uint64_t nonce, Micros now) con
 bool CookieJar::is_genuine(const Cookie& cookie, const Address& from,
                            std::uint64_t nonce) const noexcept {
     const std::array<std::byte, 16> expected = mac_of("cookie", from, nonce, cookie.seconds);
-    unsigned difference = 0;  // every byte is compared: the time taken tells nothing
+    unsigned difference = 0;  // constant time: every byte is compared
     for (std::size_t i = 0; i < expected.size(); ++i) {
         difference |= std::to_integer<unsigned>(expected[i] ^ cookie.mac[i]);
     }
@@ -315,7 +318,7 @@ std::uint64_t CookieJar::connection_id(const Address& from, std::uint64_t nonce)
 
 void CookieJar::turn(Micros now) noexcept {
     const std::uint64_t seconds = now / 1'000'000;
-    if (seconds <= turned_seconds_ + lifetime_seconds) return;  // also where time goes back
+    if (seconds <= turned_seconds_ + lifetime_seconds) return;  // also if time goes backward
     std::swap(spent_, spent_before_);
     spent_.clear();
     if (seconds > turned_seconds_ + 2 * lifetime_seconds) spent_before_.clear();

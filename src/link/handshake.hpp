@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Before a connection exists.
+// The handshake, before a connection exists.
 //
 //   client                                server
-//   hello {version, schema, nonce} ────▶  answers, keeps nothing
+//   hello {version, schema, nonce} ────▶  replies, stores nothing
 //          ◀──── challenge {nonce, cookie}   or refuse {nonce, reason}
-//   answer {nonce, cookie} ────────────▶  the cookie proves the address: now a session is made
+//   answer {nonce, cookie} ────────────▶  the cookie proves the address: creates a session
 //          ◀──── accept {nonce, connection id}
 //
-// The cookie is a keyed hash of address, nonce and time, so nothing is stored for a stranger; hello
-// and answer are padded, so no answer to an unproven address is larger than its question. The
-// connection id is a keyed hash of address and nonce: a repeated answer finds the same session.
+// The cookie is a keyed hash of address, nonce and time, so the server stores nothing for an
+// unauthenticated peer. Hello and answer are padded, so no reply to an unproven address is larger
+// than the request. The connection id is a keyed hash of address and nonce, so a repeated answer
+// finds the same session.
 #pragma once
 
 #include <cstdint>
@@ -36,21 +37,23 @@ enum class PacketType : std::uint8_t {
     close = 7,
 };
 
-/// Every datagram begins with its type and a checksum of all that follows. For data it is another
-/// one (PROTOCOL.md), seeded with the connection id, so it also tells one connection's packets from
-/// another's.
+/// Every datagram begins with its type and a checksum of everything after it. Data packets have
+/// another checksum (PROTOCOL.md), seeded with the connection id, so that packets of another
+/// connection are rejected.
 inline constexpr std::size_t seal_bytes = 5;
-/// Writes type and checksum over the first bytes of a datagram whose rest is written.
+/// Writes type and checksum into the first bytes of a datagram that is otherwise complete.
 void seal(PacketType type, std::uint64_t seed, std::span<std::byte> datagram) noexcept;
-/// The seed for packet `number` of a connection. 16 bits of a number travel, and the seed has the
-/// others: a packet that is 65,536 numbers or more behind does not pass for a new one.
+/// Returns the checksum seed for packet `number` of a connection. A packet contains only 16 bits of
+/// its number; the seed contains the others. A packet that is 65,536 or more numbers old is
+/// therefore not accepted as a new one.
 std::uint64_t data_seed(std::uint64_t connection_id, std::uint32_t number) noexcept;
 bool is_sealed(std::uint64_t seed, std::span<const std::byte> datagram) noexcept;
 
 inline constexpr std::size_t hello_bytes = 64;
-/// No data packet of a client is shorter, so that a challenge may answer it.
+/// Minimum size of a client's data packet, so that a challenge is never larger than the packet that
+/// it answers.
 inline constexpr std::size_t challenge_bytes = 33;
-/// The same command rides in several packets, in case one is lost.
+/// The same input is sent in several packets, in case one is lost.
 inline constexpr std::size_t commands_per_packet_max = 16;
 inline constexpr std::uint32_t protocol_magic = 0x31575650;  // "PVW1", little endian
 
@@ -74,7 +77,7 @@ struct Answer {
     std::uint64_t schema_hash = 0;
     std::uint64_t nonce = 0;
     Cookie cookie;
-    /// Of a connection that moves to a new address; 0 for a new one.
+    /// The connection that moves to a new address; 0 for a new connection.
     std::uint64_t connection_id = 0;
 };
 
@@ -92,11 +95,12 @@ struct Refuse {
 struct Close {
     std::uint64_t connection_id = 0;
     CloseReason reason = CloseReason::none;
-    std::string_view text{};  ///< at most limits::reason_text_bytes; one read is in the datagram
+    std::string_view text{};  ///< at most limits::reason_text_bytes; a view of the datagram
 };
 inline constexpr std::size_t close_bytes_max = seal_bytes + 8 + 1 + 1 + limits::reason_text_bytes;
 
-/// Each writes one whole datagram into `out` and returns its size in bytes.
+/// Each writes one whole datagram into `out` and returns its size in bytes, or 0 if it does not
+/// fit.
 std::size_t write(const Hello&, std::span<std::byte> out) noexcept;
 std::size_t write(const Challenge&, std::span<std::byte> out) noexcept;
 std::size_t write(const Answer&, std::span<std::byte> out) noexcept;
@@ -104,7 +108,7 @@ std::size_t write(const Accept&, std::span<std::byte> out) noexcept;
 std::size_t write(const Refuse&, std::span<std::byte> out) noexcept;
 std::size_t write(const Close&, std::span<std::byte> out) noexcept;
 
-/// Nothing when the datagram is not exactly one of these.
+/// Each returns nothing if the datagram is not exactly one such packet.
 std::optional<Hello> read_hello(std::span<const std::byte> datagram) noexcept;
 std::optional<Challenge> read_challenge(std::span<const std::byte> datagram) noexcept;
 std::optional<Answer> read_answer(std::span<const std::byte> datagram) noexcept;
@@ -112,7 +116,7 @@ std::optional<Accept> read_accept(std::span<const std::byte> datagram) noexcept;
 std::optional<Refuse> read_refuse(std::span<const std::byte> datagram) noexcept;
 std::optional<Close> read_close(std::span<const std::byte> datagram) noexcept;
 
-/// The keeper of the server's secret.
+/// Holds the server's secret key. Creates and checks cookies.
 class CookieJar {
   public:
     static constexpr std::uint32_t lifetime_seconds = 10;
@@ -121,11 +125,11 @@ class CookieJar {
     Cookie make(const Address& from, std::uint64_t nonce, Micros now) const noexcept;
     bool is_genuine(const Cookie& cookie, const Address& from, std::uint64_t nonce) const noexcept;
     bool is_fresh(const Cookie& cookie, Micros now) const noexcept;
-    /// Of the address and the nonce, whatever the time: a repeated answer finds the same session.
-    /// Never 0.
+    /// Derives the id from address and nonce, independent of time: a repeated answer finds the same
+    /// session. Never 0.
     std::uint64_t connection_id(const Address& from, std::uint64_t nonce) const noexcept;
-    /// The connection is over: a recording of how it began does not begin it once more, as long as
-    /// its cookie is good, and not more than three times as long.
+    /// Records that the connection has ended, so that a replayed handshake does not start it again
+    /// while its cookie is valid. The record is kept for at most three lifetimes of a cookie.
     void spend(std::uint64_t connection_id, Micros now);
     bool is_spent(std::uint64_t connection_id, Micros now) noexcept;
 
@@ -134,7 +138,8 @@ class CookieJar {
     std::array<std::byte, 16> mac_of(std::string_view purpose, const Address& from,
                                      std::uint64_t nonce, std::uint32_t seconds) const noexcept;
 
-    /// Of cookies: stands at another time for each key, so nobody is told how long we have run.
+    /// Time in cookies. The offset differs for each key, so a cookie does not reveal the server's
+    /// uptime.
     std::uint32_t seconds_of(Micros now) const noexcept {
         return static_cast<std::uint32_t>(now / 1'000'000) + clock_offset_;
     }
@@ -142,7 +147,7 @@ class CookieJar {
     std::array<std::byte, 32> key_{};
     MacFunction mac_;
     std::uint32_t clock_offset_ = 0;
-    // Those of the last lifetime of a cookie, and of the one before.
+    // Connections that ended in the current lifetime of a cookie, and in the one before.
     FlatMap<std::uint64_t, bool> spent_, spent_before_;
     std::uint64_t turned_seconds_ = 0;
 };

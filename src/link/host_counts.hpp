@@ -1,45 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// How many sessions or connections there are, in all, of each host and of each network: whoever
-// asks to be let in is answered without looking through all of them. Hosts are told apart as by
-// is_same_host. Networks, of which one line has many hosts, are a /56 of IPv6, and a /48 of IPv6 or
-// a /24 of IPv4; addresses of other carriers than UDP and WebSocket are in none.
+// Numbers of sessions or connections: total, per host and per network, so that a new connection is
+// checked without a search through all of them. Hosts are compared as in is_same_host. A near
+// network is a /56 of IPv6; a far network is a /48 of IPv6 or a /24 of IPv4. One internet access
+// may have many hosts in such a network. Addresses of carriers other than UDP and WebSocket have no
+// network.
 #pragma once
 
 #include <cstdint>
 
 #include "core/flat_map.hpp"
+#include "link/address.hpp"
 #include "purview/connection.hpp"
 
 namespace purview {
 
-/// Of one /56 there may be so many times as many as of one host.
+/// A /56 of IPv6 may have this many times as many as one host.
 inline constexpr std::uint32_t near_network_hosts = 4;
-/// And of one /48 of IPv6, or one /24 of IPv4.
+/// A /48 of IPv6 or a /24 of IPv4 may have this many times as many as one host.
 inline constexpr std::uint32_t far_network_hosts = 16;
 
 class HostCounts {
   public:
     struct Count {
         std::uint32_t connected = 0;
-        std::uint32_t closing = 0;  ///< that the next tick ends
+        std::uint32_t closing = 0;  ///< ended by the next tick
     };
 
     Count all() const noexcept { return all_; }
     Count of(const Address& host) const noexcept { return find(of_, host_key(host)); }
-    /// Whether its networks have room for one more, where one host may have so many.
+    /// Returns whether the host's networks have room for one more, if one host may have
+    /// `per_host_max`.
     bool has_network_room(const Address& host, std::uint32_t per_host_max) const noexcept {
         return has_near_room(host, per_host_max) && has_far_room(host, per_host_max);
     }
-    /// The same for one that moves there, who may be of these networks already.
+    /// The same for a connection that changes its address. It may already count in these networks.
     bool has_network_room(const Address& from, const Address& to,
                           std::uint32_t per_host_max) const noexcept {
         const bool in_networks = has_networks(from);
-        const bool stays_near = in_networks && near_key(from) == near_key(to);
-        const bool stays_far = in_networks && far_key(from) == far_key(to);
-        return (stays_near || has_near_room(to, per_host_max)) &&
-               (stays_far || has_far_room(to, per_host_max));
+        const bool nearby_count = in_networks && near_key(from) == near_key(to);
+        const bool far_count = in_networks && far_key(from) == far_key(to);
+        return (nearby_count || has_near_room(to, per_host_max)) &&
+               (far_count || has_far_room(to, per_host_max));
     }
     void came(const Address& from) {
         ++all_.connected;
@@ -61,16 +64,16 @@ class HostCounts {
         --all_.closing;
         change(from, [](Count& count) { --count.closing; });
     }
-    /// Hosts that have a session.
+    /// Number of hosts with a session.
     std::size_t hosts() const noexcept { return of_.size(); }
-    /// Networks that have one.
+    /// Number of networks with a session.
     std::size_t networks() const noexcept { return near_.size() + far_.size(); }
 
-    /// An IPv4 address, or a /64 of IPv6. No network has the numbers 0:1:... that are IPv4's here.
+    /// An IPv4 address or a /64 of IPv6. IPv4 keys start with 0:1:..., which no IPv6 network does.
     static std::uint64_t host_key(const Address& host) noexcept {
         return is_ipv4(host) ? key_of(host, 12, 16) : key_of(host, 0, 8);
     }
-    /// A /24 of IPv4, or a /48 of IPv6.
+    /// A /24 of IPv4 or a /48 of IPv6.
     static std::uint64_t far_key(const Address& host) noexcept {
         return is_ipv4(host) ? key_of(host, 12, 15) : key_of(host, 0, 6);
     }
@@ -85,7 +88,7 @@ class HostCounts {
         constexpr std::uint64_t ipv4 = std::uint64_t{1} << 32;
         std::uint64_t key = begin == 0 ? 0 : 1;
         for (std::size_t i = begin; i < end; ++i) key = key << 8 | host.host[i];
-        return key == ~std::uint64_t{0} ? ipv4 : key;  // the table's own mark: no host's network
+        return key == ~std::uint64_t{0} ? ipv4 : key;  // reserved by the map; no real network
     }
     static bool has_networks(const Address& host) noexcept {
         return host.carrier != Address::Carrier::memory;

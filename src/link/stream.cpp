@@ -15,10 +15,10 @@ constexpr std::size_t length_bytes = 2;
 constexpr unsigned fragment_size_bits = 10;
 /// More bit, offset, size, and the padding before whole bytes.
 constexpr std::uint64_t fragment_overhead_bits = 1 + 32 + fragment_size_bits + 7;
-/// Of a fragment that is split again: less is not worth a header.
+/// Minimum size of a part of a fragment that is split again. Less is not worth a header.
 constexpr std::uint64_t piece_bytes_min = 16;
-/// Parts of the window that have arrived, with holes between them. A sender makes no more, by far:
-/// pieces of 16 bytes, and the end of what there was to send, once for each packet under way.
+/// Maximum number of separate ranges that have arrived. A sender causes far fewer: pieces of 16
+/// bytes or the end of the data, once for each packet in flight.
 constexpr std::size_t ranges_max = 4096;
 
 }  // namespace
@@ -56,7 +56,7 @@ std::size_t StreamSender::room() const noexcept {
     return buffer_bytes_max - used;
 }
 
-bool StreamSender::wants_to_send() const noexcept {
+bool StreamSender::has_data_to_send() const noexcept {
     if (cut_ != end() && cut_ - begin_ < stream_window_bytes) return true;
     return std::any_of(fragments_.begin(), fragments_.end(),
                        [](const Fragment& f) { return f.state == State::waiting; });
@@ -80,7 +80,7 @@ bool StreamSender::write(std::uint32_t sequence, std::uint64_t bits_left, BitWri
     bool wrote = false;
     for (std::size_t i = 0; i < fragments_.size(); ++i) {
         if (fragments_[i].state != State::waiting) continue;
-        // It was cut for a packet with more room: a piece goes now, the rest waits on.
+        // The fragment was cut for a packet with more room: sends a part now and the rest later.
         const std::uint64_t fits =
             bits_left > fragment_overhead_bits ? (bits_left - fragment_overhead_bits) / 8 : 0;
         if (fits < fragments_[i].size) {
@@ -133,18 +133,18 @@ void StreamReceiver::drop_taken() {
     head_ += taken_;
     begin_ += static_cast<std::uint32_t>(taken_);
     taken_ = 0;
-    arrived_[0].begin = begin_;  // a message is handed out from the first range only
+    arrived_[0].begin = begin_;  // messages come only from the first range
     if (arrived_[0].end == begin_) arrived_.erase(arrived_.begin());
 }
 
 void StreamReceiver::store(std::uint32_t offset, std::span<const std::byte> bytes) {
     const auto ahead = static_cast<std::int32_t>(offset - begin_);
-    if (ahead < 0) return;  // has been handed out already
+    if (ahead < 0) return;  // already returned
     const std::size_t end = head_ + static_cast<std::size_t>(ahead) + bytes.size();
     if (window_.size() < end) window_.resize(end);
     std::memcpy(at(offset), bytes.data(), bytes.size());
     Range merged{offset, offset + static_cast<std::uint32_t>(bytes.size())};
-    // Offsets wrap after 4 GiB; what counts is the distance from begin_.
+    // Offsets wrap after 4 GiB, so they are compared by their distance from begin_.
     const auto from = [&](std::uint32_t o) { return o - begin_; };
     const auto first = std::partition_point(
         arrived_.begin(), arrived_.end(),
@@ -171,7 +171,7 @@ bool StreamReceiver::read(BitReader& in) {
         const std::uint32_t offset = in.u32();
         const auto size = static_cast<std::size_t>(in.bits(fragment_size_bits));
         const auto bytes = in.bytes(size);
-        // At most a message and a window ahead of what was handed out, at most a message behind.
+        // At most a message and a window ahead of what was returned, at most two messages behind.
         const auto ahead = static_cast<std::int32_t>(offset - begin_);
         const bool in_window =
             ahead >= -static_cast<std::int32_t>(2 * message_bytes_max) &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Messages that must arrive, whole and in order: a stream of bytes, cut into fragments that ride in
-// packets and are sent again when their packet was lost. Bounded on both sides: the sender refuses
-// what does not fit, the receiver refuses what runs ahead of its window.
+// Messages that must arrive, whole and in order: a byte stream, cut into fragments that are sent in
+// packets, and again if the packet is lost. Both sides are bounded: the sender refuses what does
+// not fit, the receiver refuses data beyond its window.
 #pragma once
 
 #include <cstddef>
@@ -19,34 +19,37 @@ namespace purview {
 
 inline constexpr std::size_t message_bytes_max = 65'535;
 inline constexpr std::size_t fragment_bytes_max = 512;
-/// Bytes that may be sent ahead of what has arrived in order.
+/// Maximum number of bytes sent beyond what has arrived in order.
 inline constexpr std::uint32_t stream_window_bytes = 32'768;
 
 class StreamSender {
   public:
-    /// Bytes that wait at most.
+    /// Maximum number of queued bytes.
     static constexpr std::size_t buffer_bytes_max = 262'144;
 
-    /// too_large: above message_bytes_max. capacity: too much waits already. Nothing was queued.
+    /// Queues a message. Returns too_large if it exceeds message_bytes_max, and capacity if too
+    /// much waits already; in both cases nothing is queued.
     Status send(std::span<const std::byte> message) { return send({}, message); }
-    /// Of two parts.
+    /// The same for a message in two parts.
     Status send(std::span<const std::byte> head, std::span<const std::byte> rest);
-    /// Where the next message will begin. Of what stands from there on, nothing has been written
-    /// yet as long as no packet has.
+    /// Returns the offset at which the next message will begin. Data after it is not sent before
+    /// the next packet is written.
     std::uint32_t end() const noexcept {
         return begin_ + static_cast<std::uint32_t>(buffer_.size());
     }
-    /// Puts a message ahead of all from `end_then` on; capacity.
+    /// Inserts a message before everything from `end_then` on. Errors as for send().
     Status send_before(std::uint32_t end_then, std::span<const std::byte> message);
-    /// Takes back all from `end_then` on.
+    /// Removes everything from `end_then` on.
     void take_back(std::uint32_t end_then) noexcept;
-    /// Bytes of a message that would still be queued, whatever message_bytes_max says.
+    /// Returns the size of the largest message that could still be queued, if message_bytes_max did
+    /// not limit it.
     std::size_t room() const noexcept;
     bool is_empty() const noexcept { return buffer_.empty(); }
-    bool wants_to_send() const noexcept;
+    bool has_data_to_send() const noexcept;
 
-    /// Writes fragments, each preceded by a one bit, that fit into `bits_left`, and notes them
-    /// under the packet's number. The closing zero bit is the caller's. True: at least one.
+    /// Writes fragments that fit into `bits_left`, each after a one bit, and records them under the
+    /// packet's number. The caller writes the closing zero bit. Returns whether any fragment was
+    /// written.
     bool write(std::uint32_t sequence, std::uint64_t bits_left, BitWriter& out);
     void resolve(std::uint32_t sequence, bool delivered);
 
@@ -69,12 +72,13 @@ class StreamSender {
 
 class StreamReceiver {
   public:
-    /// Reads fragments up to the closing zero bit, and keeps nothing yet. False: malformed, or
-    /// ahead of the window.
+    /// Reads fragments up to the closing zero bit and stores nothing yet. Returns false if they are
+    /// malformed or beyond the window.
     bool read(BitReader& in);
-    /// Keeps what was read last; the packet's bytes must still be there.
+    /// Stores what was read last. The packet's bytes must still be valid.
     void accept();
-    /// The next whole message, or false. The span is valid until the next call of anything here.
+    /// Gets the next whole message, or returns false. The span is valid until the next call of a
+    /// member function.
     bool next_message(std::span<const std::byte>& message);
 
   private:
@@ -94,11 +98,11 @@ class StreamReceiver {
     };
     std::vector<Fragment> fragments_;  ///< of the packet that is being read
 
-    std::vector<std::byte> window_;  ///< from head_ on stream bytes from begin_ on, with holes
-    std::size_t head_ = 0;           ///< bytes before it are over, until the next packet
-    std::uint32_t begin_ = 0;        ///< first byte not handed out
+    std::vector<std::byte> window_;  ///< from head_ on: stream bytes from begin_ on, with holes
+    std::size_t head_ = 0;           ///< bytes before it are consumed; removed with the next packet
+    std::uint32_t begin_ = 0;        ///< first byte not returned
     std::vector<Range> arrived_;     ///< ascending, disjoint, not touching
-    std::size_t taken_ = 0;          ///< bytes of the message last handed out, dropped next time
+    std::size_t taken_ = 0;          ///< size of the last message, dropped by the next call
 };
 
 }  // namespace purview

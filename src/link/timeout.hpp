@@ -9,16 +9,16 @@
 
 namespace purview {
 
-/// More than so many milliseconds have passed. What happened after `now` has just happened: a
-/// datagram may be newer than the tick that asks.
+/// Returns whether more than `ms` milliseconds have passed since then. A time after `now` counts as
+/// now, because a datagram may be newer than the current tick.
 constexpr bool is_over(Micros since, Micros now, std::uint32_t ms) noexcept {
     return now > since && now - since > std::uint64_t{ms} * 1'000;
 }
 
-/// Whether one more packet may be under way. `sent_at(number)`: when that packet went out. The last
-/// hundred go the more seldom the fewer they are, and are never used up before silence has ended
-/// the session: which packets fell into a hole in the line is known only when one behind it
-/// arrives, so both sides must always have one to send.
+/// Returns whether one more packet may be in flight. `sent_at(number)` returns when that packet was
+/// sent. The last hundred numbers are used at growing intervals, so that some remain until the
+/// timeout ends the session. A lost packet is detected only when a later one arrives, so both sides
+/// must always have one left to send.
 template <class SentAt>
 bool may_send(const PacketLink& link, SentAt&& sent_at, Micros now,
               std::uint32_t timeout_ms) noexcept {

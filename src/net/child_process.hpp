@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A helper program beside ours: started, watched, and ended when we end.
+// A child process of the program: started, watched, and ended together with the program.
 #pragma once
 
 #include <string>
@@ -16,17 +16,17 @@ class ChildProcess {
     ChildProcess& operator=(const ChildProcess&) = delete;
     ~ChildProcess();
 
-    /// Looks the program up on PATH; its standard output goes to `output_path`. Empty, or what went
-    /// wrong.
+    /// Starts a program found on PATH; its standard output goes to `output_path`. Returns an error
+    /// text, or an empty string.
     std::string start(const std::vector<std::string>& arguments, const std::string& output_path);
-    /// Waits at most so long, then ends it. Its exit code, or -1.
+    /// Waits for at most this time, then ends the process. Returns its exit code, or -1.
     int wait(int milliseconds);
 
   private:
     int process_ = -1;
 };
 
-/// A new directory for files that live as long as the program does; empty: there is no room.
+/// Creates a directory for temporary files. Returns an empty string on failure.
 std::string make_temporary_directory();
 bool write_file(const std::string& path, std::string_view bytes);
 void remove_directory(const std::string& path);

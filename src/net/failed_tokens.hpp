@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Which hosts have shown wrong operator tokens, and how long the next one of such a host waits
-// before anybody looks at it. A bounded table: the host whose last failure is oldest goes.
+// Hosts that sent wrong operator tokens, and the delay before the next token of such a host is
+// checked. The table is bounded: the host with the oldest last failure is evicted.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 
+#include "link/address.hpp"
 #include "link/handshake.hpp"
 #include "link/host_counts.hpp"
 
@@ -21,7 +22,7 @@ class FailedTokens {
     static constexpr Micros forgotten_after_us = 600'000'000;
     static constexpr std::size_t hosts_max = 1'024;
 
-    /// 0: none of its tokens has been wrong in the last ten minutes.
+    /// Returns 0 if the host sent no wrong token in the last ten minutes.
     Micros delay_us(const Address& host, Micros now) const {
         const auto found = hosts_.find(key_of(host));
         if (found == hosts_.end() || now > found->second.last + forgotten_after_us) return 0;
@@ -49,7 +50,8 @@ class FailedTokens {
         std::uint32_t count = 0;
         Micros last = 0;
     };
-    /// One line has 65,536 networks of a /48.
+    /// For IPv6 the key is the /48 network, because one internet connection may have a whole /48
+    /// (65,536 /64 networks).
     static std::uint64_t key_of(const Address& host) noexcept {
         return is_ipv4(host) ? HostCounts::host_key(host) : HostCounts::far_key(host);
     }

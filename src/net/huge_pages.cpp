@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t large_page = std::size_t{2} << 20;
 constexpr std::size_t small_page = 4096;
 
-/// An address sanitizer watches the borders of what operator new hands out, and not of ours.
+/// An address sanitizer checks the bounds of memory from operator new, but not of this memory.
 #ifdef PURVIEW_SANITIZED
 constexpr bool is_watched = true;
 #else
@@ -33,14 +33,15 @@ constexpr std::size_t rounded(std::size_t bytes, std::size_t to) {
     return (bytes + to - 1) / to * to;
 }
 
-/// Begins with large pages, and ends with small ones behind the last whole one. From the kernel and
-/// not from the heap: what a heap hands out a second time lies on small pages already.
+/// Maps memory that starts with large pages and ends with small ones after the last full large
+/// page. Uses the kernel, not the heap, because memory that a heap reuses is already on small
+/// pages.
 std::byte* map(std::size_t bytes) {
     const std::size_t kept = rounded(bytes, small_page), all = kept + large_page;
     void* const mapped =
         mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) {
-        (void)std::fprintf(stderr, "purview: the system has no %zu bytes of memory more\n", all);
+        (void)std::fprintf(stderr, "purview: out of memory: cannot map %zu bytes\n", all);
         std::abort();
     }
     const auto begin = reinterpret_cast<std::uintptr_t>(mapped);
@@ -48,14 +49,14 @@ std::byte* map(std::size_t bytes) {
     auto* const memory = static_cast<std::byte*>(mapped) + before;
     if (before > 0) (void)munmap(mapped, before);
     (void)munmap(memory + kept, large_page - before);
-    (void)madvise(memory, kept, MADV_HUGEPAGE);  // a wish; without it all is only slower
+    (void)madvise(memory, kept, MADV_HUGEPAGE);  // only a hint; without it memory access is slower
     return memory;
 }
 
-// Sizes of blocks that share large pages: four from a power of two to the next, because each page
-// that is touched at all is there as a whole; with powers of two alone, a third of it for nothing.
+// Size classes of blocks in shared large pages: four per power of two. A touched page is resident
+// as a whole, and powers of two alone would waste a third of it.
 struct Size {
-    std::size_t number;  ///< among all sizes
+    std::size_t number;  ///< index among all size classes
     std::size_t bytes;
 };
 constexpr std::size_t least = cache_line_bytes, steps = 4;
@@ -70,13 +71,13 @@ constexpr Size size_for(std::size_t bytes) {
     const auto doublings = static_cast<std::size_t>(std::countr_zero(step / least));
     return {doublings * steps + count - 1, count * step};
 }
-/// The largest of no more than so many bytes, at least a cache line.
+/// The largest size class of at most this many bytes, but at least one cache line.
 constexpr Size size_within(std::size_t bytes) {
     const std::size_t step = std::max(least, std::bit_floor(bytes) / steps);
     return size_for(bytes / step * step);
 }
 
-/// What is smaller than a large page shares some with others, and is handed out again. Any thread.
+/// Allocates blocks smaller than a large page from shared pages, and reuses them. Thread-safe.
 class SharedPages {
   public:
     void* allocate(std::size_t bytes) {
@@ -87,7 +88,7 @@ class SharedPages {
             return block;
         }
         if (static_cast<std::size_t>(end_ - at_) < size.bytes) {
-            keep_rest();
+            keep_remainder();
             at_ = map(piece_bytes);
             end_ = at_ + piece_bytes;
         }
@@ -109,8 +110,8 @@ class SharedPages {
     void keep(void* memory, Size size) {
         free_[size.number] = new (memory) Free{free_[size.number]};
     }
-    /// The rest of a piece, in blocks as large as may be.
-    void keep_rest() {
+    /// Adds the rest of the current piece to the free lists, in blocks as large as possible.
+    void keep_remainder() {
         while (at_ != end_) {
             const auto rest = static_cast<std::size_t>(end_ - at_);
             const Size size = size_within(rest);
@@ -120,17 +121,17 @@ class SharedPages {
     }
 
     std::mutex mutex_;
-    std::array<Free*, sizes> free_{};  ///< by the number of their size
-    std::byte* at_ = nullptr;          ///< of the newest piece, what has never been handed out
+    std::array<Free*, sizes> free_{};  ///< by number of the size class
+    std::byte* at_ = nullptr;          ///< start of the unused part of the newest piece
     std::byte* end_ = nullptr;
 };
 
 SharedPages& shared_pages() {
-    static auto* const all = new SharedPages;  // never deleted: lists may be released after main
+    static auto* const all = new SharedPages;  // never deleted: memory may be released after main
     return *all;
 }
 
-/// Shared pages know no wider alignment than that of a cache line; nobody in the library asks.
+/// Shared pages support alignments up to a cache line, which is all that the library needs.
 bool is_shared(std::size_t bytes, std::size_t alignment) {
     return bytes < large_page && alignment <= cache_line_bytes;
 }

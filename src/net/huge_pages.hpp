@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Memory in pages of 2 MB: a world of a million entities is written all over in every tick, and
-// with pages of 4 KB each of these writes looks its page up. What is smaller than such a page lies
-// on shared ones, which stay with the process.
+// Memory in pages of 2 MB. A world of a million entities writes to all of its memory in every tick,
+// and with 4 KB pages these writes miss the TLB. Smaller blocks are in shared pages, which are
+// never returned to the system.
 #pragma once
 
-#include "purview/memory.hpp"
+#include "purview/extend/memory.hpp"
 
 namespace purview::net {
 
-/// For set_memory_hooks, first thing in main. Any thread; memory that cannot be had ends the
-/// process.
+/// For set_memory_hooks, at the start of main. Thread-safe. Failure to allocate aborts the process.
 MemoryHooks huge_page_hooks() noexcept;
 
 }  // namespace purview::net

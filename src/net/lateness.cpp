@@ -11,7 +11,7 @@ namespace {
 
 constexpr Micros wait_least_us = 5'000'000;
 constexpr Micros wait_most_us = 300'000'000;
-/// More than one tick is too long, and more than one of so many: the loop does not keep up.
+/// The loop is late if more than one tick overran, and more than one in this many.
 constexpr std::uint64_t ticks_for_one_overrun = 100;
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace beast = boost::beast;
 namespace websocket = beast::websocket;
 using boost::system::error_code;
 
-OperatorAnswer ask_operator(const std::string& host, std::uint16_t port, const std::string& token,
-                            const std::string& request) {
+OperatorAnswer query_operator(const std::string& host, std::uint16_t port, const std::string& token,
+                              const std::string& request) {
     constexpr std::chrono::seconds patience{5};
     OperatorAnswer answer;
     asio::io_context context(1);
@@ -41,10 +41,10 @@ OperatorAnswer ask_operator(const std::string& host, std::uint16_t port, const s
         if (!wait(e, "no server")) return;
         socket.async_handshake(
             authority, "/operator?token=" + url_encoded(token), [&](error_code h) {
-                if (!wait(h, "the operator channel does not open (wrong token?)")) return;
+                if (!wait(h, "cannot open the operator channel (check the token)")) return;
                 socket.text(true);
                 socket.async_write(asio::buffer(request), [&](error_code w, std::size_t) {
-                    if (!wait(w, "the question was not sent")) return;
+                    if (!wait(w, "cannot send the request")) return;
                     socket.async_read(buffer, [&](error_code r, std::size_t) {
                         if (wait(r, "no answer"))
                             answer.text = beast::buffers_to_string(buffer.data());

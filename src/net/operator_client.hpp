@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One question to a running server's operator channel, for command lines.
+// Sends one request to the operator channel of a running server, for command-line tools.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace purview::net {
 
 struct OperatorAnswer {
-    std::string text;     ///< what came back; empty when something went wrong
-    std::string problem;  ///< what went wrong, for people
+    std::string text;     ///< the answer; empty on failure
+    std::string problem;  ///< error text for people
 };
 
-/// Connects, asks, waits for the one answer (five seconds at most), and closes.
-OperatorAnswer ask_operator(const std::string& host, std::uint16_t port, const std::string& token,
-                            const std::string& request);
+/// Connects, sends the request, waits for the answer (at most five seconds), and closes.
+OperatorAnswer query_operator(const std::string& host, std::uint16_t port, const std::string& token,
+                              const std::string& request);
 
 }  // namespace purview::net

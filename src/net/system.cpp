@@ -26,7 +26,7 @@ Micros read_clock(clockid_t clock) {
 }
 
 void need_sodium() {
-    if (sodium_init() < 0) std::abort();  // no source of chance: nothing may start
+    if (sodium_init() < 0) std::abort();  // no random source: nothing may start
 }
 
 volatile bool* stop_flag = nullptr;
@@ -49,7 +49,7 @@ Micros thread_cpu_now() {
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 Micros thread_waited_now() {
-    std::ifstream in("/proc/thread-self/schedstat");  // nanoseconds run, waited; times it ran
+    std::ifstream in("/proc/thread-self/schedstat");  // nanoseconds run and waited, number of runs
     std::uint64_t ran_ns = 0, waited_ns = 0;
     in >> ran_ns >> waited_ns;
     return in ? static_cast<Micros>(waited_ns / 1000) : 0;
@@ -121,7 +121,7 @@ void stop_on_signals(volatile bool* stop) {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
     std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow is told by the write
+    std::signal(SIGXFSZ, SIG_IGN);  // the write to a file at its size limit returns the error
 }
 
 StopOnSignals::StopOnSignals(volatile bool* stop)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A few threads behind an Executor: they sleep until there is something to do, and take the tasks
-// of one call in turn.
+// A small thread pool behind an Executor. The threads sleep until a call, and take its tasks one
+// after another.
 #pragma once
 
 #include <atomic>
@@ -11,13 +11,13 @@
 #include <thread>
 #include <vector>
 
-#include "purview/executor.hpp"
+#include "purview/extend/executor.hpp"
 
 namespace purview {
 
 class ThreadPool {
   public:
-    /// The caller is one of the workers.
+    /// The calling thread counts as one of the workers.
     explicit ThreadPool(std::uint32_t workers) {
         for (std::uint32_t i = 1; i < workers; ++i) threads_.emplace_back([this] { serve(); });
     }

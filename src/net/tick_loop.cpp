@@ -10,10 +10,10 @@ namespace purview::net {
 
 namespace {
 
-/// Few: a flood must not keep the tick waiting.
+/// Small, so that a flood does not delay the tick.
 constexpr std::size_t datagrams_per_turn = 256;
 constexpr std::size_t ticks_kept = 1U << 16;
-/// Later than this many periods, ticks are skipped instead of run one after the other.
+/// If the loop is later than this many periods, ticks are skipped instead of run back to back.
 constexpr Micros periods_late_max = 5;
 
 }  // namespace
@@ -59,7 +59,7 @@ void TickLoop::run(volatile const bool* stop, double seconds,
     const Micros end = seconds > 0 ? start + static_cast<Micros>(seconds * 1e6) : ~Micros{0};
     Micros due = start + period;
     while (!*stop && now() < end) {
-        do {  // once at least: who is late must listen all the same
+        do {  // at least once, so that a late loop also receives
             web_.wait_until(due, period / 2);
         } while (!*stop && now() < due);
         const Micros watched = watching_ ? watching_() : 0;
@@ -85,7 +85,7 @@ void TickLoop::run(volatile const bool* stop, double seconds,
         if (now() > due + periods_late_max * period) {
             const Micros late = (now() - due) / period;
             stats_.skipped += late;
-            note_behind(0);  // the skipped ticks are what was late: nothing counts twice
+            note_behind(0);  // the skipped ticks contain this delay: do not count it twice
             due += late * period;
         }
         if (after_tick) after_tick();
@@ -93,9 +93,9 @@ void TickLoop::run(volatile const bool* stop, double seconds,
     stats_.waited_us = thread_waited_now() - waited;
     if (ending_) ending_();
     border_.shut_down();
-    border_.tick(now());  // the game is told
+    border_.tick(now());  // reports the ends of sessions to the game
     send();
-    web_.wait_until(now() + 50'000);  // the last frames leave
+    web_.wait_until(now() + 50'000);  // sends the last frames
 }
 
 }  // namespace purview::net

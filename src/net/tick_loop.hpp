@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The loop that a server with real carriers runs: receive until the next tick is due, tick, send.
-// One thread.
+// The loop of a server with real transports: receives until the next tick is due, ticks, and sends.
+// Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,30 @@ namespace purview::net {
 struct LoopStats {
     std::uint64_t ticks = 0;
     std::uint64_t overruns = 0;  ///< ticks that took longer than their period
-    std::uint64_t skipped = 0;   ///< ticks that were not run because the loop was too late
-    Micros period_us = 0;        ///< of a tick
-    Micros late_us = 0;          ///< by so much the last tick began too late
-    Micros behind_us = 0;        ///< the world behind the clock, the most so far
+    std::uint64_t skipped = 0;   ///< ticks that were skipped because the loop was too late
+    Micros period_us = 0;        ///< tick period
+    Micros late_us = 0;          ///< delay of the start of the last tick
+    Micros behind_us = 0;        ///< largest delay of the world behind the clock so far
     UdpCounters udp;
-    Micros waited_us = 0;            ///< ready to run, but without a processor, in all
-    std::vector<float> tick_ms;      ///< duration of each of the last 2^16 ticks, in no order
-    std::vector<float> tick_cpu_ms;  ///< CPU time of the same
+    Micros waited_us = 0;            ///< total time ready to run, but without a processor
+    std::vector<float> tick_ms;      ///< durations of the last 2^16 ticks, unordered
+    std::vector<float> tick_cpu_ms;  ///< CPU times of the same ticks
 };
 
 class TickLoop {
   public:
-    /// All must outlive the loop; the web server is closed before the loop goes.
+    /// All parts must outlive the loop. The web server must be closed before the loop is destroyed.
     TickLoop(record::Border& border, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
 
-    /// Runs until `*stop`, or for so many seconds (0: no limit). `after_tick` runs after each tick
-    /// and its sending, outside of its measured time; not after the last one, which is not counted.
+    /// Runs until `*stop`, or for `seconds` (0: no limit). `after_tick` runs after each tick and
+    /// its sending, and is not part of the measured time. It does not run after the final tick,
+    /// which is not counted.
     void run(volatile const bool* stop, double seconds, const std::function<void()>& after_tick);
-    /// What this thread has spent so far, in microseconds, on whoever watches the ticks: not
-    /// counted as theirs.
+    /// `spent_us` returns the microseconds that this thread has spent on observing the ticks; they
+    /// are not counted as tick time.
     void set_watching(std::function<Micros()> spent_us) { watching_ = std::move(spent_us); }
-    /// Called at the end of `run`, before sessions are closed and the game is told so in a last
-    /// tick.
+    /// Sets a callback at the end of `run`, before the sessions are closed and a last tick reports
+    /// that to the game.
     void set_ending(std::function<void()> ending) { ending_ = std::move(ending); }
     const LoopStats& stats() const noexcept { return stats_; }
 

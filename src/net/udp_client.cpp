@@ -13,7 +13,7 @@ namespace purview::net {
 namespace {
 
 constexpr Micros tick_us = 1'000'000 / 60;
-/// A flood must not keep a frame waiting.
+/// Small, so that a flood does not delay a frame.
 constexpr std::size_t datagrams_per_update = 256;
 
 }  // namespace

@@ -15,11 +15,13 @@
 #include <cstring>
 #include <utility>
 
+#include "link/address.hpp"
+
 namespace purview::net {
 
 namespace {
 
-/// ::ffff:a.b.c.d
+/// Maps to ::ffff:a.b.c.d.
 void map_ipv4(const in_addr& from, std::array<std::uint8_t, 16>& to) {
     to.fill(0);
     to[10] = to[11] = 0xff;
@@ -28,7 +30,7 @@ void map_ipv4(const in_addr& from, std::array<std::uint8_t, 16>& to) {
 
 enum class HostType : std::uint8_t { none, ipv4, ipv6 };
 
-/// A numeric address; none: it is none.
+/// Parses a numeric address; `none` if it is not one.
 HostType read_host(const std::string& text, std::array<std::uint8_t, 16>& host) {
     in_addr v4{};
     if (inet_pton(AF_INET, text.c_str(), &v4) == 1) {
@@ -69,7 +71,7 @@ socklen_t to_system(const Address& address, bool ipv6, sockaddr_storage& out) {
     return sizeof v6;
 }
 
-/// Room for what the system says of a datagram beside its bytes.
+/// Storage for the ancillary data of a datagram.
 struct alignas(cmsghdr) Control {
     std::array<std::byte, CMSG_SPACE(sizeof(in6_pktinfo))> bytes;
 };
@@ -85,7 +87,7 @@ void append(msghdr& message, Control& control, int level, int type, const Info& 
     std::memcpy(CMSG_DATA(header), &info, sizeof info);
 }
 
-/// It leaves from this address.
+/// Sets the source address of the datagram.
 void append_source(msghdr& message, Control& control, bool ipv6,
                    const std::array<std::uint8_t, 16>& local) {
     control = {};
@@ -122,7 +124,7 @@ UdpSocket& UdpSocket::operator=(UdpSocket&& other) noexcept {
     out_ = std::move(other.out_);
     queued_ = std::move(other.queued_);
     counters_ = other.counters_;
-    drops_told_ = other.drops_told_;
+    drops_reported_ = other.drops_reported_;
     return *this;
 }
 
@@ -140,13 +142,13 @@ std::string UdpSocket::open(const std::string& host, std::uint16_t port, bool co
     const HostType type = read_host(host, address.host);
     if (type == HostType::none) return "'" + host + "' is not a numeric address";
     close();
-    drops_told_ = 0;
+    drops_reported_ = 0;
     ipv6_ = type == HostType::ipv6;
     address.port = port;
     descriptor_ =
         ::socket(ipv6_ ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (descriptor_ < 0) return std::string("no UDP socket: ") + std::strerror(errno);
-    const int buffer = 4 << 20;  // a tick of thousands of clients must fit
+    if (descriptor_ < 0) return std::string("cannot open a UDP socket: ") + std::strerror(errno);
+    const int buffer = 4 << 20;  // must hold one tick for thousands of clients
     (void)::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     (void)::setsockopt(descriptor_, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
     const auto nowhere = std::all_of(address.host.begin() + (ipv6_ ? 0 : 12), address.host.end(),
@@ -192,8 +194,8 @@ const UdpCounters& UdpSocket::counters() noexcept {
     socklen_t size = sizeof info;
     if (::getsockopt(descriptor_, SOL_SOCKET, SO_MEMINFO, info.data(), &size) == 0) {
         const std::uint32_t drops = info[SK_MEMINFO_DROPS];
-        counters_.dropped += drops - drops_told_;  // the system's number begins again after 2^32
-        drops_told_ = drops;
+        counters_.dropped += drops - drops_reported_;  // the system's counter wraps at 2^32
+        drops_reported_ = drops;
     }
     return counters_;
 }
@@ -204,13 +206,13 @@ std::size_t UdpSocket::buffer_bytes() const noexcept {
         int bytes = 0;
         socklen_t size = sizeof bytes;
         if (::getsockopt(descriptor_, SOL_SOCKET, option, &bytes, &size) != 0) return 0;
-        bytes /= 2;  // it tells twice what was asked for, for its own bookkeeping
+        bytes /= 2;  // the kernel reports twice the requested size
         least = least == 0 ? bytes : std::min(least, bytes);
     }
     return static_cast<std::size_t>(least);
 }
 
-/// Which address of this machine it was sent to.
+/// Returns the channel of the local address to which the datagram was sent.
 std::uint32_t UdpSocket::channel_of(const msghdr& message) {
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
          header = CMSG_NXTHDR(const_cast<msghdr*>(&message), header)) {
@@ -255,7 +257,7 @@ std::size_t UdpSocket::receive_batch() {
     }
     const int count =
         ::recvmmsg(descriptor_, messages.data(), static_cast<unsigned>(batch_), 0, nullptr);
-    if (count < 0 && errno == ECONNREFUSED) ++counters_.refused;  // what was sent before
+    if (count < 0 && errno == ECONNREFUSED) ++counters_.refused;  // reports an earlier send
     if (count <= 0) return 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
         received_[i] =
@@ -300,10 +302,10 @@ void UdpSocket::flush() {
         if (count > 0) {
             sent += static_cast<std::size_t>(count);
         } else if (messages[sent].msg_hdr.msg_controllen != 0 && !is_full) {
-            // Perhaps nothing can leave from there, or not any more: as the system chooses.
+            // The address may be unable to send, or no longer exist: let the system choose.
             messages[sent].msg_hdr.msg_control = nullptr;
             messages[sent].msg_hdr.msg_controllen = 0;
-        } else {  // this one cannot go: it counts as lost, like any datagram
+        } else {  // cannot be sent: counts as lost, like any datagram
             ++(is_full ? counters_.no_room : counters_.refused);
             ++sent;
         }

@@ -17,11 +17,11 @@ struct msghdr;
 
 namespace purview::net {
 
-/// Datagrams that the system lost.
+/// Datagrams that the system dropped.
 struct UdpCounters {
-    std::uint64_t no_room = 0;  ///< on their way out, when its buffer was full
-    std::uint64_t refused = 0;  ///< on their way out, for other reasons: no route, nobody there
-    std::uint64_t dropped = 0;  ///< on their way in: its buffer was full, or they were damaged
+    std::uint64_t no_room = 0;  ///< outgoing, the send buffer was full
+    std::uint64_t refused = 0;  ///< outgoing, for other reasons: no route, port unreachable
+    std::uint64_t dropped = 0;  ///< incoming, the receive buffer was full or the datagram damaged
 };
 
 class UdpSocket {
@@ -33,17 +33,17 @@ class UdpSocket {
     UdpSocket& operator=(const UdpSocket&) = delete;
     ~UdpSocket();
 
-    /// Binds to a numeric address; port 0: any. Empty, or what went wrong. Bound to all addresses
-    /// of the machine (0.0.0.0, ::), `channel` of where a datagram came from says which of them it
-    /// was sent to, and an answer leaves from there.
+    /// Binds to a numeric address; port 0 selects any. Returns an error text, or an empty string.
+    /// If bound to all addresses of the machine (0.0.0.0, ::), `channel` of a sender's address
+    /// identifies the local address that received the datagram, and answers are sent from that one.
     std::string bind(const std::string& host, std::uint16_t port);
-    /// A client's socket: datagrams go to and come from this address only.
+    /// Opens a client's socket, which exchanges datagrams with this address only.
     std::string connect(const std::string& host, std::uint16_t port);
     bool is_open() const noexcept { return descriptor_ >= 0; }
     int descriptor() const noexcept { return descriptor_; }
     std::uint16_t port() const noexcept { return port_; }
 
-    /// Calls take(bytes, from) for every datagram that waits, at most `limit`.
+    /// Calls take(bytes, from) for every pending datagram, at most `limit`.
     template <class Take>
     std::size_t receive(std::size_t limit, Take&& take) {
         std::size_t taken = 0;
@@ -55,21 +55,21 @@ class UdpSocket {
         }
         return taken;
     }
-    /// Queued until flush() or until a batch is full.
+    /// Queues a datagram until flush() or until a batch is full.
     void send(std::span<const std::byte> bytes, const Address& to);
     void flush();
 
-    /// As of now.
+    /// Current counters, including the system's.
     const UdpCounters& counters() noexcept;
-    /// Of the system's smaller buffer.
+    /// Size of the smaller of the system's two buffers.
     std::size_t buffer_bytes() const noexcept;
 
   private:
     static constexpr std::size_t batch_max = 64;
     static constexpr std::size_t client_batch = 8;
     static constexpr std::size_t datagram_bytes = 2048;
-    /// Addresses of this machine that are told apart; what is sent to others is answered from
-    /// whichever the system chooses.
+    /// Number of local addresses that are distinguished. For others, the system chooses the source
+    /// address of answers.
     static constexpr std::size_t locals_max = 256;
     using Host = std::array<std::uint8_t, 16>;
 
@@ -84,7 +84,7 @@ class UdpSocket {
     bool connected_ = false;
     bool ipv6_ = false;
     bool has_channels_ = false;
-    std::vector<Host> locals_;  ///< [channel - 1] of this machine; channel 0: unknown
+    std::vector<Host> locals_;  ///< [channel - 1] local address; channel 0: unknown
     std::vector<std::byte> in_;
     std::vector<std::span<const std::byte>> received_;
     std::vector<Address> from_;
@@ -96,7 +96,7 @@ class UdpSocket {
     };
     std::vector<Queued> queued_;
     UdpCounters counters_;
-    std::uint32_t drops_told_ = 0;  ///< by the system, of this socket
+    std::uint32_t drops_reported_ = 0;  ///< last drop count of the system for this socket
 };
 
 /// "127.0.0.1:7777" or "[::1]:7777".

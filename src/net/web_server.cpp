@@ -32,13 +32,12 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t header_bytes_max = 8 * 1024;
-/// Frames to one client that may wait in memory; a datagram more is dropped like on any bad
-/// network.
+/// Limit on the queued frames of one client. Further datagrams are dropped, as on any bad network.
 constexpr std::size_t play_queue_bytes_max = 64 * 1024;
 constexpr std::size_t operator_queue_bytes_max = 4 * 1024 * 1024;
-/// Rules with all that limits.md allows them.
+/// Fits rules at all limits of limits.md.
 constexpr std::size_t operator_message_bytes_max = 2 * 1024 * 1024;
-/// Before the next connection is taken after one that the system had nothing left for.
+/// Delay before the next accept after the system had no descriptors left.
 constexpr std::chrono::milliseconds accept_again_after{100};
 
 std::string_view view_of(beast::string_view text) {
@@ -98,7 +97,7 @@ std::string url_decoded(std::string_view text) {
 
 class Connection;
 
-/// Somebody else's descriptor, of which asio gets a duplicate.
+/// A descriptor owned by the caller; asio uses a duplicate.
 struct Watched {
     Watched(asio::io_context& io, int descriptor, std::function<void()> call)
         : stream(io, ::dup(descriptor)), readable(std::move(call)) {}
@@ -123,7 +122,7 @@ struct WebServer::Data {
     std::uint16_t port = 0;
     std::map<std::string, WebResource> resources;
     std::map<std::uint32_t, std::shared_ptr<Connection>> connections;
-    HostCounts hosts;  ///< of connections
+    HostCounts hosts;  ///< hosts of the connections
     FailedTokens failed_tokens;
     std::uint32_t next_number = 1;
     std::vector<std::unique_ptr<Watched>> watched;
@@ -132,11 +131,12 @@ struct WebServer::Data {
     WebServer* owner = nullptr;
 
     void accept();
-    /// A name under which a page of ours can have been opened. On loopback nothing else is
-    /// believed: a foreign name that resolves to 127.0.0.1 is somebody else's page.
+    /// Whether a page of this server may have been opened under this name. On loopback only the own
+    /// names are accepted, because a foreign name that resolves to 127.0.0.1 belongs to another
+    /// page.
     bool is_own_name(std::string_view host) const {
         if (!is_loopback(def.host)) return true;
-        constexpr std::uint16_t http_port = 80;  // which browsers leave out
+        constexpr std::uint16_t http_port = 80;  // browsers omit it
         const bool has_port = port != http_port || host.ends_with(":80");
         const std::string tail = has_port ? ":" + std::to_string(port) : "";
         return host == def.host + tail || host == "localhost" + tail ||
@@ -145,7 +145,7 @@ struct WebServer::Data {
     bool has_room(const tcp::endpoint& from) const;
 };
 
-/// One TCP connection: HTTP requests, then perhaps a WebSocket until its end.
+/// One TCP connection: HTTP requests, optionally followed by a WebSocket.
 class Connection : public std::enable_shared_from_this<Connection> {
   public:
     enum class Kind { http, play, operations };
@@ -170,7 +170,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         parser_.emplace();
         parser_->header_limit(header_bytes_max);
         stream_.expires_after(std::chrono::milliseconds(server_.def.handshake_timeout_ms));
-        // Nobody asks with a body: it is not waited for.
+        // Requests have no body, so none is read.
         http::async_read_header(stream_, buffer_, *parser_,
                                 [self = shared_from_this()](error_code error, std::size_t) {
                                     if (error || !self->parser_->is_done()) return self->end();
@@ -181,7 +181,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void send(std::string_view bytes, bool binary) {
         const std::size_t limit =
             kind_ == Kind::play ? play_queue_bytes_max : operator_queue_bytes_max;
-        // One that is longer than all goes when nothing else waits.
+        // A frame above the limit is accepted if the queue is empty.
         if (!queue_.empty() && queued_bytes_ + bytes.size() > limit) {
             ++server_.counters.dropped_frames;
             return;
@@ -191,7 +191,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         if (queue_.size() == 1) write_next();
     }
 
-    /// What only a session is sent shows that there is one.
+    /// Packets that only a session receives show that the connection has one.
     void note_sent(std::span<const std::byte> datagram) {
         const auto type = static_cast<PacketType>(datagram[0]);
         has_session_ |= type == PacketType::accept || type == PacketType::data;
@@ -217,23 +217,24 @@ class Connection : public std::enable_shared_from_this<Connection> {
         const std::string_view path = target.substr(0, target.find('?'));
         if (websocket::is_upgrade(request)) return upgrade(path, target);
         if (request.method() != http::verb::get && request.method() != http::verb::head) {
-            return respond(http::status::method_not_allowed, "text/plain", "only GET\n");
+            return respond(http::status::method_not_allowed, "text/plain",
+                           "method not allowed: use GET or HEAD\n");
         }
         const auto found = server_.resources.find(std::string(path));
         if (found == server_.resources.end()) {
-            return respond(http::status::not_found, "text/plain", "not here\n");
+            return respond(http::status::not_found, "text/plain", "not found\n");
         }
         respond(http::status::ok, found->second.content_type, found->second.body);
     }
 
-    /// `body` lives as long as the server.
+    /// `body` must live as long as the server.
     void respond(http::status status, const std::string& type, std::string_view body) {
         auto response = std::make_shared<http::response<http::span_body<const char>>>(status, 11);
         response->set(http::field::server, "purview");
         response->set(http::field::content_type, type);
         response->set(http::field::cache_control, "no-cache");
         response->set("X-Content-Type-Options", "nosniff");
-        response->set("Referrer-Policy", "no-referrer");  // addresses of operators have a token
+        response->set("Referrer-Policy", "no-referrer");  // operator URLs contain a token
         response->set("X-Frame-Options", "DENY");
         response->set("Content-Security-Policy", server_.def.content_policy);
         const bool keep_alive = parser_->get().keep_alive();
@@ -255,16 +256,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
         return token.empty() || equal_in_constant_time(query_value(target, "token"), token);
     }
 
-    /// A page that was opened under a name of ours.
+    /// Whether the page was opened under a name of this server.
     bool is_own_page(std::string_view origin) const {
         const auto& request = parser_->get();
         const auto host = request.find(http::field::host);
         if (host == request.end() || !server_.is_own_name(view_of(host->value()))) return false;
         const std::string name(view_of(host->value()));
-        return origin == "http://" + name || origin == "https://" + name;  // a proxy has TLS
+        return origin == "http://" + name ||
+               origin == "https://" + name;  // https: TLS may end at a proxy
     }
 
-    /// An operator comes from our own page, or from no page at all.
+    /// Operators must come from a page of this server, or from no page.
     bool may_operate() const {
         const auto& request = parser_->get();
         const auto host = request.find(http::field::host);
@@ -273,7 +275,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         return origin == request.end() || is_own_page(view_of(origin->value()));
     }
 
-    /// A page of somebody else's makes its visitors no players of ours.
+    /// Players must come from a page of this server, a listed origin, or no page.
     bool may_play() const {
         const auto& request = parser_->get();
         const auto origin = request.find(http::field::origin);
@@ -290,15 +292,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
         if (path == "/play") {
             if (!may_play()) {
                 ++server_.counters.refused_origins;
-                return respond(http::status::forbidden, "text/plain", "a page of another origin\n");
+                return respond(http::status::forbidden, "text/plain", "origin not allowed\n");
             }
             return accept(Kind::play);
         }
         if (path != "/operator")
-            return respond(http::status::not_found, "text/plain", "not here\n");
+            return respond(http::status::not_found, "text/plain", "not found\n");
         const Micros delay = server_.failed_tokens.delay_us(address_, now());
         if (delay == 0) return upgrade_operator(target);
-        // Whoever guesses waits, also for the answer to the right one.
+        // A host with wrong tokens waits even before a correct one is accepted.
         session_timer_.expires_after(std::chrono::microseconds(delay));
         session_timer_.async_wait(
             [self = shared_from_this(), asked = std::string(target)](error_code error) {
@@ -331,14 +333,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
                                                   : operator_message_bytes_max);
         ws_->async_accept(parser_->get(), [self = shared_from_this()](error_code error) {
             if (error || self->ended_) return self->end();
-            self->buffer_ = {};  // messages have a bound of their own
+            self->buffer_ = {};  // messages have their own limit
             if (self->kind_ == Kind::play) self->wait_for_session();
             self->read_frame();
         });
     }
 
-    /// Pings show that somebody is there, not that he plays: without a session, which is always
-    /// sent something, a player's WebSocket ends.
+    /// Pings do not show that a client plays. A player's WebSocket without a session is closed,
+    /// because a session always receives packets.
     void wait_for_session() {
         session_timer_.expires_after(std::chrono::milliseconds(server_.def.session_wait_ms));
         session_timer_.async_wait([self = shared_from_this()](error_code error) {
@@ -356,7 +358,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                     ++self->server_.counters.oversized_frames;
                 return self->end();
             }
-            // What was read when a write failed: nobody hears of a connection that has ended.
+            // A read may complete after a failed write; an ended connection delivers nothing.
             if (self->ended_) return;
             self->deliver();
             self->buffer_.consume(self->buffer_.size());
@@ -410,7 +412,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::optional<websocket::stream<beast::tcp_stream>> ws_;
     std::deque<Frame> queue_;
     std::size_t queued_bytes_ = 0;
-    bool has_session_ = false;  ///< as far as was seen since the last look
+    bool has_session_ = false;  ///< packets of a session were seen since the last check
     bool ended_ = false;
 };
 
@@ -426,7 +428,7 @@ bool WebServer::Data::has_room(const tcp::endpoint& from) const {
 void WebServer::Data::accept() {
     acceptor.async_accept([this](error_code error, tcp::socket socket) {
         if (closing) return;
-        if (error) {  // out of descriptors: at once it would fail again
+        if (error) {  // out of descriptors: an immediate retry would fail again
             ++counters.accept_failed;
             accept_timer.expires_after(accept_again_after);
             accept_timer.async_wait([this](error_code stopped) {
@@ -461,7 +463,7 @@ std::string WebServer::open() {
     const auto address = asio::ip::make_address(data_->def.host, error);
     if (error) return "'" + data_->def.host + "' is not a numeric address";
     if (data_->def.operator_token.empty() && !is_loopback(data_->def.host))
-        return data_->def.host + " is not loopback: operators need a token there";
+        return data_->def.host + " is not a loopback address: an operator token is required";
     const tcp::endpoint endpoint(address, data_->def.port);
     data_->acceptor.open(endpoint.protocol(), error);
     if (!error) data_->acceptor.set_option(tcp::acceptor::reuse_address(true), error);
@@ -510,7 +512,7 @@ void WebServer::watch(int descriptor, std::function<void()> readable) {
 void WebServer::wait_until(Micros deadline, Micros least_us) {
     const Micros start = now();
     if (start < deadline) data_->io.run_one_for(std::chrono::microseconds(deadline - start));
-    // One after the other: who always has more to say is not listened to for ever.
+    // Handles one event at a time, so that a busy connection cannot extend the wait indefinitely.
     const Micros end = std::max(deadline, start + least_us);
     while (now() < end && data_->io.poll_one() > 0) {
     }
@@ -528,7 +530,7 @@ void WebServer::close() {
     for (auto& [number, connection] : connections) connection->shut();
     connections.clear();
     data_->io.restart();
-    data_->io.poll();  // the handlers of what was closed run here, and nowhere later
+    data_->io.poll();  // runs the handlers of the closed connections here, not later
     data_->connections.clear();
     data_->watched.clear();
 }

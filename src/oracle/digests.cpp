@@ -13,7 +13,8 @@ namespace purview::check {
 
 namespace {
 
-/// The largest part is left out and counts as positive; the others as steps of sqrt(1/2) / 511.
+/// The largest component is omitted and counts as positive. The others are steps of sqrt(1/2) /
+/// 511.
 std::uint32_t rotation_word(const unsigned char* at) {
     float parts[4];
     std::memcpy(parts, at, sizeof parts);
@@ -44,7 +45,7 @@ std::uint32_t rotation_word(const unsigned char* at) {
     return word;
 }
 
-/// PROTOCOL.md, "Fields", read by somebody else.
+/// PROTOCOL.md, "Fields", implemented a second time.
 std::uint32_t wire_value(const FieldDef& field, const unsigned char* data) {
     const unsigned char* at = data + field.offset_bytes;
     if (field.type == FieldType::boolean) return *at != 0 ? 1 : 0;
@@ -81,6 +82,7 @@ std::size_t words_of(const FieldDef& field) {
 }
 
 bool has_references(const Schema& schema, KindId kind) {
+    if (kind == KindId::none) return false;
     for (const ComponentId component : schema.kinds()[index_of(kind)].components) {
         for (const FieldDef& field : schema.components()[index_of(component)].fields) {
             if (field.type == FieldType::reference) return true;
@@ -107,7 +109,7 @@ std::uint32_t Course::after(std::uint32_t ticks) const noexcept {
 
 namespace {
 
-/// PROTOCOL.md, "relative place": as seen from the parent, moved to the middle of a range.
+/// PROTOCOL.md, "relative position": relative to the parent, moved to the middle of the range.
 std::vector<unsigned char> seen_from_parent(const World& world, EntityId entity,
                                             const ComponentDef& def, const unsigned char* data) {
     std::vector<unsigned char> moved(data, data + def.size_bytes);
@@ -120,8 +122,8 @@ std::vector<unsigned char> seen_from_parent(const World& world, EntityId entity,
             const double half = std::floor(std::round((field.max - field.min) / field.step) / 2);
             value += field.min + half * field.step;
         }
-        const auto told = static_cast<float>(value);
-        std::memcpy(moved.data() + field.offset_bytes, &told, sizeof told);
+        const auto allowed = static_cast<float>(value);
+        std::memcpy(moved.data() + field.offset_bytes, &allowed, sizeof allowed);
     }
     return moved;
 }
@@ -136,9 +138,10 @@ void wire_values(const World& world, EntityId entity, std::vector<std::uint32_t>
                              world.read(parent, schema.position()) != nullptr;
     std::vector<unsigned char> moved;
     for (std::uint16_t c = 0; c < schema.components().size(); ++c) {
-        const auto* data = static_cast<const unsigned char*>(world.read(entity, ComponentId{c}));
+        const auto* data =
+            static_cast<const unsigned char*>(world.read(entity, id_at<ComponentId>(c)));
         if (data == nullptr) continue;
-        if (is_relative && ComponentId{c} == schema.position()) {
+        if (is_relative && id_at<ComponentId>(c) == schema.position()) {
             moved = seen_from_parent(world, entity, schema.components()[c], data);
             data = moved.data();
         }
@@ -166,7 +169,8 @@ std::vector<NamedEntity> named_entities(const World& world, EntityId entity) {
     const Schema& schema = world.schema();
     if (!has_references(schema, world.kind_of(entity))) return named;
     for (std::uint16_t c = 0; c < schema.components().size(); ++c) {
-        const auto* data = static_cast<const unsigned char*>(world.read(entity, ComponentId{c}));
+        const auto* data =
+            static_cast<const unsigned char*>(world.read(entity, id_at<ComponentId>(c)));
         if (data == nullptr) continue;
         for (const FieldDef& field : schema.components()[c].fields) {
             if (field.type == FieldType::reference) {
@@ -187,23 +191,23 @@ DigestChecker::Audience DigestChecker::audience_of(const Ghost& ghost) const {
         if (def.fields.empty()) continue;
         if (def.audience.type != AudienceType::everyone) {
             audience.some_only |= bit;
-            if ((ghost.told >> index_of(component) & 1U) != 0) audience.told |= bit;
+            if ((ghost.allowed >> index_of(component) & 1U) != 0) audience.allowed |= bit;
         }
         bit <<= 1;
     }
     return audience;
 }
 
-std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) const {
-    std::uint64_t hash = combine64(mix64(lane), index_of(ghost.kind));
+std::uint64_t DigestChecker::hash_of(std::uint32_t slot, const Ghost& ghost) const {
+    std::uint64_t hash = combine64(mix64(slot), index_of(ghost.kind));
     hash =
-        combine64(hash, ghost.parent_lane == ManifestItem::no_parent ? 0 : ghost.parent_lane + 1U);
+        combine64(hash, ghost.parent_slot == ManifestItem::no_parent ? 0 : ghost.parent_slot + 1U);
     const auto& components = schema_->kinds()[index_of(ghost.kind)].components;
     const auto is_replicated = [&](ComponentId component) {
-        return (ghost.told >> index_of(component) & 1U) != 0;
+        return (ghost.allowed >> index_of(component) & 1U) != 0;
     };
     const Audience audience = audience_of(ghost);
-    if (audience.some_only != 0) hash = combine64(hash, audience.told);
+    if (audience.some_only != 0) hash = combine64(hash, audience.allowed);
     std::size_t at = 0;
     for (const ComponentId component : components) {
         std::size_t words = 0;
@@ -216,20 +220,20 @@ std::uint64_t DigestChecker::hash_of(std::uint32_t lane, const Ghost& ghost) con
     return hash;
 }
 
-/// An id that ends is named by nobody.
+/// References to an id that ends become empty.
 void DigestChecker::forget_references(std::uint32_t gone) {
-    for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {
-        if (!has(lane) || !has_references(*schema_, ghosts_[lane].kind)) continue;
+    for (std::uint32_t slot = 0; slot < ghosts_.size(); ++slot) {
+        if (!has(slot) || !has_references(*schema_, ghosts_[slot].kind)) continue;
         std::size_t at = 0;
         for (const ComponentId component :
-             schema_->kinds()[index_of(ghosts_[lane].kind)].components) {
+             schema_->kinds()[index_of(ghosts_[slot].kind)].components) {
             for (const FieldDef& field : schema_->components()[index_of(component)].fields) {
-                if (field.type == FieldType::reference && (*ghosts_[lane].values)[at] == gone + 1) {
-                    std::vector<std::uint32_t> without = *ghosts_[lane].values;
+                if (field.type == FieldType::reference && (*ghosts_[slot].values)[at] == gone + 1) {
+                    std::vector<std::uint32_t> without = *ghosts_[slot].values;
                     without[at] = 0;
-                    Ghost ghost = ghosts_[lane];
+                    Ghost ghost = ghosts_[slot];
                     ghost.values = Words(std::move(without));
-                    set(lane, std::move(ghost));
+                    set(slot, std::move(ghost));
                 }
                 at += words_of(field);
             }
@@ -237,19 +241,19 @@ void DigestChecker::forget_references(std::uint32_t gone) {
     }
 }
 
-void DigestChecker::set(std::uint32_t lane, Ghost ghost) {
-    remove(lane);
-    if (ghosts_.size() <= lane) ghosts_.resize(lane + 64);
-    ghost.hash = hash_of(lane, ghost);
+void DigestChecker::set(std::uint32_t slot, Ghost ghost) {
+    remove(slot);
+    if (ghosts_.size() <= slot) ghosts_.resize(slot + 64);
+    ghost.hash = hash_of(slot, ghost);
     digest_ += ghost.hash;
-    ghosts_[lane] = std::move(ghost);
+    ghosts_[slot] = std::move(ghost);
     ++ghost_count_;
 }
 
-void DigestChecker::remove(std::uint32_t lane) {
-    if (!has(lane)) return;
-    digest_ -= ghosts_[lane].hash;
-    ghosts_[lane] = Ghost{};
+void DigestChecker::remove(std::uint32_t slot) {
+    if (!has(slot)) return;
+    digest_ -= ghosts_[slot].hash;
+    ghosts_[slot] = Ghost{};
     --ghost_count_;
 }
 
@@ -257,25 +261,25 @@ std::string DigestChecker::sent(Manifest manifest) {
     std::string wrong;
     for (const ManifestItem& item : manifest.items) {
         if (item.type == ManifestItem::Type::leave || item.type == ManifestItem::Type::keep) {
-            if (item.lane < sent_.size()) sent_[item.lane] = {};
+            if (item.slot < sent_.size()) sent_[item.slot] = {};
             continue;
         }
-        if (sent_.size() <= item.lane) sent_.resize(item.lane + 64);
+        if (sent_.size() <= item.slot) sent_.resize(item.slot + 64);
         if (item.type == ManifestItem::Type::shared) {
-            Sent& sent = sent_[item.lane];
+            Sent& sent = sent_[item.slot];
             if (sent.entity == item.entity && sent.values) sent.values = merged(*sent.values, item);
             continue;
         }
-        sent_[item.lane] = {item.entity, item.values, item.told};
-        if (item.type != ManifestItem::Type::enter || item.parent_lane == ManifestItem::no_parent) {
+        sent_[item.slot] = {item.entity, item.values, item.allowed};
+        if (item.type != ManifestItem::Type::enter || item.parent_slot == ManifestItem::no_parent) {
             continue;
         }
-        bool known = has(item.parent_lane);
+        bool known = has(item.parent_slot);
         for (const ManifestItem& other : manifest.items) {
             const bool goes_on = other.type == ManifestItem::Type::update &&
-                                 copies_.find(other.lane) != copies_.end();
+                                 copies_.find(other.slot) != copies_.end();
             known |= (other.type == ManifestItem::Type::enter || goes_on) &&
-                     other.lane == item.parent_lane;
+                     other.slot == item.parent_slot;
         }
         if (!known) {
             wrong = "order: " + name_of(item.entity) +
@@ -305,29 +309,29 @@ Words DigestChecker::merged(const std::vector<std::uint32_t>& held,
     return Words(std::move(now));
 }
 
-/// Whoever does not hold the ghost passes it over.
+/// A client without the ghost skips the item.
 void DigestChecker::apply_shared(const ManifestItem& item, Tick tick) {
-    if (!has(item.lane) || ghosts_[item.lane].entity != item.entity) return;
-    Ghost ghost = ghosts_[item.lane];
+    if (!has(item.slot) || ghosts_[item.slot].entity != item.entity) return;
+    Ghost ghost = ghosts_[item.slot];
     ghost.values = merged(*ghost.values, item);
     ghost.tick = tick;
-    set(item.lane, std::move(ghost));
+    set(item.slot, std::move(ghost));
 }
 
 void DigestChecker::apply(Manifest& manifest) {
     for (const ManifestItem& item : manifest.items) {
         if (item.type != ManifestItem::Type::leave && item.type != ManifestItem::Type::keep)
             continue;
-        if (item.type == ManifestItem::Type::leave) copies_.erase(item.lane);
-        if (item.type == ManifestItem::Type::keep && has(item.lane)) copies_.insert(item.lane);
-        forget_references(item.lane);
-        for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {  // its children stand alone
-            if (!has(lane) || lane == item.lane || ghosts_[lane].parent_lane != item.lane) continue;
-            Ghost alone = ghosts_[lane];
-            alone.parent_lane = ManifestItem::no_parent;
-            set(lane, std::move(alone));
+        if (item.type == ManifestItem::Type::leave) copies_.erase(item.slot);
+        if (item.type == ManifestItem::Type::keep && has(item.slot)) copies_.insert(item.slot);
+        forget_references(item.slot);
+        for (std::uint32_t slot = 0; slot < ghosts_.size(); ++slot) {  // children lose the parent
+            if (!has(slot) || slot == item.slot || ghosts_[slot].parent_slot != item.slot) continue;
+            Ghost alone = ghosts_[slot];
+            alone.parent_slot = ManifestItem::no_parent;
+            set(slot, std::move(alone));
         }
-        remove(item.lane);
+        remove(item.slot);
     }
     for (ManifestItem& item : manifest.items) {
         if (item.type == ManifestItem::Type::leave || item.type == ManifestItem::Type::keep)
@@ -336,26 +340,26 @@ void DigestChecker::apply(Manifest& manifest) {
             apply_shared(item, manifest.tick);
             continue;
         }
-        const bool goes_on = copies_.erase(item.lane) != 0;
-        if (item.type == ManifestItem::Type::update && !goes_on && !has(item.lane))
+        const bool goes_on = copies_.erase(item.slot) != 0;
+        if (item.type == ManifestItem::Type::update && !goes_on && !has(item.slot))
             continue;  // its enter was lost
-        set(item.lane, {item.entity, item.kind, item.parent_lane, manifest.tick,
-                        std::move(item.values), item.told, std::move(item.courses), 0});
+        set(item.slot, {item.entity, item.kind, item.parent_slot, manifest.tick,
+                        std::move(item.values), item.allowed, std::move(item.courses), 0});
     }
     go_on(manifest.tick);
 }
 
-/// What was not told goes on as it was told to.
+/// Dead-reckoned fields that were not sent follow their prediction.
 void DigestChecker::go_on(Tick tick) {
-    for (std::uint32_t lane = 0; lane < ghosts_.size(); ++lane) {
-        if (!has(lane) || ghosts_[lane].courses.empty() || ghosts_[lane].tick >= tick) continue;
-        std::vector<std::uint32_t> values = *ghosts_[lane].values;
-        for (const Course& course : ghosts_[lane].courses)
-            values[course.word] = course.after(tick - ghosts_[lane].tick);
-        if (values == *ghosts_[lane].values) continue;
-        Ghost ghost = ghosts_[lane];
+    for (std::uint32_t slot = 0; slot < ghosts_.size(); ++slot) {
+        if (!has(slot) || ghosts_[slot].courses.empty() || ghosts_[slot].tick >= tick) continue;
+        std::vector<std::uint32_t> values = *ghosts_[slot].values;
+        for (const Course& course : ghosts_[slot].courses)
+            values[course.word] = course.after(tick - ghosts_[slot].tick);
+        if (values == *ghosts_[slot].values) continue;
+        Ghost ghost = ghosts_[slot];
         ghost.values = Words(std::move(values));
-        set(lane, std::move(ghost));
+        set(slot, std::move(ghost));
     }
 }
 
@@ -366,7 +370,7 @@ void DigestChecker::resolved(std::uint32_t sequence, bool delivered) {
         under_way_.pop_front();
     }
     last_resolved_ = sequence;
-    if (keeping_) {
+    if (period_) {
         kept_[sequence] = ghosts_;
         while (kept_.size() > 200) kept_.erase(kept_.begin());
     }
@@ -377,20 +381,20 @@ std::optional<bool> DigestChecker::is_right(std::uint32_t sequence, std::uint64_
     return digest == digest_;
 }
 
-const DigestChecker::Sent* DigestChecker::last_sent(std::uint32_t lane, EntityId entity) const {
-    const bool is_known = lane < sent_.size() && sent_[lane].entity == entity && sent_[lane].values;
-    return is_known ? &sent_[lane] : nullptr;
+const DigestChecker::Sent* DigestChecker::last_sent(std::uint32_t slot, EntityId entity) const {
+    const bool is_known = slot < sent_.size() && sent_[slot].entity == entity && sent_[slot].values;
+    return is_known ? &sent_[slot] : nullptr;
 }
 
 std::string DigestChecker::difference(KindId kind, const std::vector<std::uint32_t>& a,
                                       const std::vector<std::uint32_t>& b,
-                                      std::uint32_t told) const {
+                                      std::uint32_t allowed) const {
     std::size_t at = 0;
     for (const ComponentId component : schema_->kinds()[index_of(kind)].components) {
         const ComponentDef& def = schema_->components()[index_of(component)];
         for (const FieldDef& field : def.fields) {
             for (std::size_t w = 0; w < words_of(field); ++w, ++at) {
-                if ((told >> index_of(component) & 1U) != 0 && a[at] != b[at])
+                if ((allowed >> index_of(component) & 1U) != 0 && a[at] != b[at])
                     return "field " + def.name + "." + field.name;
             }
         }
@@ -402,36 +406,37 @@ std::string DigestChecker::explain(std::span<const std::byte> state) {
     BitReader in(state);
     const std::uint32_t sequence = in.u32();
     const auto kept = kept_.find(sequence);
-    if (kept == kept_.end()) return "the client's state is of a packet that is not kept";
+    if (kept == kept_.end())
+        return "the client's state belongs to a packet that is no longer stored";
     std::vector<Ghost> expected = kept->second;
-    keeping_ = false;
+    period_ = false;
     kept_.clear();
     while (in.boolean() && in.ok()) {
-        const std::uint32_t lane = in.u32();
+        const std::uint32_t slot = in.u32();
         const auto kind = in.u16();
         const std::uint32_t parent = in.u32() - 1;
         if (kind >= schema_->kinds().size()) return "the client's state does not decode";
-        if (lane >= expected.size() || !expected[lane].values) {
-            return "the client holds a ghost it must not: lane " + std::to_string(lane);
+        if (slot >= expected.size() || !expected[slot].values) {
+            return "the client has a ghost that it must not have: slot " + std::to_string(slot);
         }
-        const Ghost ghost = expected[lane];
-        expected[lane] = Ghost{};
-        const std::string where = name_of(ghost.entity) + " (lane " + std::to_string(lane) +
-                                  ") as of tick " + std::to_string(ghost.tick);
-        if (KindId{kind} != ghost.kind) return where + ": another kind";
+        const Ghost ghost = expected[slot];
+        expected[slot] = Ghost{};
+        const std::string where = name_of(ghost.entity) + " (slot " + std::to_string(slot) +
+                                  ") at tick " + std::to_string(ghost.tick);
+        if (id_at<KindId>(kind) != ghost.kind) return where + ": wrong kind";
         std::size_t at = 0;
         std::string wrong;
         const auto& components = schema_->kinds()[kind].components;
         const Audience audience = audience_of(ghost);
         if (audience.some_only != 0) {
-            const std::uint32_t told = in.u32();
-            if (told != audience.told)
-                wrong = where + ": parts told are " + std::to_string(told) + ", must be " +
-                        std::to_string(audience.told);
+            const std::uint32_t allowed = in.u32();
+            if (allowed != audience.allowed)
+                wrong = where + ": replicated components are " + std::to_string(allowed) +
+                        ", must be " + std::to_string(audience.allowed);
         }
         for (const ComponentId component : components) {
             const ComponentDef& def = schema_->components()[index_of(component)];
-            const bool is_replicated = (ghost.told >> index_of(component) & 1U) != 0;
+            const bool is_replicated = (ghost.allowed >> index_of(component) & 1U) != 0;
             for (const FieldDef& field : def.fields) {
                 for (std::size_t w = 0; w < words_of(field); ++w, ++at) {
                     const std::uint32_t value = in.u32();
@@ -443,13 +448,13 @@ std::string DigestChecker::explain(std::span<const std::byte> state) {
             }
         }
         if (!wrong.empty()) return wrong;
-        if (parent != ghost.parent_lane) return where + ": another parent";
+        if (parent != ghost.parent_slot) return where + ": wrong parent";
     }
     if (!in.ok()) return "the client's state does not decode";
     for (const Ghost& ghost : expected) {
-        if (ghost.values) return "the client lacks " + name_of(ghost.entity);
+        if (ghost.values) return "the client does not have " + name_of(ghost.entity);
     }
-    return "the client's state is right by now";
+    return "the client's state matches";
 }
 
 }  // namespace purview::check

@@ -4,18 +4,18 @@
 
 #include <algorithm>
 
-#include "purview/kernel.hpp"
+#include "purview/extend/kernel.hpp"
 
 namespace purview::check {
 
 namespace {
 
 constexpr std::size_t no_slot = ~std::size_t{0};
-/// Overrides in a row that are followed (F12).
+/// Maximum length of a chain of position overrides that is followed (F12).
 constexpr unsigned overrides_max = 8;
-/// Few enough that what is said of them stays near the processor.
+/// Few enough that their data stays in the cache.
 constexpr std::size_t units_at_once = 256;
-/// A stay says nothing about strength; the pair has some.
+/// The minimum relevance time does not define a score, but the pair has one.
 constexpr float score_of_stay = 1;
 
 std::uint32_t number(ObserverId id) {
@@ -35,29 +35,29 @@ bool remembers(const Kernel& kernel) {
     return has_margin(kernel) || (kernel.type == KernelType::custom && kernel.custom->remembers());
 }
 
-/// Of its place, nothing.
+/// Whether the kernel reads the entity alone, and not its position.
 bool reads_entity_alone(const Kernel& kernel) {
     return kernel.type == KernelType::flag || kernel.type == KernelType::value ||
            kernel.type == KernelType::everything ||
-           (kernel.type == KernelType::custom && kernel.custom->depends_on() == DependsOn::entity);
+           (kernel.type == KernelType::custom && kernel.custom->is_entity_only());
 }
 
-/// Whether a node hides the entity, behind a step about the entity alone that says yes or no. One
-/// that subtracts hides whom it would show if it added.
-bool hides(Combine combine, Combine op, bool says, bool so_far) {
-    if (!says) return so_far && (combine != Combine::subtract || op != Combine::require);
+/// Whether a node hides the entity, after a step that reads the entity alone. `says`: the step
+/// matches. A node that subtracts hides what it would show if it added.
+bool hides(Combine combine, Combine op, bool matches, bool so_far) {
+    if (!matches) return so_far && (combine != Combine::subtract || op != Combine::require);
     if (combine != Combine::subtract) return so_far || op == Combine::subtract;
     return op == Combine::add || (op == Combine::require && so_far);
 }
 
-/// A node that cannot is not asked, and remembers nothing.
-bool can_say_yes(const NodeDef& node) {
+/// Whether the node can match anything. If not, it is not evaluated and has no memory.
+bool can_match(const NodeDef& node) {
     const auto adds = [](const Kernel& step) { return step.combine == Combine::add; };
     return node.enabled &&
            (node.dispatcher != nullptr || std::any_of(node.steps.begin(), node.steps.end(), adds));
 }
 
-/// The node of rules without nodes: everybody is told everything (N2).
+/// The node of rules without nodes: every entity is relevant to every observer (N2).
 NodeDef default_node() {
     NodeDef node;
     node.name = "default";
@@ -85,12 +85,13 @@ std::string what_is_not_followed(const Rules& rules, std::size_t entities) {
     for (const NodeDef& node : rules.nodes) {
         if (!node.enabled) continue;
         const std::string name = "node '" + node.name + "' ";
-        if (node.every_ticks > 1) return name + "is asked in some ticks only";
+        if (node.every_ticks > 1) return name + "is not evaluated in every tick";
         for (const Kernel& step : node.steps) {
             const std::uint32_t tests = step.ray_entities_per_tick;
             if (step.type == KernelType::line_of_sight && tests < entities)
-                return name + "tests " + std::to_string(tests) + " lines of sight a tick, and " +
-                       std::to_string(entities) + " entities are there";
+                return name + "tests " + std::to_string(tests) +
+                       " lines of sight per tick, but there are " + std::to_string(entities) +
+                       " entities";
         }
     }
     return {};
@@ -106,15 +107,14 @@ TruthOracle::TruthOracle(Rules rules, std::uint32_t ticks_between_max, TruthDef 
     set_rules(first);
 }
 
-// -- rules
-// ------------------------------------------------------------------------------------------
+// -- rules --------------------------------------------------------------------------------------
 
 std::vector<TruthOracle::Slot> TruthOracle::slots_of(const Rules& rules, Tick born) const {
     std::vector<Slot> slots;
     for (std::size_t n = 0; n < rules.nodes.size(); ++n) {
         const NodeDef& node = rules.nodes[n];
         for (std::size_t s = 0; s < node.steps.size(); ++s) {
-            if (can_say_yes(node) && remembers(node.steps[s]))
+            if (can_match(node) && remembers(node.steps[s]))
                 slots.push_back({n, node.name, s, node.steps[s], born});
         }
     }
@@ -132,7 +132,7 @@ void TruthOracle::set_rules(const Rules& rules) {
             if (old.node_name != slots[i].node_name || old.step != slots[i].step) continue;
             Kernel was = old.kernel;
             was.combine =
-                slots[i].kernel.combine;  // memory is the kernel's, whatever its step does
+                slots[i].kernel.combine;  // the memory does not depend on how the step combines
             if (was != slots[i].kernel) continue;
             from[i] = j;
             slots[i].born = old.born;
@@ -144,7 +144,7 @@ void TruthOracle::set_rules(const Rules& rules) {
             if (from[i] != no_slot) yes[i] = state.yes[from[i]];
         }
         state.yes = std::move(yes);
-        for (ObserverState::Stay& stay : state.stays) {  // shorter for those who are there as well
+        for (ObserverState::Stay& stay : state.stays) {  // current periods become shorter, too
             if (stay.until > 0)
                 stay.until = std::min(stay.until, stay.from + rules_.minimum_relevance_ticks - 1);
         }
@@ -170,7 +170,7 @@ bool TruthOracle::is_member(const NodeDef& node, std::size_t number_of_node,
     return false;
 }
 
-/// The units, and whom each node has as its members, in this tick.
+/// Collects the cull groups and the members of each node in this tick.
 void TruthOracle::gather() {
     units_.clear();
     for (const EntityView& view : history_.back().entities) {
@@ -184,8 +184,7 @@ void TruthOracle::gather() {
     }
 }
 
-// -- where everybody stands
-// -------------------------------------------------------------------------
+// -- positions ----------------------------------------------------------------------------------
 
 const TruthEntity* TruthOracle::alive(EntityId entity) const {
     if (entity == EntityId::none || index_of(entity) >= entities_.size()) return nullptr;
@@ -204,10 +203,10 @@ bool TruthOracle::is_dormant(const TruthEntity& unit) const {
 }
 
 Vec3 TruthOracle::own_position(const TruthEntity& unit) {
-    Heard& heard = heard_[index_of(unit.id)];
-    const bool is_new = heard.id != unit.id || heard.joins != unit.joins;
-    if (is_new || !is_dormant(unit)) heard = {unit.id, unit.joins, unit.position};
-    return is_dormant(unit) && unit.heard_position ? *unit.heard_position : heard.position;
+    ReceivedPosition& received = received_positions_[index_of(unit.id)];
+    const bool is_new = received.id != unit.id || received.joins != unit.joins;
+    if (is_new || !is_dormant(unit)) received = {unit.id, unit.joins, unit.position};
+    return is_dormant(unit) && unit.received_position ? *unit.received_position : received.position;
 }
 
 void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) {
@@ -227,7 +226,7 @@ void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsi
 
 void TruthOracle::stand_all(std::vector<EntityView>& views) {
     views.assign(entities_.size(), {});
-    heard_.resize(entities_.size());
+    received_positions_.resize(entities_.size());
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
         const TruthEntity& truth = entities_[i];
         EntityView& view = views[i];
@@ -259,7 +258,7 @@ ObserverView TruthOracle::view_of(const TruthObserver& observer, Tick tick,
     if (const TruthEntity* entity = alive(observer.main); entity != nullptr) {
         const EntityView& unit = entities[index_of(entity->root)];
         if (unit.has_position) main.push_back(unit.position);
-        view.keys = entity->keys;  // its own, whatever carries it
+        view.keys = entity->keys;  // its own keys, not those of its root
         view.more_keys.insert(view.more_keys.end(), entity->more_keys.begin(),
                               entity->more_keys.end());
         view.velocity = unit.facts->velocity;
@@ -307,7 +306,7 @@ const ObserverView* TruthOracle::observer_view(ObserverId observer) const {
     return found == history_.back().observers.end() ? nullptr : &found->second;
 }
 
-/// Which cells of each dispatcher hold whom.
+/// Finds out which cells of each dispatcher hold each cull group.
 void TruthOracle::spread() {
     cells_.assign(rules_.nodes.size(), {});
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
@@ -362,43 +361,44 @@ void TruthOracle::record(Tick tick, std::vector<TruthEntity> entities,
     spread();
 }
 
-// -- one pair
-// ---------------------------------------------------------------------------------------
+// -- one pair -----------------------------------------------------------------------------------
 
-/// Between enter and leave the past decides: the last moment when it was not between.
-bool TruthOracle::was_yes(const Asking& asking, std::size_t slot, std::uint32_t index) const {
+/// Between enter and leave, the last result outside of that margin decides.
+bool TruthOracle::was_yes(const ObserverQuery& query, std::size_t slot, std::uint32_t index) const {
     const Kernel& kernel = slots_[slot].kernel;
     const EntityView& now = history_.back().entities[index];
     for (std::size_t back = 1; back < history_.size(); ++back) {
         const Snapshot& then = history_[history_.size() - 1 - back];
-        const auto observer = then.observers.find(number(asking.observer->id));
+        const auto observer = then.observers.find(number(query.observer->id));
         if (observer == then.observers.end() || then.tick < slots_[slot].born) return false;
-        if (observer->second.times_ready != asking.observer->times_ready) return false;
+        if (observer->second.times_ready != query.observer->times_ready) return false;
         if (index >= then.entities.size()) return false;
         const EntityView& entity = then.entities[index];
         if (entity.id != now.id || entity.joins != now.joins || !entity.is_unit) return false;
-        if (asking.has_past && asking.before.tick == then.tick) {
-            const std::vector<std::uint8_t>& yes = asking.before.yes[slot];
+        if (query.has_past && query.before.tick == then.tick) {
+            const std::vector<std::uint8_t>& yes = query.before.yes[slot];
             return index < yes.size() && yes[index] != 0;
         }
         if (kernel.type == KernelType::custom) return false;
         const EntityView* const one = &entity;
-        Said said;
-        say(frame_, kernel, {}, observer->second, std::span(&one, 1), std::span(&said, 1));
-        if (said.unknown || said.zone == Zone::out) return false;
-        if (said.zone == Zone::in) return true;
+        StepResult result;
+        evaluate_kernel(frame_, kernel, {}, observer->second, std::span(&one, 1),
+                        std::span(&result, 1));
+        if (result.unknown || result.zone == Zone::out) return false;
+        if (result.zone == Zone::in) return true;
     }
-    return false;  // not known before the records begin: it was not there
+    return false;  // unknown before the records begin: not relevant then
 }
 
 bool TruthOracle::counts(std::size_t node, std::uint32_t index) const {
     return rules_.nodes[node].enabled && in_node_[node][index] != 0;
 }
 
-TruthOracle::NodeAnswer TruthOracle::ask_inner(const Asking& asking, std::size_t number_of_node,
-                                               const EntityView& unit) const {
+TruthOracle::NodeAnswer TruthOracle::query_inner(const ObserverQuery& query,
+                                                 std::size_t number_of_node,
+                                                 const EntityView& unit) const {
     const NodeDef& node = rules_.nodes[number_of_node];
-    const std::vector<CellId>& cover = asking.cover[number_of_node];
+    const std::vector<CellId>& cover = query.cover[number_of_node];
     const EntityView* const one = &unit;
     NodeAnswer all;
     for (const CellId cell : cells_[number_of_node][index_of(unit.id)]) {
@@ -410,26 +410,28 @@ TruthOracle::NodeAnswer TruthOracle::ask_inner(const Asking& asking, std::size_t
         inner.score = inner.yes ? 1.0F : 0.0F;
         for (std::size_t s = 0; has_steps && s < node.inner[list].size(); ++s) {
             const Kernel& step = node.inner[list][s];
-            std::vector<Said> said(1);
+            std::vector<StepResult> results(1);
             if (step.type == KernelType::custom) {
-                const CustomAnswer custom = custom_(step, *asking.observer, unit, false);
-                said[0].unknown = custom == CustomAnswer::unknown;
-                said[0].zone = custom == CustomAnswer::yes ? Zone::in : Zone::out;
+                const CustomAnswer custom = custom_(step, *query.observer, unit, false);
+                results[0].unknown = custom == CustomAnswer::unknown;
+                results[0].zone = custom == CustomAnswer::yes ? Zone::in : Zone::out;
             } else {
-                say(frame_, step, asking.owned, *asking.observer, Units(&one, 1), said);
+                evaluate_kernel(frame_, step, query.owned, *query.observer, Units(&one, 1),
+                                results);
             }
-            const bool is_in = said[0].zone == Zone::in, yes = is_in && !said[0].unknown;
-            // What an entity says of itself hides it, whoever looks into this inner node.
+            const bool is_in = results[0].zone == Zone::in, yes = is_in && !results[0].unknown;
+            // An entity that is subtracted by its own attributes is hidden, whichever observer
+            // covers this inner node.
             if (step.combine == Combine::subtract && reads_entity_alone(step))
                 all.hides = all.hides || is_in;
             if (step.combine == Combine::add) {
                 inner.yes = inner.yes || yes;
-                if (yes) inner.score = std::max(inner.score, said[0].score);
+                if (yes) inner.score = std::max(inner.score, results[0].score);
             } else if (step.combine == Combine::require) {
                 inner.yes = inner.yes && yes;
-                inner.score = std::min(inner.score, said[0].score);
+                inner.score = std::min(inner.score, results[0].score);
             } else {
-                inner.yes = inner.yes && !yes && !said[0].unknown;
+                inner.yes = inner.yes && !yes && !results[0].unknown;
             }
             if (!inner.yes) inner.score = 0;
         }
@@ -440,36 +442,37 @@ TruthOracle::NodeAnswer TruthOracle::ask_inner(const Asking& asking, std::size_t
     return all;
 }
 
-/// What one step says of each of these units, with what was so before.
-void TruthOracle::ask_step(const Asking& asking, std::size_t node, std::size_t step, Units units,
-                           std::vector<Said>& said) const {
+/// Evaluates one step for each of these cull groups, with its previous result.
+void TruthOracle::query_step(const ObserverQuery& query, std::size_t node, std::size_t step,
+                             Units units, std::vector<StepResult>& results) const {
     const Kernel& kernel = rules_.nodes[node].steps[step];
     const std::size_t slot = slot_at_[node][step];
-    said.assign(units.size(), {});
+    results.assign(units.size(), {});
     if (kernel.type != KernelType::custom)
-        say(frame_, kernel, asking.owned, *asking.observer, units, said);
+        evaluate_kernel(frame_, kernel, query.owned, *query.observer, units, results);
     for (std::size_t i = 0; i < units.size(); ++i) {
         const EntityView& unit = *units[i];
         const std::uint32_t index = index_of(unit.id);
         if (kernel.type == KernelType::custom) {
-            // A kernel that remembers does so whatever its node makes of it.
+            // A kernel with memory is evaluated even if its node does not use the result.
             if (slot == no_slot && !counts(node, index)) continue;
-            const bool was = slot != no_slot && was_yes(asking, slot, index);
-            const CustomAnswer custom = custom_(kernel, *asking.observer, unit, was);
-            said[i].unknown = custom == CustomAnswer::unknown;
-            said[i].zone = custom == CustomAnswer::yes ? Zone::in : Zone::out;
-        } else if (said[i].zone == Zone::margin) {
-            const bool was = slot != no_slot && was_yes(asking, slot, index);
-            said[i].zone = was ? Zone::in : Zone::out;
+            const bool was = slot != no_slot && was_yes(query, slot, index);
+            const CustomAnswer custom = custom_(kernel, *query.observer, unit, was);
+            results[i].unknown = custom == CustomAnswer::unknown;
+            results[i].zone = custom == CustomAnswer::yes ? Zone::in : Zone::out;
+        } else if (results[i].zone == Zone::margin) {
+            const bool was = slot != no_slot && was_yes(query, slot, index);
+            results[i].zone = was ? Zone::in : Zone::out;
         }
         if (slot != no_slot)
-            asking.now->yes[slot][index] = said[i].zone == Zone::in && !said[i].unknown ? 1 : 0;
+            query.now->yes[slot][index] =
+                results[i].zone == Zone::in && !results[i].unknown ? 1 : 0;
     }
 }
 
-/// What one node says of each of these units.
-void TruthOracle::ask_node(const Asking& asking, std::size_t number_of_node, Units units,
-                           std::vector<NodeAnswer>& answers) const {
+/// Evaluates one node for each of these cull groups.
+void TruthOracle::query_node(const ObserverQuery& query, std::size_t number_of_node, Units units,
+                             std::vector<NodeAnswer>& answers) const {
     const NodeDef& node = rules_.nodes[number_of_node];
     answers.assign(units.size(), {});
     std::vector<NodeAnswer> bucket(node.dispatcher != nullptr ? units.size() : 0);
@@ -478,9 +481,10 @@ void TruthOracle::ask_node(const Asking& asking, std::size_t number_of_node, Uni
         const std::uint32_t index = index_of(units[i]->id);
         answer.yes = node.steps.empty();
         if (node.dispatcher != nullptr) {
-            // Steps run over the bucket; they begin with all of it, unless the first one adds.
+            // Steps run over the bucket. The result starts with all of it, unless the first step
+            // adds.
             if (counts(number_of_node, index))
-                bucket[i] = ask_inner(asking, number_of_node, *units[i]);
+                bucket[i] = query_inner(query, number_of_node, *units[i]);
             const bool adds_first = !node.steps.empty() && node.steps[0].combine == Combine::add;
             answer = adds_first ? NodeAnswer{} : bucket[i];
             answer.hides = node.combine != Combine::subtract && bucket[i].hides;
@@ -488,35 +492,35 @@ void TruthOracle::ask_node(const Asking& asking, std::size_t number_of_node, Uni
         }
         if (node.custom != nullptr) {
             answer.yes =
-                counts(number_of_node, index) && custom_node_(node, *asking.observer, *units[i]);
+                counts(number_of_node, index) && custom_node_(node, *query.observer, *units[i]);
         } else {
             answer.hides = answer.yes && node.combine == Combine::subtract;
         }
         answer.score = answer.yes ? 1.0F : 0.0F;
     }
-    std::vector<Said> said;
+    std::vector<StepResult> results;
     for (std::size_t s = 0; s < node.steps.size(); ++s) {
         const Kernel& step = node.steps[s];
         const bool is_alone = reads_entity_alone(step);
-        ask_step(asking, number_of_node, s, units, said);
+        query_step(query, number_of_node, s, units, results);
         for (std::size_t i = 0; i < units.size(); ++i) {
             NodeAnswer& answer = answers[i];
-            const bool yes = said[i].zone == Zone::in && !said[i].unknown;
+            const bool yes = results[i].zone == Zone::in && !results[i].unknown;
             if (is_alone)
                 answer.hides =
-                    hides(node.combine, step.combine, said[i].zone == Zone::in, answer.hides);
+                    hides(node.combine, step.combine, results[i].zone == Zone::in, answer.hides);
             switch (step.combine) {
                 case Combine::add:
                     if (!yes) break;
                     answer.yes = true;
-                    answer.score = std::max(answer.score, said[i].score);
+                    answer.score = std::max(answer.score, results[i].score);
                     break;
                 case Combine::require:
                     answer.yes = answer.yes && yes;
-                    answer.score = std::min(answer.score, said[i].score);
+                    answer.score = std::min(answer.score, results[i].score);
                     break;
                 case Combine::subtract:
-                    if (yes || said[i].unknown) answer.yes = false;
+                    if (yes || results[i].unknown) answer.yes = false;
                     break;
             }
             if (!answer.yes) answer.score = 0;
@@ -530,12 +534,13 @@ void TruthOracle::ask_node(const Asking& asking, std::size_t number_of_node, Uni
     }
 }
 
-/// What all nodes together say of each of these units.
-void TruthOracle::ask_nodes(const Asking& asking, Units units, std::vector<NodeAnswer>& all) const {
+/// Evaluates all nodes together for each of these cull groups.
+void TruthOracle::query_nodes(const ObserverQuery& query, Units units,
+                              std::vector<NodeAnswer>& all) const {
     all.assign(units.size(), {});
     std::vector<NodeAnswer> one;
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
-        ask_node(asking, n, units, one);
+        query_node(query, n, units, one);
         if (!rules_.nodes[n].enabled) continue;
         const Combine combine = rules_.nodes[n].combine;
         for (std::size_t i = 0; i < units.size(); ++i) {
@@ -560,11 +565,11 @@ void TruthOracle::ask_nodes(const Asking& asking, Units units, std::vector<NodeA
     }
 }
 
-void TruthOracle::decide(const Asking& asking, const EntityView& unit, const NodeAnswer& nodes,
-                         Verdict& verdict) const {
+void TruthOracle::decide(const ObserverQuery& query, const EntityView& unit,
+                         const NodeAnswer& nodes, Verdict& verdict) const {
     const TruthEntity& truth = *unit.facts;
-    const TruthObserver& observer = *asking.observer->facts;
-    // What is said of a member is said of all above it.
+    const TruthObserver& observer = *query.observer->facts;
+    // An override that shows a member also shows everything above it.
     bool shown = truth.shown_to_all || truth.mode == EntityMode::global;
     bool allowed = contains(observer.allowed, unit.id);
     for (const auto* list : {&members_, &splits_}) {
@@ -585,7 +590,7 @@ void TruthOracle::decide(const Asking& asking, const EntityView& unit, const Nod
     };
     if (contains(observer.denied, unit.id)) {
         set(TruthStage::denied, false);
-    } else if (asking.shown_as_owned[index_of(unit.id)] != 0) {
+    } else if (query.shown_as_owned[index_of(unit.id)] != 0) {
         set(TruthStage::owned, true);
     } else if (truth.force_hidden) {
         set(TruthStage::force_hidden, false);
@@ -601,7 +606,7 @@ void TruthOracle::decide(const Asking& asking, const EntityView& unit, const Nod
         set(nodes.yes ? TruthStage::node : TruthStage::no_node, nodes.yes);
         verdict.score = nodes.score;
     }
-    // Whatever hides it ends its stay, even while something else shows it.
+    // What hides it ends its minimum relevance time, even while something else shows it.
     if (contains(observer.denied, unit.id) || truth.force_hidden ||
         truth.mode == EntityMode::explicit_only)
         verdict.hides = true;
@@ -623,72 +628,76 @@ bool TruthOracle::owner_sees(KindId kind) const {
     return def_.owner_sees && (!has_kind || def_.kinds[index_of(kind)].owner_sees);
 }
 
-/// The observer owns the root or somebody from `top` down; or one of those is allowed or shown.
-bool TruthOracle::has_entry(const Asking& asking, EntityId root, EntityId top,
+/// Whether the observer owns the root or an entity from `top` down. Without `owners_only`, entities
+/// that are allowed or shown count, too.
+bool TruthOracle::has_entry(const ObserverQuery& query, EntityId root, EntityId top,
                             bool owners_only) const {
-    const TruthObserver& observer = *asking.observer->facts;
+    const TruthObserver& observer = *query.observer->facts;
     const auto owns = [&](const TruthEntity& entity) {
-        return entity.owner == asking.observer->id && owner_sees(entity.kind);
+        return entity.owner == query.observer->id && owner_sees(entity.kind);
     };
     if (owns(entities_[index_of(root)])) return true;
     const auto counts = [&](std::uint32_t index) {
         const TruthEntity& member = entities_[index];
         if (!is_below(member, top)) return false;
-        const bool said = member.shown_to_all || member.mode == EntityMode::global ||
-                          contains(observer.allowed, member.id);
-        return owns(member) || (said && !owners_only);
+        const bool results = member.shown_to_all || member.mode == EntityMode::global ||
+                             contains(observer.allowed, member.id);
+        return owns(member) || (results && !owners_only);
     };
     return std::any_of(members_.begin(), members_.end(), counts) ||
            std::any_of(splits_.begin(), splits_.end(), counts);
 }
 
-/// What hides the member itself, or one above it; node: nothing.
-TruthStage TruthOracle::hidden_member(const Asking& asking, const TruthEntity& member) const {
+/// Returns what hides the member itself, or one above it; TruthStage::node: nothing.
+TruthStage TruthOracle::hidden_member(const ObserverQuery& query, const TruthEntity& member) const {
     if (member.id == member.root) return TruthStage::node;
-    if (contains(asking.observer->facts->denied, member.id)) return TruthStage::denied;
-    if (member.force_hidden && !has_entry(asking, member.root, member.id, true))
+    if (contains(query.observer->facts->denied, member.id)) return TruthStage::denied;
+    if (member.force_hidden && !has_entry(query, member.root, member.id, true))
         return TruthStage::force_hidden;
     if (member.mode == EntityMode::explicit_only &&
-        !has_entry(asking, member.root, member.id, false))
+        !has_entry(query, member.root, member.id, false))
         return TruthStage::explicit_only;
     const EntityId parent = member.parent == EntityId::none ? member.root : member.parent;
-    return hidden_member(asking, entities_[index_of(parent)]);
+    return hidden_member(query, entities_[index_of(parent)]);
 }
 
-/// Nodes show this split member, or it is promoted itself: those above it are relevant with it.
-bool TruthOracle::promotes(const Asking& asking, const std::vector<Verdict>& own,
+/// Whether nodes show this independently culled member, or it is promoted itself. Its ancestors are
+/// then relevant, too.
+bool TruthOracle::promotes(const ObserverQuery& query, const std::vector<Verdict>& own,
                            std::uint32_t unit) const {
     const TruthStage stage = own[unit].stage;
     const bool by_nodes = stage == TruthStage::node || stage == TruthStage::stay;
     const std::uint32_t kind = index_of(entities_[unit].kind);
     if (by_nodes && kind < def_.kinds.size() && def_.kinds[kind].keeps_ancestors) return true;
-    return (by_nodes || stage == TruthStage::no_node) && is_promoted(asking, own, unit);
+    return (by_nodes || stage == TruthStage::no_node) && is_promoted(query, own, unit);
 }
 
-/// By a split member below it that no denial or mark keeps from it, unless it is hidden itself.
-bool TruthOracle::is_promoted(const Asking& asking, const std::vector<Verdict>& own,
+/// Whether an independently culled member below it, which no denial or mark cuts off, promotes it.
+/// A hidden cull group is not promoted.
+bool TruthOracle::is_promoted(const ObserverQuery& query, const std::vector<Verdict>& own,
                               std::uint32_t unit) const {
     if (own[unit].hides) return false;
     return std::any_of(splits_.begin(), splits_.end(), [&](std::uint32_t split) {
         const TruthEntity& parent = entities_[index_of(entities_[split].parent)];
         return parent.root == entities_[unit].id &&
-               hidden_member(asking, parent) == TruthStage::node && promotes(asking, own, split);
+               hidden_member(query, parent) == TruthStage::node && promotes(query, own, split);
     });
 }
 
-/// What a unit's own answer comes to in its group: never without those above it.
-Verdict TruthOracle::in_group(const Asking& asking, const std::vector<Verdict>& own,
+/// Returns the result of a cull group within its group: it is never relevant without those above
+/// it.
+Verdict TruthOracle::in_group(const ObserverQuery& query, const std::vector<Verdict>& own,
                               std::uint32_t unit) const {
     Verdict verdict = own[unit];
-    if (verdict.stage == TruthStage::no_node && is_promoted(asking, own, unit)) {
+    if (verdict.stage == TruthStage::no_node && is_promoted(query, own, unit)) {
         verdict.stage = TruthStage::promoted;
         verdict.relevant = true;
         verdict.score = 1;
     }
     if (entities_[unit].parent == EntityId::none) return verdict;
     const TruthEntity& parent = entities_[index_of(entities_[unit].parent)];
-    Verdict above = in_group(asking, own, index_of(parent.root));
-    const TruthStage hidden = hidden_member(asking, parent);
+    Verdict above = in_group(query, own, index_of(parent.root));
+    const TruthStage hidden = hidden_member(query, parent);
     if (hidden != TruthStage::node) {
         if (above.relevant) above.stage = hidden;
         above.relevant = false;
@@ -702,19 +711,20 @@ Verdict TruthOracle::in_group(const Asking& asking, const std::vector<Verdict>& 
     return verdict;
 }
 
-/// Whoever came by the nodes stays a while, unless something hides it.
-void TruthOracle::hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const {
+/// Applies the minimum relevance time to a pair that nodes made relevant, unless something hides
+/// it.
+void TruthOracle::hold(const ObserverQuery& query, Verdict& verdict, std::uint32_t index) const {
     const Tick now = history_.back().tick;
-    ObserverState::Stay& stay = asking.now->stays[index];
-    const ObserverState& before = asking.before;
+    ObserverState::Stay& stay = query.now->stays[index];
+    const ObserverState& before = query.before;
     const Snapshot* then = history_.size() > 1 ? &history_[history_.size() - 2] : nullptr;
-    const bool has_past = asking.has_past && then != nullptr && before.tick == then->tick &&
+    const bool has_past = query.has_past && then != nullptr && before.tick == then->tick &&
                           index < then->entities.size() &&
                           then->entities[index].id == verdict.entity;
     const bool was_relevant = has_past && before.own[index] != 0;
     const bool goes_on = has_past && then->entities[index].is_unit &&
                          then->entities[index].joins == history_.back().entities[index].joins &&
-                         before.times_ready == asking.now->times_ready &&
+                         before.times_ready == query.now->times_ready &&
                          index < before.stays.size();
     stay = goes_on ? before.stays[index] : ObserverState::Stay{};
     if (verdict.hides) {
@@ -728,34 +738,34 @@ void TruthOracle::hold(const Asking& asking, Verdict& verdict, std::uint32_t ind
     }
 }
 
-// -- one observer
-// -----------------------------------------------------------------------------------
+// -- one observer -------------------------------------------------------------------------------
 
-const std::vector<Verdict>& TruthOracle::judge(ObserverId id) {
-    static const std::vector<Verdict> nobody;
+const std::vector<Verdict>& TruthOracle::verdicts(ObserverId id) {
+    static const std::vector<Verdict> no_verdicts;
     const ObserverView* observer = observer_view(id);
     if (observer == nullptr) {
         states_.erase(number(id));
-        return nobody;
+        return no_verdicts;
     }
-    Judged& judged = judged_[number(id)];
+    EvaluatedObserver& evaluated = evaluated_[number(id)];
     ObserverState& state = states_[number(id)];
-    if (!state.asked || judged.verdicts.empty() || judged.tick != history_.back().tick) {
-        judged.tick = history_.back().tick;
-        if (asking_.empty()) asking_.resize(1);
-        ask(std::span(asking_).first(begin_asking(0, *observer, state)), {});
-        judged.verdicts = asking_[0].verdicts;
+    if (!state.was_evaluated || evaluated.verdicts.empty() ||
+        evaluated.tick != history_.back().tick) {
+        evaluated.tick = history_.back().tick;
+        if (queries_.empty()) queries_.resize(1);
+        evaluate_all(std::span(queries_).first(begin_query(0, *observer, state)), {});
+        evaluated.verdicts = queries_[0].verdicts;
     }
-    return judged.verdicts;
+    return evaluated.verdicts;
 }
 
 std::vector<EntityId> TruthOracle::relevant(ObserverId id) {
-    return relevant_of(judge(id));
+    return relevant_of(verdicts(id));
 }
 
 std::vector<std::vector<EntityId>> TruthOracle::relevant_all(std::span<const ObserverId> observers,
                                                              const Executor& executor) {
-    if (asking_.size() < observers.size()) asking_.resize(observers.size());
+    if (queries_.size() < observers.size()) queries_.resize(observers.size());
     std::size_t count = 0;
     std::vector<std::size_t> of(observers.size(), no_slot);
     for (std::size_t i = 0; i < observers.size(); ++i) {
@@ -764,81 +774,82 @@ std::vector<std::vector<EntityId>> TruthOracle::relevant_all(std::span<const Obs
             states_.erase(number(observers[i]));
         } else {
             of[i] = count;
-            count = begin_asking(count, *observer, states_[number(observers[i])]);
+            count = begin_query(count, *observer, states_[number(observers[i])]);
         }
     }
-    ask(std::span(asking_).first(count), executor);
+    evaluate_all(std::span(queries_).first(count), executor);
     std::vector<std::vector<EntityId>> all(observers.size());
     for (std::size_t i = 0; i < observers.size(); ++i) {
-        if (of[i] != no_slot) all[i] = relevant_of(asking_[of[i]].verdicts);
+        if (of[i] != no_slot) all[i] = relevant_of(queries_[of[i]].verdicts);
     }
     return all;
 }
 
-/// asking_[at] is about this observer; who comes next.
-std::size_t TruthOracle::begin_asking(std::size_t at, const ObserverView& observer,
-                                      ObserverState& state) {
-    Asking& asking = asking_[at];
-    std::swap(state, asking.before);
-    asking.observer = &observer;
-    asking.now = &state;
-    asking.has_past = asking.before.asked && asking.before.yes.size() == slots_.size();
-    state.asked = true;
+/// Prepares asking_[at] for this observer. Returns the index of the next one.
+std::size_t TruthOracle::begin_query(std::size_t at, const ObserverView& observer,
+                                     ObserverState& state) {
+    ObserverQuery& query = queries_[at];
+    std::swap(state, query.before);
+    query.observer = &observer;
+    query.now = &state;
+    query.has_past = query.before.was_evaluated && query.before.yes.size() == slots_.size();
+    state.was_evaluated = true;
     state.tick = history_.back().tick;
     state.times_ready = observer.times_ready;
     state.yes.resize(slots_.size());
     for (std::vector<std::uint8_t>& yes : state.yes) yes.assign(entities_.size(), 0);
     state.own.assign(entities_.size(), 0);
     state.stays.assign(rules_.minimum_relevance_ticks > 0 ? entities_.size() : 0, {});
-    asking.verdicts.assign(entities_.size(), {});
-    asking.cover.assign(rules_.nodes.size(), {});
+    query.verdicts.assign(entities_.size(), {});
+    query.cover.assign(rules_.nodes.size(), {});
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
         if (rules_.nodes[n].dispatcher == nullptr) continue;
         rules_.nodes[n].dispatcher->cover(
             {observer.id, observer.facts->main, observer.from(Viewpoints::entity_and_points),
              observer.keys},
-            asking.cover[n]);
-        make_set(asking.cover[n]);
+            query.cover[n]);
+        make_set(query.cover[n]);
     }
-    asking.owned.assign(entities_.size(), 0);
-    asking.shown_as_owned.assign(entities_.size(), 0);
+    query.owned.assign(entities_.size(), 0);
+    query.shown_as_owned.assign(entities_.size(), 0);
     for (const std::uint32_t index : owned_) {
         const TruthEntity& entity = entities_[index];
         if (entity.owner != observer.id) continue;
         std::uint32_t root = index_of(entity.root);
-        asking.owned[root] = 1;
+        query.owned[root] = 1;
         if (!owner_sees(entity.kind)) continue;
-        asking.shown_as_owned[root] = 1;
+        query.shown_as_owned[root] = 1;
         while (entities_[root].parent != EntityId::none) {
             root = index_of(entities_[index_of(entities_[root].parent)].root);
-            asking.shown_as_owned[root] = 1;
+            query.shown_as_owned[root] = 1;
         }
     }
     return at + 1;
 }
 
-/// Some units after the other, each for all observers: what is known of them stays near the
-/// processor.
-void TruthOracle::ask(std::span<Asking> all, const Executor& executor) {
+/// Evaluates some cull groups after the other, each for all observers, so that their data stays in
+/// the cache.
+void TruthOracle::evaluate_all(std::span<ObserverQuery> all, const Executor& executor) {
     pairs_evaluated_ += units_.size() * all.size();
     struct Task {
         const TruthOracle* self;
-        std::span<Asking> all;
+        std::span<ObserverQuery> all;
         std::size_t workers;
     };
     Task task{this, all, executor.run == nullptr ? 1 : executor.workers};
     const auto by_units = [](void* context, std::uint32_t worker) {
-        const auto& [self, asked, workers] = *static_cast<Task*>(context);
+        const auto& [self, all_queries, workers] = *static_cast<Task*>(context);
         const Units units = self->units_;
         for (std::size_t begin = worker * units_at_once; begin < units.size();
              begin += workers * units_at_once) {
             const Units some = units.subspan(begin, std::min(units_at_once, units.size() - begin));
-            for (Asking& asking : asked) self->decide_units(asking, some);
+            for (ObserverQuery& query : all_queries) self->decide_units(query, some);
         }
     };
     const auto by_observers = [](void* context, std::uint32_t worker) {
-        const auto& [self, asked, workers] = *static_cast<Task*>(context);
-        for (std::size_t i = worker; i < asked.size(); i += workers) self->decide_groups(asked[i]);
+        const auto& [self, all_queries, workers] = *static_cast<Task*>(context);
+        for (std::size_t i = worker; i < all_queries.size(); i += workers)
+            self->decide_groups(all_queries[i]);
     };
     for (void (*work)(void*, std::uint32_t) : {+by_units, +by_observers}) {
         if (executor.run == nullptr) {
@@ -849,34 +860,34 @@ void TruthOracle::ask(std::span<Asking> all, const Executor& executor) {
     }
 }
 
-void TruthOracle::decide_units(Asking& asking, Units units) const {
+void TruthOracle::decide_units(ObserverQuery& query, Units units) const {
     std::vector<NodeAnswer> nodes;
-    ask_nodes(asking, units, nodes);
+    query_nodes(query, units, nodes);
     for (std::size_t i = 0; i < units.size(); ++i) {
-        Verdict& verdict = asking.verdicts[index_of(units[i]->id)];
-        decide(asking, *units[i], nodes[i], verdict);
-        if (rules_.minimum_relevance_ticks > 0) hold(asking, verdict, index_of(units[i]->id));
+        Verdict& verdict = query.verdicts[index_of(units[i]->id)];
+        decide(query, *units[i], nodes[i], verdict);
+        if (rules_.minimum_relevance_ticks > 0) hold(query, verdict, index_of(units[i]->id));
         if (!verdict.relevant) verdict.score = 0;
         verdict.own = verdict.relevant;
     }
 }
 
-/// What the units' own answers come to in their groups, and for their members.
-void TruthOracle::decide_groups(Asking& asking) const {
-    std::vector<Verdict>& verdicts = asking.verdicts;
+/// Applies the groups to the results of their cull groups, and sets the results of members.
+void TruthOracle::decide_groups(ObserverQuery& query) const {
+    std::vector<Verdict>& verdicts = query.verdicts;
     if (!splits_.empty()) {
         const std::vector<Verdict> own = verdicts;
         for (const EntityView* unit : units_) {
             const std::uint32_t index = index_of(unit->id);
             if (leads_[index] != 0 || entities_[index].parent != EntityId::none)
-                verdicts[index] = in_group(asking, own, index);
+                verdicts[index] = in_group(query, own, index);
         }
     }
     for (const std::uint32_t index : members_) {
         const TruthEntity& entity = entities_[index];
         Verdict verdict = verdicts[index_of(entity.root)];
         verdict.entity = entity.id;
-        const TruthStage hidden = hidden_member(asking, entity);
+        const TruthStage hidden = hidden_member(query, entity);
         if (hidden != TruthStage::node) {
             if (verdict.relevant) verdict.stage = hidden;
             verdict.relevant = false;
@@ -886,7 +897,7 @@ void TruthOracle::decide_groups(Asking& asking) const {
         verdict.own = verdict.relevant;
         verdicts[index_of(entity.id)] = verdict;
     }
-    for (std::size_t i = 0; i < verdicts.size(); ++i) asking.now->own[i] = verdicts[i].own ? 1 : 0;
+    for (std::size_t i = 0; i < verdicts.size(); ++i) query.now->own[i] = verdicts[i].own ? 1 : 0;
 }
 
 }  // namespace purview::check

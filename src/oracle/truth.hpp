@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The obviously right, slow answer to "what may this observer know?": every rule evaluated for
-// every entity, from plain records of the world. Shares no code with `interest`.
+// The reference for "what is relevant to this observer?": slow and obviously right. Every rule is
+// evaluated for every entity, from plain records of the world. Shares no code with `interest`.
 //
-// It may be asked every tick or every N ticks; what a distance or an area said in between (it
-// counts between enter and leave) is then found by looking back through recorded places, so the
-// answer is exact all the same. Two things have a past that places do not tell, so that rules with
-// them must be asked every tick: kernels of the caller's own that remember, and
-// `minimum_relevance_ticks`. Refresh::every is not followed: answers are those of an exact node. A
-// line of sight is taken to have budget enough. what_is_not_followed() says whether rules have any
-// of that.
+// It may be called every tick or every N ticks. Between enter and leave, the result of a distance
+// or an area depends on the past. It is found by looking back through recorded positions, so
+// results are exact all the same. Two things depend on a past that positions do not show: custom
+// kernels with memory, and `minimum_relevance_ticks`. With such rules the oracle must be called
+// every tick. Refresh::every is not followed: results are those of an exact node. A line of sight
+// is assumed to have enough budget. what_is_not_followed() returns whether rules use any of this.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +22,11 @@
 
 #include "oracle/truth_kernels.hpp"
 #include "oracle/truth_records.hpp"
-#include "purview/node.hpp"
+#include "purview/extend/node.hpp"
 
 namespace purview::check {
 
-/// What decided, in the order in which it is asked.
+/// What decided, in the order of evaluation.
 enum class TruthStage : std::uint8_t {
     not_ready,
     denied,
@@ -38,34 +37,34 @@ enum class TruthStage : std::uint8_t {
     explicit_only,
     sees_everything,  ///< or the level is below full
     node,
-    stay,      ///< no node, but it came a short while ago
-    promoted,  ///< no node, but nodes show a split member below it
+    stay,      ///< no node, but within the minimum relevance time
+    promoted,  ///< no node, but nodes show an independently culled member below it
     no_node,
 };
 
 struct Verdict {
-    EntityId entity = EntityId::none;  ///< none: nobody lives under this index
+    EntityId entity = EntityId::none;  ///< none: no entity has this index
     bool relevant = false;
-    /// What is true of its unit without the rest of its group.
+    /// Whether its cull group is relevant without the rest of its group.
     bool own = false;
-    /// A step that subtracts by the entity alone applies to it: whoever leaves now is hidden.
+    /// A step that reads the entity alone subtracts it: if it leaves now, the reason is hidden.
     bool hides = false;
     TruthStage stage = TruthStage::not_ready;
-    std::uint32_t nodes = 0;  ///< bit n: node n of the rules says yes
-    /// 0: not relevant. Of a stay: any above 0.
+    std::uint32_t nodes = 0;  ///< bit n: node n of the rules matches
+    /// 0: not relevant. In the minimum relevance time: any value above 0.
     float score = 0;
 };
 
-/// Why these rules may make something else of so many entities than the oracle does, in words;
-/// empty: they do not.
+/// Returns why the engine may differ from the oracle under these rules with this many entities, in
+/// words. Empty: it does not.
 std::string what_is_not_followed(const Rules& rules, std::size_t entities);
 
-/// What a node of the caller's own says, by the caller's own twin of it.
+/// Whether a custom node shows the entity, by the caller's second implementation of the node.
 using NodeTwin = std::function<bool(const NodeDef&, const ObserverView&, const EntityView&)>;
 
 class TruthOracle {
   public:
-    /// `ticks_between_max`: an observer is asked about at least this often.
+    /// `ticks_between_max`: the longest interval between evaluations of an observer.
     TruthOracle(Rules rules, std::uint32_t ticks_between_max, TruthDef def = {});
 
     /// Rules with custom kernels need one.
@@ -73,34 +72,36 @@ class TruthOracle {
     /// Rules with custom nodes need one.
     void set_node_twin(NodeTwin twin) { custom_node_ = std::move(twin); }
 
-    /// From the next record on. Bounds and axes stay. The same kernel at the same step of a node of
-    /// the same name keeps what it remembers, unless the node was off or could not say yes.
+    /// Applies from the next record on. Bounds and axes stay. The same kernel at the same step of a
+    /// node of the same name keeps its memory, unless the node was off or could not match anything.
     void set_rules(const Rules& rules);
     void set_level(InterestLevel level) { def_.level = level; }
 
-    /// The world and the observers as of one tick; every tick, in order. [entities] by index.
+    /// Records the world and the observers as of one tick. Call it every tick, in order. [entities]
+    /// by index.
     void record(Tick tick, std::vector<TruthEntity> entities,
                 const std::vector<TruthObserver>& observers);
 
-    /// Of the last record, by index of the entity; a member's is its group's. Valid until the next
-    /// record.
-    const std::vector<Verdict>& judge(ObserverId observer);
+    /// Results for the last record, by entity index; a member has those of its group. Valid until
+    /// the next record.
+    const std::vector<Verdict>& verdicts(ObserverId observer);
     /// Relevant entities of an observer of the last record, ascending by id.
     std::vector<EntityId> relevant(ObserverId observer);
-    /// The same of several at once, [i] of observers[i], who are then not asked about in this tick
-    /// again. Twins and dispatchers are asked from any thread of the executor; without `run`, from
-    /// this one.
+    /// The same for several observers at once: [i] for observers[i]. These must not be evaluated
+    /// again in this tick. Twins and dispatchers are called from any thread of the executor;
+    /// without `run`, from this one.
     std::vector<std::vector<EntityId>> relevant_all(std::span<const ObserverId> observers,
                                                     const Executor& executor);
 
-    /// Where an entity stood in the last record, by index; of a member: its group's.
+    /// The position of an entity in the last record; a member has that of its group.
     const EntityView& unit_view(EntityId entity) const;
-    /// Null: not ready.
+    /// Null if the observer is not ready.
     const ObserverView* observer_view(ObserverId observer) const;
     const Frame& frame() const noexcept { return frame_; }
     bool is_member(const NodeDef& node, std::size_t number, const TruthEntity& unit) const;
 
-    /// A member of at least one node that is on, and of dormant ones only: moves are not heard of.
+    /// Whether it is a member of at least one enabled node, and of dormant ones only: its moves are
+    /// ignored.
     bool is_dormant(const TruthEntity& unit) const;
 
     /// Pairs (observer, entity) evaluated so far.
@@ -112,32 +113,32 @@ class TruthOracle {
         std::vector<EntityView> entities;
         std::unordered_map<std::uint32_t, ObserverView> observers;  ///< ready ones only
     };
-    /// A kernel that remembers, in a node that can say yes.
+    /// A kernel with memory, in a node that can match.
     struct Slot {
         std::size_t node = 0;
         std::string node_name;
         std::size_t step = 0;
         Kernel kernel;
-        Tick born = 0;  ///< it remembers nothing from before this tick
+        Tick born = 0;  ///< it has no memory from before this tick
     };
     struct ObserverState {
-        bool asked = false;
-        Tick tick = 0;  ///< that it was asked in
+        bool was_evaluated = false;
+        Tick tick = 0;  ///< last evaluation
         std::uint32_t times_ready = 0;
         std::vector<std::vector<std::uint8_t>> yes;  ///< [slot][entity index]
         std::vector<std::uint8_t> own;               ///< [entity index] as of the verdict
         struct Stay {
-            Tick from = 0;   ///< it came
-            Tick until = 0;  ///< the last tick in which it stays; 0: no stay
+            Tick from = 0;   ///< it became relevant
+            Tick until = 0;  ///< the last tick in which it stays relevant; 0: none
         };
-        std::vector<Stay> stays;  ///< [entity index]; empty without a stay
+        std::vector<Stay> stays;  ///< [entity index]; empty without a minimum relevance time
     };
-    struct Judged {
+    struct EvaluatedObserver {
         Tick tick = 0;
         std::vector<Verdict> verdicts;  ///< [entity index]
     };
-    /// Where an entity stood when it was not dormant, or new.
-    struct Heard {
+    /// The last position of an entity when it was new or not dormant.
+    struct ReceivedPosition {
         EntityId id = EntityId::none;
         std::uint32_t joins = 0;
         Vec3 position;
@@ -148,15 +149,15 @@ class TruthOracle {
         float score = 0;
         std::uint32_t nodes = 0;
     };
-    /// One observer, asked in one tick.
-    struct Asking {
+    /// The evaluation of one observer in one tick.
+    struct ObserverQuery {
         const ObserverView* observer = nullptr;
         ObserverState* now = nullptr;
-        ObserverState before;  ///< its last answers
+        ObserverState before;  ///< its last results
         bool has_past = false;
         std::vector<std::vector<CellId>> cover;    ///< [node], ascending
-        std::vector<std::uint8_t> owned;           ///< [entity index] units it owns a member of
-        std::vector<std::uint8_t> shown_as_owned;  ///< of them, those with one that its owner sees
+        std::vector<std::uint8_t> owned;           ///< [entity index] groups with an owned member
+        std::vector<std::uint8_t> shown_as_owned;  ///< [entity index] groups shown by ownership
         std::vector<Verdict> verdicts;             ///< [entity index]
     };
 
@@ -170,34 +171,36 @@ class TruthOracle {
     void spread();
     void gather();
 
-    bool was_yes(const Asking& asking, std::size_t slot, std::uint32_t index) const;
+    bool was_yes(const ObserverQuery& query, std::size_t slot, std::uint32_t index) const;
     bool counts(std::size_t node, std::uint32_t index) const;
-    /// What the inner nodes of a dispatcher that observer and unit share say of it.
-    NodeAnswer ask_inner(const Asking& asking, std::size_t node, const EntityView& unit) const;
-    // Of some units at once: [i] of units[i].
+    /// Evaluates the inner nodes of a dispatcher that observer and cull group share.
+    NodeAnswer query_inner(const ObserverQuery& query, std::size_t node,
+                           const EntityView& unit) const;
+    // For some cull groups at once: [i] of units[i].
     using Units = std::span<const EntityView* const>;
-    void ask_step(const Asking& asking, std::size_t node, std::size_t step, Units units,
-                  std::vector<Said>& said) const;
-    void ask_node(const Asking& asking, std::size_t node, Units units,
-                  std::vector<NodeAnswer>& answers) const;
-    void ask_nodes(const Asking& asking, Units units, std::vector<NodeAnswer>& all) const;
-    void decide(const Asking& asking, const EntityView& unit, const NodeAnswer& nodes,
+    void query_step(const ObserverQuery& query, std::size_t node, std::size_t step, Units units,
+                    std::vector<StepResult>& results) const;
+    void query_node(const ObserverQuery& query, std::size_t node, Units units,
+                    std::vector<NodeAnswer>& answers) const;
+    void query_nodes(const ObserverQuery& query, Units units, std::vector<NodeAnswer>& all) const;
+    void decide(const ObserverQuery& query, const EntityView& unit, const NodeAnswer& nodes,
                 Verdict& verdict) const;
     bool is_below(const TruthEntity& member, EntityId top) const;
     bool owner_sees(KindId kind) const;
-    bool has_entry(const Asking& asking, EntityId root, EntityId top, bool owners_only) const;
-    TruthStage hidden_member(const Asking& asking, const TruthEntity& member) const;
+    bool has_entry(const ObserverQuery& query, EntityId root, EntityId top, bool owners_only) const;
+    TruthStage hidden_member(const ObserverQuery& query, const TruthEntity& member) const;
     EntityId parent_of(const TruthEntity& entity) const;
-    bool promotes(const Asking& asking, const std::vector<Verdict>& own, std::uint32_t unit) const;
-    bool is_promoted(const Asking& asking, const std::vector<Verdict>& own,
+    bool promotes(const ObserverQuery& query, const std::vector<Verdict>& own,
+                  std::uint32_t unit) const;
+    bool is_promoted(const ObserverQuery& query, const std::vector<Verdict>& own,
                      std::uint32_t unit) const;
-    Verdict in_group(const Asking& asking, const std::vector<Verdict>& own,
+    Verdict in_group(const ObserverQuery& query, const std::vector<Verdict>& own,
                      std::uint32_t unit) const;
-    std::size_t begin_asking(std::size_t at, const ObserverView& observer, ObserverState& state);
-    void ask(std::span<Asking> all, const Executor& executor);
-    void decide_units(Asking& asking, Units units) const;
-    void decide_groups(Asking& asking) const;
-    void hold(const Asking& asking, Verdict& verdict, std::uint32_t index) const;
+    std::size_t begin_query(std::size_t at, const ObserverView& observer, ObserverState& state);
+    void evaluate_all(std::span<ObserverQuery> all, const Executor& executor);
+    void decide_units(ObserverQuery& query, Units units) const;
+    void decide_groups(ObserverQuery& query) const;
+    void hold(const ObserverQuery& query, Verdict& verdict, std::uint32_t index) const;
 
     Rules rules_;
     TruthDef def_;
@@ -209,18 +212,18 @@ class TruthOracle {
     std::vector<std::vector<std::size_t>> slot_at_;  ///< [node][step], or no_slot
     std::vector<TruthEntity> entities_;
     std::vector<std::uint32_t> owned_;      ///< indices of entities with an owner
-    std::vector<std::uint32_t> members_;    ///< indices of those that are not their group's root
-    std::vector<std::uint32_t> splits_;     ///< indices of units that are below somebody
-    std::vector<std::uint8_t> leads_;       ///< by index: some of them are below it
-    std::vector<const EntityView*> units_;  ///< of the last record
+    std::vector<std::uint32_t> members_;    ///< indices of members: not their group's root
+    std::vector<std::uint32_t> splits_;     ///< indices of cull groups below another entity
+    std::vector<std::uint8_t> leads_;       ///< by index: whether some of them are below it
+    std::vector<const EntityView*> units_;  ///< cull groups of the last record
     std::vector<std::vector<std::uint8_t>> in_node_;  ///< [node][entity index]: a member of it
     std::vector<TruthObserver> observers_;
-    std::vector<Heard> heard_;                             ///< [entity index]
+    std::vector<ReceivedPosition> received_positions_;     ///< [entity index]
     std::deque<Snapshot> history_;                         ///< newest last
     std::vector<std::vector<std::vector<CellId>>> cells_;  ///< [node][entity index], ascending
     std::unordered_map<std::uint32_t, ObserverState> states_;
-    std::unordered_map<std::uint32_t, Judged> judged_;  ///< whom judge() was asked about
-    std::vector<Asking> asking_;                        ///< their memory is used again
+    std::unordered_map<std::uint32_t, EvaluatedObserver> evaluated_;  ///< results of verdicts()
+    std::vector<ObserverQuery> queries_;                              ///< memory is reused
     std::uint64_t pairs_evaluated_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "purview/sight.hpp"
+#include "purview/extend/kernel.hpp"
 
 namespace purview::check {
 
@@ -19,14 +19,14 @@ float dot(Vec3 a, Vec3 b) {
     return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 
-Said yes_if(bool yes) {
+StepResult yes_if(bool yes) {
     return {false, yes ? Zone::in : Zone::out, 1};
 }
 
-// -- distance
-// ---------------------------------------------------------------------------------------
+// -- distance -----------------------------------------------------------------------------------
 
-Said say_distance(const Kernel& kernel, const ObserverView& observer, const EntityView& entity) {
+StepResult evaluate_distance(const Kernel& kernel, const ObserverView& observer,
+                             const EntityView& entity) {
     float enter = kernel.enter;
     float leave = kernel.leave;
     float own = 0;
@@ -44,21 +44,20 @@ Said say_distance(const Kernel& kernel, const ObserverView& observer, const Enti
     float nearest = std::numeric_limits<float>::infinity();
     for (const Vec3 position : observer.from(kernel.view_from))
         nearest = std::min(nearest, squared(entity.position, position));
-    Said said;
+    StepResult result;
     if (touches(enter, nearest)) {
-        said.zone = Zone::in;
+        result.zone = Zone::in;
     } else if (touches(leave, nearest)) {
-        said.zone = Zone::margin;
+        result.zone = Zone::margin;
     }
-    if (said.zone != Zone::out) {
+    if (result.zone != Zone::out) {
         const float between = std::max(std::sqrt(nearest) - entity.group_radius_m, 0.0F);
-        said.score = std::max(1 - between / (2 * leave), 1e-6F);
+        result.score = std::max(1 - between / (2 * leave), 1e-6F);
     }
-    return said;
+    return result;
 }
 
-// -- areas
-// ------------------------------------------------------------------------------------------
+// -- areas --------------------------------------------------------------------------------------
 
 bool is_inside(const ShapeView& shape, Vec3 position, float grown_m) {
     const Area& area = shape.area;
@@ -80,7 +79,8 @@ bool is_inside(const ShapeView& shape, Vec3 position, float grown_m) {
             const float aside = across * shape.cosine - along * shape.sine;
             if (q > radius * radius) return false;
             if (aside <= 0 || grown_m <= 0) return aside <= 0;
-            // Outside of the angle, the nearest point of the side: its tip, its rim, or between.
+            // Outside of the angle: the nearest point of the side is its tip, its rim, or in
+            // between.
             const float on_side = along * shape.cosine + across * shape.sine;
             const float past = on_side <= 0 ? on_side : std::max(on_side - area.radius, 0.0F);
             return aside * aside + past * past <= grown_m * grown_m;
@@ -89,20 +89,20 @@ bool is_inside(const ShapeView& shape, Vec3 position, float grown_m) {
     return false;
 }
 
-Said say_area(const Kernel& kernel, const ObserverView& observer, const EntityView& entity) {
-    Said said;
-    said.unknown = observer.shapes.empty() || !entity.has_position;
-    if (said.unknown) return said;
+StepResult evaluate_area(const Kernel& kernel, const ObserverView& observer,
+                         const EntityView& entity) {
+    StepResult result;
+    result.unknown = observer.shapes.empty() || !entity.has_position;
+    if (result.unknown) return result;
     for (const ShapeView& shape : observer.shapes) {
         if (is_inside(shape, entity.position, entity.group_radius_m)) return yes_if(true);
         if (is_inside(shape, entity.position, kernel.leave + entity.group_radius_m))
-            said.zone = Zone::margin;
+            result.zone = Zone::margin;
     }
-    return said;
+    return result;
 }
 
-// -- groups
-// -----------------------------------------------------------------------------------------
+// -- keys ---------------------------------------------------------------------------------------
 
 bool observer_has(const ObserverView& observer, KeyId domain, Key key) {
     if (key == Key::none) return false;
@@ -118,8 +118,7 @@ bool same_key(KeyId domain, const ObserverView& observer, const TruthEntity& ent
     });
 }
 
-// -- cells
-// ------------------------------------------------------------------------------------------
+// -- cells --------------------------------------------------------------------------------------
 
 float cell(float coordinate, float begin, float side) {
     return std::floor((coordinate - begin) / side);
@@ -135,7 +134,7 @@ bool near_on_axis(const Kernel& cells, float one, float other, float begin, floa
     return std::fabs(between) <= static_cast<float>(cells.rings);
 }
 
-/// The third axis, where it matters.
+/// Whether the positions are close enough on the third axis, where it matters.
 bool in_layers(const Frame& frame, const Kernel& cells, Vec3 a, Vec3 b) {
     if (frame.axes != Axes::xyz || !(cells.cell_size.z > 0)) return true;
     return near_on_axis(cells, a.z, b.z, frame.cells_from.z, cells.cell_size.z);
@@ -183,8 +182,7 @@ bool in_hexagons(const Frame& frame, const Kernel& cells, Vec3 a, Vec3 b) {
     return between <= static_cast<float>(cells.rings) && in_layers(frame, cells, a, b);
 }
 
-// -- line of sight
-// ----------------------------------------------------------------------------------
+// -- line of sight ------------------------------------------------------------------------------
 
 Vec3 ahead(Vec3 position, Vec3 velocity, float seconds) {
     return {position.x + velocity.x * seconds, position.y + velocity.y * seconds,
@@ -213,9 +211,10 @@ bool has_sight(const Kernel& kernel, const ObserverView& observer, const EntityV
     return false;
 }
 
-/// True if some place that the kernel looks from fulfils it.
+/// Matches if some position that the kernel views from passes the test.
 template <class Test>
-Said say_from_positions(const Kernel& kernel, const ObserverView& observer, Test&& test) {
+StepResult evaluate_from_positions(const Kernel& kernel, const ObserverView& observer,
+                                   Test&& test) {
     const std::vector<Vec3>& positions = observer.from(kernel.view_from);
     return yes_if(std::any_of(positions.begin(), positions.end(), test));
 }
@@ -249,16 +248,16 @@ ShapeView shape_view(const Area& area) {
     return shape;
 }
 
-void say(const Frame& frame, const Kernel& kernel, const std::vector<std::uint8_t>& owned,
-         const ObserverView& observer, std::span<const EntityView* const> entities,
-         std::span<Said> said) {
+void evaluate_kernel(const Frame& frame, const Kernel& kernel,
+                     const std::vector<std::uint8_t>& owned, const ObserverView& observer,
+                     std::span<const EntityView* const> entities, std::span<StepResult> results) {
     const auto each = [&](auto&& of) {
-        for (std::size_t i = 0; i < entities.size(); ++i) said[i] = of(*entities[i]);
+        for (std::size_t i = 0; i < entities.size(); ++i) results[i] = of(*entities[i]);
     };
     const auto each_positioned = [&](auto&& of) {
         const bool from_nowhere = observer.from(kernel.view_from).empty();
         each([&](const EntityView& entity) {
-            if (from_nowhere || !entity.has_position) return Said{true, Zone::out, 1};
+            if (from_nowhere || !entity.has_position) return StepResult{true, Zone::out, 1};
             return of(entity);
         });
     };
@@ -266,8 +265,9 @@ void say(const Frame& frame, const Kernel& kernel, const std::vector<std::uint8_
         case KernelType::everything:
             return each([](const EntityView&) { return yes_if(true); });
         case KernelType::distance:
-            return each_positioned(
-                [&](const EntityView& entity) { return say_distance(kernel, observer, entity); });
+            return each_positioned([&](const EntityView& entity) {
+                return evaluate_distance(kernel, observer, entity);
+            });
         case KernelType::same_key:
             return each([&](const EntityView& entity) {
                 return yes_if(same_key(kernel.key, observer, *entity.facts));
@@ -278,7 +278,7 @@ void say(const Frame& frame, const Kernel& kernel, const std::vector<std::uint8_
             });
         case KernelType::area:
             return each(
-                [&](const EntityView& entity) { return say_area(kernel, observer, entity); });
+                [&](const EntityView& entity) { return evaluate_area(kernel, observer, entity); });
         case KernelType::owner:
             return each(
                 [&](const EntityView& entity) { return yes_if(owned[index_of(entity.id)] != 0); });
@@ -289,13 +289,13 @@ void say(const Frame& frame, const Kernel& kernel, const std::vector<std::uint8_
             });
         case KernelType::cells:
             return each_positioned([&](const EntityView& entity) {
-                return say_from_positions(kernel, observer, [&](Vec3 position) {
+                return evaluate_from_positions(kernel, observer, [&](Vec3 position) {
                     return in_neighborhood(frame, kernel, position, entity.position);
                 });
             });
         case KernelType::hexagons:
             return each_positioned([&](const EntityView& entity) {
-                return say_from_positions(kernel, observer, [&](Vec3 position) {
+                return evaluate_from_positions(kernel, observer, [&](Vec3 position) {
                     return in_hexagons(frame, kernel, position, entity.position);
                 });
             });
@@ -306,7 +306,7 @@ void say(const Frame& frame, const Kernel& kernel, const std::vector<std::uint8_
         case KernelType::custom:
             break;
     }
-    std::fill(said.begin(), said.end(), Said{});
+    std::fill(results.begin(), results.end(), StepResult{});
 }
 
 }  // namespace purview::check

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The values of an entity as words, held by many. std::shared_ptr counts with atomic additions as
-// soon as a program has threads; these are counted by one.
+// The values of an entity as words, shared by reference counting. std::shared_ptr counts with
+// atomic additions as soon as a program has threads. This count is not atomic.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace purview::check {
 
-/// Never changed. All holders of the same words belong to one thread. Empty unless made of words.
+/// Immutable. All holders of the same words belong to one thread. Empty unless made of words.
 class Words {
   public:
     Words() = default;

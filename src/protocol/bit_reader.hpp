@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The mirror of BitWriter, for bytes from strangers. It never reads past the end: from the first
-// value that is not there on, ok() stays false and every value is zero. Callers check ok() before
-// they act, never allocate by a number read, and refuse a packet whole.
+// The counterpart of BitWriter, for bytes from untrusted peers. It never reads past the end: after
+// the first missing value ok() stays false and every value is zero. Callers check ok() before they
+// act, never allocate by a number that was read, and refuse a bad packet as a whole.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,8 @@ class BitReader {
     std::uint32_t u32() noexcept { return static_cast<std::uint32_t>(bits(32)); }
     std::uint64_t u64() noexcept { return bits(64); }
 
-    /// See BitWriter::varint. More than 64 bits of value, or a longer form than needed, is refused.
+    /// See BitWriter::varint. Fails if the value has more than 64 bits or a longer form than
+    /// needed.
     std::uint64_t varint() noexcept {
         std::uint64_t value = 0;
         for (unsigned shift = 0; shift < 64; shift += 3) {
@@ -68,7 +69,7 @@ class BitReader {
         ok_ = false;
         return 0;
     }
-    /// A varint that may not exceed max.
+    /// Reads a varint. Fails if it exceeds max.
     std::uint64_t varint_max(std::uint64_t max) noexcept {
         const std::uint64_t value = varint();
         if (value > max) {
@@ -77,7 +78,7 @@ class BitReader {
         }
         return value;
     }
-    /// See BitWriter::rice. The result may not exceed max.
+    /// See BitWriter::rice. Fails if the result exceeds max.
     std::uint64_t rice(unsigned k, std::uint64_t max) noexcept {
         std::uint64_t quotient = 0;
         while (boolean()) {
@@ -93,12 +94,13 @@ class BitReader {
         }
         return value;
     }
-    /// Skips to the next byte border; the bits skipped must be zero.
+    /// Skips to the next byte border. The skipped bits must be zero.
     void align() noexcept {
         const unsigned used = bits_ % 8;
         if (used != 0 && bits(8 - used) != 0) ok_ = false;
     }
-    /// A view of the next `count` whole bytes; empty when they are not there. Aligns first.
+    /// Returns a view of the next `count` whole bytes, or an empty view if they are missing. Aligns
+    /// first.
     std::span<const std::byte> bytes(std::size_t count) noexcept {
         align();
         if (count > bits_left() / 8) {
@@ -109,7 +111,7 @@ class BitReader {
         bits_ += count * 8;
         return view;
     }
-    /// True when nothing is left but the zero padding of the last byte.
+    /// Returns whether nothing is left but the zero padding of the last byte.
     bool exhausted() noexcept {
         if (!ok_ || bits_left() >= 8) return false;
         align();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Bits into bytes: least significant bit first, across byte borders, nothing aligned unless asked.
-// The writer never writes past its end: the first value that does not fit makes it full for good
-// (ok() is false), which the caller checks once, at the end. Values that do not fit their width are
-// a caller's mistake. It stores whole words: bytes of the buffer behind written() mean nothing.
+// Writes bits into bytes: least significant bit first, across byte borders, aligned only on
+// request. It never writes past the end: after the first value that does not fit, ok() stays false.
+// The caller checks that once, at the end. A value that does not fit its width is an error of the
+// caller. It stores whole words, so buffer bytes after written() are arbitrary.
 #pragma once
 
 #include <bit>
@@ -23,18 +23,18 @@ class BitWriter {
     explicit BitWriter(std::span<std::byte> out) noexcept
         : out_(out), words_end_(out.size() > word_bytes ? out.size() - word_bytes : 0) {}
 
-    /// False once something did not fit.
+    /// Returns false after something did not fit.
     bool ok() const noexcept { return ok_; }
     std::size_t bits_written() const noexcept { return bits_; }
     std::size_t bits_left() const noexcept { return out_.size() * 8 - bits_; }
     std::size_t bytes_written() const noexcept { return (bits_ + 7) / 8; }
 
-    /// The low `count` bits of value; 0 <= count <= 64.
+    /// Writes the low `count` bits of value; 0 <= count <= 64.
     void bits(std::uint64_t value, unsigned count) noexcept {
         PURVIEW_ASSERT(count <= 64);
         PURVIEW_ASSERT(count == 64 || value >> count == 0);
         const std::size_t byte = bits_ / 8;
-        if (byte >= words_end_) {  // by value: so the compiler may keep a writer in registers
+        if (byte >= words_end_) {  // by value, so that the writer can stay in registers
             *this = with_last_bits(*this, value, count);
             return;
         }
@@ -55,9 +55,9 @@ class BitWriter {
     void u32(std::uint32_t value) noexcept { bits(value, 32); }
     void u64(std::uint64_t value) noexcept { bits(value, 64); }
 
-    /// Groups of three bits, each followed by "more": 0..7 cost 4 bits, 0..63 cost 8.
+    /// Groups of three bits, each with a bit for "more": 0..7 take 4 bits, 0..63 take 8.
     void varint(std::uint64_t value) noexcept {
-        if (value >> 12 == 0) {  // nearly always; no loop whose length no processor guesses
+        if (value >> 12 == 0) {  // the usual case; avoids an unpredictable loop
             const std::uint64_t groups =
                 (value & 07) | (value & 070) << 1 | (value & 0700) << 2 | (value & 07000) << 3;
             const unsigned more = 4 * ((static_cast<unsigned>(std::bit_width(value | 1)) - 1) / 3);
@@ -93,7 +93,7 @@ class BitWriter {
     void align() noexcept {
         if (bits_ % 8 != 0) bits(0, 8 - static_cast<unsigned>(bits_ % 8));
     }
-    /// Whole bytes; aligns first.
+    /// Writes whole bytes; aligns first.
     void bytes(std::span<const std::byte> data) noexcept {
         align();
         if (!ok_ || data.size() * 8 > bits_left()) {
@@ -103,7 +103,7 @@ class BitWriter {
         if (!data.empty()) std::memcpy(out_.data() + bits_ / 8, data.data(), data.size());
         bits_ += data.size() * 8;
     }
-    /// `count` bits that another writer wrote, from the start of `data`.
+    /// Writes the first `count` bits of `data`, which another writer wrote.
     void copy_bits(std::span<const std::byte> data, std::size_t count) noexcept {
         PURVIEW_ASSERT(count <= data.size() * 8);
         const std::byte* from = data.data();
@@ -120,10 +120,10 @@ class BitWriter {
         }
         bits(word & ((std::uint64_t{1} << count) - 1), static_cast<unsigned>(count));
     }
-    /// The low `code_bits` bits of `code`, fewer than 48, then `count` bits at `data`, where there
-    /// are whole words, two at least, with zeros behind the last bit. The same as bits and
-    /// copy_bits, for what there is most of. False, and nothing is written: more than 128 bits, or
-    /// near the end.
+    /// Writes the low `code_bits` bits of `code`, fewer than 48, then `count` bits of `data`.
+    /// `data` has whole words, at least two, with zeros after the last bit. A fast path for the
+    /// most frequent use of bits and copy_bits. Returns false and writes nothing if there are more
+    /// than 128 bits, or near the end.
     bool try_code_and_bits(std::uint64_t code, unsigned code_bits, const std::byte* data,
                            unsigned count) noexcept {
         PURVIEW_ASSERT(code_bits < 48);
@@ -132,7 +132,7 @@ class BitWriter {
         if (count > 128 || byte + 2 * word_bytes >= words_end_) return false;
         const unsigned offset = bits_ % 8, before = offset + code_bits, end = before + count;
         const std::uint64_t low = load_word(data), high = load_word(data + word_bytes);
-        // Three words of them, of which the last has few bits or none.
+        // Three words; the last one has few bits or none.
         const std::uint64_t first = partial_ | code << offset | low << before;
         const std::uint64_t second = (low >> 1 >> (63 - before)) | high << before;
         const std::uint64_t third = high >> 1 >> (63 - before);
@@ -159,7 +159,7 @@ class BitWriter {
         writer.last_bits(value, count);
         return writer;
     }
-    /// Where there is no room for whole words: byte by byte, if there is room at all.
+    /// Writes byte by byte near the end, where whole words do not fit.
     void last_bits(std::uint64_t value, unsigned count) noexcept {
         if (!ok_ || count > bits_left()) return fail();
         for (unsigned taken = 0; count > 0; count -= taken) {
@@ -178,9 +178,9 @@ class BitWriter {
     }
 
     std::span<std::byte> out_;
-    std::size_t words_end_;  ///< from bytes before it on a word and a byte more can be stored
+    std::size_t words_end_;  ///< before this byte, a word and one more byte fit
     std::size_t bits_ = 0;
-    std::uint64_t partial_ = 0;  ///< of the byte that has begun
+    std::uint64_t partial_ = 0;  ///< bits of the unfinished byte
     bool ok_ = true;
 };
 

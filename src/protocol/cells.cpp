@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-#include "purview/cells.hpp"
+#include "protocol/cells.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -42,8 +42,10 @@ void CellGrid::neighborhood(std::uint32_t cell, std::uint32_t rings,
     }
 }
 
-bool CellGrid::are_adjacent(std::uint32_t a, std::uint32_t b, std::uint32_t rings) const noexcept {
-    if (a >= count() || b >= count()) return false;
+bool are_adjacent(const CellGrid& grid, std::uint32_t a, std::uint32_t b,
+                  std::uint32_t rings) noexcept {
+    if (a >= grid.count() || b >= grid.count()) return false;
+    const std::uint32_t columns = grid.columns;
     const auto apart = [](std::uint32_t i, std::uint32_t j) { return i > j ? i - j : j - i; };
     return apart(a % columns, b % columns) <= rings && apart(a / columns, b / columns) <= rings;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Differences that are mostly small: a Rice code whose quotient is unary below two and an Elias
-// gamma code from there on, so that what is rare and far off costs no more than twice its bits. The
-// parameter is the writer's and the reader's business.
+// Code for differences that are mostly small: a Rice code with a unary quotient below two, and an
+// Elias gamma code above. A rare large difference therefore takes no more than twice its bits.
+// Writer and reader must use the same parameter.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@
 
 namespace purview {
 
-/// Of a difference of numbers below 2^24, with any parameter up to 12.
+/// Maximum size of a difference of numbers below 2^24, with any parameter up to 12.
 inline constexpr unsigned difference_bits_max = 2 + 2 * 25 + 1 + 12;
 
 /// 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
@@ -30,7 +30,7 @@ constexpr std::int32_t unfolded(std::uint32_t number) noexcept {
 inline void write_difference(std::int32_t difference, unsigned k, BitWriter& out) noexcept {
     PURVIEW_ASSERT(k <= 12);
     const std::uint32_t number = folded(difference), quotient = number >> k;
-    PURVIEW_ASSERT(number >> 26 == 0);  // read_difference refuses what is beyond
+    PURVIEW_ASSERT(number >> 26 == 0);  // read_difference refuses larger numbers
     const std::uint32_t low = number & ((1U << k) - 1);
     if (quotient < 2) {
         out.bits((1U << quotient) - 1, quotient + 1);
@@ -44,7 +44,7 @@ inline void write_difference(std::int32_t difference, unsigned k, BitWriter& out
     out.bits(low, k);
 }
 
-/// Fails beyond what write_difference takes.
+/// Fails for numbers that write_difference does not write.
 inline std::int32_t read_difference(unsigned k, BitReader& in) noexcept {
     std::uint32_t quotient = 0;
     while (quotient < 2 && in.boolean()) ++quotient;

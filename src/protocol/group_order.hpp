@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The order of a group's members for input (O16), the same on the server and on a client: the root,
-// its plain children depth first, then its inner roots, each with its own children behind it; among
-// siblings in the order of children(). Walks the tree: only when a relation has changed (O14).
+// The order of a group's members for input (O16), the same on server and client: the root, its
+// plain children depth first, then its inner roots, each followed by its own children. Siblings are
+// in the order of children(). Walks the tree, so it is called only when a relation has changed
+// (O14).
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@
 
 namespace purview {
 
-/// Appends to `out`. `Tree` has children(member) -> a range, is_inner_root(member), and
-/// is_member(member): false cuts the branch.
+/// Appends to `out`. `Tree` has children(member), which returns a range, is_inner_root(member) and
+/// is_member(member). If is_member returns false, the branch is skipped.
 template <class Id, class Tree>
 void append_depth_first(Id root, const Tree& tree, std::vector<Id>& out) {
     std::vector<Id> inner;

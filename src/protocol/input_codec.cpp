@@ -13,7 +13,8 @@ namespace purview {
 namespace {
 
 constexpr unsigned count_bits = 5;
-/// How much later a view is than the one before it; the largest: it follows whole.
+/// Width of the difference between a view tick and the one before. The largest value means that the
+/// view tick follows in full.
 constexpr unsigned view_step_bits = 6;
 constexpr std::uint32_t view_step_whole = (1U << view_step_bits) - 1;
 constexpr std::uint32_t view_mask = (1U << view_bits) - 1;
@@ -37,7 +38,7 @@ bool read_groups(const Schema& schema, BitReader& in, InputFrame& frame) {
             part.ghost = static_cast<LocalId>(in.varint_max(ghost_max));
             const auto input = static_cast<std::size_t>(in.bits(input_bits(schema)));
             if (input >= schema.inputs().size()) return false;
-            part.input = InputId{static_cast<std::uint8_t>(input)};
+            part.input = id_at<InputId>(input);
             part.words_at = static_cast<std::uint32_t>(frame.words.size());
             const ComponentDef& def = schema.inputs()[input];
             frame.words.resize(frame.words.size() + word_count(def));
@@ -96,7 +97,7 @@ void InputFrame::clear() noexcept {
     is_too_large = false;
 }
 
-bool InputFrame::says_same(const InputFrame& other) const noexcept {
+bool InputFrame::is_equal_input(const InputFrame& other) const noexcept {
     const auto same_key = [](const InputGroup& a, const InputGroup& b) {
         return a.root == b.root && a.parts == b.parts;
     };
@@ -123,7 +124,7 @@ std::uint64_t command_bits(const Schema& schema, const InputFrame& frame) noexce
 
 std::uint64_t frame_bits(const Schema& schema, const InputFrame& frame, const InputFrame* before,
                          bool has_digests) noexcept {
-    const bool is_same = before != nullptr && frame.says_same(*before);
+    const bool is_same = before != nullptr && frame.is_equal_input(*before);
     return view_step_bits + view_bits + 1 + (is_same ? 0 : command_bits(schema, frame)) +
            (has_digests ? 16 * frame.groups.size() : 0);
 }
@@ -139,7 +140,7 @@ void write_inputs(const Schema& schema, std::span<const InputFrame* const> frame
     if (has_digests) out.u8(corrections);
     const InputFrame* before = nullptr;
     for (const InputFrame* frame : frames) {
-        const bool is_same = before != nullptr && frame->says_same(*before);
+        const bool is_same = before != nullptr && frame->is_equal_input(*before);
         write_view(*frame, before, out);
         out.boolean(is_same);
         if (!is_same) write_groups(schema, *frame, out);

@@ -10,7 +10,8 @@ namespace purview {
 
 namespace {
 
-/// A value off by one step at most says no more than that the true one lies about there.
+/// A value within one step of the prediction corrects it only if they differ by more than this: 3/8
+/// of a step, in 1/65,536.
 constexpr std::int64_t leeway = 3 * (std::int64_t{1} << 16) / 8;
 
 }  // namespace
@@ -20,15 +21,15 @@ Motion next_motion(const Motion& before, Tick ticks, std::uint32_t value,
     PURVIEW_ASSERT(ticks > 0);
     const std::int64_t difference =
         std::int64_t{value} - extrapolated_value(before, ticks, largest);
-    const std::int64_t told = std::int64_t{value} * 65536;
+    const std::int64_t sent = std::int64_t{value} * 65536;
     const std::int64_t reached = reach_of(before, ticks);
-    std::int64_t at = told, speed = 0, span = ticks;
-    if (difference >= -1 && difference <= 1) {  // it goes on as before, corrected a little
+    std::int64_t at = sent, speed = 0, span = ticks;
+    if (difference >= -1 && difference <= 1) {  // the motion continues, slightly corrected
         span += before.span;
-        at = std::clamp(reached, told - leeway, told + leeway);
+        at = std::clamp(reached, sent - leeway, sent + leeway);
         speed = before.speed + (at - reached) / span;
     } else {
-        speed = (told - std::int64_t{before.at} * 1024) / span;
+        speed = (sent - std::int64_t{before.at} * 1024) / span;
     }
     constexpr std::int64_t speed_max = std::numeric_limits<std::int32_t>::max();
     const std::uint32_t folded_difference = folded(static_cast<std::int32_t>(difference));

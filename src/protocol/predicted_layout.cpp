@@ -17,7 +17,7 @@ PredictedLayout::PredictedLayout(const Schema& schema) {
     for (std::size_t c = 0; c < rank_.size(); ++c) {
         if (schema.components()[c].is_predicted) rank_[c] = static_cast<std::uint8_t>(stride_++);
     }
-    PURVIEW_ASSERT(stride_ < 0xff);  // a rank of 255 says that there is none
+    PURVIEW_ASSERT(stride_ < 0xff);  // rank 255 means not predicted
     for (const KindDef& kind : schema.kinds()) {
         auto& parts = parts_.emplace_back();
         inputs_.push_back(kind.inputs);
@@ -42,10 +42,10 @@ PredictedLayout::PredictedLayout(const Schema& schema) {
 void words_of_part(const PredictedPart& part, const std::byte* data, bool in_frame,
                    std::uint32_t* words) noexcept {
     if (!in_frame || !part.is_position) return words_of_struct(*part.def, data, words);
-    std::array<std::byte, Schema::component_bytes_max> told;
-    std::copy_n(data, part.def->size_bytes, told.begin());
-    add_relative_origins(*part.def, told.data());
-    words_of_struct(*part.def, told.data(), words);
+    std::array<std::byte, Schema::component_bytes_max> relative;
+    std::copy_n(data, part.def->size_bytes, relative.begin());
+    add_relative_origins(*part.def, relative.data());
+    words_of_struct(*part.def, relative.data(), words);
 }
 
 void part_of_words(const PredictedPart& part, const std::uint32_t* words, bool in_frame,

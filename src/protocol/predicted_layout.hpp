@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The predicted components of a schema, and what both sides do with them after every step: cut them
-// to what the wire can say, so that both go on from the same values, and digest them, so that they
-// can be compared in 16 bits (PROTOCOL.md, "Inputs").
+// The predicted components of a schema, and what server and client do with them after every step.
+// Both round values to the precision of the wire, so that they continue from the same values. Both
+// compute a digest, so that they can compare states in 16 bits (PROTOCOL.md, "Inputs").
 #pragma once
 
 #include <cstddef>
@@ -21,32 +21,32 @@ struct PredictedPart {
     std::uint32_t offset = 0;  ///< in the bytes of a member, aligned
     std::uint32_t words = 0;
     bool is_position = false;
-    bool is_turn = false;  ///< has the field that says how its kind is turned
+    bool is_turn = false;  ///< has the orientation field of its kind
     const ComponentDef* def = nullptr;
 
-    /// As seen from the parent, where that is so of the place.
+    /// Returns whether the component is relative to the parent if the position is.
     bool is_pose() const noexcept { return is_position || is_turn; }
 };
 
 class PredictedLayout {
   public:
-    /// Valid while the schema is.
+    /// The schema must outlive the layout.
     explicit PredictedLayout(const Schema& schema);
 
-    /// Of a kind, in schema order.
+    /// Predicted components of a kind, in schema order.
     std::span<const PredictedPart> parts(KindId kind) const noexcept {
         PURVIEW_ASSERT(index_of(kind) < parts_.size());
         return parts_[index_of(kind)];
     }
     std::uint32_t bytes(KindId kind) const noexcept { return bytes_[index_of(kind)]; }
     std::uint32_t words(KindId kind) const noexcept { return words_[index_of(kind)]; }
-    /// Predicted components of the schema.
+    /// Number of predicted components of the schema.
     std::size_t stride() const noexcept { return stride_; }
-    /// Inputs of a kind, in the order in which they are processed.
+    /// Inputs of a kind, in processing order.
     std::span<const InputId> inputs(KindId kind) const noexcept { return inputs_[index_of(kind)]; }
-    /// Of the kind that takes most inputs.
+    /// Largest number of inputs of one kind.
     std::size_t input_slots() const noexcept { return input_slots_; }
-    /// By component; 255: not predicted.
+    /// Rank by component; 255: not predicted.
     std::span<const std::uint8_t> rank() const noexcept { return rank_; }
 
     static constexpr std::uint32_t align_bytes = 16;
@@ -61,17 +61,17 @@ class PredictedLayout {
     std::size_t stride_ = 0;
 };
 
-/// What its fields say on the wire: words[part.words]. `in_frame`: a place is as seen from the
-/// parent, and told so.
+/// Writes the wire values of the fields to words[part.words]. `in_frame`: a position is relative to
+/// the parent and is sent like that.
 void words_of_part(const PredictedPart& part, const std::byte* data, bool in_frame,
                    std::uint32_t* words) noexcept;
-/// And back: all of the struct; what no field carries is zero.
+/// The inverse. Writes the whole struct; bytes without a field are zero.
 void part_of_words(const PredictedPart& part, const std::uint32_t* words, bool in_frame,
                    std::byte* data) noexcept;
-/// Cuts the struct to what its fields say on the wire, and adds their words to a digest.
+/// Rounds the struct to the precision of the wire and adds the words of its fields to a digest.
 std::uint64_t settle_part(const PredictedPart& part, bool in_frame, std::byte* data,
                           std::uint64_t digest) noexcept;
-/// Of a member, before its parts.
+/// Adds the kind of a member to a digest, before its components.
 std::uint64_t settle_kind(KindId kind, std::uint64_t digest) noexcept;
 
 }  // namespace purview

@@ -45,10 +45,10 @@ std::uint32_t canonical(float value) noexcept {
     return std::isnan(value) ? 0x7fc00000U : std::bit_cast<std::uint32_t>(value);
 }
 
-// -- ranged floats: how far the exponent is below the range's, then all of the mantissa -----------
+// -- ranged floats: exponent relative to that of the range, then the whole mantissa --------------
 
 constexpr unsigned mantissa_bits = 23;
-constexpr unsigned exponent_steps = 7;  // so many ones: written out instead
+constexpr unsigned exponent_steps = 7;  // this many ones: the exponent follows in full
 
 unsigned exponent_of(std::uint32_t bits) noexcept {
     return (bits >> mantissa_bits) & 0xffU;
@@ -83,7 +83,7 @@ std::uint32_t read_ranged(const FieldDef& field, BitReader& in) noexcept {
     if (below == exponent_steps) {
         negative = in.boolean();
         exponent = static_cast<std::uint32_t>(in.bits(8));
-        // There is one form for every number, and one number that is none.
+        // Each number has exactly one encoding, and there is only one NaN.
         const bool is_near = exponent <= top && top - exponent < exponent_steps;
         if (is_near && (field.min < 0 || !negative)) in.fail();
     } else {
@@ -97,8 +97,7 @@ std::uint32_t read_ranged(const FieldDef& field, BitReader& in) noexcept {
     return bits;
 }
 
-// -- texts: bytes before the first zero
-// ------------------------------------------------------------
+// -- texts: bytes before the first zero ---------------------------------------------------------
 
 constexpr unsigned text_size_bits = 5;
 

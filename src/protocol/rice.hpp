@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The Rice parameter of a list of distances.
+// The Rice parameter for a list of distances.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@ namespace purview {
 inline constexpr unsigned rice_parameter_bits = 4;
 inline constexpr unsigned rice_parameter_max = 14;
 
-/// The one that codes them in the fewest bits; of several the least. `sum`: theirs, which is less
-/// than there are local ids, or ranks.
+/// Returns the parameter that encodes the distances in the fewest bits, and the least of several.
+/// `sum` is the sum of the distances; it is below the number of local ids or of members.
 inline unsigned best_rice(std::span<const std::uint32_t> distances, std::uint32_t sum) noexcept {
     PURVIEW_ASSERT(std::accumulate(distances.begin(), distances.end(), 0U) == sum);
-    // Around the usual one, ln 2 of the mean, then downhill: the cost is convex in k.
+    // Starts near the usual parameter, ln 2 of the mean, and descends: the cost is convex in k.
     const auto usual = static_cast<int>(std::bit_width(std::uint64_t{sum} * 11 / 16)) -
                        static_cast<int>(std::bit_width(distances.size()));
     for (auto k = static_cast<unsigned>(std::clamp<int>(usual, 1, rice_parameter_max - 1));;) {

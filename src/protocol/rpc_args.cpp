@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t infinity_bits = 0x7f800000U;
 constexpr std::uint32_t canonical_nan = 0x7fc00000U;
 
-/// A number as a member of the struct that the field describes. NaN is 0 for whole numbers.
+/// Stores a number as the struct member that the field describes. NaN becomes 0 for integers.
 void store_number(const FieldDef& field, double number, std::byte* data) noexcept {
     std::byte* at = data + field.offset_bytes;
     if (field.type == FieldType::boolean) {
@@ -36,7 +36,7 @@ void store_number(const FieldDef& field, double number, std::byte* data) noexcep
     }
 }
 
-/// The same of any field; all of it is zero so far.
+/// The same for any field. The struct must be zero before.
 void store_argument(const FieldDef& field, const FieldValue& argument, std::byte* data) noexcept {
     if (field.type == FieldType::text) {
         const auto* text = std::get_if<std::string_view>(&argument);

@@ -23,11 +23,11 @@ bool RpcInbox::read(const Schema& schema, RpcDirection direction, BitReader& in)
         const RpcDef& rpc = schema.rpcs()[index];
         if (rpc.desc.direction != direction) in.fail();
         ArrivedRpc call;
-        call.rpc = RpcId{static_cast<std::uint16_t>(index)};
+        call.rpc = id_at<RpcId>(index);
         if (rpc.desc.delivery == RpcDelivery::reliable_ordered) {
             call.number = static_cast<std::uint8_t>(in.bits(rpc_number_bits));
             call.is_void = in.boolean();
-            // Every packet is applied once: no number comes twice.
+            // Every packet is applied once, so no number arrives twice.
             if (has_number(call.number)) in.fail();
             for (const ArrivedRpc& other : staged_) {
                 if (is_ordered(schema, other.rpc) && other.number == call.number) in.fail();
@@ -47,7 +47,7 @@ bool RpcInbox::read(const Schema& schema, RpcDirection direction, BitReader& in)
 }
 
 void RpcInbox::insert_ordered(const ArrivedRpc& call) {
-    PURVIEW_ASSERT(!has_number(call.number));  // read has refused a number that is there
+    PURVIEW_ASSERT(!has_number(call.number));  // read() refuses a repeated number
     const auto after = std::find_if(ordered_.begin(), ordered_.end(), [&](const ArrivedRpc& other) {
         return ahead(other.number) > ahead(call.number);
     });
@@ -55,7 +55,7 @@ void RpcInbox::insert_ordered(const ArrivedRpc& call) {
 }
 
 void RpcInbox::ghost_left(const Schema& schema, LocalId ghost, bool was_held) {
-    PURVIEW_ASSERT(ghost != no_local_id);  // calls about nobody have no ghost that could leave
+    PURVIEW_ASSERT(ghost != no_local_id);  // an RPC without a target has no ghost that could leave
     const auto is_handed_out = [&](const ArrivedRpc& call) {
         return was_held || may_lack_ghost(schema.rpcs()[index_of(call.rpc)].desc);
     };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Calls as they arrive, on either side: read with the packet and nothing kept before all of it is
-// sound; ordered ones put back into order; those about a ghost that has not arrived wait for it, a
-// bounded time and a bounded number of them, then they are dropped and counted. When a ghost
-// leaves, no call names it any more, because its id may be used again. Must not know: what a call
-// does, worlds, sockets.
+// RPCs that arrive, on either side. They are read with the packet, and stored only if the whole
+// packet is valid. Ordered RPCs are put back into order. RPCs about a ghost that has not arrived
+// wait for it. Their number and waiting time are limited; others are dropped and counted. When a
+// ghost leaves, no RPC refers to it any more, because its id may be reused.
+// Must not depend on the effect of RPCs, worlds or sockets.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ namespace purview {
 struct ArrivedRpc {
     RpcId rpc = RpcId::none;
     LocalId ghost = no_local_id;
-    EntityId target = EntityId::none;  ///< the server's: whose ghost that was when it arrived
-    bool was_gone = false;             ///< the server's: it was on its way out
-    bool was_his = false;              ///< the server's: the caller's, then or a moment before
+    EntityId target = EntityId::none;  ///< server: entity of the ghost when the RPC arrived
+    bool was_gone = false;             ///< server: that entity was leaving
+    bool was_owned = false;            ///< server: the caller owned it, then or shortly before
     bool is_void = false;
-    bool ghost_left = false;  ///< the client's: it arrived in time, and the ghost went before it
+    bool ghost_left = false;  ///< client: it arrived in time, but its ghost left first
     std::uint8_t number = 0;  ///< of an ordered one: low bits
     RpcWords words{};
     Micros since = 0;
@@ -33,28 +33,28 @@ struct ArrivedRpc {
 
 struct RpcInboxCounters {
     std::uint64_t arrived = 0;
-    std::uint64_t waited = 0;        ///< came before their ghosts
-    std::uint64_t dropped_late = 0;  ///< whose ghosts did not come in time, or too many of them
-    std::uint64_t dropped_gone = 0;  ///< whose ghosts will never come
+    std::uint64_t waited = 0;        ///< arrived before their ghosts
+    std::uint64_t dropped_late = 0;  ///< ghosts did not arrive in time, or too many waited
+    std::uint64_t dropped_gone = 0;  ///< ghosts will never arrive
     std::uint64_t dropped_untaken = 0;
 };
 
 class RpcInbox {
   public:
-    /// Reads a packet's calls up to the closing zero bit and keeps nothing but a list. False: a
-    /// call of another direction, a number twice, or no call at all.
+    /// Reads a packet's RPCs up to the closing zero bit into a list and changes nothing else.
+    /// Returns false for an RPC of another direction, a repeated number or a malformed RPC.
     bool read(const Schema& schema, RpcDirection direction, BitReader& in);
-    /// What was read last, to be looked at before accept().
+    /// What was read last, for inspection before accept().
     std::vector<ArrivedRpc>& staged() noexcept { return staged_; }
-    /// What was read last has arrived. is_here(ghost): it is held.
+    /// Accepts what was read last. is_here(ghost) returns whether the ghost has arrived.
     template <class IsHere>
     void accept(const Schema& schema, Micros now, IsHere&& is_here) {
-        release(now, is_here);  // what waited for this packet's enters comes before its calls
+        release(now, is_here);  // RPCs that waited for this packet's enters come first
         for (ArrivedRpc& call : staged_) {
             call.since = now;
             if (is_ordered(schema, call.rpc)) {
                 insert_ordered(call);
-                release_ordered(now, is_here);  // what waits for nothing keeps the packet's order
+                release_ordered(now, is_here);  // those that need not wait keep the packet's order
             } else if (call.ghost == no_local_id || is_here(call.ghost)) {
                 ready_.push_back(call);
             } else {
@@ -66,7 +66,7 @@ class RpcInbox {
         staged_.clear();
         release(now, is_here);
     }
-    /// Hands out what may be: ghosts have come, or the time of those that wait is over.
+    /// Releases RPCs with a ghost that has arrived, and drops those that have waited too long.
     template <class IsHere>
     void release(Micros now, IsHere&& is_here) {
         for (std::size_t i = 0; i < orphans_.size();) {
@@ -82,11 +82,11 @@ class RpcInbox {
         for (; ready_.size() > limits::rpc_received; ready_.pop_front())
             ++counters_.dropped_untaken;
     }
-    /// The ghost is gone, or will never come: its id will speak of another. Calls that had their
-    /// ghost, or may be without one, are handed out without it; others that still waited for it are
-    /// dropped.
+    /// The ghost left or will never arrive, and its id will refer to another entity. RPCs that had
+    /// their ghost, or do not need one, are released without it. Others that still waited for it
+    /// are dropped.
     void ghost_left(const Schema& schema, LocalId ghost, bool was_held);
-    /// The next call that may be handed out, in order; false when there is none.
+    /// Gets the next released RPC, in order. Returns false if there is none.
     bool next(ArrivedRpc& out);
 
     const RpcInboxCounters& counters() const noexcept { return counters_; }
@@ -102,7 +102,8 @@ class RpcInbox {
     std::uint8_t ahead(std::uint8_t number) const noexcept {
         return static_cast<std::uint8_t>(number - next_);
     }
-    /// The sender goes on while the front waits for its ghost: numbers must stay apart.
+    /// Returns whether the front must stop waiting for its ghost: the sender continues, and numbers
+    /// must remain distinct.
     bool is_far_ahead() const noexcept {
         return ahead(ordered_.back().number) + limits::rpc_window >= 256;
     }
@@ -125,7 +126,7 @@ class RpcInbox {
     bool has_number(std::uint8_t number) const noexcept;
 
     std::vector<ArrivedRpc> staged_;
-    std::vector<ArrivedRpc> orphans_;  ///< not ordered, without their ghosts; oldest first
+    std::vector<ArrivedRpc> orphans_;  ///< unordered, without their ghosts; oldest first
     std::deque<ArrivedRpc> ordered_;   ///< ascending from next_, with holes
     std::uint8_t next_ = 0;
     std::deque<ArrivedRpc> ready_;

@@ -18,7 +18,7 @@ std::string_view to_string(CullReason reason) noexcept {
         case CullReason::denied:
             return "denied";
         case CullReason::out_of_reach:
-            return "out of reach";
+            return "out of range";
         case CullReason::capacity:
             return "capacity";
         case CullReason::expired:
@@ -42,12 +42,13 @@ bool RpcOutbox::add(const OutgoingRpc& call) {
     return true;
 }
 
-bool RpcOutbox::wants_to_send() const noexcept {
+bool RpcOutbox::has_data_to_send() const noexcept {
     return std::any_of(calls_.begin(), calls_.end(),
                        [](const OutgoingRpc& call) { return !call.under_way; });
 }
 
-/// True: it stays, without its contents, because the receiver waits for its number.
+/// Returns true if the RPC remains, without its contents, because the receiver waits for its
+/// number.
 bool RpcOutbox::make_void(const Schema& schema, std::size_t at) noexcept {
     OutgoingRpc& call = calls_[at];
     if (!call.has_number || delivery(schema, call) != RpcDelivery::reliable_ordered) return false;
@@ -58,7 +59,8 @@ bool RpcOutbox::make_void(const Schema& schema, std::size_t at) noexcept {
     return true;
 }
 
-/// So few numbers are under way that the receiver can tell them apart by their low bits.
+/// Returns whether so few numbers are in flight that the receiver can distinguish them by their low
+/// bits.
 bool RpcOutbox::window_is_open(std::uint32_t more) const noexcept {
     const auto oldest = std::find_if(calls_.begin(), calls_.end(),
                                      [](const OutgoingRpc& call) { return call.has_number; });
@@ -85,7 +87,7 @@ std::uint64_t RpcOutbox::choose(const Schema& schema, std::uint64_t bits,
     std::uint64_t own = 0;
     std::uint64_t taken = 0;
     std::uint32_t new_numbers = 0;
-    bool ordered_wait = false;  // one of them cannot go, so those after it must not
+    bool ordered_wait = false;  // an ordered one cannot go, so later ones must wait
     for (std::size_t i = 0; i < calls_.size() && chosen_.size() < limits::rpc_per_packet; ++i) {
         const OutgoingRpc& call = calls_[i];
         if (call.under_way) continue;
@@ -134,7 +136,7 @@ std::uint32_t RpcOutbox::write(const Schema& schema, std::uint32_t sequence, Bit
     std::uint32_t written = 0;
     bool ordered_wait = false;
     for (const std::size_t at : chosen_) {
-        PURVIEW_ASSERT(at < calls_.size() && !calls_[at].under_way);  // as it was when chosen
+        PURVIEW_ASSERT(at < calls_.size() && !calls_[at].under_way);  // unchanged since choose()
         OutgoingRpc& call = calls_[at];
         const bool needs_number =
             !call.has_number && delivery(schema, call) == RpcDelivery::reliable_ordered;
@@ -153,7 +155,7 @@ std::uint32_t RpcOutbox::write(const Schema& schema, std::uint32_t sequence, Bit
     }
     out.boolean(false);
     chosen_.clear();
-    // Nobody asks what became of an unreliable one.
+    // The delivery status of an unreliable RPC does not matter.
     std::erase_if(calls_, [&](const OutgoingRpc& call) {
         return call.under_way && delivery(schema, call) == RpcDelivery::unreliable;
     });

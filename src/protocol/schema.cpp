@@ -47,7 +47,8 @@ std::size_t index_by_name(const Items& items, std::string_view name) noexcept {
     return index;
 }
 
-/// Empty when the field is sound, else what is wrong. Derives wire_bits, words and largest.
+/// Returns an empty text if the field is valid, else what is wrong. Derives wire_bits, words and
+/// largest.
 std::string derive_width(FieldDef& field) {
     const auto whole = [](double v) { return std::isfinite(v) && v == std::floor(v); };
     switch (field.type) {
@@ -77,7 +78,7 @@ std::string derive_width(FieldDef& field) {
             field.wire_bits = 32;
             return {};
         case FieldType::quantized: {
-            if (field.size_bytes != 4) return "a quantised field must be a float";
+            if (field.size_bytes != 4) return "a quantized field must be a float";
             const double steps = (field.max - field.min) / field.step;
             if (!std::isfinite(steps) || !(field.step > 0) || !(steps >= 1) ||
                 steps > 4294967294.0) {
@@ -112,17 +113,17 @@ std::string derive_width(FieldDef& field) {
     return "unknown field type";
 }
 
-/// Everyone knows where an entity is, if only as whoever predicts it.
+/// A position must be replicated to everyone. Only an owner that predicts it may do without.
 bool may_position(AudienceType audience) noexcept {
     return audience == AudienceType::everyone || audience == AudienceType::unpredicted;
 }
 
-/// Who predicts must be told what he predicts.
+/// A predicted component must be replicated to the owner.
 bool reaches_owner(AudienceType audience) noexcept {
     return may_position(audience) || audience == AudienceType::owner;
 }
 
-/// Whoever is told it must have been told its past.
+/// Every receiver of an extrapolated field must have received its earlier values.
 bool can_be_extrapolated(const FieldDef& field, const ComponentDef& owner) noexcept {
     return (field.type == FieldType::integer || field.type == FieldType::quantized) &&
            field.wire_bits <= Schema::extrapolated_bits_max &&
@@ -131,18 +132,19 @@ bool can_be_extrapolated(const FieldDef& field, const ComponentDef& owner) noexc
 
 static_assert(Schema::extrapolated_bits_max == 24);
 constexpr const char* cannot_be_extrapolated =
-    " cannot be extrapolated: it must be an integer or quantised, of at most 24 bits, and told to "
-    "everyone";
+    " cannot be extrapolated: it must be an integer or quantized field of at most 24 bits, in a "
+    "component that is replicated to everyone";
 
-/// In a struct that begins with the place: it lies in that, and is no part of it.
+/// Returns whether a field of a position component overlaps the Vec3 at its start without being a
+/// coordinate.
 bool is_no_coordinate(const FieldDef& field) noexcept {
     const bool is_float = field.type == FieldType::real || field.type == FieldType::quantized ||
                           field.type == FieldType::ranged;
     return field.offset_bytes < sizeof(Vec3) && (!is_float || field.size_bytes != sizeof(float));
 }
-constexpr const char* in_the_place = " lies where the Vec3 of the place does, and is no float";
+constexpr const char* in_the_place = " overlaps the Vec3 of the position and is not a float";
 
-/// Flags and values read it as one number.
+/// Flags and values read the field as one number.
 bool is_number(const FieldDef& field) noexcept {
     return field.type <= FieldType::ranged;
 }
@@ -183,7 +185,7 @@ ComponentId Schema::add_component(ComponentDef def) {
         return ComponentId::none;
     }
     components_.push_back(std::move(def));
-    return ComponentId{static_cast<std::uint16_t>(components_.size() - 1)};
+    return id_at<ComponentId>(components_.size() - 1);
 }
 
 void Schema::add_field(ComponentId component, FieldDef field) {
@@ -204,15 +206,15 @@ void Schema::add_field(ComponentDef& owner, const std::string& what, FieldDef fi
     if (std::size_t{field.offset_bytes} + field.size_bytes > owner.size_bytes) {
         return fail(where + " lies outside its struct");
     }
-    // Fields of a struct do not share its bytes, but those of a schema off the wire have no struct.
+    // Fields of a C++ struct do not share bytes, but a schema decoded from the wire has no struct.
     std::size_t words = field.words;
     for (const FieldDef& other : owner.fields) words += other.words;
     if (!PURVIEW_GUARD(schema_words, words <= component_words_max))
-        return fail(where + ": more than 320 bytes of fields");
+        return fail(where + ": the fields of the struct exceed 320 bytes");
     if (field.extrapolated && !can_be_extrapolated(field, owner))
         return fail(where + cannot_be_extrapolated);
     if (owner.is_predicted && field.type == FieldType::reference)
-        return fail(where + " is a reference, and the component is predicted");
+        return fail(where + " is a reference: a predicted component must not have references");
     if (position_ != ComponentId::none && &owner == &components_[index_of(position_)] &&
         is_no_coordinate(field))
         return fail(where + in_the_place);
@@ -235,62 +237,73 @@ void Schema::audience(ComponentId component, const AudienceDef& audience) {
     if (index_of(component) >= components_.size()) return fail("audience: unknown component");
     const std::string where = "audience of '" + components_[index_of(component)].name + "'";
     if (component == position_ && !may_position(audience.type))
-        return fail(where + ": the place is for everyone");
+        return fail(where + ": the position must be replicated to everyone");
     const bool turns = std::any_of(kinds_.begin(), kinds_.end(), [&](const KindDef& kind) {
         return kind.orientation.component == component;
     });
     if (turns && !may_position(audience.type))
-        return fail(where + ": an orientation is for everyone");
+        return fail(where + ": an orientation must be replicated to everyone");
     if (audience.type > AudienceType::unpredicted) return fail(where + ": unknown type");
     if (audience.type == AudienceType::unpredicted &&
         !components_[index_of(component)].is_predicted)
-        return fail(where + ": it is not predicted");
+        return fail(where + ": audience unpredicted requires a predicted component");
     if (components_[index_of(component)].is_predicted && !reaches_owner(audience.type))
-        return fail(where + ": it is predicted, so the owner must be told");
+        return fail(where + ": a predicted component must be replicated to its owner");
     if (audience.type == AudienceType::same_key && index_of(audience.domain) >= keys_.size())
         return fail(where + ": unknown key domain");
     if (audience.type == AudienceType::custom && audience.custom == nullptr)
-        return fail(where + ": nobody to ask");
+        return fail(where + ": a custom audience requires a callback");
     const auto& fields = components_[index_of(component)].fields;
     if (audience.type != AudienceType::everyone &&
         std::any_of(fields.begin(), fields.end(), [](const FieldDef& f) { return f.extrapolated; }))
-        return fail(where + ": what is extrapolated is for everyone");
+        return fail(where +
+                    ": a component with extrapolated fields must be replicated to everyone");
     components_[index_of(component)].audience = audience;
-    if (audience.type == AudienceType::in_turn || audience.type == AudienceType::unpredicted)
+    if (audience.type == AudienceType::staged || audience.type == AudienceType::unpredicted)
         components_[index_of(component)].audience.keeps_values = true;
 }
 
 namespace {
 
-/// Empty when the description does not contradict itself.
+/// Returns an empty text if the description is consistent.
 std::string_view problem_of(const RpcDesc& desc) noexcept {
     const bool about_entity = desc.target == RpcTarget::entity;
-    if (desc.direction > RpcDirection::to_server || desc.target > RpcTarget::nobody ||
+    if (desc.direction > RpcDirection::to_server || desc.target > RpcTarget::none ||
         desc.delivery > RpcDelivery::reliable_ordered || desc.policy > RpcPolicy::force ||
         desc.callers > RpcCallers::players) {
         return "unknown value";
     }
     if ((desc.policy == RpcPolicy::hold) != (desc.hold_ticks > 0)) {
-        return "hold needs hold_ticks, and nothing else has them";
+        return "hold_ticks must be above 0 with policy hold, and 0 otherwise";
     }
-    if (desc.policy != RpcPolicy::cull && !about_entity) return "only entities are held or forced";
+    if (desc.policy != RpcPolicy::cull && !about_entity)
+        return "policies hold and force require an entity as target";
     if (desc.direction == RpcDirection::to_observers) {
-        return desc.callers == RpcCallers::anybody ? "" : "only calls to the server have callers";
+        return desc.callers == RpcCallers::anyone
+                   ? ""
+                   : "callers may be set only for an RPC to the server";
     }
-    if (desc.policy != RpcPolicy::cull) return "calls to the server have no policy";
-    if (desc.target == RpcTarget::position) return "calls to the server are not about places";
-    if (desc.callers == RpcCallers::owner && !about_entity) return "only entities have owners";
+    if (desc.policy != RpcPolicy::cull) return "an RPC to the server must have policy cull";
+    if (desc.target == RpcTarget::position)
+        return "an RPC to the server cannot have a position as target";
+    if (desc.callers == RpcCallers::owner && !about_entity)
+        return "callers owner requires an entity as target";
     return "";
+}
+
+bool is_rpc(const std::vector<RpcDef>& rpcs, std::string_view name) {
+    return std::any_of(rpcs.begin(), rpcs.end(),
+                       [&](const RpcDef& rpc) { return rpc.args.name == name; });
 }
 
 }  // namespace
 
 RpcId Schema::add_rpc(RpcDef def) {
-    const std::string what = "call '" + def.args.name + "'";
-    if (!good_name(def.args.name, "call")) return RpcId::none;
+    const std::string what = "RPC '" + def.args.name + "'";
+    if (!good_name(def.args.name, "RPC")) return RpcId::none;
     std::string_view wrong = problem_of(def.desc);
-    if (rpcs_.size() == rpcs_max) wrong = "more than 128 calls";
-    if (find_rpc(def.args.name) != RpcId::none) wrong = "declared twice";
+    if (rpcs_.size() == rpcs_max) wrong = "more than 128 RPCs";
+    if (is_rpc(rpcs_, def.args.name)) wrong = "declared twice";
     if (def.args.size_bytes == 0 || def.args.size_bytes > component_bytes_max) {
         wrong = "must have 1 to 256 bytes";
     }
@@ -299,14 +312,15 @@ RpcId Schema::add_rpc(RpcDef def) {
         return RpcId::none;
     }
     rpcs_.push_back(std::move(def));
-    return RpcId{static_cast<std::uint16_t>(rpcs_.size() - 1)};
+    return id_at<RpcId>(rpcs_.size() - 1);
 }
 
 void Schema::add_field(RpcId rpc, FieldDef field) {
-    if (index_of(rpc) >= rpcs_.size()) return fail("argument of an unknown call");
+    if (index_of(rpc) >= rpcs_.size()) return fail("argument of an unknown RPC");
     if (field.type == FieldType::reference)
-        return fail("argument '" + field.name + "': a call names one entity, that it is about");
-    add_field(rpcs_[index_of(rpc)].args, "call", std::move(field));
+        return fail("argument '" + field.name +
+                    "': it cannot be a reference; use the target of the RPC");
+    add_field(rpcs_[index_of(rpc)].args, "RPC", std::move(field));
 }
 
 InputId Schema::add_input(ComponentDef def) {
@@ -322,13 +336,13 @@ InputId Schema::add_input(ComponentDef def) {
         return InputId::none;
     }
     inputs_.push_back(std::move(def));
-    return InputId{static_cast<std::uint8_t>(inputs_.size() - 1)};
+    return id_at<InputId>(inputs_.size() - 1);
 }
 
 void Schema::add_field(InputId input, FieldDef field) {
     if (index_of(input) >= inputs_.size()) return fail("field of an unknown input");
     if (field.type == FieldType::reference)
-        return fail("field '" + field.name + "': an input names nobody");
+        return fail("field '" + field.name + "': an input field cannot be a reference");
     add_field(inputs_[index_of(input)], "input", std::move(field));
 }
 
@@ -337,8 +351,8 @@ void Schema::take_input(KindId kind, InputId input) {
         return fail("take_input: unknown kind or input");
     KindDef& its = kinds_[index_of(kind)];
     const std::string what = "kind '" + its.name + "', take_input: ";
-    if (its.slot_of(input) < its.inputs.size())
-        return fail(what + "'" + inputs_[index_of(input)].name + "' twice");
+    if (std::find(its.inputs.begin(), its.inputs.end(), input) != its.inputs.end())
+        return fail(what + "'" + inputs_[index_of(input)].name + "' is declared twice");
     if (its.inputs.size() == inputs_of_kind_max) return fail(what + "more than 4 inputs");
     its.inputs.push_back(input);
 }
@@ -347,10 +361,11 @@ void Schema::predict(ComponentId component) {
     if (index_of(component) >= components_.size()) return fail("predict: unknown component");
     ComponentDef& def = components_[index_of(component)];
     if (!reaches_owner(def.audience.type))
-        return fail("predict: the owner must be told '" + def.name + "'");
+        return fail("predict: the owner must receive '" + def.name + "'");
     for (const FieldDef& field : def.fields) {
         if (field.type == FieldType::reference)
-            return fail("predict: '" + def.name + "' has a reference");
+            return fail("predict: '" + def.name +
+                        "' has a reference field: a predicted component must not have one");
     }
     def.is_predicted = true;
 }
@@ -361,12 +376,12 @@ void Schema::rewind(ComponentId component) {
 }
 
 void Schema::set_position(ComponentId component) {
-    if (index_of(component) >= components_.size()) return fail("place: unknown component");
-    if (position_ != ComponentId::none) return fail("place is set twice");
+    if (index_of(component) >= components_.size()) return fail("position: unknown component");
+    if (position_ != ComponentId::none) return fail("position is set twice");
     if (!may_position(components_[index_of(component)].audience.type))
-        return fail("place: it is for everyone");
+        return fail("position: the component must be replicated to everyone");
     if (components_[index_of(component)].size_bytes < sizeof(Vec3)) {
-        return fail("place: the struct must begin with a Vec3, or three floats x, y, z");
+        return fail("position: the struct must begin with a Vec3, or three floats x, y, z");
     }
     for (const FieldDef& field : components_[index_of(component)].fields)
         if (is_no_coordinate(field)) return fail("field '" + field.name + "'" + in_the_place);
@@ -374,7 +389,7 @@ void Schema::set_position(ComponentId component) {
 }
 
 void Schema::set_orientation(KindId kind, ComponentId component, std::string_view field,
-                             const Yaw& yaw) {
+                             double full_turn, TurnAxis axis) {
     if (index_of(kind) >= kinds_.size()) return fail("orientation: unknown kind");
     KindDef& def = kinds_[index_of(kind)];
     const std::string where = "orientation of kind '" + def.name + "'";
@@ -385,11 +400,12 @@ void Schema::set_orientation(KindId kind, ComponentId component, std::string_vie
     const ComponentDef& owner = components_[index_of(component)];
     const FieldType type = owner.fields[at].type;
     if (type == FieldType::boolean || type == FieldType::text || type == FieldType::reference)
-        return fail(where + ": a rotation or a number");
-    if (!may_position(owner.audience.type)) return fail(where + ": it is for everyone");
-    if (!std::isfinite(yaw.full_turn) || yaw.full_turn == 0 || yaw.axis > TurnAxis::z)
-        return fail(where + ": a full turn is not 0, about one of three axes");
-    def.orientation = {component, static_cast<std::uint16_t>(at), yaw.axis, yaw.full_turn};
+        return fail(where + ": the field must be a rotation or a number");
+    if (!may_position(owner.audience.type))
+        return fail(where + ": the component must be replicated to everyone");
+    if (!std::isfinite(full_turn) || full_turn == 0 || axis > TurnAxis::z)
+        return fail(where + ": full_turn must be finite and not 0, and the axis x, y or z");
+    def.orientation = {component, static_cast<std::uint16_t>(at), axis, full_turn};
 }
 
 KindDef& Schema::edit_kind(KindId kind) {
@@ -400,19 +416,18 @@ KindDef& Schema::edit_kind(KindId kind) {
 
 KindId Schema::kind(std::string_view name, std::span<const ComponentId> components,
                     float priority) {
-    const auto none = KindId{static_cast<std::uint16_t>(kinds_.size())};
-    if (!good_name(name, "kind")) return none;
+    if (!good_name(name, "kind")) return KindId::none;
     if (kinds_.size() == kinds_max) {
         fail("more than 256 kinds");
-        return none;
+        return KindId::none;
     }
     if (index_by_name(kinds_, name) != kinds_.size()) {
         fail("kind '" + std::string(name) + "' is declared twice");
-        return none;
+        return KindId::none;
     }
     if (!(priority > 0) || !std::isfinite(priority)) {
-        fail("kind '" + std::string(name) + "': urgency must be above 0");
-        return none;
+        fail("kind '" + std::string(name) + "': priority must be above 0");
+        return KindId::none;
     }
     KindDef def;
     def.name = name;
@@ -421,35 +436,39 @@ KindId Schema::kind(std::string_view name, std::span<const ComponentId> componen
     for (const ComponentId component : components) {
         if (index_of(component) >= components_.size()) {
             fail("kind '" + def.name + "' has an unknown component");
-            return none;
+            return KindId::none;
         }
         has[index_of(component)] = true;
     }
     for (std::size_t c = 0; c < components_.size(); ++c)
-        if (has[c]) def.components.push_back(ComponentId{static_cast<std::uint16_t>(c)});
-    if (!good_field_count(def)) return none;
+        if (has[c]) def.components.push_back(id_at<ComponentId>(c));
+    if (!good_field_count(def)) return KindId::none;
     kinds_.push_back(std::move(def));
-    return KindId{static_cast<std::uint16_t>(kinds_.size() - 1)};
+    return id_at<KindId>(kinds_.size() - 1);
 }
 
 FlagId Schema::flag(std::string_view name, ComponentId component, std::string_view field) {
     const std::size_t at = find_field(component, field);
     if (!good_name(name, "flag")) return FlagId::none;
-    if (flags_.size() == flags_max || at == fields_max || find_flag(name) != FlagId::none ||
+    if (flags_.size() == flags_max || at == fields_max ||
+        index_by_name(flags_, name) != flags_.size() ||
         !is_number(components_[index_of(component)].fields[at])) {
         fail("flag '" + std::string(name) +
-             "': unknown field, one that is no number, name used twice, or more than 16");
+             "': unknown field, a field that is not a number, a name used twice, or more than 16 "
+             "flags");
         return FlagId::none;
     }
     flags_.push_back({std::string(name), component, static_cast<std::uint16_t>(at)});
-    return FlagId{static_cast<std::uint8_t>(flags_.size() - 1)};
+    return id_at<FlagId>(flags_.size() - 1);
 }
 
 KeyId Schema::key(std::string_view name, ComponentId component, std::string_view field) {
     const std::size_t at = find_field(component, field);
     if (!good_name(name, "key")) return KeyId::none;
-    if (keys_.size() == keys_max || at == fields_max || find_key(name) != KeyId::none) {
-        fail("key '" + std::string(name) + "': unknown field, name used twice, or more than 8");
+    if (keys_.size() == keys_max || at == fields_max ||
+        index_by_name(keys_, name) != keys_.size()) {
+        fail("key '" + std::string(name) +
+             "': unknown field, a name used twice, or more than 8 keys");
         return KeyId::none;
     }
     const FieldDef& def = components_[index_of(component)].fields[at];
@@ -458,56 +477,37 @@ KeyId Schema::key(std::string_view name, ComponentId component, std::string_view
         return KeyId::none;
     }
     keys_.push_back({std::string(name), component, static_cast<std::uint16_t>(at)});
-    return KeyId{static_cast<std::uint8_t>(keys_.size() - 1)};
+    return id_at<KeyId>(keys_.size() - 1);
 }
 
 ValueId Schema::value(std::string_view name, ComponentId component, std::string_view field) {
     const std::size_t at = find_field(component, field);
     if (!good_name(name, "value")) return ValueId::none;
-    if (values_.size() == values_max || at == fields_max || find_value(name) != ValueId::none ||
+    if (values_.size() == values_max || at == fields_max ||
+        index_by_name(values_, name) != values_.size() ||
         !is_number(components_[index_of(component)].fields[at])) {
         fail("value '" + std::string(name) +
-             "': unknown field, one that is no number, name used twice, or more than 8");
+             "': unknown field, a field that is not a number, a name used twice, or more than 8 "
+             "values");
         return ValueId::none;
     }
     values_.push_back({std::string(name), component, static_cast<std::uint16_t>(at)});
-    return ValueId{static_cast<std::uint8_t>(values_.size() - 1)};
+    return id_at<ValueId>(values_.size() - 1);
 }
 
 ComponentId Schema::find_component(std::string_view name) const noexcept {
     const std::size_t index = index_by_name(components_, name);
-    return index == components_.size() ? ComponentId::none
-                                       : ComponentId{static_cast<std::uint16_t>(index)};
+    return index == components_.size() ? ComponentId::none : id_at<ComponentId>(index);
 }
 
 KindId Schema::find_kind(std::string_view name) const noexcept {
-    return KindId{static_cast<std::uint16_t>(index_by_name(kinds_, name))};
-}
-
-FlagId Schema::find_flag(std::string_view name) const noexcept {
-    const std::size_t index = index_by_name(flags_, name);
-    return index == flags_.size() ? FlagId::none : FlagId{static_cast<std::uint8_t>(index)};
-}
-
-KeyId Schema::find_key(std::string_view name) const noexcept {
-    const std::size_t index = index_by_name(keys_, name);
-    return index == keys_.size() ? KeyId::none : KeyId{static_cast<std::uint8_t>(index)};
-}
-
-ValueId Schema::find_value(std::string_view name) const noexcept {
-    const std::size_t index = index_by_name(values_, name);
-    return index == values_.size() ? ValueId::none : ValueId{static_cast<std::uint8_t>(index)};
-}
-
-RpcId Schema::find_rpc(std::string_view name) const noexcept {
-    std::size_t index = 0;
-    while (index < rpcs_.size() && rpcs_[index].args.name != name) ++index;
-    return index == rpcs_.size() ? RpcId::none : RpcId{static_cast<std::uint16_t>(index)};
+    const std::size_t index = index_by_name(kinds_, name);
+    return index == kinds_.size() ? KindId::none : id_at<KindId>(index);
 }
 
 InputId Schema::find_input(std::string_view name) const noexcept {
     const std::size_t index = index_by_name(inputs_, name);
-    return index == inputs_.size() ? InputId::none : InputId{static_cast<std::uint8_t>(index)};
+    return index == inputs_.size() ? InputId::none : id_at<InputId>(index);
 }
 
 std::size_t Schema::find_field(ComponentId component, std::string_view name) const noexcept {
@@ -517,7 +517,7 @@ std::size_t Schema::find_field(ComponentId component, std::string_view name) con
     return index == fields.size() ? fields_max : index;
 }
 
-/// No index of a component.
+/// Marks for the hash that are not indices of components.
 constexpr std::uint64_t relative_position_mark = 0x10000;
 constexpr std::uint64_t orientation_mark = 0x10001;
 constexpr std::uint64_t teleport_mark = 0x10002;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include "protocol/schema_codec.hpp"
+#include "protocol/schema_access.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,13 +32,13 @@ std::string read_name(BitReader& in) {
     return name;
 }
 
-/// A varint of a local id.
+/// Maximum size of the varint of a local id.
 constexpr unsigned ghost_name_bits_max = 30;
 
-/// More than any message that tells one.
+/// Larger than any encoded schema.
 constexpr std::size_t schema_bytes_max = std::size_t{1} << 17;
 constexpr unsigned type_bits = 3;
-/// Which coordinate a field of the place is: 0, 1, 2, or 3 for none.
+/// Index of the coordinate for a field of the position: 0, 1, 2, or 3 for none.
 constexpr unsigned axis_bits = 2;
 unsigned axis_of(const FieldDef& field) noexcept {
     return field.offset_bytes % 4 == 0 && field.offset_bytes < sizeof(Vec3) &&
@@ -52,7 +53,7 @@ bool has_range(const FieldDef& field) noexcept {
            field.type == FieldType::ranged;
 }
 
-/// It may be extrapolated.
+/// Returns whether a field of this type may be extrapolated.
 bool is_number(FieldType type) noexcept {
     return type == FieldType::integer || type == FieldType::quantized;
 }
@@ -70,7 +71,8 @@ std::uint8_t size_of(FieldType type) noexcept {
     }
 }
 
-/// A place begins with its three coordinates; nothing else needs a place in a struct of its own.
+/// A decoded position component begins with its three coordinates. All other fields share one
+/// offset after them.
 constexpr std::uint16_t beside_position = sizeof(Vec3);
 constexpr std::uint32_t decoded_bytes = beside_position + 32;
 
@@ -138,15 +140,15 @@ void read_rpcs(BitReader& in, Schema& schema) {
         if (fields > Schema::fields_max) in.fail();
         def.args.size_bytes = decoded_bytes;
         if (!in.ok()) return;
-        const RpcId id = schema.add_rpc(std::move(def));
+        const RpcId id = SchemaAccess::add_rpc(schema, std::move(def));
         for (std::uint64_t f = 0; f < fields && in.ok(); ++f) {
-            schema.add_field(id, read_field(in, false));
+            SchemaAccess::add_field(schema, id, read_field(in, false));
         }
-        if (schema.status() != Status::ok) in.fail();
+        if (!schema.problem().empty()) in.fail();
     }
 }
 
-/// Inputs, which kinds take them, and what is predicted.
+/// Writes inputs, the kinds that take them, and which components are predicted.
 void write_inputs(const Schema& schema, BitWriter& out) noexcept {
     out.bits(schema.inputs().size(), 6);
     for (const ComponentDef& input : schema.inputs()) {
@@ -175,34 +177,33 @@ void read_inputs(BitReader& in, Schema& schema) {
         const auto fields = in.bits(5);
         if (fields > Schema::fields_max) in.fail();
         if (!in.ok()) return;
-        const InputId id = schema.add_input(std::move(def));
+        const InputId id = SchemaAccess::add_input(schema, std::move(def));
         for (std::uint64_t f = 0; f < fields && in.ok(); ++f)
-            schema.add_field(id, read_field(in, false));
-        if (schema.status() != Status::ok) in.fail();
+            SchemaAccess::add_field(schema, id, read_field(in, false));
+        if (!schema.problem().empty()) in.fail();
     }
     if (inputs == 0 || !in.ok()) return;
     for (std::uint16_t k = 0; k < schema.kinds().size() && in.ok(); ++k) {
         for (auto taken = in.bits(3); taken > 0 && in.ok(); --taken)
-            schema.take_input(KindId{k}, InputId{static_cast<std::uint8_t>(in.bits(5))});
-        schema.edit_kind(KindId{k}).is_inner_root = in.boolean();
-        schema.edit_kind(KindId{k}).starts_in_input = in.boolean();
+            schema.take_input(id_at<KindId>(k), id_at<InputId>(in.bits(5)));
+        schema.edit_kind(id_at<KindId>(k)).is_inner_root = in.boolean();
+        schema.edit_kind(id_at<KindId>(k)).starts_in_input = in.boolean();
     }
     for (std::uint16_t c = 0; c < schema.components().size() && in.ok(); ++c) {
-        if (in.boolean()) schema.predict(ComponentId{c});
+        if (in.boolean()) schema.predict(id_at<ComponentId>(c));
     }
-    if (schema.status() != Status::ok) in.fail();
+    if (!schema.problem().empty()) in.fail();
 }
 
 void read_orientation(BitReader& in, Schema& schema, KindId kind) {
-    const ComponentId component{static_cast<std::uint16_t>(in.bits(5))};
+    const ComponentId component = id_at<ComponentId>(in.bits(5));
     const auto field = static_cast<std::size_t>(in.bits(4));
-    Yaw yaw;
-    yaw.axis = static_cast<TurnAxis>(in.bits(2));
-    yaw.full_turn = std::bit_cast<double>(in.u64());
+    const auto axis = static_cast<TurnAxis>(in.bits(2));
+    const auto full_turn = std::bit_cast<double>(in.u64());
     if (!in.ok() || index_of(component) >= schema.components().size()) return in.fail();
     const auto& fields = schema.components()[index_of(component)].fields;
     if (field >= fields.size()) return in.fail();
-    schema.set_orientation(kind, component, fields[field].name, yaw);
+    schema.set_orientation(kind, component, fields[field].name, full_turn, axis);
 }
 
 float read_teleport(BitReader& in) noexcept {
@@ -214,7 +215,7 @@ float read_teleport(BitReader& in) noexcept {
 
 }  // namespace
 
-ComponentId told_to_too_few(const Schema& schema) {
+ComponentId restricted_components(const Schema& schema) {
     const auto& kinds = schema.kinds();
     const bool is_relative = std::any_of(
         kinds.begin(), kinds.end(), [](const KindDef& kind) { return kind.relative_position; });
@@ -290,7 +291,7 @@ Result<Schema> read_schema(BitReader& in) {
         ComponentDef def;
         def.name = read_name(in);
         if (in.boolean()) {
-            // Or other ones: who it is, is not told.
+            // The real audience is not sent: a restricted one is represented by one of these two.
             def.audience.keeps_values = in.boolean();
             def.audience.type =
                 def.audience.keeps_values ? AudienceType::unpredicted : AudienceType::owner;
@@ -298,44 +299,43 @@ Result<Schema> read_schema(BitReader& in) {
         const auto fields = in.bits(5);
         if (fields > Schema::fields_max) in.fail();
         def.size_bytes = decoded_bytes;
-        const ComponentId id = schema.add_component(std::move(def));
+        const ComponentId id = SchemaAccess::add_component(schema, std::move(def));
         for (std::uint64_t f = 0; f < fields && in.ok(); ++f)
-            schema.add_field(id, read_field(in, c == position));
-        if (schema.status() != Status::ok) in.fail();
+            SchemaAccess::add_field(schema, id, read_field(in, c == position));
+        if (!schema.problem().empty()) in.fail();
     }
-    if (position != no_position)
-        schema.set_position(ComponentId{static_cast<std::uint16_t>(position)});
+    if (position != no_position) schema.set_position(id_at<ComponentId>(position));
     const auto kinds = in.bits(9);
     for (std::uint64_t k = 0; k < kinds && in.ok(); ++k) {
         const std::string name = read_name(in);
         const auto mask = in.bits(static_cast<unsigned>(components));
         std::vector<ComponentId> list;
         for (std::uint16_t c = 0; c < components; ++c) {
-            if (((mask >> c) & 1U) != 0) list.push_back(ComponentId{c});
+            if (((mask >> c) & 1U) != 0) list.push_back(id_at<ComponentId>(c));
         }
         const KindId id = schema.kind(name, list);
         const bool is_relative = in.boolean();
         const float teleport_distance = read_teleport(in);
-        if (schema.status() == Status::ok) {
+        if (schema.problem().empty()) {
             schema.edit_kind(id).relative_position = is_relative;
             schema.edit_kind(id).teleport_distance = teleport_distance;
         }
         if (in.boolean()) read_orientation(in, schema, id);
-        if (schema.status() != Status::ok) in.fail();
+        if (!schema.problem().empty()) in.fail();
     }
     read_rpcs(in, schema);
     read_inputs(in, schema);
-    if (in.ok() && told_to_too_few(schema) != ComponentId::none) in.fail();
-    if (!in.ok() || schema.status() != Status::ok) return Status::malformed;
+    if (in.ok() && restricted_components(schema) != ComponentId::none) in.fail();
+    if (!in.ok() || !schema.problem().empty()) return Status::malformed;
     return schema;
 }
 
 namespace {
 
-/// Told to whoever is nobody in particular.
+/// Returns whether observers without a special relation to the entity receive it.
 bool is_public(AudienceType audience) noexcept {
     return audience == AudienceType::everyone || audience == AudienceType::others ||
-           audience == AudienceType::in_turn || audience == AudienceType::unpredicted;
+           audience == AudienceType::staged || audience == AudienceType::unpredicted;
 }
 
 }  // namespace
@@ -370,7 +370,7 @@ KindLayout layout_of(const Schema& schema, KindId kind) {
             if (field.type == FieldType::reference) part.bits_max += ghost_name_bits_max;
         }
         if (part.has_audience) layout.audience |= 1U << layout.parts.size();
-        if (def.audience.type == AudienceType::in_turn) layout.in_turn |= 1U << layout.parts.size();
+        if (def.audience.type == AudienceType::staged) layout.staged |= 1U << layout.parts.size();
         if (is_public(def.audience.type)) {
             layout.public_fields |= part.fields;
         } else {
@@ -388,7 +388,7 @@ KindLayout layout_of(const Schema& schema, KindId kind) {
 std::vector<KindLayout> layouts_of(const Schema& schema) {
     std::vector<KindLayout> out;
     for (std::uint16_t k = 0; k < schema.kinds().size(); ++k)
-        out.push_back(layout_of(schema, KindId{k}));
+        out.push_back(layout_of(schema, id_at<KindId>(k)));
     return out;
 }
 

@@ -29,7 +29,7 @@ void Border::record_to(Writer* writer, std::uint32_t state_every_ticks) {
 }
 
 std::uint32_t Border::number_of(const Address& address) {
-    if (numbers_.size() == addresses_max) numbers_.clear();  // strangers: those who stay get others
+    if (numbers_.size() == addresses_max) numbers_.clear();  // too many: all get new numbers
     const auto [entry, is_new] = numbers_.emplace(address, next_number_);
     if (is_new) {
         ++next_number_;
@@ -45,7 +45,7 @@ void Border::write_state() {
     body_.number(server_->current_tick(), 4).number(state_hash(*server_), 8);
     writer_->write(ChunkType::state, body_.view());
     if (writer_->flush()) return;
-    writer_ = nullptr;  // what is not written whole is worth nothing
+    writer_ = nullptr;  // a failed write ends the recording
     if (on_lost) on_lost();
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The border of a server: all that a carrier does to it goes through here, and is written down if
-// somebody wants it. A server is a function of what crosses its border, of what it was made from
-// and of its game, so the file is enough to live it again (replay.hpp).
+// I/O recorder: all input to a server and all output from it pass through here and can be recorded.
+// A server is deterministic in this input, its definition and its game. So the file is sufficient
+// for a replay (replay.hpp).
 #pragma once
 
 #include <functional>
@@ -18,27 +18,28 @@ namespace purview::record {
 class Border {
   public:
     explicit Border(Server& server);
-    /// Everything from now on; before the first datagram. `writer` must outlive this or be taken
-    /// away again with null. A state is written once in `state_every_ticks`.
+    /// Records everything from now on. Call before the first datagram. `writer` must outlive this
+    /// object or be removed with null. A state hash is written every `state_every_ticks` ticks.
     void record_to(Writer* writer, std::uint32_t state_every_ticks);
-    /// The file cannot be written any more: recording has ended.
+    /// Called when the file cannot be written anymore. Recording has ended then.
     std::function<void()> on_lost;
     bool is_recording() const noexcept { return writer_ != nullptr; }
-    /// Addresses that are kept: no more than a bound, however many send.
+    /// Number of stored addresses; bounded, however many send.
     std::size_t address_count() const noexcept { return numbers_.size(); }
 
-    // As in Server.
+    // These functions correspond to those of Server.
     void receive(std::span<const std::byte> datagram, const Address& from, Micros now);
     void tick(Micros now);
     bool next_datagram(OutgoingDatagram& out);
     void address_closed(const Address& address);
     void shut_down();
     Result<ObserverId> add_reference_client();
-    /// Before the program does something else to its server: what replay must do then.
+    /// Records an action of the program on its server, which a replay must repeat. Call before the
+    /// action.
     void note(std::string_view text);
 
   private:
-    /// With the server's key: nobody else knows which addresses collide.
+    /// Keyed with the server's secret, so that an attacker cannot find colliding addresses.
     struct AddressHash {
         const ServerDef* def;
         std::size_t operator()(const Address& address) const;
@@ -49,8 +50,8 @@ class Border {
     Server* server_;
     Writer* writer_ = nullptr;
     std::uint32_t state_every_ticks_ = 1;
-    bool drained_ = true;  ///< and nothing has happened since
-    /// Addresses whose numbers are known at a time: anybody can send from any.
+    bool drained_ = true;  ///< all output was taken, and nothing has happened since
+    /// Limit on addresses with a number, because anyone can send from any address.
     static constexpr std::size_t addresses_max = 1U << 14;
     std::unordered_map<Address, std::uint32_t, AddressHash> numbers_;
     std::uint32_t next_number_ = 0;

@@ -16,10 +16,10 @@ namespace purview::record {
 
 namespace {
 
-/// Read in pieces, so that a length in a damaged file allocates no more than the file has.
+/// Read size; a wrong length in a damaged file allocates no more than the file contains.
 constexpr std::size_t piece_bytes = 1U << 16;
 
-/// CRC-32 of IEEE 802.3: finds every damaged byte, and every language has it.
+/// CRC-32 of IEEE 802.3: detects every damaged byte, and every language has an implementation.
 constexpr std::array<std::uint32_t, 256> crc_table = [] {
     std::array<std::uint32_t, 256> table{};
     for (std::uint32_t i = 0; i < table.size(); ++i) {
@@ -47,7 +47,7 @@ bool keep_old(const std::string& path, std::error_code& error) {
     };
     for (int number = old_recordings_max; number > 0; --number)
         fs::rename(name(number - 1), name(number), error);
-    return !error;  // of the last one, which is the file itself
+    return !error;  // of the last rename, which moves the file itself
 }
 
 bool open_private(const std::string& path, std::ofstream& out) {
@@ -58,7 +58,8 @@ bool open_private(const std::string& path, std::ofstream& out) {
         constexpr mode_t owner_only = 0600;
         const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, owner_only);
         if (file < 0) return false;
-        const bool is_private = ::fchmod(file, owner_only) == 0;  // what was there may be open
+        // An existing file may have other permissions.
+        const bool is_private = ::fchmod(file, owner_only) == 0;
         (void)::close(file);
         if (!is_private) return false;
     }
@@ -171,7 +172,7 @@ bool Reader::read(std::size_t size) {
                   static_cast<std::streamsize>(bytes_.size() - before));
         if (static_cast<std::size_t>(in_->gcount()) == bytes_.size() - before) continue;
         is_cut_short_ = true;
-        return fail("the recording is cut short");
+        return fail("the recording is truncated");
     }
     offset_ += size;
     return true;
@@ -187,7 +188,7 @@ std::optional<Beginning> Reader::begin() {
         return {};
     }
     if (const auto version = head.number(2); version != recording_version) {
-        fail("a recording of version " + std::to_string(version) + ", not " +
+        fail("the recording has version " + std::to_string(version) + ", not " +
              std::to_string(recording_version));
         return {};
     }
@@ -196,7 +197,7 @@ std::optional<Beginning> Reader::begin() {
     Fields in(chunk.body);
     Beginning out;
     if (const auto version = in.number(2); version != limits::protocol_version) {
-        fail("a recording of protocol version " + std::to_string(version) + ", not " +
+        fail("the recording has protocol version " + std::to_string(version) + ", not " +
              std::to_string(limits::protocol_version));
         return {};
     }
@@ -246,7 +247,8 @@ bool Reader::next(Chunk& out) {
     Fields end(body_);
     if (end.number(4) != crc_before || !end.is_complete())
         return fail("the checksum is wrong: the recording is damaged");
-    if (in_->peek() != std::istream::traits_type::eof()) return fail("bytes behind the end");
+    if (in_->peek() != std::istream::traits_type::eof())
+        return fail("unexpected bytes after the end");
     return false;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The file that a recorded server leaves behind (docs/recording.md): a beginning, then chunks in
-// the order of events, then an end with a checksum. Whoever opens the file owns the stream; a file
-// is a stranger's bytes: everything read is checked, and nothing is allocated by a number in it.
+// The recording of a server (docs/recording.md): a beginning, chunks in the order of events, and an
+// end with a checksum. The caller that opens the file owns the stream. A file is untrusted:
+// everything read is checked, and no number in it determines an allocation.
 #pragma once
 
 #include <array>
@@ -25,27 +25,27 @@ namespace purview::record {
 
 inline constexpr std::array<char, 4> recording_magic{'P', 'V', 'R', 'C'};
 inline constexpr std::uint16_t recording_version = 1;
-/// Of one chunk; the largest are notes (an operator's request).
+/// Limit on one chunk; the largest ones are notes (an operator's request).
 inline constexpr std::uint32_t chunk_bytes_max = 1U << 22;
 
 enum class ChunkType : std::uint8_t {
     begin = 1,
-    address = 2,  ///< numbered from 0 on
+    address = 2,  ///< addresses are numbered from 0
     received = 3,
     tick = 4,
     sent = 5,
-    drained = 6,  ///< nothing more waited to be sent
+    drained = 6,  ///< no more output was pending
     state = 7,
     address_closed = 8,
     shut_down = 9,
     probe = 10,
-    note = 11,  ///< what the program did to its server beside all this, in its own words
+    note = 11,  ///< any other action of the program on its server, as text
     end = 12,
 };
 
-/// What a server must be made from to do the same again.
+/// What a server must be created from to behave the same in a replay.
 struct Beginning {
-    std::string program;  ///< who knows what the options mean
+    std::string program;  ///< the program that interprets the options
     std::uint64_t schema_hash = 0;
     std::uint16_t tick_hz = 20;
     std::uint32_t state_every_ticks = 1;
@@ -54,7 +54,7 @@ struct Beginning {
     std::map<std::string, std::string> options;
 };
 
-/// Little-endian values, one after another.
+/// Writes consecutive little-endian values.
 class Bytes {
   public:
     Bytes& number(std::uint64_t value, unsigned bytes) {
@@ -76,14 +76,14 @@ class Bytes {
     std::vector<std::byte> bytes_;
 };
 
-/// The same, read: 0 and not ok() from the first value on that is not there.
+/// Reads them. From the first missing value on, returns 0, and ok() is false.
 class Fields {
   public:
     explicit Fields(std::span<const std::byte> body) : left_(body) {}
     std::uint64_t number(unsigned bytes) noexcept;
     std::span<const std::byte> take(std::size_t size) noexcept;
     std::span<const std::byte> rest() noexcept { return take(left_.size()); }
-    /// Nothing was missing, and nothing is left.
+    /// Whether no value was missing and no byte is left.
     bool is_complete() const noexcept { return ok_ && left_.empty(); }
     bool ok() const noexcept { return ok_; }
 
@@ -95,28 +95,28 @@ class Fields {
 void append_address(Bytes& to, const Address& address);
 Address read_address(Fields& in);
 
-/// Of bytes that follow those of which `crc` is the checksum; 0: of none.
+/// Continues a checksum: `crc` is that of the preceding bytes, or 0 if there are none.
 std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) noexcept;
 
 inline constexpr int old_recordings_max = 4;
-/// Before a file of that name is written anew: the one that is there becomes path.1, path.1 becomes
-/// path.2 and so on; the oldest goes. What is no file of its own (a device, a pipe) is left alone.
-/// True: there was one. `error`: there is one, and it cannot be moved.
+/// Call before a file is overwritten. Renames the file to path.1, path.1 to path.2 and so on, and
+/// drops the oldest. Leaves devices and pipes alone. Returns whether a file existed. Sets `error`
+/// if it cannot be moved.
 bool keep_old(const std::string& path, std::error_code& error);
 
-/// A file that nobody but its owner may read or write: a recording holds the key of its run, what
-/// players said and showed, and what operators asked. What is no file of its own (a device, a pipe)
-/// is opened as it is. False: it cannot be written.
+/// Opens a file that only its owner may read or write: a recording contains the key of its run, the
+/// inputs of players and the requests of operators. Opens devices and pipes as they are. Returns
+/// false if it cannot be written.
 bool open_private(const std::string& path, std::ofstream& out);
 
 class Writer {
   public:
     Writer(std::ostream& out, const Beginning& beginning);
     void write(ChunkType type, std::span<const std::byte> body);
-    /// Whoever ends the program without finish() loses what came after this. False when the file
-    /// could not be written.
+    /// If the program ends without finish(), only what was flushed is kept. Returns false if the
+    /// file could not be written.
     bool flush();
-    /// The checksum; nothing may follow. False when the file could not be written.
+    /// Writes the checksum; nothing may follow. Returns false if the file could not be written.
     bool finish();
 
   private:
@@ -127,26 +127,26 @@ class Writer {
 
 struct Chunk {
     ChunkType type{};
-    std::span<const std::byte> body;  ///< until the next call of Reader::next
+    std::span<const std::byte> body;  ///< valid until the next call of Reader::next
 };
 
 class Reader {
   public:
     explicit Reader(std::istream& in);
-    /// Nothing when the file does not begin as a recording does: see problem().
+    /// Returns nothing if the file does not start like a recording; see problem().
     std::optional<Beginning> begin();
-    /// False at the end, and at the first thing that is wrong.
+    /// Returns false at the end and at the first error.
     bool next(Chunk& out);
-    /// Empty, or what is wrong with the file.
+    /// The error in the file, or an empty string.
     const std::string& problem() const noexcept { return problem_; }
-    /// The problem is that the file ends too early, as one of a server that was killed does.
+    /// Whether the error is that the file ends too early, as after a killed server.
     bool is_cut_short() const noexcept { return is_cut_short_; }
 
   private:
     bool read(std::size_t size);
     bool fail(std::string_view what);
     std::istream* in_;
-    std::vector<std::byte> bytes_;  ///< what read() read last
+    std::vector<std::byte> bytes_;  ///< the last bytes that read() returned
     std::vector<std::byte> body_;
     std::uint32_t crc_ = 0;
     std::uint64_t offset_ = 0;

@@ -16,7 +16,7 @@ class Replay {
     Replay(Server& server, const OnNote& on_note, const std::function<void()>& after_tick)
         : server_(server), on_note_(on_note), after_tick_(after_tick) {}
 
-    /// False at the first difference or malformed chunk: see result.
+    /// Returns false at the first difference or malformed chunk; see `result`.
     bool take(const Chunk& chunk);
     void differs(const std::string& what) {
         result.outcome = ReplayResult::Outcome::differs;
@@ -89,7 +89,7 @@ bool Replay::take(const Chunk& chunk) {
             server_.shut_down();
             return in.is_complete() || malformed();
         case ChunkType::probe:
-            (void)server_.add_reference_client();  // refused now as it was then
+            (void)server_.add_reference_client();  // refused in a replay if it was refused then
             return in.is_complete() || malformed();
         case ChunkType::note: {
             const auto text = in.rest();
@@ -117,7 +117,7 @@ bool Replay::compare_sent(Fields& in) {
     OutgoingDatagram out;
     if (!server_.next_datagram(out)) {
         differs(which + " of " + std::to_string(recorded.size()) +
-                " bytes was recorded, the replay sends nothing more");
+                " bytes was recorded, but the replay sends nothing more");
         return false;
     }
     if (!(out.to == to)) {
@@ -148,7 +148,7 @@ bool Replay::compare_state(Fields& in) {
     ++result.states;
     if (tick == server_.current_tick() && recorded == result.last_state) return true;
     char text[96];
-    std::snprintf(text, sizeof text, "the state is another: recorded %016llx, replayed %016llx",
+    std::snprintf(text, sizeof text, "the state hash differs: recorded %016llx, replayed %016llx",
                   static_cast<unsigned long long>(recorded),
                   static_cast<unsigned long long>(result.last_state));
     differs(text);
@@ -163,7 +163,7 @@ ReplayResult replay(Reader& reader, Server& server, const OnNote& on_note,
     Chunk chunk;
     while (reader.next(chunk)) {
         if (replay.take(chunk)) continue;
-        // A file that is damaged says nothing of the server.
+        // A difference in a damaged file does not indicate an error of the server.
         while (reader.next(chunk)) {
         }
         const bool is_damaged = !reader.problem().empty() && !reader.is_cut_short();
@@ -176,7 +176,7 @@ ReplayResult replay(Reader& reader, Server& server, const OnNote& on_note,
     if (!reader.problem().empty()) {
         replay.result.outcome = ReplayResult::Outcome::bad_file;
         replay.result.text =
-            reader.problem() + "; the same up to tick " + std::to_string(server.current_tick());
+            reader.problem() + "; identical up to tick " + std::to_string(server.current_tick());
         return replay.result;
     }
     OutgoingDatagram more;

@@ -12,23 +12,24 @@ namespace purview::record {
 
 namespace {
 
-/// The bytes of the fields; what lies between them is nobody's.
+/// Hashes only the fields; the bytes between them are undefined.
 std::uint64_t hash_of_entity(const WorldData& world, std::uint32_t index, std::uint64_t hash) {
-    hash = combine64(hash, static_cast<std::uint64_t>(world.at_index(index)));
-    hash = combine64(hash, static_cast<std::uint64_t>(world.parent_at(index)));
-    hash = combine64(hash, static_cast<std::uint64_t>(world.owner_at(index)));
-    const KindDef& kind = world.kind_def_at(index);
-    hash = combine64(hash, index_of(world.kind_at(index)));
+    hash = combine64(hash, static_cast<std::uint64_t>(world.entities.at_index(index)));
+    hash = combine64(hash, static_cast<std::uint64_t>(world.groups.parent_at(index)));
+    hash = combine64(hash, static_cast<std::uint64_t>(world.entities.owner_at(index)));
+    const KindDef& kind = world.entities.kind_def_at(index);
+    hash = combine64(hash, index_of(world.entities.kind_at(index)));
     for (const ComponentId component : kind.components) {
-        const std::byte* data = world.component_at(index, component);
-        for (const FieldDef& field : world.schema().components()[index_of(component)].fields) {
+        const std::byte* data = world.components.component_at(index, component);
+        for (const FieldDef& field :
+             world.entities.schema().components()[index_of(component)].fields) {
             hash = hash_bytes({data + field.offset_bytes, field.size_bytes}, hash);
         }
     }
     return hash;
 }
 
-/// How many calls are on their way, and which of them wait to be written.
+/// Hashes the number of calls in flight, and the calls that wait to be written.
 std::uint64_t hash_of_calls(const Session& session, std::uint64_t hash) {
     hash = combine64(hash, session.calls_out.size());
     session.calls_out.for_each_waiting([&](const OutgoingRpc& call) {
@@ -47,28 +48,29 @@ std::uint64_t hash_of_session(const ServerData& server, const Session& session,
     hash = combine64(hash, static_cast<std::uint64_t>(session.observer));
     hash = combine64(hash, static_cast<std::uint64_t>(session.state));
     if (session.observer == ObserverId::none) return hash;
-    std::uint64_t relevant = 0;  // a sum: the set has no order
+    std::uint64_t relevant = 0;  // a sum, because the set has no order
     server.manager.for_each_relevant(session.observer, [&](EntityId entity) {
         relevant += mix64(static_cast<std::uint64_t>(entity));
     });
     hash = combine64(hash, relevant);
     const GhostTable& ghosts = session.ghosts;
-    for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
-        const std::uint64_t life = (ghosts.is_live(lane) ? 1U : 0U) |
-                                   (ghosts.is_held(lane) ? 2U : 0U) |
-                                   (ghosts.is_away(lane) ? 4U : 0U) |
-                                   (static_cast<std::uint64_t>(ghosts.retention(lane)) << 3) |
-                                   (std::uint64_t{ghosts.baseline(lane)} << 8) |
-                                   (static_cast<std::uint64_t>(ghosts.enter_reason(lane)) << 40);
-        const std::uint64_t told = ghosts.told(lane) | std::uint64_t{ghosts.gained(lane)} << 32;
-        hash = combine64(hash, static_cast<std::uint64_t>(ghosts.entity(lane)));
+    for (LocalId lane = 0; lane < ghosts.slots().end(); ++lane) {
+        const std::uint64_t life =
+            (ghosts.slots().is_live(lane) ? 1U : 0U) | (ghosts.slots().is_held(lane) ? 2U : 0U) |
+            (ghosts.sends().is_away(lane) ? 4U : 0U) |
+            (static_cast<std::uint64_t>(ghosts.retained().policy(lane)) << 3) |
+            (std::uint64_t{ghosts.sends().baseline(lane)} << 8) |
+            (static_cast<std::uint64_t>(ghosts.slots().enter_reason(lane)) << 40);
+        const std::uint64_t told =
+            ghosts.audience().allowed(lane) | std::uint64_t{ghosts.audience().gained(lane)} << 32;
+        hash = combine64(hash, static_cast<std::uint64_t>(ghosts.slots().entity(lane)));
         hash = combine64(hash, life);
         hash = combine64(hash, told);
     }
     return hash_of_calls(session, hash);
 }
 
-/// Calls that wait for somebody to whom their entities become relevant.
+/// Hashes the calls that are queued until their entities become relevant.
 std::uint64_t hash_of_held(const RpcRouter& calls, std::uint64_t hash) {
     hash = combine64(hash, calls.next_call());
     for (const HeldCall& held : calls.held()) {
@@ -86,8 +88,9 @@ std::uint64_t state_hash(const Server& server) {
     const ServerData& data = internal(server);
     const WorldData& world = internal(data.world);
     std::uint64_t hash = data.time.tick;
-    for (std::uint32_t index = 0; index < world.index_end(); ++index) {
-        if (world.at_index(index) != EntityId::none) hash = hash_of_entity(world, index, hash);
+    for (std::uint32_t index = 0; index < world.entities.index_end(); ++index) {
+        if (world.entities.at_index(index) != EntityId::none)
+            hash = hash_of_entity(world, index, hash);
     }
     for (const auto& session : data.sessions) hash = hash_of_session(data, *session, hash);
     return hash_of_held(data.calls, hash);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One number for all that a server is: every component of every entity, every relevant set, every
-// ghost table, every call that waits. Two servers with the same history have the same; it costs a
-// walk over all of it.
+// A hash of the whole state of a server: all components of all entities, all relevant sets, all
+// ghost tables, all pending calls. Servers with the same history have equal hashes. The cost is one
+// pass over all of it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace purview::record {
 
-/// Between ticks.
+/// Call between ticks.
 std::uint64_t state_hash(const Server& server);
 
 }  // namespace purview::record

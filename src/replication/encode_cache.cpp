@@ -10,12 +10,12 @@ namespace purview {
 
 namespace {
 
-/// Its word is written as it is.
+/// Returns whether the word of such a field is written unchanged.
 constexpr bool is_number(FieldType type) noexcept {
     return type != FieldType::ranged && type != FieldType::text && type != FieldType::reference;
 }
 
-/// By value, so that the compiler may keep a writer in registers.
+/// By value, so that the writer can stay in registers.
 [[gnu::noinline]] BitWriter with_words(BitWriter writer, const FieldDef& field,
                                        const std::uint32_t* words) noexcept {
     write_words(field, words, writer);
@@ -53,13 +53,13 @@ EncodedFields EncodeCache::encode(std::uint32_t entity_index, KindId kind, Field
     ++encodings_;
     const KindLayout& layout = fields_->layout(kind);
     PURVIEW_ASSERT((mask & ~layout.all) == 0);
-    // A body of one part cannot say that nothing changed.
-    PURVIEW_ASSERT(full || mask != 0 || layout.asks_parts() || layout.all == 0);
+    // A body of one part cannot express that nothing changed.
+    PURVIEW_ASSERT(full || mask != 0 || layout.has_partial_audience() || layout.all == 0);
     BitWriter out(room_for(layout.body_bits_max));
     for (const KindLayout::Part& part : layout.parts) {
         const FieldMask wanted = mask & part.fields;
         if (!full) {
-            if (layout.asks_parts()) out.boolean(wanted != 0);
+            if (layout.has_partial_audience()) out.boolean(wanted != 0);
             if (wanted != 0 && part.count > 1) {
                 out.boolean(wanted == part.fields);
                 if (wanted != part.fields) out.bits(wanted >> part.first, part.count);

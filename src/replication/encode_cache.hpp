@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Serialise once, share: the fields of an entity are encoded once per tick for each set of fields
-// that anybody needs, and gathered into the packets of all who need it. What is cached depends on
-// the entity and the field mask alone, never on an observer. Emptied every tick. Found by entity
-// index: nothing is hashed, and once it has seen its largest tick, nothing is allocated.
+// Serialize once, share: the fields of an entity are encoded once per tick for each set of fields
+// that any observer needs, and are copied into all packets that need it. A cached body depends only
+// on the entity and the field mask, never on an observer. The cache is emptied every tick. Entries
+// are found by entity index, without hashing. Nothing is allocated unless a tick needs more memory
+// than all before it.
 #pragma once
 
 #include <algorithm>
@@ -28,13 +29,14 @@ class EncodeCache {
   public:
     explicit EncodeCache(const FieldStore& fields) : fields_(&fields) {}
 
-    /// Forgets all bodies, and takes in how large the field store is now.
+    /// Discards all bodies and adapts to the current size of the field store.
     void clear();
 
     void prefetch(std::uint32_t entity_index) const noexcept {
         prefetch_line(&last_[entity_index]);
     }
-    /// As the field store has it. Remembered, because most observers have the same baseline.
+    /// Returns the changed fields from the field store. The result is cached, because most
+    /// observers have the same baseline.
     FieldMask changed_since(std::uint32_t entity_index, KindId kind, Tick baseline) {
         Last& last = last_of(entity_index);
         if (!last.changed.are_since(baseline)) {
@@ -43,11 +45,11 @@ class EncodeCache {
         }
         return last.changed.mask;
     }
-    /// These fields, without masks: the body of an enter. References are not in it: they are the
-    /// observer's own, and follow.
+    /// Encodes these fields without masks: the body of an enter. References are not part of it:
+    /// they depend on the observer and follow the body.
     EncodedFields full(std::uint32_t entity_index, KindId kind, FieldMask mask);
-    /// The fields of `mask`, with component and field masks before them: the body of an update;
-    /// references as above.
+    /// Encodes the fields of `mask`, after component and field masks: the body of an update.
+    /// References as above.
     EncodedFields update(std::uint32_t entity_index, KindId kind, FieldMask mask) {
         ++uses_;
         Last& last = last_of(entity_index);
@@ -57,9 +59,9 @@ class EncodeCache {
         }
         return last.update;
     }
-    /// The same, and from now on it is all that is told to anybody who is told what changed since
-    /// his baseline, of all parts or of the public ones, and nothing else; if that is the baseline
-    /// asked for last, or one since which the same has changed; from `from` on.
+    /// The same, and shares the body with all observers that are sent exactly what changed since
+    /// their baseline, of all parts or of the public ones. It is valid for the baseline of the last
+    /// changed_since(), and for baselines from `from` on that have the same changes.
     const EncodedFields* make_usual(std::uint32_t entity_index, KindId kind, FieldMask mask,
                                     bool public_only, Tick from) {
         const EncodedFields made = update(entity_index, kind, mask);
@@ -67,7 +69,7 @@ class EncodeCache {
         last.changed.from = std::max(last.changed.from, from);
         return &(last.usual[public_only ? 1 : 0] = made);
     }
-    /// What make_usual has made for this baseline, or null.
+    /// Returns the body that make_usual shared for this baseline, or null.
     const EncodedFields* usual_update(std::uint32_t entity_index, bool public_only,
                                       Tick baseline) noexcept {
         PURVIEW_ASSERT(entity_index < last_.size());
@@ -79,7 +81,7 @@ class EncodeCache {
         return &usual;
     }
 
-    /// What is one observer's own: write(BitWriter&), of at most so many bits.
+    /// Encodes a body for one observer with write(BitWriter&), of at most `bits_max` bits.
     template <class Write>
     EncodedFields own(std::size_t bits_max, Write&& write) {
         BitWriter out(room_for(bits_max));
@@ -87,20 +89,22 @@ class EncodeCache {
         return closed(out);
     }
 
-    /// Whole words, two at least: behind the last bit are zeros. Valid until the next encoding.
+    /// Returns whole words, at least two, with zeros after the last bit. Valid until the next
+    /// encoding.
     std::span<const std::byte> bytes(EncodedFields encoded) const noexcept {
         PURVIEW_ASSERT(encoded.offset_bytes + words_for(encoded.bits) * word_bytes <= bytes_end_);
         return std::span(bytes_).subspan(
             encoded.offset_bytes, std::max(words_for(encoded.bits), body_words_min) * word_bytes);
     }
     static constexpr std::size_t body_words_min = 2;
-    /// Where offsets are counted from; until the next encoding.
+    /// Returns the start of all bodies, to which offsets are relative. Valid until the next
+    /// encoding.
     const std::byte* bodies() const noexcept { return bytes_.data(); }
-    /// Of what is shared.
+    /// Statistics of shared bodies.
     std::uint64_t encodings() const noexcept { return encodings_; }
     std::uint64_t uses() const noexcept { return uses_; }
 
-    /// Test builds: flip a bit of every n-th value (PURVIEW_BREAKABLE).
+    /// Test builds: flips a bit of each one-word value in every n-th body (PURVIEW_BREAKABLE).
     std::uint32_t break_field_every = 0;
 
   private:
@@ -110,14 +114,14 @@ class EncodeCache {
         EncodedFields encoded;
         std::uint32_t next = 0;  ///< index + 1 of another entry of the entity, or 0
     };
-    /// What was asked of an entity last, and the way to all that was.
+    /// The last request for an entity, and the head of the list of all its bodies.
     struct alignas(cache_line_bytes) Last {
-        std::uint32_t round = 0;               ///< of round_: older ones count for nothing
+        std::uint32_t round = 0;               ///< value of round_; older ones are invalid
         std::uint32_t first = 0;               ///< index + 1 of an entry, or 0
-        ChangedFields changed{0, 0, 0};        ///< since no baseline yet
+        ChangedFields changed{0, 0, 0};        ///< for no baseline yet
         FieldMask mask = 0;                    ///< of `update`
         EncodedFields update;                  ///< no bits: none yet
-        std::array<EncodedFields, 2> usual{};  ///< the update of all parts, and of public ones
+        std::array<EncodedFields, 2> usual{};  ///< updates of all parts, and of the public ones
     };
     Last& last_of(std::uint32_t entity_index) noexcept {
         PURVIEW_ASSERT(entity_index < last_.size());
@@ -131,7 +135,7 @@ class EncodeCache {
     EncodedFields find_or_encode(Last& last, std::uint32_t entity_index, KindId kind,
                                  FieldMask mask, bool full);
     EncodedFields encode(std::uint32_t entity_index, KindId kind, FieldMask mask, bool full);
-    /// Behind all bodies; closed() makes a body of it.
+    /// Returns the space after all bodies. closed() turns it into a body.
     std::span<std::byte> room_for(std::size_t bits);
     EncodedFields closed(const BitWriter& out) noexcept;
 
@@ -139,7 +143,7 @@ class EncodeCache {
     LineVector<Last> last_;  ///< by entity index
     std::uint32_t round_ = 0;
     std::vector<Entry> entries_;
-    LineVector<std::byte> bytes_;  ///< its size is the most it ever held
+    LineVector<std::byte> bytes_;  ///< never shrinks
     std::size_t bytes_end_ = 0;
     std::uint64_t encodings_ = 0;
     std::uint64_t uses_ = 0;

@@ -10,14 +10,14 @@
 
 namespace purview {
 
-bool shows_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId lane,
+bool shows_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
                  Tick tick) noexcept {
-    const std::uint32_t index = ghosts.entity_index(lane);
-    const KindLayout& layout = fields.layout(ghosts.kind(lane));
-    const auto shown = ghosts.motions().shown(lane);
+    const std::uint32_t index = ghosts.slots().entity_index(slot);
+    const KindLayout& layout = fields.layout(ghosts.slots().kind(slot));
+    const auto shown = ghosts.motions().shown(slot);
     PURVIEW_ASSERT(shown.size() == static_cast<std::size_t>(std::popcount(layout.extrapolated)));
-    PURVIEW_ASSERT(ghosts.motions().shown_tick(lane) <= tick);
-    const Tick ticks = tick - ghosts.motions().shown_tick(lane);
+    PURVIEW_ASSERT(ghosts.motions().shown_tick(slot) <= tick);
+    const Tick ticks = tick - ghosts.motions().shown_tick(slot);
     const Motion* motion = shown.data();
     bool wrong = false;
     for_each_bit(layout.extrapolated, 0, [&](std::size_t f) {
@@ -27,34 +27,34 @@ bool shows_wrong(const FieldStore& fields, const GhostTable& ghosts, LocalId lan
     return wrong;
 }
 
-bool is_off(const FieldStore& fields, const GhostTable& ghosts, LocalId lane, Tick tick) noexcept {
-    if (shows_wrong(fields, ghosts, lane, tick)) return true;
-    const std::uint32_t index = ghosts.entity_index(lane);
+bool is_off(const FieldStore& fields, const GhostTable& ghosts, LocalId slot, Tick tick) noexcept {
+    if (shows_wrong(fields, ghosts, slot, tick)) return true;
+    const std::uint32_t index = ghosts.slots().entity_index(slot);
     if (!fields.changed().test(index)) return false;
-    const KindId kind = ghosts.kind(lane);
+    const KindId kind = ghosts.slots().kind(slot);
     const KindLayout& layout = fields.layout(kind);
-    return fields.has_changed(index, layout.fields_of(ghosts.told(lane)) & ~layout.extrapolated,
-                              tick);
+    return fields.has_changed(
+        index, layout.fields_of(ghosts.audience().allowed(slot)) & ~layout.extrapolated, tick);
 }
 
-bool has_baseline(const GhostTable& ghosts, LocalId lane, Tick tick) noexcept {
-    const Tick resolved = ghosts.resolved_tick();
+bool has_baseline(const GhostTable& ghosts, LocalId slot, Tick tick) noexcept {
+    const Tick resolved = ghosts.sends().resolved_tick();
     PURVIEW_ASSERT(resolved <= tick);
-    const Tick acknowledged = ghosts.motions().acknowledged_tick(lane);
-    return ghosts.is_held(lane) && !ghosts.is_away(lane) && acknowledged != 0 &&
+    const Tick acknowledged = ghosts.motions().acknowledged_tick(slot);
+    return ghosts.slots().is_held(slot) && !ghosts.sends().is_away(slot) && acknowledged != 0 &&
            acknowledged <= resolved &&
            PURVIEW_GUARD(baseline_is_kept, tick - resolved <= baseline_ticks_max);
 }
 
-bool has_come_to_rest(const FieldStore& fields, const GhostTable& ghosts, LocalId lane,
-                      Tick tick) noexcept {
-    const std::uint32_t index = ghosts.entity_index(lane);
-    const KindLayout& layout = fields.layout(ghosts.kind(lane));
+bool has_become_idle(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
+                     Tick tick) noexcept {
+    const std::uint32_t index = ghosts.slots().entity_index(slot);
+    const KindLayout& layout = fields.layout(ghosts.slots().kind(slot));
     Tick changed = 0;
     for_each_bit(layout.extrapolated, 0, [&](std::size_t f) {
         changed = std::max(changed, fields.changed_tick(index, layout.fields[f]));
     });
-    const auto shown = ghosts.motions().shown(lane);
+    const auto shown = ghosts.motions().shown(slot);
     return std::any_of(shown.begin(), shown.end(), [&](const Motion& motion) {
         const std::int64_t speed = motion.speed;
         return (speed < 0 ? -speed : speed) * (tick - changed) >= 1 << 16;
@@ -68,15 +68,15 @@ void append_still(const FieldStore& fields, std::uint32_t entity_index, const Ki
     });
 }
 
-EncodedFields encode_differences(const FieldStore& fields, const GhostTable& ghosts, LocalId lane,
+EncodedFields encode_differences(const FieldStore& fields, const GhostTable& ghosts, LocalId slot,
                                  FieldMask mask, Tick tick, EncodeCache& cache,
                                  std::vector<Motion>& motions) {
-    const std::uint32_t index = ghosts.entity_index(lane);
-    const KindLayout& layout = fields.layout(ghosts.kind(lane));
-    const auto before = ghosts.motions().acknowledged(lane);
-    const Tick ticks = tick - ghosts.motions().acknowledged_tick(lane);
+    const std::uint32_t index = ghosts.slots().entity_index(slot);
+    const KindLayout& layout = fields.layout(ghosts.slots().kind(slot));
+    const auto before = ghosts.motions().acknowledged(slot);
+    const Tick ticks = tick - ghosts.motions().acknowledged_tick(slot);
     PURVIEW_ASSERT((mask & layout.extrapolated) == 0);
-    PURVIEW_ASSERT(has_baseline(ghosts, lane, tick));
+    PURVIEW_ASSERT(has_baseline(ghosts, slot, tick));
     PURVIEW_ASSERT(before.size() == static_cast<std::size_t>(std::popcount(layout.extrapolated)));
     return cache.own(layout.body_bits_max + 1, [&](BitWriter& out) {
         if (layout.all != layout.extrapolated) out.boolean(mask != 0);

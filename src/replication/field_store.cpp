@@ -14,7 +14,7 @@ namespace purview {
 
 namespace {
 
-constexpr std::size_t words_max = 8;  // of a field: 31 bytes of text
+constexpr std::size_t words_max = 8;  // per field: 31 bytes of text
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void FieldStore::grow(std::uint32_t entities) {
     }
     if (has_references_) {
         referrers_.resize(size);
-        asked_since_diff_.resize(size);
+        read_since_diff_.resize(size);
     }
     if (keeps_changed_fields_) changed_fields_.resize(size);
     if (has_audiences_) changed_in_public_.resize(size);
@@ -59,11 +59,11 @@ bool FieldStore::quantize_component(const WorldData& world, std::uint32_t index,
                                     ComponentId component, Tick tick, bool all) {
     const ComponentDef& def = schema_->components()[index_of(component)];
     Column& column = columns_[index_of(component)];
-    const std::byte* data = world.component_at(index, component);
+    const std::byte* data = world.components.component_at(index, component);
     std::array<std::byte, Schema::component_bytes_max> relative;
-    if (component == schema_->position() && world.is_relative(index)) {
+    if (component == schema_->position() && world.positions.is_relative(index)) {
         std::copy_n(data, def.size_bytes, relative.data());
-        const Vec3 local = world.local_position_at(index);
+        const Vec3 local = world.positions.local_position_at(index);
         std::memcpy(relative.data(), &local, sizeof local);
         add_relative_origins(def, relative.data());
         data = relative.data();
@@ -77,11 +77,12 @@ bool FieldStore::quantize_component(const WorldData& world, std::uint32_t index,
         if (all || !std::equal(words, words + field.words, now.data())) {
             const std::array<std::uint32_t, 2> before{words[0], words[field.words - 1]};
             std::copy_n(now.data(), field.words, words);
-            if (is_clamped(field, data, now[0])) note_clamped(world.at_index(index), component);
+            if (is_clamped(field, data, now[0]))
+                note_clamped(world.entities.at_index(index), component);
             column.ticks[std::size_t{index} * column.field_count + f] = tick;
             differs |= all || field.type != FieldType::reference;
             if (field.type == FieldType::reference) {
-                const EntityId referrer = world.at_index(index);
+                const EntityId referrer = world.entities.at_index(index);
                 const EntityId named = make_entity_id(now[0], now[1]);
                 if (!all) {
                     reference_changes_.push_back(
@@ -106,18 +107,18 @@ void FieldStore::note_clamped(EntityId entity, ComponentId component) {
 
 void FieldStore::add_referrer(const WorldData& world, EntityId referrer,
                               std::uint32_t target_index) {
-    if (target_index >= referrers_.size()) return;  // an id that nobody ever had
+    if (target_index >= referrers_.size()) return;  // an id that was never used
     std::vector<EntityId>& list = referrers_[target_index];
     list.push_back(referrer);
-    // Whoever goes to and fro is in it many times.
+    // A reference that alternates adds the same referrer many times.
     if (list.size() >= 16 && std::has_single_bit(list.size())) forget_former(world, target_index);
 }
 
 bool FieldStore::does_name(const WorldData& world, EntityId referrer, std::uint32_t target_index,
                            std::uint32_t generation, FieldMask among) const noexcept {
-    if (!world.is_alive(referrer)) return false;
+    if (!world.entities.is_alive(referrer)) return false;
     const std::uint32_t index = index_of(referrer);
-    const KindLayout& its = layout(world.kind_at(index));
+    const KindLayout& its = layout(world.entities.kind_at(index));
     bool found = false;
     for_each_bit(its.references & among, 0, [&](std::size_t f) {
         const std::uint32_t* named = words(index, its.fields[f]);
@@ -138,27 +139,27 @@ void FieldStore::forget_former(const WorldData& world, std::uint32_t target_inde
 std::span<const EntityId> FieldStore::referrers_of(const WorldData& world, EntityId target) {
     const std::uint32_t index = index_of(target);
     if (index >= referrers_.size() || referrers_[index].empty()) return {};
-    // Each observer of the target may ask.
-    if (!asked_since_diff_.test(index)) forget_former(world, index);
-    asked_since_diff_.set(index);
+    // Several observers of the target may need the list.
+    if (!read_since_diff_.test(index)) forget_former(world, index);
+    read_since_diff_.set(index);
     return referrers_[index];
 }
 
 void FieldStore::diff(const WorldData& world, Tick tick) {
-    grow(world.index_end());
+    grow(world.entities.index_end());
     changed_.clear_all();
     spawned_.clear_all();
-    asked_since_diff_.clear_all();
+    read_since_diff_.clear_all();
     reference_changes_.clear();
-    for (const WorldOp& op : world.ops()) {
-        if (!world.is_alive(op.entity)) continue;
+    for (const WorldOp& op : world.log.ops()) {
+        if (!world.entities.is_alive(op.entity)) continue;
         const std::uint32_t index = index_of(op.entity);
         if (op.type == WorldOp::Type::spawn) {
             spawned_.set(index);
             parents_[index] = EntityId::none;
         }
-        // Of a subtree that moves only its root has another parent.
-        const EntityId parent = world.group_parent_at(index);
+        // If a subtree moves, only its root has another parent.
+        const EntityId parent = world.groups.group_parent_at(index);
         if (op.type == WorldOp::Type::root && parents_[index] != parent) {
             parents_[index] = parent;
             parent_ticks_[index] = tick;
@@ -166,10 +167,12 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
         }
     }
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-        const ComponentId component{static_cast<std::uint16_t>(c)};
-        world.dirty(component).for_each([&](std::size_t i) {
+        const ComponentId component = id_at<ComponentId>(c);
+        world.components.dirty(component).for_each([&](std::size_t i) {
             const auto index = static_cast<std::uint32_t>(i);
-            if (world.at_index(index) == EntityId::none || !world.has(index, component)) return;
+            if (world.entities.at_index(index) == EntityId::none ||
+                !world.entities.has(index, component))
+                return;
             const bool fresh = spawned_.test(index);
 #ifdef PURVIEW_BREAKABLE
             if (!fresh && break_stale_every != 0 && (index + tick) % break_stale_every == 0) return;
@@ -178,11 +181,11 @@ void FieldStore::diff(const WorldData& world, Tick tick) {
         });
     }
     if (!keeps_changed_fields_) return;
-    // Everybody who sees them asks.
+    // Computed once, because every observer of these entities needs it.
     if (has_audiences_) changed_in_public_.clear_all();
     changed_.for_each([&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
-        const KindId kind = world.kind_at(index);
+        const KindId kind = world.entities.kind_at(index);
         changed_fields_[index] = changed_since(index, kind, tick - 1);
         if (has_audiences_ && has_changed(index, layout(kind).public_fields, tick))
             changed_in_public_.set(index);
@@ -195,7 +198,7 @@ ChangedFields FieldStore::changes_since(std::uint32_t entity_index, KindId kind,
     const auto& list = layouts_[index_of(kind)].fields;
     for (std::size_t f = 0; f < list.size(); ++f) {
         const Tick at = changed_tick(entity_index, list[f]);
-        const bool is_later = at > baseline;  // nobody can guess it
+        const bool is_later = at > baseline;  // unpredictable, so no branch
         changed.mask |= FieldMask{is_later} << f;
         changed.until = std::min(changed.until, is_later ? at : changed.until);
         changed.from = std::max(changed.from, is_later ? changed.from : at);

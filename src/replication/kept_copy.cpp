@@ -8,17 +8,18 @@
 
 namespace purview {
 
-KeptCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId lane) {
-    PURVIEW_ASSERT(ghosts.is_kept(lane) && !ghosts.is_live(lane));
-    const std::uint32_t index = ghosts.entity_index(lane);
-    const KindId kind = ghosts.kind(lane);
-    const KeptCopy* before = ghosts.kept_copy(lane);
+KeptCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId slot) {
+    PURVIEW_ASSERT(ghosts.retained().is_retained(slot) && !ghosts.slots().is_live(slot));
+    const std::uint32_t index = ghosts.slots().entity_index(slot);
+    const KindId kind = ghosts.slots().kind(slot);
+    const KeptCopy* before = ghosts.retained().copy(slot);
     const KindLayout& layout = fields.layout(kind);
     KeptCopy copy;
-    copy.unknown = before != nullptr ? unknown_fields(*before, fields, ghosts, lane)
-                                     : fields.changed_since(index, kind, ghosts.baseline(lane));
-    // Whether it was written while he was not told of it, he may not hear.
-    copy.unknown |= layout.audience_fields_of(ghosts.gained(lane));
+    copy.unknown = before != nullptr
+                       ? unknown_fields(*before, fields, ghosts, slot)
+                       : fields.changed_since(index, kind, ghosts.sends().baseline(slot));
+    // The observer must not detect whether a gained component was written before it was allowed.
+    copy.unknown |= layout.audience_fields_of(ghosts.audience().gained(slot));
     copy.words.reserve(layout.words);
     for (const KindLayout::Part& part : layout.parts) {
         const std::uint32_t* words = fields.words(index, part.component);
@@ -29,13 +30,13 @@ KeptCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId l
 }
 
 FieldMask unknown_fields(const KeptCopy& copy, const FieldStore& fields, const GhostTable& ghosts,
-                         LocalId lane) noexcept {
-    const std::uint32_t index = ghosts.entity_index(lane);
-    const KindLayout& layout = fields.layout(ghosts.kind(lane));
-    PURVIEW_ASSERT(copy.words.size() == layout.words);  // the slot has the kind that it had
-    // What he was sent since then may have arrived, so that all which changed later is told.
-    FieldMask mask =
-        copy.unknown | fields.changed_since(index, ghosts.kind(lane), ghosts.resumed_tick(lane));
+                         LocalId slot) noexcept {
+    const std::uint32_t index = ghosts.slots().entity_index(slot);
+    const KindLayout& layout = fields.layout(ghosts.slots().kind(slot));
+    PURVIEW_ASSERT(copy.words.size() == layout.words);  // a slot keeps its kind
+    // Updates since the resume may have arrived, so everything that changed later is sent.
+    FieldMask mask = copy.unknown | fields.changed_since(index, ghosts.slots().kind(slot),
+                                                         ghosts.marks().resumed_tick(slot));
     const std::uint32_t* saw = copy.words.data();
     for (const KindLayout::Part& part : layout.parts) {
         for (unsigned f = part.first; f < part.first + part.count; ++f) {

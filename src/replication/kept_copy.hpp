@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What an observer last saw of a ghost whose copy he keeps. He goes on with it by what differs from
-// that: what was written while it was hidden, and is as it was, he may not hear of.
+// The last state that an observer saw of a retained ghost. When the ghost is resumed, the observer
+// is sent what differs from that state. It must not detect that a value was written while the ghost
+// was hidden if the value is the same again.
 #pragma once
 
 #include <vector>
@@ -15,15 +16,16 @@ namespace purview {
 class GhostTable;
 
 struct KeptCopy {
-    FieldMask unknown = 0;             ///< he is not known to have these as they are in `words`
+    FieldMask unknown = 0;             ///< fields that may differ from `words` on the client
     std::vector<std::uint32_t> words;  ///< of all parts of the kind, one after the other
 };
 
-/// Of a lane whose copy is kept from now on; the store has what the observer saw last.
-KeptCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId lane);
-/// Of a lane that goes on with this copy: the fields that he is not known to have as they are now,
-/// references aside.
+/// Makes the copy for a slot that was just retained. The field store must have the state that the
+/// observer saw last.
+KeptCopy make_copy(const FieldStore& fields, const GhostTable& ghosts, LocalId slot);
+/// For a resumed slot with this copy, returns the fields that the observer is not known to have
+/// with their current values, references excepted.
 FieldMask unknown_fields(const KeptCopy& copy, const FieldStore& fields, const GhostTable& ghosts,
-                         LocalId lane) noexcept;
+                         LocalId slot) noexcept;
 
 }  // namespace purview

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What packets under way told one observer, until their fates are known. Nearly all of it are
-// updates: a bit a lane. Whatever more has to be known of (enters, leaves, motions) is an item of a
-// list. Must not know: what becomes of a ghost.
+// The content of the packets in flight to one observer, until their delivery status is known.
+// Almost all of it is updates: one bit per slot. Everything else (enters, leaves, updates with
+// predictor states) is an item of a list.
+// Invariants: records are in the order of their packets; ticks do not decrease; a slot has at most
+// one update in a packet.
+// Must not depend on the consequences for a ghost.
 #pragma once
 
 #include <cstddef>
@@ -20,23 +23,23 @@ namespace purview {
 enum class SentAs : std::uint8_t { enter = 0, update = 1, leave = 2, keep = 3 };
 
 struct SentItem {
-    LocalId lane;
+    LocalId slot;
     SentAs as;
     bool has_motions;
 };
 
-/// One packet. Positions are of the rings of PacketRecords.
+/// One packet. Positions refer to the rings of PacketRecords.
 struct PacketRecord {
     std::uint32_t sequence = 0;
     Tick tick = 0;
-    std::uint32_t items = 0;       ///< of the list
-    std::uint32_t words = 0;       ///< lanes of each mask, by 64
-    bool has_sections = false;     ///< shared ones (docs/shared.md)
-    bool has_live = false;         ///< it is kept who was relevant
-    std::uint64_t first_item = 0;  ///< of the list
-    std::uint64_t updated = 0;     ///< [words] lanes with an update, and nothing more
-    std::uint64_t live = 0;        ///< [words] lanes that were relevant
-    std::uint64_t sectioned = 0;   ///< [words] lanes of which sections told
+    std::uint32_t items = 0;       ///< number of items in the list
+    std::uint32_t words = 0;       ///< length of each mask, 64 slots per word
+    bool has_sections = false;     ///< has shared payloads (docs/shared.md)
+    bool has_live = false;         ///< has the mask of relevant slots
+    std::uint64_t first_item = 0;  ///< position in the list
+    std::uint64_t updated = 0;     ///< [words] slots with an update only
+    std::uint64_t live = 0;        ///< [words] slots that were relevant
+    std::uint64_t sectioned = 0;   ///< [words] slots in shared payloads
 };
 
 class PacketRecords {
@@ -46,12 +49,12 @@ class PacketRecords {
     const PacketRecord& oldest() const noexcept { return records_[records_.begin()]; }
     const PacketRecord& newest() const noexcept { return records_[records_.end() - 1]; }
 
-    /// The oldest is the last of its tick.
+    /// Returns whether the oldest is the last packet of its tick.
     bool oldest_ends_tick() const noexcept {
         return size() == 1 || records_[records_.begin() + 1].tick != oldest().tick;
     }
 
-    /// The newest from now on. Nothing has been told; the reference lasts until the next one.
+    /// Starts a new, empty record. The reference is valid until the next call.
     PacketRecord& begin(std::uint32_t sequence, Tick tick, std::size_t words) {
         PURVIEW_ASSERT(records_.empty() || newest().sequence < sequence);
         PURVIEW_ASSERT(records_.empty() || newest().tick <= tick);
@@ -65,20 +68,20 @@ class PacketRecords {
         records_.push(record);
         return records_[records_.end() - 1];
     }
-    // Of the newest: what it told.
+    // Content of the newest record.
     void add(PacketRecord& record, SentItem item) {
         PURVIEW_ASSERT(record.first_item + record.items == items_.end());
-        PURVIEW_ASSERT(item.lane < 1U << (32 - as_bits - 1));
+        PURVIEW_ASSERT(item.slot < 1U << (32 - as_bits - 1));
         const std::uint32_t flags = (item.has_motions ? 1U : 0U) << as_bits;
-        items_.push(item.lane << (as_bits + 1) | flags | static_cast<std::uint32_t>(item.as));
+        items_.push(item.slot << (as_bits + 1) | flags | static_cast<std::uint32_t>(item.as));
         ++record.items;
     }
-    void add_updates(const PacketRecord& record, std::size_t word, std::uint64_t lanes) noexcept {
+    void add_updates(const PacketRecord& record, std::size_t word, std::uint64_t slots) noexcept {
         PURVIEW_ASSERT(word < record.words);
-        PURVIEW_ASSERT((updated(record, word) & lanes) == 0);  // no lane goes twice in a packet
-        words_[record.updated + word] |= lanes;
+        PURVIEW_ASSERT((updated(record, word) & slots) == 0);  // one update per slot and packet
+        words_[record.updated + word] |= slots;
     }
-    /// `mask(word)`: who was relevant.
+    /// `mask(word)` returns the relevant slots.
     template <class Mask>
     void keep_live(PacketRecord& record, Mask&& mask) {
         PURVIEW_ASSERT(record.updated + record.words == words_.end());
@@ -115,7 +118,7 @@ class PacketRecords {
     std::uint64_t sectioned(const PacketRecord& record, std::size_t word) const noexcept {
         return record.has_sections && word < record.words ? words_[record.sectioned + word] : 0;
     }
-    /// visit(SentItem), those of the list, in the order of the packet.
+    /// Calls visit(SentItem) for the items of the list, in the order of the packet.
     template <class Visit>
     void for_each_item(const PacketRecord& record, Visit&& visit) const {
         for (std::uint64_t at = record.first_item; at != record.first_item + record.items; ++at) {
@@ -124,7 +127,7 @@ class PacketRecords {
                            (item >> as_bits & 1U) != 0});
         }
     }
-    /// visit(record), from the oldest to the newest, until it says false.
+    /// Calls visit(record) from the oldest to the newest, until it returns false.
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (auto at = records_.begin(); at != records_.end() && visit(records_[at]); ++at) {
@@ -137,7 +140,34 @@ class PacketRecords {
         }
     }
 
-    /// Where the next record goes.
+    /// Calls visit(SentItem) for the items in the order of the packet, then for the other updates
+    /// by slot.
+    template <class Visit>
+    void for_each_sent(const PacketRecord& record, Visit&& visit) const {
+        for_each_item(record, visit);
+        for (std::size_t w = 0; w < record.words; ++w) {
+            for_each_bit(updated(record, w), w * bits_per_word, [&](std::size_t slot) {
+                visit(SentItem{static_cast<LocalId>(slot), SentAs::update, false});
+            });
+        }
+    }
+    /// Returns the packet with this number if it is the oldest in flight and had shared payloads,
+    /// else null.
+    const PacketRecord* oldest_with_sections(std::uint32_t sequence) const noexcept {
+        if (empty()) return nullptr;
+        const PacketRecord& record = oldest();
+        return record.sequence == sequence && record.has_sections ? &record : nullptr;
+    }
+
+    /// The delivery status of the oldest is known. It remains until drop_oldest().
+    void begin_resolution() noexcept {
+        PURVIEW_ASSERT(!empty() && last_resolved_tick_ <= oldest().tick);
+        last_resolved_tick_ = oldest().tick;
+    }
+    /// Tick of the packet with the most recent delivery status.
+    Tick last_resolved_tick() const noexcept { return last_resolved_tick_; }
+
+    /// Prefetches the memory of the next record.
     void prefetch_end(std::size_t words) const noexcept {
         records_.prefetch_end(1);
         words_.prefetch_end(words);
@@ -150,8 +180,9 @@ class PacketRecords {
     static constexpr unsigned as_bits = 2;
 
     Fifo<PacketRecord> records_;
-    Fifo<std::uint32_t> items_;  ///< of all records: lane, has_motions and SentAs
+    Fifo<std::uint32_t> items_;  ///< of all records: slot, has_motions and SentAs
     Fifo<std::uint64_t> words_;  ///< of all records: their masks
+    Tick last_resolved_tick_ = 0;
 };
 
 }  // namespace purview

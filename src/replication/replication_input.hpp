@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What lists and packets of a tick are made from: the same for all observers.
+// The input for all plans and packets of a tick, the same for all observers.
 #pragma once
 
 #include "replication/encode_cache.hpp"
@@ -18,12 +18,11 @@ struct ReplicationInput {
     const FieldStore& fields;
     EncodeCache& cache;
     Tick tick;
-    bool break_order = false;  ///< test builds: children go first, and the parent gate stands open
-    SharedCells* shared =
-        nullptr;                  ///< of nodes in a shared mode; needed where an observer reads it
-    float enter_priority = 1;     ///< of what an observer does not have yet
-    bool has_limits = false;      ///< some kind has a KindDef::limit
-    bool break_audience = false;  ///< test builds: an update also says what is for others
+    bool break_order = false;       ///< test builds: children first, no parent gate
+    SharedCells* shared = nullptr;  ///< for nodes in a shared mode; set if an observer reads one
+    float enter_priority = 1;       ///< weight of enters
+    bool has_limits = false;        ///< some kind has a KindDef::limit_per_tick
+    bool break_audience = false;    ///< test builds: updates ignore audiences
 };
 
 }  // namespace purview

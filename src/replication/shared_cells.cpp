@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "protocol/cells.hpp"
 #include "protocol/quantize.hpp"
 #include "protocol/rice.hpp"
 #include "replication/spawn_order.hpp"
@@ -13,13 +14,13 @@ namespace purview {
 
 namespace {
 
-/// A group that nobody asked for in so many ticks is given up.
-constexpr Tick asked_ticks = 64;
+/// A group without a reader for this many ticks is dropped.
+constexpr Tick unused_ticks_max = 64;
 
 bool holds(const Kernel& kernel, const WorldData& world, std::uint32_t index) {
     if (kernel.type == KernelType::flag)
-        return (world.flags_at(index) >> index_of(kernel.flag) & 1U) != 0;
-    const float value = world.value_at(index, kernel.value);
+        return (world.attributes.flags_at(index) >> index_of(kernel.flag) & 1U) != 0;
+    const float value = world.attributes.value_at(index, kernel.value);
     return value >= kernel.min && value <= kernel.max;
 }
 
@@ -52,29 +53,29 @@ void SharedCells::set_nodes(std::vector<Node> nodes) {
     is_new_ = true;
 }
 
-// -- who is where -------------------------------------------------------------------------------
+// -- cells of entities --------------------------------------------------------------------------
 
 std::uint32_t SharedCells::cell_of(std::size_t node, const WorldData& world,
                                    const FieldStore& fields, EntityId entity) const {
-    if (!world.is_alive(entity)) return CellGrid::no_cell;
+    if (!world.entities.is_alive(entity)) return CellGrid::no_cell;
     const std::uint32_t index = index_of(entity);
-    if (!world.has_position(index)) return CellGrid::no_cell;
-    Vec3 at = replicated_position(fields, fields.layout(world.kind_at(index)), schema_->position(),
-                                  index);
+    if (!world.entities.has_position(index)) return CellGrid::no_cell;
+    Vec3 at = replicated_position(fields, fields.layout(world.entities.kind_at(index)),
+                                  schema_->position(), index);
     if (nodes_[node].is_flat) at.y = at.z;
     return nodes_[node].grid.cell_of(at);
 }
 
 bool SharedCells::belongs(const Node& node, const WorldData& world, std::uint32_t index) const {
-    if (node.kinds[index_of(world.kind_at(index))] == 0) return false;
+    if (node.kinds[index_of(world.entities.kind_at(index))] == 0) return false;
     return std::all_of(node.steps.begin(), node.steps.end(), [&](const Kernel& step) {
         return holds(step, world, index) == (step.combine == Combine::require);
     });
 }
 
-void SharedCells::note_turnover(std::uint32_t node, std::uint32_t cell, std::uint32_t index) {
+void SharedCells::log_enter_leave(std::uint32_t node, std::uint32_t cell, std::uint32_t index) {
     const std::uint32_t group = cells_[node].group[cell];
-    if (group != none) groups_[group].turnover.note(index);
+    if (group != none) groups_[group].enter_leave_log.note(index);
 }
 
 void SharedCells::go(std::uint32_t index, std::uint32_t node, std::uint32_t cell) {
@@ -92,14 +93,14 @@ void SharedCells::go(std::uint32_t index, std::uint32_t node, std::uint32_t cell
     };
     list(before, home.cell, around_);
     list(node, cell, around_other_);
-    // A group that it leaves and enters in one step stays as it is.
+    // Skips groups that the entity leaves and enters in one step.
     const auto has = [](const std::vector<std::uint32_t>& cells, std::uint32_t one) {
         return std::binary_search(cells.begin(), cells.end(), one);
     };
     for (const std::uint32_t one : around_)
-        if (before != node || !has(around_other_, one)) note_turnover(before, one, index);
+        if (before != node || !has(around_other_, one)) log_enter_leave(before, one, index);
     for (const std::uint32_t one : around_other_)
-        if (before != node || !has(around_, one)) note_turnover(node, one, index);
+        if (before != node || !has(around_, one)) log_enter_leave(node, one, index);
     if (before != none) {
         std::uint32_t& first = cells_[before].first[home.cell];
         PURVIEW_ASSERT((home.previous == none ? first : homes_[home.previous].next) == index);
@@ -123,12 +124,12 @@ void SharedCells::take_out(std::uint32_t index) {
     homes_[index].entity = EntityId::none;
 }
 
-/// To the first node that it belongs to.
+/// Moves the entity to the first node that it belongs to.
 void SharedCells::put(const WorldData& world, std::uint32_t index) {
-    const EntityId entity = world.at_index(index);
+    const EntityId entity = world.entities.at_index(index);
     if (entity == EntityId::none) return;
     homes_[index].entity = entity;
-    homes_[index].kind = world.kind_at(index);
+    homes_[index].kind = world.entities.kind_at(index);
     for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
         if (!belongs(nodes_[n], world, index)) continue;
         const std::uint32_t cell = cell_of(n, world, *fields_, entity);
@@ -142,44 +143,47 @@ void SharedCells::update(const WorldData& world, const FieldStore& fields, Tick 
     relinked_.clear();
     if (!is_used()) return;
     bytes_end_ = 0;
-    if (homes_.size() < world.index_end()) homes_.resize(std::size_t{world.index_end()} * 2);
-    for (const WorldOp& op : world.ops()) {
+    if (homes_.size() < world.entities.index_end())
+        homes_.resize(std::size_t{world.entities.index_end()} * 2);
+    for (const WorldOp& op : world.log.ops()) {
         const std::uint32_t index = index_of(op.entity);
         if (op.type == WorldOp::Type::despawn && index < homes_.size() &&
             homes_[index].entity == op.entity) {
             take_out(index);
         }
-        if (!world.is_alive(op.entity)) continue;
+        if (!world.entities.is_alive(op.entity)) continue;
         if (op.type == WorldOp::Type::root) relinked_.push_back(op.entity);
         if (op.type != WorldOp::Type::spawn) continue;
         homes_[index].spawned = tick;
         put(world, index);
     }
-    for (const AttributeChange& change : world.attribute_changes())
-        if (world.is_alive(change.entity)) put(world, index_of(change.entity));
+    for (const AttributeChange& change : world.attributes.changes())
+        if (world.entities.is_alive(change.entity)) put(world, index_of(change.entity));
     if (is_new_) {
-        for (std::uint32_t index = 0; index < world.index_end(); ++index) put(world, index);
+        for (std::uint32_t index = 0; index < world.entities.index_end(); ++index)
+            put(world, index);
         is_new_ = false;
     } else {
-        world.dirty(schema_->position()).for_each([&](std::size_t index) {
+        world.components.dirty(schema_->position()).for_each([&](std::size_t index) {
             if (index < homes_.size()) put(world, static_cast<std::uint32_t>(index));
         });
     }
-    told_.resize(std::max(told_.size(), fields.changed().size()));
-    told_.clear_all();
+    sent_.resize(std::max(sent_.size(), fields.changed().size()));
+    sent_.clear_all();
     fields.changed().for_each([&](std::size_t index) {
         if (index < homes_.size()) mark(static_cast<std::uint32_t>(index), tick);
     });
-    if (tick % asked_ticks == 0) drop_unasked(tick);
+    if (tick % unused_ticks_max == 0) drop_unasked(tick);
 }
 
-/// Update many: into the groups of all cells around; read many: into that of its own. Who was
-/// spawned in this tick enters everywhere, which tells all; parents are told one by one.
+/// Marks the groups with the change. Update many: the groups of all cells around; read many: that
+/// of its own cell. An entity that was spawned in this tick enters with all fields. Changed parents
+/// are sent individually.
 void SharedCells::mark(std::uint32_t index, Tick tick) {
     const Home& home = homes_[index];
     if (home.node == none || home.spawned == tick) return;
     if (fields_->changed_since(index, home.kind, tick - 1) == 0) return;
-    told_.set(index);
+    sent_.set(index);
     const Node& node = nodes_[home.node];
     const auto mark_cell = [&](std::uint32_t cell) {
         const std::uint32_t group = cells_[home.node].group[cell];
@@ -196,7 +200,7 @@ void SharedCells::mark(std::uint32_t index, Tick tick) {
 void SharedCells::drop_unasked(Tick tick) {
     for (std::uint32_t g = 0; g < groups_.size(); ++g) {
         Group& group = groups_[g];
-        if (group.node == none || tick - group.asked <= asked_ticks) continue;
+        if (group.node == none || tick - group.used_tick <= unused_ticks_max) continue;
         PURVIEW_ASSERT(cells_[group.node].group[group.cell] == g);
         cells_[group.node].group[group.cell] = none;
         group.node = none;
@@ -217,13 +221,13 @@ std::uint32_t SharedCells::group_at(std::size_t node, std::uint32_t cell, Tick t
         Group& made = groups_[group];
         made.node = static_cast<std::uint32_t>(node);
         made.cell = cell;
-        made.turnover.begin(++groups_made_ << 32);
+        made.enter_leave_log.begin(++groups_made_ << 32);
         made.known = ChangeLog::unknown;
-        made.dirty = tick;  // who changed before it was there is not known
+        made.dirty = tick;  // earlier changes are unknown
         made.whole.tick = made.without.tick = 0;
     }
     PURVIEW_ASSERT(groups_[group].node == node && groups_[group].cell == cell);
-    groups_[group].asked = tick;
+    groups_[group].used_tick = tick;
     return group;
 }
 
@@ -234,7 +238,7 @@ bool SharedCells::is_member(std::uint32_t number, std::uint32_t index) const noe
     const Node& node = nodes_[group.node];
     const std::uint32_t cell = homes_[index].cell;
     return node.payload == Payload::update_many
-               ? node.grid.are_adjacent(cell, group.cell, node.rings)
+               ? are_adjacent(node.grid, cell, group.cell, node.rings)
                : cell == group.cell;
 }
 
@@ -250,19 +254,19 @@ void SharedCells::list_members(const Group& group, const WorldData& world,
             out.push_back(i);
     }
     std::sort(out.begin(), out.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return world.spawn_number_at(a) < world.spawn_number_at(b);
+        return world.entities.spawn_number_at(a) < world.entities.spawn_number_at(b);
     });
 }
 
 const ChangeLog& SharedCells::refresh(std::uint32_t number, const WorldData& world) {
     Group& group = groups_[number];
-    const ChangeLog& turnover = group.turnover;
-    if (group.known == turnover.version()) return turnover;
-    if (turnover.remembers(group.known)) {
+    const ChangeLog& enter_leave_log = group.enter_leave_log;
+    if (group.known == enter_leave_log.version()) return enter_leave_log;
+    if (enter_leave_log.remembers(group.known)) {
         turned_over_.clear();
-        turnover.for_each_since(group.known,
-                                [&](std::uint32_t index) { add_once(turned_over_, index); });
-        (void)ask_again(
+        enter_leave_log.for_each_since(group.known,
+                                       [&](std::uint32_t index) { add_once(turned_over_, index); });
+        (void)query_again(
             group.members, turned_over_, world, [](std::uint32_t member) { return member; },
             [&](std::uint32_t index, std::uint32_t& member) {
                 member = index;
@@ -271,15 +275,15 @@ const ChangeLog& SharedCells::refresh(std::uint32_t number, const WorldData& wor
     } else {
         list_members(group, world, group.members);
     }
-    group.known = turnover.version();
+    group.known = enter_leave_log.version();
     PURVIEW_ASSERT((list_members(group, world, turned_over_), turned_over_ == group.members));
-    return turnover;
+    return enter_leave_log;
 }
 
 Section SharedCells::section(std::uint32_t number, std::span<const std::uint32_t> members,
                              EncodeCache& cache, Tick tick) {
     Group& group = groups_[number];
-    PURVIEW_ASSERT(group.known == group.turnover.version());  // it has been refreshed
+    PURVIEW_ASSERT(group.known == group.enter_leave_log.version());  // call refresh() before
     PURVIEW_ASSERT(members.empty() || members.size() == group.members.size());
     Written& last = members.empty() ? group.whole : group.without;
     const bool is_same = last.tick == tick && std::equal(members.begin(), members.end(),
@@ -301,7 +305,7 @@ Section SharedCells::section_of(std::span<const std::uint32_t> members, EncodeCa
     std::uint32_t expected = 0;
     for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
         const std::uint32_t index = members[rank];
-        if (index == left_out || !told_.test(index)) continue;
+        if (index == left_out || !sent_.test(index)) continue;
         const KindId kind = homes_[index].kind;
         const FieldMask mask = cache.changed_since(index, kind, tick - 1);
         entries_.push_back({rank, cache.update(index, kind, mask)});

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// "Update many, fetch one" and "read many": what changed in a tick, written once for everybody in a
-// cell (docs/shared.md). A group is the entities of one cell (read many), or of a cell and those
-// around it (update many), in the order of spawn numbers; its section of a tick names those that
-// changed by their rank among them. Who may read a section is not decided here: a reader takes it
-// whole when all of the group are ghosts of his, and without those that are not otherwise. Must not
-// know: who is relevant and why; sessions.
+// Shared cell payloads, "update many" and "read many": the changes of a tick are encoded once for
+// all readers of a cell (docs/shared.md). A group has the entities of one cell (read many), or of a
+// cell and those around it (update many), in the order of spawn numbers. Its payload of a tick
+// identifies changed entities by their index in the group. Permissions are not checked here: a
+// reader takes the payload whole if all members are ghosts of it, and otherwise one without the
+// others. Must not depend on relevance or sessions.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@
 
 namespace purview {
 
-/// Bits that were written for a group in this tick; valid until the next.
+/// The payload of a group in this tick. Valid until the next tick.
 struct Section {
     std::uint32_t offset_bytes = 0;
     std::uint32_t bits = 0;
-    std::uint32_t entries = 0;  ///< 0: nothing to say, and no bits
+    std::uint32_t entries = 0;  ///< 0: no changes and no bits
 };
 
 struct SharedCounters {
-    std::uint64_t sections = 0;  ///< written
-    std::uint64_t copies = 0;    ///< taken whole
-    std::uint64_t stripped = 0;  ///< written for one reader, without what he must not know
-    std::uint64_t left_out = 0;  ///< did not fit a reader's budget: he is told one by one
+    std::uint64_t sections = 0;  ///< encoded
+    std::uint64_t copies = 0;    ///< sent whole
+    std::uint64_t stripped = 0;  ///< encoded for one reader, without hidden members
+    std::uint64_t left_out = 0;  ///< did not fit a reader's budget: sent individually
 };
 
 class SharedCells {
@@ -44,58 +44,59 @@ class SharedCells {
         CellGrid grid;
         std::uint32_t rings = 1;
         bool is_flat = false;             ///< the second axis is z
-        std::vector<Kernel> steps;        ///< about the entity alone
-        std::vector<std::uint8_t> kinds;  ///< [kinds] its entities may be of this one
+        std::vector<Kernel> steps;        ///< depend on the entity alone
+        std::vector<std::uint8_t> kinds;  ///< [kinds] whether its entities may be of this kind
     };
 
     explicit SharedCells(const Schema& schema) : schema_(&schema) {}
 
-    /// From now on these; whatever was known of cells is forgotten, and readers begin anew.
+    /// Replaces the nodes. Cells and groups are discarded, and readers start again.
     void set_nodes(std::vector<Node> nodes);
     std::span<const Node> nodes() const noexcept { return nodes_; }
     bool is_used() const noexcept { return !nodes_.empty(); }
-    /// Differs after every set_nodes.
+    /// Changes with every set_nodes().
     std::uint32_t revision() const noexcept { return revision_; }
 
-    /// Moves entities between cells as the world's log says, and marks the groups in which
-    /// something changed. After FieldStore::diff, with its tick.
+    /// Moves entities between cells according to the world's log, and marks the groups with
+    /// changes. Call it after FieldStore::diff, with the same tick.
     void update(const WorldData& world, const FieldStore& fields, Tick tick);
-    /// Of the last update: entities with another parent, which sections do not tell.
+    /// Entities that got another parent in the last update. Payloads do not contain parents.
     std::span<const EntityId> relinked() const noexcept { return relinked_; }
 
-    /// Where the entity's replicated place lies; CellGrid::no_cell: nowhere.
+    /// Returns the cell of the entity's replicated position, or CellGrid::no_cell.
     std::uint32_t cell_of(std::size_t node, const WorldData& world, const FieldStore& fields,
                           EntityId entity) const;
 
     // -- groups ---------------------------------------------------------------------------------
-    /// The number of the group of a cell; it is kept up to date for as long as it is asked for.
+    /// Returns the number of the group of a cell. A group is kept up to date while it is requested.
     std::uint32_t group_at(std::size_t node, std::uint32_t cell, Tick tick);
     bool is_dirty(std::uint32_t group, Tick tick) const noexcept {
         return groups_[group].dirty == tick;
     }
-    /// Takes in who came and went; to be called before its members are looked at in a tick. Returns
-    /// their indices, by versions that no two groups have in common.
+    /// Applies members that came and went. Call it before the members are read in a tick. Returns
+    /// the log of their indices. No two groups have a version of the log in common.
     const ChangeLog& refresh(std::uint32_t group, const WorldData& world);
     bool is_member(std::uint32_t group, std::uint32_t entity_index) const noexcept;
-    /// Entity indices, by spawn number.
+    /// Entity indices of the members, in the order of spawn numbers.
     std::span<const std::uint32_t> members(std::uint32_t group) const noexcept {
         return groups_[group].members;
     }
-    /// A member of whom nothing is told, and who keeps his rank.
+    /// Placeholder for a member without an entry. It keeps its index.
     static constexpr std::uint32_t left_out = 0xffffffffU;
-    /// What changed in the group: written when it is first asked for in a tick. `members`: empty
-    /// for all of it; or all of it, some left out, who are mostly the same for all who ask.
+    /// Returns the group's changes in this tick. Encodes them again only if `members` differs from
+    /// the last call. `members`: empty for the whole group, or all members with some replaced by
+    /// left_out, usually the same ones for all readers.
     Section section(std::uint32_t group, std::span<const std::uint32_t> members, EncodeCache& cache,
                     Tick tick);
-    /// The same for some of its members only.
+    /// The same for some of the members only.
     Section section_of(std::span<const std::uint32_t> members, EncodeCache& cache, Tick tick);
     std::span<const std::byte> bytes(const Section& section) const noexcept {
         return std::span(bytes_).subspan(section.offset_bytes,
                                          words_for(section.bits) * sizeof(std::uint64_t));
     }
-    /// Its section tells of it in this tick.
+    /// Returns whether the payload of the entity's group has an entry for it in this tick.
     bool is_replicated(std::uint32_t entity_index) const noexcept {
-        return told_.test(entity_index);
+        return sent_.test(entity_index);
     }
 
     SharedCounters counters;
@@ -111,21 +112,21 @@ class SharedCells {
         std::uint32_t previous = none;
         Tick spawned = 0;
     };
-    /// What was written last.
+    /// The payload that was encoded last.
     struct Written {
         Tick tick = 0;
-        std::vector<std::uint32_t> members;  ///< if not all
+        std::vector<std::uint32_t> members;  ///< empty: all
         Section section;
     };
     struct Group {
         std::uint32_t node = none;  ///< none: not in use
         std::uint32_t cell = 0;
         Tick dirty = 0;
-        Tick asked = 0;
-        ChangeLog::Version known = ChangeLog::unknown;  ///< as of which `members` are
+        Tick used_tick = 0;
+        ChangeLog::Version known = ChangeLog::unknown;  ///< version for which `members` is valid
         std::vector<std::uint32_t> members;
         Written whole, without;  ///< with all of them, and with some left out
-        ChangeLog turnover;
+        ChangeLog enter_leave_log;
     };
     struct Cells {
         std::vector<std::uint32_t> first;  ///< [cells] entity index
@@ -139,7 +140,7 @@ class SharedCells {
     void take_out(std::uint32_t index);
     bool belongs(const Node& node, const WorldData& world, std::uint32_t index) const;
     void go(std::uint32_t index, std::uint32_t node, std::uint32_t cell);
-    void note_turnover(std::uint32_t node, std::uint32_t cell, std::uint32_t index);
+    void log_enter_leave(std::uint32_t node, std::uint32_t cell, std::uint32_t index);
     void mark(std::uint32_t index, Tick tick);
     void drop_unasked(Tick tick);
     void list_members(const Group& group, const WorldData& world, std::vector<std::uint32_t>& out);
@@ -152,20 +153,20 @@ class SharedCells {
     std::vector<Group> groups_;
     std::vector<std::uint32_t> free_groups_;
     std::vector<EntityId> relinked_;
-    Bitset told_;  ///< by entity index: changed, and neither new nor in no cell
+    Bitset sent_;  ///< by entity index: changed, not new, and in a cell
     std::uint64_t groups_made_ = 0;
     std::uint32_t revision_ = 0;
-    bool is_new_ = false;  ///< nobody has been given a cell yet
+    bool is_new_ = false;  ///< no entity has been assigned a cell yet
     std::vector<std::byte> bytes_;
     std::size_t bytes_end_ = 0;
     std::vector<Entry> entries_;               ///< scratch
-    std::vector<std::uint32_t> distances_;     ///< of their ranks
+    std::vector<std::uint32_t> distances_;     ///< scratch: between member indices
     std::vector<std::uint32_t> around_;        ///< scratch: cells
     std::vector<std::uint32_t> around_other_;  ///< scratch
     std::vector<std::uint32_t> turned_over_;   ///< scratch: entity indices
 };
 
-/// The place that the words of an entity's fields stand for: what a client knows of it.
+/// Returns the position that the words of an entity's fields represent: the one that a client has.
 Vec3 replicated_position(const FieldStore& fields, const KindLayout& layout, ComponentId position,
                          std::uint32_t entity_index);
 

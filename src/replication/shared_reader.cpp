@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "core/mutate.hpp"
+#include "protocol/cells.hpp"
 #include "protocol/snapshot_format.hpp"
 #include "replication/spawn_order.hpp"
 
@@ -13,7 +14,7 @@ namespace purview {
 
 namespace {
 
-constexpr unsigned count_bits_max = 12;  ///< of the number of sections
+constexpr unsigned count_bits_max = 12;  ///< of the number of payloads
 
 }  // namespace
 
@@ -25,29 +26,29 @@ bool SharedReader::is_wanted(const Slot& slot, const SharedCells& cells) const {
     if (home == CellGrid::no_cell) return false;
     return node.payload == Payload::update_many
                ? slot.cell == home
-               : node.grid.are_adjacent(slot.cell, home, node.rings);
+               : are_adjacent(node.grid, slot.cell, home, node.rings);
 }
 
-/// A slot for the group, unless he has one; the lowest that is free.
+/// Assigns the lowest free slot to the group, unless it has one.
 void SharedReader::read(std::uint32_t node, std::uint32_t cell) {
     std::size_t free = slots_.size();
     for (std::size_t s = 0; s < slots_.size(); ++s) {
         if (slots_[s].node == node && slots_[s].cell == cell) return;
         if (slots_[s].node == none) free = std::min(free, s);
     }
-    if (free == slots_max) return;  // he is told one by one
+    if (free == slots_max) return;  // its changes are sent individually
     if (free == slots_.size()) slots_.emplace_back();
     PURVIEW_ASSERT(slots_.size() <= slots_max);
     Slot& slot = slots_[free];
     slot.node = node;
     slot.cell = cell;
     slot.group_known = ChangeLog::unknown;
-    slot.roster.clear();
+    slot.member_map.clear();
     slot.is_known = false;
-    slot.told_in = 0;
+    slot.reported_in = 0;
 }
 
-/// Around another cell: of the new neighbourhood only what was not in the old one is new (P12).
+/// After a move to another cell, only cells outside the old neighborhood are new (P12).
 void SharedReader::choose_slots(const ReplicationInput& input, EntityId main) {
     const SharedCells& cells = *input.shared;
     if (cells_revision_ != cells.revision()) {
@@ -70,53 +71,53 @@ void SharedReader::choose_slots(const ReplicationInput& input, EntityId main) {
     }
 }
 
-// -- rosters ------------------------------------------------------------------------------------
+// -- member maps --------------------------------------------------------------------------------
 
 namespace {
 
-/// Who of the group is a ghost of his, one by one: visit(Member).
+/// Calls visit(Member) for each member of the group that is a ghost of the observer.
 template <class Member, class Visit>
 void for_each_ghost_of(const ReplicationInput& input, const GhostTable& ghosts, std::uint32_t group,
                        Visit&& visit) {
     for (const std::uint32_t index : input.shared->members(group)) {
-        const LocalId lane = ghosts.find_at(index);
-        if (lane != no_local_id) visit(Member{input.world.at_index(index), lane});
+        const LocalId ghost = ghosts.slots().find_at(index);
+        if (ghost != no_local_id) visit(Member{input.world.entities.at_index(index), ghost});
     }
 }
 
 }  // namespace
 
-/// Of those who came or went, in the group or among his ghosts, it is asked again.
+/// Checks members that came or went, in the group or among the observer's ghosts.
 void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghosts,
                            std::uint32_t group, Slot& slot) {
     const ChangeLog& of_group = input.shared->refresh(group, input.world);
-    const ChangeLog& of_ghosts = ghosts.turnover();
+    const ChangeLog& of_ghosts = ghosts.slots().enter_leave_log();
     if (slot.group_known == of_group.version() && slot.ghosts_known == of_ghosts.version()) return;
     if (of_group.remembers(slot.group_known) && of_ghosts.remembers(slot.ghosts_known)) {
         some_.clear();
         of_group.for_each_since(slot.group_known,
                                 [&](std::uint32_t index) { add_once(some_, index); });
-        // Who is no member any more is among those who went from the group.
+        // A former member is in the log of the group.
         of_ghosts.for_each_since(slot.ghosts_known, [&](std::uint32_t index) {
             if (input.shared->is_member(group, index)) add_once(some_, index);
         });
         const auto make = [&](std::uint32_t index, Member& member) {
-            member = {input.world.at_index(index), ghosts.find_at(index)};
-            return member.lane != no_local_id && input.shared->is_member(group, index);
+            member = {input.world.entities.at_index(index), ghosts.slots().find_at(index)};
+            return member.ghost != no_local_id && input.shared->is_member(group, index);
         };
         const auto index = [](const Member& member) { return index_of(member.entity); };
-        if (ask_again(slot.members, some_, input.world, index, make)) slot.is_roster = false;
+        if (query_again(slot.members, some_, input.world, index, make)) slot.is_member_map = false;
     } else {
         slot.members.clear();
         for_each_ghost_of<Member>(input, ghosts, group,
                                   [&](const Member& one) { slot.members.push_back(one); });
-        slot.is_roster = false;
+        slot.is_member_map = false;
     }
-    if (!slot.is_roster) {
-        slot.words.assign(words_for(ghosts.lane_end()), 0);
+    if (!slot.is_member_map) {
+        slot.words.assign(words_for(ghosts.slots().end()), 0);
         for (const Member& member : slot.members)
-            slot.words[member.lane / bits_per_word] |= std::uint64_t{1}
-                                                       << (member.lane % bits_per_word);
+            slot.words[member.ghost / bits_per_word] |= std::uint64_t{1}
+                                                        << (member.ghost % bits_per_word);
     }
     slot.group_known = of_group.version();
     slot.ghosts_known = of_ghosts.version();
@@ -125,47 +126,47 @@ void SharedReader::refresh(const ReplicationInput& input, const GhostTable& ghos
     PURVIEW_ASSERT(is_as_looked_up(input, ghosts, group, slot));
 }
 
-/// For assertions.
+/// For assertions: compares the slot with a full look-up.
 bool SharedReader::is_as_looked_up(const ReplicationInput& input, const GhostTable& ghosts,
                                    std::uint32_t group, const Slot& slot) {
     std::vector<Member> members;
     for_each_ghost_of<Member>(input, ghosts, group,
                               [&](const Member& one) { members.push_back(one); });
-    std::size_t lanes = 0;
-    for (const std::uint64_t word : slot.words) lanes += std::size_t(std::popcount(word));
+    std::size_t slots = 0;
+    for (const std::uint64_t word : slot.words) slots += std::size_t(std::popcount(word));
     const bool has_lanes = std::all_of(members.begin(), members.end(), [&](const Member& one) {
-        const std::size_t word = one.lane / bits_per_word;
+        const std::size_t word = one.ghost / bits_per_word;
         return word < slot.words.size() &&
-               (slot.words[word] >> (one.lane % bits_per_word) & 1U) != 0;
+               (slot.words[word] >> (one.ghost % bits_per_word) & 1U) != 0;
     });
-    return members == slot.members && has_lanes && lanes == members.size();
+    return members == slot.members && has_lanes && slots == members.size();
 }
 
-/// Another roster than before has to be told. Only what tells of somebody in it makes it so: what
-/// the others of the group do must not even show by when this happens.
-void SharedReader::take_roster(Slot& slot) {
-    if (slot.is_roster) return;
-    slot.is_roster = true;
-    if (slot.roster == slot.members) return;
-    slot.roster = slot.members;
+/// A changed member map must be sent again. It is replaced only for a payload with an entry for a
+/// visible member, so that hidden members do not even affect when a map is sent.
+void SharedReader::take_member_map(Slot& slot) {
+    if (slot.is_member_map) return;
+    slot.is_member_map = true;
+    if (slot.member_map == slot.members) return;
+    slot.member_map = slot.members;
     slot.is_known = false;
-    slot.told_in = 0;
+    slot.reported_in = 0;
 }
 
-std::uint64_t SharedReader::roster_bits(const ReplicationInput& input, const GhostTable& ghosts,
-                                        const Slot& slot) {
+std::uint64_t SharedReader::member_map_bits(const ReplicationInput& input, const GhostTable& ghosts,
+                                            const Slot& slot) {
     return BitWriter::varint_bits(slot.members.size()) + width_bits +
            slot.members.size() * (width_of(ghosts) + kind_bits(input.schema));
 }
 
-void SharedReader::write_roster(const ReplicationInput& input, const GhostTable& ghosts,
-                                const Slot& slot, BitWriter& out) {
+void SharedReader::write_member_map(const ReplicationInput& input, const GhostTable& ghosts,
+                                    const Slot& slot, BitWriter& out) {
     const unsigned width = width_of(ghosts);
     out.varint(slot.members.size());
     out.bits(width, width_bits);
     for (const Member& member : slot.members) {
-        out.bits(member.lane, width);
-        out.bits(index_of(ghosts.kind(member.lane)), kind_bits(input.schema));
+        out.bits(member.ghost, width);
+        out.bits(index_of(ghosts.slots().kind(member.ghost)), kind_bits(input.schema));
     }
 }
 
@@ -174,7 +175,7 @@ void SharedReader::write_roster(const ReplicationInput& input, const GhostTable&
 void SharedReader::plan(const ReplicationInput& input, const GhostTable& ghosts, EntityId main,
                         std::uint64_t bits_max) {
     copies_.clear();
-    covered_.assign(words_for(ghosts.lane_end()), 0);
+    covered_.assign(words_for(ghosts.slots().end()), 0);
     choose_slots(input, main);
     bits_ = count_bits_max;
     for (std::uint32_t s = 0; s < slots_.size(); ++s) {
@@ -184,14 +185,15 @@ void SharedReader::plan(const ReplicationInput& input, const GhostTable& ghosts,
         if (!input.shared->is_dirty(group, input.tick)) continue;
         refresh(input, ghosts, group, slot);
         if (slot.members.empty()) continue;
-        // Of who came in this tick all is told; what changed, he need not know.
+        // An entity that entered in this tick is sent with all fields, so its changes are left out.
         bool has_come = false;
         for (std::size_t w = 0; w < slot.words.size() && !has_come; ++w)
-            has_come = (slot.words[w] & PURVIEW_GUARD_OR(section_news, ghosts.come(w), 0)) != 0;
+            has_come =
+                (slot.words[w] & PURVIEW_GUARD_OR(section_news, ghosts.sends().come(w), 0)) != 0;
         some_.clear();
         if (has_come || !slot.is_whole) {
             for (const Member& member : slot.members) {
-                const bool is_new = has_come && ghosts.has_come(member.lane, input.tick);
+                const bool is_new = has_come && ghosts.sends().has_come(member.ghost, input.tick);
                 some_.push_back(is_new ? SharedCells::left_out : index_of(member.entity));
             }
         }
@@ -199,9 +201,9 @@ void SharedReader::plan(const ReplicationInput& input, const GhostTable& ghosts,
                                     ? input.shared->section(group, some_, input.cache, input.tick)
                                     : input.shared->section_of(some_, input.cache, input.tick);
         if (section.entries == 0) continue;
-        take_roster(slot);
-        const std::uint64_t bits =
-            slot_bits + 1 + section.bits + (slot.is_known ? 0 : roster_bits(input, ghosts, slot));
+        take_member_map(slot);
+        const std::uint64_t bits = slot_bits + 1 + section.bits +
+                                   (slot.is_known ? 0 : member_map_bits(input, ghosts, slot));
         if (!PURVIEW_GUARD(section_room, bits_ + bits <= bits_max)) {
             ++input.shared->counters.left_out;
             continue;
@@ -222,15 +224,15 @@ void SharedReader::write(const ReplicationInput& input, const GhostTable& ghosts
     out.varint(copies_.size());
     for (const Copy& copy : copies_) {
         Slot& slot = slots_[copy.slot];
-        PURVIEW_ASSERT(slot.node != none && slot.is_roster);  // as it was planned
+        PURVIEW_ASSERT(slot.node != none && slot.is_member_map);  // unchanged since plan()
         out.bits(copy.slot, slot_bits);
         out.boolean(!slot.is_known);
         if (!slot.is_known) {
-            write_roster(input, ghosts, slot, out);
-            if (slot.told_in == 0) slot.told_first = sequence;
-            if (sequence - slot.told_first < 64) {
-                slot.told_in |= std::uint64_t{1} << (sequence - slot.told_first);
-                unheard_ |= std::uint64_t{1} << copy.slot;
+            write_member_map(input, ghosts, slot, out);
+            if (slot.reported_in == 0) slot.reported_first = sequence;
+            if (sequence - slot.reported_first < 64) {
+                slot.reported_in |= std::uint64_t{1} << (sequence - slot.reported_first);
+                unacked_ |= std::uint64_t{1} << copy.slot;
             }
         }
         out.copy_bits(input.shared->bytes(copy.section), copy.section.bits);
@@ -241,21 +243,21 @@ void SharedReader::write(const ReplicationInput& input, const GhostTable& ghosts
 }
 
 void SharedReader::resolve(std::uint32_t sequence, bool delivered) noexcept {
-    for_each_bit(unheard_, 0, [&](std::size_t s) {
+    for_each_bit(unacked_, 0, [&](std::size_t s) {
         Slot& slot = slots_[s];
-        const std::uint32_t after = sequence - slot.told_first;
-        if (after < 64 && (slot.told_in >> after & 1U) != 0) {
+        const std::uint32_t after = sequence - slot.reported_first;
+        if (after < 64 && (slot.reported_in >> after & 1U) != 0) {
             slot.is_known |= delivered;
-            slot.told_in &= ~(std::uint64_t{1} << after);  // the last one in vain: from anew
+            slot.reported_in &= ~(std::uint64_t{1} << after);  // all lost: starts again
         }
-        if (slot.told_in == 0) unheard_ &= ~(std::uint64_t{1} << s);
+        if (slot.reported_in == 0) unacked_ &= ~(std::uint64_t{1} << s);
     });
 }
 
 std::size_t SharedReader::memory_bytes() const noexcept {
     std::size_t bytes = slots_.capacity() * sizeof(Slot);
     for (const Slot& slot : slots_) {
-        bytes += (slot.members.capacity() + slot.roster.capacity()) * sizeof(Member) +
+        bytes += (slot.members.capacity() + slot.member_map.capacity()) * sizeof(Member) +
                  slot.words.capacity() * sizeof(std::uint64_t);
     }
     return bytes;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One observer who reads shared sections. For each group that he reads he has a slot, and his
-// client a roster: the local ids of the group's members, in the order of their ranks. It goes along
-// with the section until a packet with it is known to have arrived. Whoever of the group is not a
-// ghost of his is in none of it: what he is sent depends on what he sees alone.
+// An observer that reads shared payloads. It has a slot for each group that it reads, and its
+// client has a member map: the local ids of the members, in the order of their member indices. The
+// map is sent with the payload until a packet with it is known to have arrived. Map and payload
+// contain only members that are ghosts of the observer, so what it is sent depends only on what it
+// sees.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +23,35 @@ class SharedReader {
   public:
     static constexpr unsigned slot_bits = 6;
     static constexpr std::size_t slots_max = std::size_t{1} << slot_bits;
-    static constexpr unsigned width_bits = 5;  ///< of the ids of a roster
+    static constexpr unsigned width_bits = 5;  ///< of the local ids in a member map
 
-    /// Decides which sections of this tick he is sent, as many as `bits_max` hold: their lanes are
-    /// covered() and need not wait on their own. `main`: who stands for him, or none.
+    /// Selects the payloads of this tick that the observer is sent, within `bits_max`. Their ghost
+    /// slots are covered() and need not wait individually. `main`: the observer's viewpoint entity,
+    /// or none.
     void plan(const ReplicationInput& input, const GhostTable& ghosts, EntityId main,
               std::uint64_t bits_max);
-    /// Of the plan, until it is written.
+    /// Returns whether the plan has payloads that are not written yet.
     bool has_sections() const noexcept { return !copies_.empty(); }
     std::uint64_t bits() const noexcept { return copies_.empty() ? 0 : bits_; }
-    /// Lanes of which the plan's sections tell all that changed in this tick.
+    /// Ghost slots with all changes of this tick in the planned payloads.
     std::span<const std::uint64_t> covered() const noexcept {
         return copies_.empty() ? std::span<const std::uint64_t>() : covered_;
     }
 
-    /// Writes the planned sections and what PROTOCOL.md has around them, in exactly bits().
+    /// Writes the planned payloads and their headers (PROTOCOL.md), in exactly bits() bits.
     void write(const ReplicationInput& input, const GhostTable& ghosts, std::uint32_t sequence,
                BitWriter& out);
-    /// The plan is over: nothing is written any more.
+    /// Drops the plan: nothing is written any more.
     void give_up() noexcept { copies_.clear(); }
-    /// The fate of a packet.
+    /// Reports the delivery status of a packet.
     void resolve(std::uint32_t sequence, bool delivered) noexcept;
-    /// Of the sections written last, for whoever checks: visit(lane, entity).
+    /// For checks: calls visit(ghost, entity) for each entity in the payloads written last.
     template <class Visit>
-    void for_each_told(const SharedCells& cells, Visit&& visit) const {
+    void for_each_replicated(const SharedCells& cells, Visit&& visit) const {
         for (const std::uint32_t s : written_) {
             for (const Member& member : slots_[s].members) {
-                if (cells.is_replicated(index_of(member.entity))) visit(member.lane, member.entity);
+                if (cells.is_replicated(index_of(member.entity)))
+                    visit(member.ghost, member.entity);
             }
         }
     }
@@ -58,23 +61,23 @@ class SharedReader {
     static constexpr std::uint32_t none = 0xffffffffU;
     struct Member {
         EntityId entity = EntityId::none;
-        LocalId lane = no_local_id;
+        LocalId ghost = no_local_id;
         bool operator==(const Member&) const noexcept = default;
     };
     struct Slot {
         std::uint32_t node = none;  ///< none: free
         std::uint32_t cell = 0;
-        /// Of the group and of his ghosts, as of which `members` are.
+        /// Versions of the group and of the observer's ghosts for which `members` is valid.
         ChangeLog::Version group_known = ChangeLog::unknown;
         ChangeLog::Version ghosts_known = ChangeLog::unknown;
-        bool is_whole = false;             ///< all of the group are ghosts of his
-        std::vector<Member> members;       ///< those that are
-        std::vector<std::uint64_t> words;  ///< their lanes, a bit each
-        std::vector<Member> roster;        ///< as of the last section that told of one of them
-        bool is_roster = false;            ///< `members` are the same
+        bool is_whole = false;             ///< all members are ghosts of the observer
+        std::vector<Member> members;       ///< these members
+        std::vector<std::uint64_t> words;  ///< their ghost slots, a bit each
+        std::vector<Member> member_map;    ///< member map of the last payload with one of them
+        bool is_member_map = false;        ///< `member_map` is equal to `members`
         bool is_known = false;             ///< the client has it
-        std::uint32_t told_first = 0;      ///< the first packet with it whose fate is not known
-        std::uint64_t told_in = 0;  ///< bit i: packet told_first + i has it, with no fate yet
+        std::uint32_t reported_first = 0;  ///< first packet with it that has no known status
+        std::uint64_t reported_in = 0;     ///< bit i: packet reported_first + i has it, in flight
     };
     struct Copy {
         std::uint32_t slot;
@@ -87,17 +90,17 @@ class SharedReader {
                                 std::uint32_t group, const Slot& slot);
     void refresh(const ReplicationInput& input, const GhostTable& ghosts, std::uint32_t group,
                  Slot& slot);
-    static void take_roster(Slot& slot);
-    static std::uint64_t roster_bits(const ReplicationInput& input, const GhostTable& ghosts,
-                                     const Slot& slot);
-    static void write_roster(const ReplicationInput& input, const GhostTable& ghosts,
-                             const Slot& slot, BitWriter& out);
+    static void take_member_map(Slot& slot);
+    static std::uint64_t member_map_bits(const ReplicationInput& input, const GhostTable& ghosts,
+                                         const Slot& slot);
+    static void write_member_map(const ReplicationInput& input, const GhostTable& ghosts,
+                                 const Slot& slot, BitWriter& out);
     static unsigned width_of(const GhostTable& ghosts) noexcept {
-        return bits_for(ghosts.lane_end() | 1U);
+        return bits_for(ghosts.slots().end() | 1U);
     }
 
     std::vector<Slot> slots_;
-    std::vector<std::uint32_t> home_;  ///< [nodes] the cell around which he reads
+    std::vector<std::uint32_t> home_;  ///< [nodes] cell around which it reads
     std::uint32_t cells_revision_ = 0;
     std::vector<Copy> copies_;
     std::vector<std::uint32_t> written_;  ///< slots
@@ -105,7 +108,7 @@ class SharedReader {
     std::vector<std::uint64_t> covered_;
     std::vector<std::uint32_t> wanted_;  ///< scratch: cells
     std::vector<std::uint32_t> some_;    ///< scratch: entity indices
-    std::uint64_t unheard_ = 0;          ///< slots with a roster under way, a bit each
+    std::uint64_t unacked_ = 0;          ///< slots with a map in flight, a bit each
 };
 
 }  // namespace purview

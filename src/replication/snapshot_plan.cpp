@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The list of one observer for one tick: what waits, in the order in which it may go.
+// Builds the list of one observer for one tick: what waits, in send order.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -17,97 +17,107 @@ namespace purview {
 
 namespace {
 
-/// Of a packet, besides its items: seal, numbers, acknowledgements, tick; generously.
+/// Generous bound for a packet without its items: header checksum, numbers, acknowledgements, tick.
 constexpr std::uint64_t packet_bits_max = 200;
 
-/// Priorities differ from one tick to the next; the front is to hold a list all the same.
+/// Margin for the estimated priority. Priorities differ between ticks, and the candidates above it
+/// should fill a list.
 constexpr float likely_margin = 0.85F;
 
-/// For room, and until a list says what is usual.
+/// Estimate for allocation, and until a list gives the real size.
 constexpr std::uint32_t item_bits_usual = 32;
 
-/// Leaves before everything: they are small, and knowledge that must end, ends now.
+/// Leaves go first: they are small, and an observer must lose what it may not see without delay.
 constexpr float leave_priority = 1e30F;
 
-SnapshotItem make_leave(const GhostTable& ghosts, LocalId lane) {
-    PURVIEW_ASSERT(!ghosts.is_live(lane));
+SnapshotItem make_leave(const GhostTable& ghosts, LocalId slot) {
+    PURVIEW_ASSERT(!ghosts.slots().is_live(slot));
     SnapshotItem item;
-    item.lane = lane;
+    item.slot = slot;
     item.type = ItemType::leave;
-    item.keeps = ghosts.is_kept(lane);
+    item.keeps = ghosts.retained().is_retained(slot);
     item.bits = leave_reason_bits + 1 + leave_policy_bits;
     item.priority = leave_priority;
     return item;
 }
 
-/// Nothing changed in this tick of what the observer is told, and was told in the last.
-bool is_at_rest(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
-    if (PURVIEW_GUARD_OR(rest_news, ghosts.has_come(lane, input.tick), false)) return false;
-    const std::uint32_t index = ghosts.entity_index(lane);
+/// Returns whether the ghost is idle: in this tick, no component changed that the observer was sent
+/// before.
+bool is_settled(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
+    if (PURVIEW_GUARD_OR(idle_news, ghosts.sends().has_come(slot, input.tick), false)) return false;
+    const std::uint32_t index = ghosts.slots().entity_index(slot);
     if (!input.fields.changed().test(index)) return true;
-    const KindId kind = ghosts.kind(lane);
+    const KindId kind = ghosts.slots().kind(slot);
     const KindLayout& layout = input.fields.layout(kind);
-    const std::uint32_t told = ghosts.told(lane) & ~ghosts.gained_in(lane, input.tick);
+    const std::uint32_t allowed =
+        ghosts.audience().allowed(slot) & ~ghosts.audience().gained_in(slot, input.tick);
     return layout.audience != 0 &&
-           !input.fields.has_changed(index, layout.fields_of(told), input.tick);
+           !input.fields.has_changed(index, layout.fields_of(allowed), input.tick);
 }
 
 }  // namespace
 
-bool has_new_link(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
-    const Tick sent = ghosts.sent_tick(lane);
-    // What has waited since before it was sent last is lost: that did not tell it.
-    const bool is_lost = ghosts.waiting_since(lane) <= sent;
-    const Tick told = is_lost ? std::min(sent, ghosts.baseline(lane)) : sent;
-    return input.fields.parent_tick(ghosts.entity_index(lane)) > told ||
-           ghosts.meta_tick(lane) > told || ghosts.resumed_tick(lane) > told;
+bool has_new_link(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
+    const Tick sent = ghosts.sends().sent_tick(slot);
+    // If it has waited since before it was last sent, that packet was lost and did not deliver the
+    // link.
+    const bool is_lost = ghosts.sends().waiting_since(slot) <= sent;
+    const Tick known = is_lost ? std::min(sent, ghosts.sends().baseline(slot)) : sent;
+    return input.fields.parent_tick(ghosts.slots().entity_index(slot)) > known ||
+           ghosts.marks().link_tick(slot) > known || ghosts.marks().resumed_tick(slot) > known;
 }
 
 namespace {
 
-/// An update may wait for its turn; what is new, what came to rest and links may not.
-bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
-    if (ghosts.is_awaited(lane)) return false;
-    const std::uint32_t every = ghosts.pace(lane).every_ticks;
-    if (every <= 1 || ghosts.needs_enter(lane) || is_at_rest(input, ghosts, lane)) return true;
-    if (has_new_link(input, ghosts, lane)) return true;
-    return input.tick - ghosts.sent_tick(lane) >= every;
+/// An update may wait for its send interval. New ghosts, idle ghosts and links may not.
+bool is_due(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
+    if (ghosts.sends().is_blocked(slot)) return false;
+    const std::uint32_t every = ghosts.rates().policy(slot).every_ticks;
+    if (every <= 1 || ghosts.slots().needs_enter(slot) || is_settled(input, ghosts, slot))
+        return true;
+    if (has_new_link(input, ghosts, slot)) return true;
+    return input.tick - ghosts.sends().sent_tick(slot) >= every;
 }
 
-float priority_of(const ReplicationInput& input, const GhostTable& ghosts, LocalId lane) {
-    const float first = ghosts.needs_enter(lane) ? input.enter_priority : 1;
-    return first * ghosts.priority(lane, input.tick, is_at_rest(input, ghosts, lane));
+float priority_of(const ReplicationInput& input, const GhostTable& ghosts, LocalId slot) {
+    const float first = ghosts.slots().needs_enter(slot) ? input.enter_priority : 1;
+    return first * ghosts.rates().priority(slot, input.tick, ghosts.sends().waiting_since(slot),
+                                           is_settled(input, ghosts, slot));
 }
 
 /// For assertions.
 [[maybe_unused]] bool agrees_on_news(const ReplicationInput& input, const GhostTable& ghosts,
-                                     std::size_t word, std::uint64_t asked) {
+                                     std::size_t word, std::uint64_t requested) {
     std::uint64_t come = 0;
-    for_each_bit(asked, 0, [&](std::size_t i) {
-        const auto lane = static_cast<LocalId>(word * bits_per_word + i);
-        come |= std::uint64_t{ghosts.has_come(lane, input.tick)} << i;
+    for_each_bit(requested, 0, [&](std::size_t i) {
+        const auto slot = static_cast<LocalId>(word * bits_per_word + i);
+        come |= std::uint64_t{ghosts.sends().has_come(slot, input.tick)} << i;
     });
-    return come == (ghosts.come(word) & asked);
+    return come == (ghosts.sends().come(word) & requested);
 }
 
-/// The same of 64 lanes, as far as they are asked about, and which of them have at least `least`.
+/// The same for the slots of a word in `asked`. Returns which of them have at least `least`.
 std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, std::size_t word,
-                            std::uint64_t asked, float least, std::span<float, bits_per_word> out) {
-    std::uint64_t at_rest = ~ghosts.lanes_in(input.fields.changed(), word);
-    // Of these a change may be one that the observer is not told.
-    const std::uint64_t public_only = ghosts.public_only()[word];
-    if ((asked & public_only) != 0)
-        at_rest |= public_only & ~ghosts.lanes_in(input.fields.changed_in_public(), word);
-    const std::uint64_t unsure = ghosts.restricted()[word] & ghosts.special()[word] & ~public_only;
-    for_each_bit(asked & unsure & ~at_rest, 0, [&](std::size_t i) {
-        const auto lane = static_cast<LocalId>(word * bits_per_word + i);
-        at_rest |= std::uint64_t{is_at_rest(input, ghosts, lane)} << i;
+                            std::uint64_t requested, float least,
+                            std::span<float, bits_per_word> out) {
+    std::uint64_t idle_slots = ~ghosts.slots().slots_in(input.fields.changed(), word);
+    // For these, a change may be in a component that the observer is not sent.
+    const std::uint64_t public_only = ghosts.audience().public_only()[word];
+    if ((requested & public_only) != 0)
+        idle_slots |=
+            public_only & ~ghosts.slots().slots_in(input.fields.changed_in_public(), word);
+    const std::uint64_t unsure =
+        ghosts.audience().restricted()[word] & ghosts.marks().special()[word] & ~public_only;
+    for_each_bit(requested & unsure & ~idle_slots, 0, [&](std::size_t i) {
+        const auto slot = static_cast<LocalId>(word * bits_per_word + i);
+        idle_slots |= std::uint64_t{is_settled(input, ghosts, slot)} << i;
     });
-    PURVIEW_ASSERT(agrees_on_news(input, ghosts, word, asked));
-    at_rest &= ~PURVIEW_GUARD_OR(rest_news_of_all, ghosts.come(word), 0);  // as is_at_rest has it
-    std::uint64_t found = ghosts.priorities(word, input.tick, at_rest, least, out);
+    PURVIEW_ASSERT(agrees_on_news(input, ghosts, word, requested));
+    idle_slots &=
+        ~PURVIEW_GUARD_OR(idle_news_of_all, ghosts.sends().come(word), 0);  // as in is_settled
+    std::uint64_t found = ghosts.priorities(word, input.tick, idle_slots, least, out);
     if (input.enter_priority == 1) return found;
-    for_each_bit(asked & ghosts.needs_enter()[word], 0, [&](std::size_t i) {
+    for_each_bit(requested & ghosts.slots().needs_enter()[word], 0, [&](std::size_t i) {
         const std::uint64_t bit = std::uint64_t{1} << i;
         out[i] *= input.enter_priority;
         found = out[i] >= least ? found | bit : found & ~bit;
@@ -115,67 +125,71 @@ std::uint64_t priorities_of(const ReplicationInput& input, GhostTable& ghosts, s
     return found;
 }
 
-/// Ascending keys: the highest priority first (it is positive: its bits rise with it), then lanes.
-std::uint64_t key_of(float priority, LocalId lane) noexcept {
-    return std::uint64_t{~std::bit_cast<std::uint32_t>(priority)} << 32 | lane;
+/// Sort keys: highest priority first, then lowest slot. Priorities are positive, so their bits sort
+/// like their values.
+std::uint64_t key_of(float priority, LocalId slot) noexcept {
+    return std::uint64_t{~std::bit_cast<std::uint32_t>(priority)} << 32 | slot;
 }
-LocalId lane_of(std::uint64_t key) noexcept {
+LocalId slot_of(std::uint64_t key) noexcept {
     return static_cast<LocalId>(key);
 }
 float priority_of(std::uint64_t key) noexcept {
     return std::bit_cast<float>(~static_cast<std::uint32_t>(key >> 32));
 }
 
-/// The update of a ghost with extrapolated fields: differences where the observer has what they are
-/// against, whole values where he has not, or where it came to rest. False as for make_item.
+/// Makes the update of a ghost with extrapolated fields: differences if the observer has their
+/// baseline, else full values. Full values, too, if the ghost became idle. Returns false as
+/// make_item does.
 bool make_extrapolated(const ReplicationInput& input, const GhostTable& ghosts, FieldMask mask,
                        SnapshotItem& item, SnapshotPlan& plan) {
-    const LocalId lane = item.lane;
-    const std::uint32_t index = ghosts.entity_index(lane);
-    const KindLayout& layout = input.fields.layout(ghosts.kind(lane));
+    const LocalId slot = item.slot;
+    const std::uint32_t index = ghosts.slots().entity_index(slot);
+    const KindLayout& layout = input.fields.layout(ghosts.slots().kind(slot));
     mask &= ~layout.extrapolated;
-    const bool is_wrong = shows_wrong(input.fields, ghosts, lane, input.tick);
-    // A call goes with all that is not known to have arrived.
+    const bool is_wrong = shows_wrong(input.fields, ghosts, slot, input.tick);
+    // An RPC requires everything that is not known to have arrived.
     const bool is_called =
-        ghosts.is_requested(lane, input.tick) &&
-        ghosts.motions().shown_tick(lane) != ghosts.motions().acknowledged_tick(lane);
+        ghosts.marks().is_requested(slot, input.tick) &&
+        ghosts.motions().shown_tick(slot) != ghosts.motions().acknowledged_tick(slot);
     if (mask == 0 && !item.relink && !is_wrong && !is_called) return false;
     item.references = mask & layout.references;
-    plan.begin_motions(lane);
-    if (!item.relink && has_baseline(ghosts, lane, input.tick) &&
-        !(is_wrong && has_come_to_rest(input.fields, ghosts, lane, input.tick))) {
+    plan.begin_motions(slot);
+    if (!item.relink && has_baseline(ghosts, slot, input.tick) &&
+        !(is_wrong && has_become_idle(input.fields, ghosts, slot, input.tick))) {
         item.type = ItemType::plain;
-        item.body = encode_differences(input.fields, ghosts, lane, mask, input.tick, input.cache,
+        item.body = encode_differences(input.fields, ghosts, slot, mask, input.tick, input.cache,
                                        plan.motions);
     } else {
         item.type = ItemType::verbose;
-        item.body = input.cache.update(index, ghosts.kind(lane), mask | layout.extrapolated);
+        item.body =
+            input.cache.update(index, ghosts.slots().kind(slot), mask | layout.extrapolated);
         append_still(input.fields, index, layout, plan.motions);
     }
     return true;
 }
 
-/// Why it is known, parent, owner and audience of the ghost go along.
+/// Adds the link: enter reason, parent, owner and audience of the ghost.
 void add_link(const ReplicationInput& input, const GhostTable& ghosts, const KindLayout& layout,
               SnapshotItem& item) {
-    const EntityId parent = input.world.group_parent_at(ghosts.entity_index(item.lane));
-    item.parent = parent == EntityId::none ? no_local_id : ghosts.find(parent);
+    const EntityId parent =
+        input.world.groups.group_parent_at(ghosts.slots().entity_index(item.slot));
+    item.parent = parent == EntityId::none ? no_local_id : ghosts.slots().find(parent);
     item.bits += enter_reason_bits + 3 + static_cast<unsigned>(std::popcount(layout.audience));
     if (item.parent != no_local_id) item.bits += BitWriter::varint_bits(item.parent);
 }
 
 void make_enter(const ReplicationInput& input, const GhostTable& ghosts, SnapshotItem& item,
                 SnapshotPlan& plan) {
-    const std::uint32_t index = ghosts.entity_index(item.lane);
-    const KindId kind = ghosts.kind(item.lane);
+    const std::uint32_t index = ghosts.slots().entity_index(item.slot);
+    const KindId kind = ghosts.slots().kind(item.slot);
     const KindLayout& layout = input.fields.layout(kind);
-    const FieldMask told = layout.fields_of(ghosts.told(item.lane));
+    const FieldMask allowed = layout.fields_of(ghosts.audience().allowed(item.slot));
     item.type = ItemType::enter;
     item.body =
-        input.cache.full(index, kind, PURVIEW_GUARD_OR(audience_of_enters, told, layout.all));
-    item.references = told & layout.references;
+        input.cache.full(index, kind, PURVIEW_GUARD_OR(audience_of_enters, allowed, layout.all));
+    item.references = allowed & layout.references;
     if (layout.extrapolated != 0) {
-        plan.begin_motions(item.lane);
+        plan.begin_motions(item.slot);
         append_still(input.fields, index, layout, plan.motions);
     }
     item.bits = kind_bits(input.schema);
@@ -183,19 +197,19 @@ void make_enter(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
 }
 
 Tick baseline_of([[maybe_unused]] const ReplicationInput& input, const GhostTable& ghosts,
-                 LocalId lane) noexcept {
-    return PURVIEW_GUARD_OR(baseline, ghosts.baseline(lane), input.tick - 1);
+                 LocalId slot) noexcept {
+    return PURVIEW_GUARD_OR(baseline, ghosts.sends().baseline(slot), input.tick - 1);
 }
 
 FieldMask public_fields(const KindLayout& layout) noexcept {
     return PURVIEW_GUARD_OR(audience, layout.public_fields, layout.all);
 }
 
-/// usual_body, of the first who is told it: not in the loop over all others.
+/// usual_body for the first observer that needs it. Kept out of the loop over all others.
 [[gnu::noinline]] const EncodedFields* first_usual_body(const ReplicationInput& input,
                                                         std::uint32_t index, bool public_only,
                                                         Tick baseline) {
-    const KindId kind = input.world.kind_at(index);
+    const KindId kind = input.world.entities.kind_at(index);
     const Tick linked = input.fields.parent_tick(index);
     FieldMask mask = input.cache.changed_since(index, kind, baseline);
     if (public_only) mask &= public_fields(input.fields.layout(kind));
@@ -203,49 +217,49 @@ FieldMask public_fields(const KindLayout& layout) noexcept {
     return input.cache.make_usual(index, kind, mask, public_only, linked);
 }
 
-/// Of a usual lane: what everybody is told who has about the same baseline. Null: something else is
-/// to be told, or nothing. `resolved`: that of the table.
+/// For a usual slot, returns the body that all observers with about the same baseline share. Null:
+/// another update is needed, or none. `resolved`: resolved_tick() of the table.
 inline const EncodedFields* usual_body(const ReplicationInput& input, const GhostTable& ghosts,
-                                       LocalId lane, Tick resolved) {
-    const std::uint32_t index = ghosts.entity_index(lane);
-    const bool public_only = ghosts.is_public_only(lane);
-    [[maybe_unused]] const Tick known = ghosts.baseline(lane, resolved);
+                                       LocalId slot, Tick resolved) {
+    const std::uint32_t index = ghosts.slots().entity_index(slot);
+    const bool public_only = ghosts.audience().is_public_only(slot);
+    [[maybe_unused]] const Tick known = ghosts.sends().baseline(slot, resolved);
     const Tick baseline = PURVIEW_GUARD_OR(baseline_of_items, known, input.tick - 1);
     const EncodedFields* made = input.cache.usual_update(index, public_only, baseline);
     return made != nullptr ? made : first_usual_body(input, index, public_only, baseline);
 }
 
-/// False when there is nothing to tell after all.
+/// Returns false if there is nothing to send.
 bool make_update(const ReplicationInput& input, const GhostTable& ghosts, SnapshotItem& item,
                  SnapshotPlan& plan) {
-    const LocalId lane = item.lane;
-    const std::uint32_t index = ghosts.entity_index(lane);
-    const KindId kind = ghosts.kind(lane);
+    const LocalId slot = item.slot;
+    const std::uint32_t index = ghosts.slots().entity_index(slot);
+    const KindId kind = ghosts.slots().kind(slot);
     const KindLayout& layout = input.fields.layout(kind);
-    const Tick baseline = baseline_of(input, ghosts, lane);
+    const Tick baseline = baseline_of(input, ghosts, slot);
     FieldMask mask = input.cache.changed_since(index, kind, baseline);
     item.relink = input.fields.parent_tick(index) > baseline;
-    if (ghosts.is_special(lane)) {
-        const KeptCopy* copy = ghosts.kept_copy(lane);
+    if (ghosts.marks().is_special(slot)) {
+        const KeptCopy* copy = ghosts.retained().copy(slot);
         if (PURVIEW_GUARD_OR(copy_differs, copy != nullptr, false))
-            mask = unknown_fields(*copy, input.fields, ghosts, lane);
-        mask |= layout.audience_fields_of(ghosts.gained(lane));
-        if (ghosts.reference_tick(lane) > baseline) mask |= layout.references;
-        const FieldMask told =
-            input.break_audience ? layout.all : layout.fields_of(ghosts.told(lane));
-        mask &= PURVIEW_GUARD_OR(audience_of_items, told, layout.all);
-        item.relink |= ghosts.meta_tick(lane) > baseline;
-    } else if (ghosts.is_public_only(lane)) {
+            mask = unknown_fields(*copy, input.fields, ghosts, slot);
+        mask |= layout.audience_fields_of(ghosts.audience().gained(slot));
+        if (ghosts.marks().reference_tick(slot) > baseline) mask |= layout.references;
+        const FieldMask allowed =
+            input.break_audience ? layout.all : layout.fields_of(ghosts.audience().allowed(slot));
+        mask &= PURVIEW_GUARD_OR(audience_of_items, allowed, layout.all);
+        item.relink |= ghosts.marks().link_tick(slot) > baseline;
+    } else if (ghosts.audience().is_public_only(slot)) {
         mask &= public_fields(layout);
     }
     if (layout.extrapolated != 0) {
         if (!make_extrapolated(input, ghosts, mask, item, plan)) return false;
     } else {
         if (mask == 0 && !item.relink) return false;
-        // A body of one part cannot say that nothing changed.
-        if (mask == 0 && !layout.asks_parts()) mask = layout.all;
+        // A body of one part cannot express that nothing changed.
+        if (mask == 0 && !layout.has_partial_audience()) mask = layout.all;
         item.references = mask & layout.references;
-        item.type = item.relink || !PURVIEW_GUARD(plain_is_held, ghosts.is_held(lane))
+        item.type = item.relink || !PURVIEW_GUARD(plain_is_held, ghosts.slots().is_held(slot))
                         ? ItemType::verbose
                         : ItemType::plain;
         item.body = input.cache.update(index, kind, mask);
@@ -255,10 +269,10 @@ bool make_update(const ReplicationInput& input, const GhostTable& ghosts, Snapsh
     return true;
 }
 
-/// False when there is nothing to tell after all.
+/// Returns false if there is nothing to send.
 bool make_item(const ReplicationInput& input, const GhostTable& ghosts, SnapshotItem& item,
                SnapshotPlan& plan) {
-    if (ghosts.needs_enter(item.lane)) {
+    if (ghosts.slots().needs_enter(item.slot)) {
         make_enter(input, ghosts, item, plan);
     } else if (!make_update(input, ghosts, item, plan)) {
         return false;
@@ -266,78 +280,78 @@ bool make_item(const ReplicationInput& input, const GhostTable& ghosts, Snapshot
     item.bits += item.body.bits;
     if (item.references != 0) {
         item.bits += static_cast<unsigned>(std::popcount(item.references)) *
-                     (1 + BitWriter::varint_bits(ghosts.lane_end()));
+                     (1 + BitWriter::varint_bits(ghosts.slots().end()));
     }
     return true;
 }
 
-/// Groups that were held back and have arrived by now: their roots say so.
-void tell_wholes(const ReplicationInput& input, GhostTable& ghosts) {
-    if (ghosts.held_back().empty()) return;
-    std::vector<LocalId> waiting, told;
-    for (const LocalId lane : ghosts.held_back()) {
-        if (!ghosts.is_live(lane)) continue;
-        const EntityId root = input.world.root_at(ghosts.entity_index(lane));
-        const LocalId first = ghosts.find(root);
+/// Sends the roots of groups again that were incomplete and have arrived meanwhile.
+void report_whole_sections(const ReplicationInput& input, GhostTable& ghosts) {
+    if (ghosts.groups().slots().empty()) return;
+    std::vector<LocalId> waiting, reported;
+    for (const LocalId slot : ghosts.groups().slots()) {
+        if (!ghosts.slots().is_live(slot)) continue;
+        const EntityId root = input.world.groups.root_at(ghosts.slots().entity_index(slot));
+        const LocalId first = ghosts.slots().find(root);
         if (first == no_local_id || !is_whole(input, ghosts, root, nullptr)) {
-            waiting.push_back(lane);
-        } else if (std::find(told.begin(), told.end(), first) == told.end()) {
-            ghosts.tell_link(first, input.tick);
-            told.push_back(first);
+            waiting.push_back(slot);
+        } else if (std::find(reported.begin(), reported.end(), first) == reported.end()) {
+            ghosts.touch_link(first, input.tick);
+            reported.push_back(first);
         }
     }
-    ghosts.set_held_back(waiting);
+    ghosts.groups().assign(waiting);
 }
 
 /// Fills one observer's list.
 class Planner {
   public:
     Planner(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan)
-        : input_(input), ghosts_(ghosts), plan_(plan), known_(ghosts.resolved_tick()) {
-        if (plan.item_of_lane.size() < ghosts.lane_end())
-            plan.item_of_lane.resize(std::size_t{ghosts.lane_end()} * 2, 0);
+        : input_(input), ghosts_(ghosts), plan_(plan), known_(ghosts.sends().resolved_tick()) {
+        if (plan.item_of_slot.size() < ghosts.slots().end())
+            plan.item_of_slot.resize(std::size_t{ghosts.slots().end()} * 2, 0);
     }
 
     void add(const SnapshotItem& item) {
         plan_.items.push_back(item);
         count(item);
-        if (item.type == ItemType::enter) add_superseded(item.lane);
+        if (item.type == ItemType::enter) add_superseded(item.slot);
     }
-    /// The last item.
+    /// Counts the last item.
     void count(const SnapshotItem& item) {
-        PURVIEW_ASSERT(plan_.item_of_lane[item.lane] == 0);  // one item a lane
-        plan_.item_of_lane[item.lane] = static_cast<std::uint32_t>(plan_.items.size());
+        PURVIEW_ASSERT(plan_.item_of_slot[item.slot] == 0);  // one item per slot
+        plan_.item_of_slot[item.slot] = static_cast<std::uint32_t>(plan_.items.size());
         ++plan_.counts[static_cast<std::size_t>(item.type)];
         plan_.bits += item.bits;
     }
-    /// All of `count` lanes that may go: plain updates among them become the run.
+    /// Adds all `count` slots in `due`. Plain updates among them become the run.
     void add_due(std::size_t count) {
-        if (plan_.lanes.size() <= count) plan_.lanes.resize(2 * count + 1);
+        if (plan_.slots.size() <= count) plan_.slots.resize(2 * count + 1);
         if (plan_.room.size() < count) plan_.room.resize(2 * count);
-        LocalId* end = plan_.lanes.data();
+        LocalId* end = plan_.slots.data();
         for (std::size_t w = 0; w < plan_.due.size(); ++w)
             end = list_bits(plan_.due[w], static_cast<LocalId>(w * bits_per_word), end);
-        const std::span<const LocalId> lanes(plan_.lanes.data(), end);
-        PURVIEW_ASSERT(lanes.size() == count);
-        for (const LocalId lane : lanes) input_.cache.prefetch(ghosts_.entity_index(lane));
-        reserve_for(plan_.run_lanes, plan_.due.size());
-        plan_.run_lanes.assign(plan_.due.begin(), plan_.due.end());
+        const std::span<const LocalId> slots(plan_.slots.data(), end);
+        PURVIEW_ASSERT(slots.size() == count);
+        for (const LocalId slot : slots) input_.cache.prefetch(ghosts_.slots().entity_index(slot));
+        reserve_for(plan_.run_slots, plan_.due.size());
+        plan_.run_slots.assign(plan_.due.begin(), plan_.due.end());
         PlainUpdate* run = plan_.room.data();
         std::uint64_t bits = 0;
-        for (const LocalId lane : lanes) {
+        for (const LocalId slot : slots) {
             const EncodedFields* body =
-                ghosts_.is_usual(lane) ? usual_body(input_, ghosts_, lane, known_) : nullptr;
+                ghosts_.is_usual(slot) ? usual_body(input_, ghosts_, slot, known_) : nullptr;
             if (body != nullptr) {
-                *run++ = {lane, *body, PlainUpdate::no_item};
+                *run++ = {slot, *body, PlainUpdate::no_item};
                 bits += body->bits;
                 continue;
             }
             run_ = run;
-            (void)add_pending(lane, 0);
-            PURVIEW_ASSERT(run_ <= run + 1);  // whoever comes along is new: no plain update
+            (void)add_pending(slot, 0);
+            PURVIEW_ASSERT(run_ <= run + 1);  // group members come as new, not as plain
             if (run_ == run)
-                plan_.run_lanes[lane / bits_per_word] &=
-                    ~(std::uint64_t{1} << (lane % bits_per_word));
+                plan_.run_slots[slot / bits_per_word] &=
+                    ~(std::uint64_t{1} << (slot % bits_per_word));
             run = run_;
         }
         run_ = nullptr;
@@ -347,102 +361,107 @@ class Planner {
         plan_.counts[static_cast<std::size_t>(ItemType::plain)] +=
             static_cast<std::uint32_t>(plan_.run.size());
     }
-    /// Not all fits: what is in the run becomes items.
+    /// Not everything fits: converts the run to items.
     void give_up_run() {
         for (const PlainUpdate& update : plan_.run) {
-            PURVIEW_ASSERT(plan_.item_of_lane[update.lane] == 0);
+            PURVIEW_ASSERT(plan_.item_of_slot[update.slot] == 0);
             SnapshotItem& item = plan_.items.emplace_back();
-            item.lane = update.lane;
+            item.slot = update.slot;
             item.body = update.body;
             item.bits = update.body.bits;
-            plan_.item_of_lane[item.lane] = static_cast<std::uint32_t>(plan_.items.size());
+            plan_.item_of_slot[item.slot] = static_cast<std::uint32_t>(plan_.items.size());
         }
         plan_.clear_run();
     }
-    /// Adds what waits, and whoever of its group is new as well: they come as one. False: nothing
-    /// is to be told, or a parent is under way and has to arrive first.
-    bool add_pending(LocalId lane, float priority) {
+    /// Adds a pending slot. If it is new, also adds the new members of its group, so that they
+    /// arrive together. Returns false if there is nothing to send, or if a parent in flight must
+    /// arrive first.
+    bool add_pending(LocalId slot, float priority) {
         const auto is_new = [this](LocalId one) {
-            if (ghosts_.needs_enter(one)) return true;
-            return ghosts_.is_special(one) && ghosts_.is_away(one) &&
+            if (ghosts_.slots().needs_enter(one)) return true;
+            return ghosts_.marks().is_special(one) && ghosts_.sends().is_away(one) &&
                    has_new_link(input_, ghosts_, one);
         };
-        if (!is_new(lane)) return add_one(lane, priority);
-        if (!add_one(lane, priority)) return false;
+        if (!is_new(slot)) return add_one(slot, priority);
+        if (!add_one(slot, priority)) return false;
         const WorldData& world = input_.world;
-        if (world.is_alone(ghosts_.entity_index(lane))) return true;
-        const std::uint32_t root = index_of(world.root_at(ghosts_.entity_index(lane)));
-        if (world.members_at(root) == 1) return true;
-        world.for_each_in_group(root, [&](EntityId member) {
-            const LocalId its = ghosts_.find(member);
-            if (its == no_local_id || !ghosts_.is_pending(its) || ghosts_.is_awaited(its)) return;
+        if (world.groups.is_alone(ghosts_.slots().entity_index(slot))) return true;
+        const std::uint32_t root =
+            index_of(world.groups.root_at(ghosts_.slots().entity_index(slot)));
+        if (world.groups.members_at(root) == 1) return true;
+        world.groups.for_each_in_group(root, [&](EntityId member) {
+            const LocalId its = ghosts_.slots().find(member);
+            if (its == no_local_id || !ghosts_.sends().is_pending(its) ||
+                ghosts_.sends().is_blocked(its))
+                return;
             if (is_new(its)) (void)add_one(its, priority);
         });
         return true;
     }
-    /// False: it is not one that others are told as well.
-    bool add_usual(LocalId lane, float priority) {
-        if (!ghosts_.is_usual(lane) || plan_.item_of_lane[lane] != 0) return false;
-        const EncodedFields* body = usual_body(input_, ghosts_, lane, known_);
+    /// Adds an update with a shared body. Returns false if the slot has none.
+    bool add_usual(LocalId slot, float priority) {
+        if (!ghosts_.is_usual(slot) || plan_.item_of_slot[slot] != 0) return false;
+        const EncodedFields* body = usual_body(input_, ghosts_, slot, known_);
         if (body == nullptr) return false;
         SnapshotItem& item = plan_.items.emplace_back();
-        item.lane = lane;
+        item.slot = slot;
         item.priority = priority;
         item.body = *body;
         item.bits = body->bits;
         count(item);
         return true;
     }
-    /// The leaves without which the enter of this slot must not go.
-    void add_superseded(LocalId lane) {
-        ghosts_.for_each_superseded(lane, [this](LocalId older) {
-            if (plan_.item_of_lane[older] != 0) return;  // it has to be sent anyway
+    /// Adds the leaves that must accompany the enter of this slot.
+    void add_superseded(LocalId slot) {
+        ghosts_.slots().for_each_superseded(slot, [this](LocalId older) {
+            if (plan_.item_of_slot[older] != 0) return;  // it is sent anyway
             SnapshotItem leave = make_leave(ghosts_, older);
             leave.repeats = true;
             add(leave);
         });
     }
-    /// And before it the parents that it cannot come without.
-    bool add_one(LocalId lane, float priority) {
-        if (plan_.item_of_lane[lane] != 0) return true;
+    /// Adds the slot, and before it the parents that it needs.
+    bool add_one(LocalId slot, float priority) {
+        if (plan_.item_of_slot[slot] != 0) return true;
         SnapshotItem& item = plan_.items.emplace_back();
-        item.lane = lane;
+        item.slot = slot;
         item.priority = priority;
         if (!make_item(input_, ghosts_, item, plan_)) {
             plan_.items.pop_back();
-            ghosts_.settle(lane);
+            ghosts_.settle(slot);
             return false;
         }
-        // Into the run, as if somebody else had been told it before: who was must not show.
+        // Adds it to the run, as if its body were shared: which observer came first must not show.
         if (run_ != nullptr && item.type == ItemType::plain && item.references == 0 &&
-            input_.fields.layout(ghosts_.kind(lane)).extrapolated == 0) {
-            *run_++ = {lane, item.body, PlainUpdate::no_item};
+            input_.fields.layout(ghosts_.slots().kind(slot)).extrapolated == 0) {
+            *run_++ = {slot, item.body, PlainUpdate::no_item};
             plan_.bits += item.body.bits;
             plan_.items.pop_back();
             return true;
         }
         if (!item.has_link() || input_.break_order || is_present(ghosts_, item.parent)) {
             count(item);
-            if (item.type == ItemType::enter) add_superseded(lane);
+            if (item.type == ItemType::enter) add_superseded(slot);
             return true;
         }
         const SnapshotItem child = item;
         plan_.items.pop_back();
-        if (!ghosts_.is_pending(child.parent) || ghosts_.is_awaited(child.parent) ||
+        if (!ghosts_.sends().is_pending(child.parent) || ghosts_.sends().is_blocked(child.parent) ||
             !add_one(child.parent, purview::priority_of(input_, ghosts_, child.parent)) ||
-            !makes_present(ghosts_, plan_.items[plan_.item_of_lane[child.parent] - 1])) {
+            !makes_present(ghosts_, plan_.items[plan_.item_of_slot[child.parent] - 1])) {
             return false;
         }
         add(child);
         return true;
     }
-    /// The list will not come out smaller.
+    /// Lower bound for the size of the list.
     std::uint64_t bits_min() const noexcept { return plan_.bits + plan_.items.size(); }
-    /// All of it, in as many packets as it takes.
+    /// Upper bound for the list, in as many packets as it needs.
     std::uint64_t bits_max() const noexcept {
         std::uint64_t bits = plan_.bits;
         for (std::size_t t = 0; t < item_types; ++t) {
-            bits += section_bits_max(static_cast<ItemType>(t), plan_.counts[t], ghosts_.lane_end());
+            bits +=
+                section_bits_max(static_cast<ItemType>(t), plan_.counts[t], ghosts_.slots().end());
         }
         return bits + (bits / (limits::datagram_bytes * 8) + 1) * packet_bits_max;
     }
@@ -451,13 +470,13 @@ class Planner {
     const ReplicationInput& input_;
     GhostTable& ghosts_;
     SnapshotPlan& plan_;
-    Tick known_;                  ///< baseline of who is not behind
+    Tick known_;                  ///< baseline of slots without an older one
     PlainUpdate* run_ = nullptr;  ///< end of the run, while there may be one
 };
 
-/// What is most urgent of all that may go, in that order, until the budget is full. First those
-/// with about the priority that was enough for the last list; the others where that leaves room.
-/// True: there was more.
+/// Adds slots by descending priority until the budget is full. Starts with those that have about
+/// the priority that sufficed for the last list; adds the others if there is room left. Returns
+/// whether more remained.
 bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& planner,
                 std::uint64_t budget_bits, std::size_t count, LastPlan& last, SnapshotPlan& plan) {
     constexpr std::size_t keys_least = 256;
@@ -478,7 +497,7 @@ bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& plan
     };
     const auto add = [&](auto from, auto stop) {
         while (from != stop && planner.bits_min() <= budget_bits) {
-            // As many as fit by what the last ones cost, the first of all; then anew.
+            // Sorts only as many as fit by the average size of an item, and then repeats.
             const std::uint64_t fit = (budget_bits - planner.bits_min()) / last.item_bits + 1;
             auto to = stop;
             if (fit < static_cast<std::uint64_t>(stop - from)) {
@@ -488,9 +507,9 @@ bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& plan
             }
             last.likely_priority = likely_margin * priority_of(*(to - 1));
             for (; from != to; ++from) {
-                const LocalId lane = lane_of(*from);
-                if (!planner.add_usual(lane, priority_of(*from)))
-                    (void)planner.add_pending(lane, priority_of(*from));
+                const LocalId slot = slot_of(*from);
+                if (!planner.add_usual(slot, priority_of(*from)))
+                    (void)planner.add_pending(slot, priority_of(*from));
             }
         }
         return from != stop;
@@ -505,16 +524,17 @@ bool add_urgent(const ReplicationInput& input, GhostTable& ghosts, Planner& plan
 }  // namespace
 
 void prefetch_changes(const ReplicationInput& input, const GhostTable& ghosts) {
-    for (std::size_t w = 0; w < ghosts.needs_enter().size(); ++w) {
-        for_each_bit(ghosts.needs_leave()[w], w * bits_per_word,
-                     [&](std::size_t lane) { ghosts.prefetch_lane(static_cast<LocalId>(lane)); });
-        for_each_bit(ghosts.needs_enter()[w], w * bits_per_word, [&](std::size_t l) {
-            const auto lane = static_cast<LocalId>(l);
-            const std::uint32_t index = ghosts.entity_index(lane);
-            ghosts.prefetch_lane(lane);
-            input.world.prefetch(index);
+    for (std::size_t w = 0; w < ghosts.slots().needs_enter().size(); ++w) {
+        for_each_bit(ghosts.slots().needs_leave()[w], w * bits_per_word,
+                     [&](std::size_t slot) { ghosts.prefetch_slot(static_cast<LocalId>(slot)); });
+        for_each_bit(ghosts.slots().needs_enter()[w], w * bits_per_word, [&](std::size_t l) {
+            const auto slot = static_cast<LocalId>(l);
+            const std::uint32_t index = ghosts.slots().entity_index(slot);
+            ghosts.prefetch_slot(slot);
+            input.world.entities.prefetch(index);
+            input.world.groups.prefetch(index);
             input.cache.prefetch(index);
-            input.fields.prefetch(index, ghosts.kind(lane));
+            input.fields.prefetch(index, ghosts.slots().kind(slot));
         });
     }
 }
@@ -527,33 +547,34 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         const auto usual =
             static_cast<std::size_t>(std::min<std::uint64_t>(budget_bits / item_bits_usual, 256));
         plan.items.reserve(usual);
-        plan.lanes.resize(usual + 1);
+        plan.slots.resize(usual + 1);
         plan.room.resize(usual);
         plan.plain.reserve(usual);
         for (auto& chosen : plan.chosen) chosen.reserve(usual);
     }
-    tell_wholes(input, ghosts);
+    report_whole_sections(input, ghosts);
     Planner planner(input, ghosts, plan);
-    // A client decides how many wait: beyond the budget the others are not even listed.
-    const LaneMask needs_leave = ghosts.needs_leave();
+    // A client controls how many leaves wait. Beyond the budget the others are not even listed.
+    const GhostSlots::Mask needs_leave = ghosts.slots().needs_leave();
     for (std::size_t w = 0; w < needs_leave.size() && planner.bits_min() <= budget_bits; ++w) {
-        for_each_bit(needs_leave[w], w * bits_per_word, [&](std::size_t lane) {
-            planner.add(make_leave(ghosts, static_cast<LocalId>(lane)));
+        for_each_bit(needs_leave[w], w * bits_per_word, [&](std::size_t slot) {
+            planner.add(make_leave(ghosts, static_cast<LocalId>(slot)));
         });
     }
     std::size_t count = 0;
-    plan.due.resize(ghosts.pending().size());
+    plan.due.resize(ghosts.sends().pending().size());
     for (std::size_t w = 0; w < plan.due.size(); ++w) {
         plan.due[w] = ghosts.due_at_once(w);
-        for_each_bit(ghosts.pending()[w] & ~plan.due[w], w * bits_per_word, [&](std::size_t l) {
-            const auto lane = static_cast<LocalId>(l);
-            if (ghosts.is_requested(lane, input.tick) &&
-                !ghosts.is_awaited(lane)) {  // a call wants to know what it costs
-                (void)planner.add_pending(lane, priority_of(input, ghosts, lane));
-            } else if (is_due(input, ghosts, lane)) {
-                plan.due[w] |= std::uint64_t{1} << (l % bits_per_word);
-            }
-        });
+        for_each_bit(
+            ghosts.sends().pending()[w] & ~plan.due[w], w * bits_per_word, [&](std::size_t l) {
+                const auto slot = static_cast<LocalId>(l);
+                if (ghosts.marks().is_requested(slot, input.tick) &&
+                    !ghosts.sends().is_blocked(slot)) {  // an RPC needs the size of the item
+                    (void)planner.add_pending(slot, priority_of(input, ghosts, slot));
+                } else if (is_due(input, ghosts, slot)) {
+                    plan.due[w] |= std::uint64_t{1} << (l % bits_per_word);
+                }
+            });
         count += static_cast<std::size_t>(std::popcount(plan.due[w]));
     }
     if (input.has_limits && budget_bits != unlimited_bits) {
@@ -561,7 +582,7 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         PURVIEW_ASSERT(plan.limited <= count);
         count -= plan.limited;
     }
-    // Where all may fit, nobody is asked for a priority before it is known that it does not.
+    // If everything may fit, priorities are computed only after it turns out that it does not.
     const bool may_fit = count <= budget_bits / last.item_bits;
     bool is_cut = false;
     if (may_fit) {
@@ -570,7 +591,7 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         is_cut = add_urgent(input, ghosts, planner, budget_bits, count, last, plan);
     }
     if (!is_cut) last.likely_priority = 0;
-    // What was left over is older than what is new: then it counts who waits.
+    // What was left over is older than new changes, so the order matters.
     last.was_over_budget = is_cut || last.left_some || planner.bits_max() > budget_bits;
     if (!last.was_over_budget) return;
     planner.give_up_run();
@@ -578,26 +599,26 @@ void prioritize(const ReplicationInput& input, GhostTable& ghosts, std::uint64_t
         last.item_bits = static_cast<std::uint32_t>(planner.bits_min() / plan.items.size());
     if (may_fit) {
         for (SnapshotItem& item : plan.items) {
-            if (item.type != ItemType::leave) item.priority = priority_of(input, ghosts, item.lane);
+            if (item.type != ItemType::leave) item.priority = priority_of(input, ghosts, item.slot);
         }
     }
     const auto before = [](const SnapshotItem& left, const SnapshotItem& right) {
         return left.priority != right.priority ? left.priority > right.priority
-                                               : left.lane < right.lane;
+                                               : left.slot < right.slot;
     };
     if (!std::is_sorted(plan.items.begin(), plan.items.end(), before)) {
         std::sort(plan.items.begin(), plan.items.end(), before);
         for (std::size_t i = 0; i < plan.items.size(); ++i)
-            plan.item_of_lane[plan.items[i].lane] = static_cast<std::uint32_t>(i + 1);
+            plan.item_of_slot[plan.items[i].slot] = static_cast<std::uint32_t>(i + 1);
     }
-    for (const LocalId lane : last.passed_over) {
-        if (plan.kept_for == no_local_id && plan.item_of(lane) != nullptr) plan.kept_for = lane;
+    for (const LocalId slot : last.passed_over) {
+        if (plan.kept_for == no_local_id && plan.item_of(slot) != nullptr) plan.kept_for = slot;
     }
 }
 
 std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept {
-    // Beside it: seal, numbers, acknowledgements, counts, its local id and its parent's;
-    // generously.
+    // Generous bound for the rest: header checksum, numbers, acknowledgements, counts, local ids of
+    // entity and parent.
     constexpr std::uint64_t besides = 400;
     const std::uint64_t bits = std::min<std::uint64_t>(budget_bytes, limits::datagram_bytes) * 8;
     return bits > besides ? bits - besides : 0;
@@ -605,11 +626,11 @@ std::uint64_t body_bits_alone(std::uint32_t budget_bytes) noexcept {
 
 Backlog backlog_of(const GhostTable& ghosts, Tick now) noexcept {
     Backlog backlog;
-    for (std::size_t w = 0; w < ghosts.pending().size(); ++w) {
-        for_each_bit(ghosts.pending()[w], w * bits_per_word, [&](std::size_t lane) {
+    for (std::size_t w = 0; w < ghosts.sends().pending().size(); ++w) {
+        for_each_bit(ghosts.sends().pending()[w], w * bits_per_word, [&](std::size_t slot) {
             ++backlog.count;
-            const Tick since = ghosts.pending_since(static_cast<LocalId>(lane));
-            // What is edited between ticks waits from the next one on.
+            const Tick since = ghosts.sends().pending_since(static_cast<LocalId>(slot));
+            // An edit between ticks waits from the next tick on.
             if (since < now) backlog.age_ticks_max = std::max(backlog.age_ticks_max, now - since);
         });
     }

@@ -10,14 +10,14 @@
 
 namespace purview {
 
-std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t lanes) noexcept {
+std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t slots) noexcept {
     std::uint64_t bits = BitWriter::varint_bits(count);
     if (count == 0) return bits;
-    PURVIEW_ASSERT(count <= lanes);
-    const std::uint32_t spare = lanes - count;
+    PURVIEW_ASSERT(count <= slots);
+    const std::uint32_t spare = slots - count;
     if (type == ItemType::plain) {
-        // Any parameter bounds it; the best one lies by the mean distance, and no division is worth
-        // more than a look at both that it can be.
+        // Any parameter gives a bound. The best one is near the mean distance. Trying both
+        // candidates is cheaper than a division.
         const int k =
             static_cast<int>(std::bit_width(spare)) - static_cast<int>(std::bit_width(count));
         const auto high = static_cast<unsigned>(std::clamp<int>(k, 0, rice_parameter_max));
@@ -29,34 +29,34 @@ std::uint64_t section_bits_max(ItemType type, std::uint32_t count, std::uint32_t
     }
     bits += std::uint64_t{count} * 4;
     for (unsigned shift = 3; spare >> shift != 0; shift += 3) {
-        bits += 4 * std::min(count, spare >> shift);  // so many can be as far as that
+        bits += 4 * std::min(count, spare >> shift);  // at most this many are that far
         if (shift >= 30) break;
     }
     return bits;
 }
 
-bool is_present(const GhostTable& ghosts, LocalId lane) noexcept {
-    return PURVIEW_GUARD(parent,
-                         lane == no_local_id || (ghosts.is_held(lane) && !ghosts.is_away(lane)));
+bool is_present(const GhostTable& ghosts, LocalId slot) noexcept {
+    return PURVIEW_GUARD(parent, slot == no_local_id || (ghosts.slots().is_held(slot) &&
+                                                         !ghosts.sends().is_away(slot)));
 }
 
 bool makes_present(const GhostTable& ghosts, const SnapshotItem& item) noexcept {
     return item.type == ItemType::enter ||
-           (item.type == ItemType::verbose && item.relink && ghosts.is_away(item.lane));
+           (item.type == ItemType::verbose && item.relink && ghosts.sends().is_away(item.slot));
 }
 
 bool is_whole(const ReplicationInput& input, const GhostTable& ghosts, EntityId root,
               const SnapshotPlan* plan) noexcept {
-    // Who is alone as far as this observer knows is alone: whether others are there whom he does
-    // not see must not show.
+    // A group with a single visible member counts as complete: hidden members must not affect the
+    // result.
     bool whole = true;
     unsigned known = 0;
-    input.world.for_each_in_group(index_of(root), [&](EntityId member) {
-        const LocalId lane = whole || known < 2 ? ghosts.find(member) : no_local_id;
-        if (lane == no_local_id) return;
+    input.world.groups.for_each_in_group(index_of(root), [&](EntityId member) {
+        const LocalId slot = whole || known < 2 ? ghosts.slots().find(member) : no_local_id;
+        if (slot == no_local_id) return;
         ++known;
-        if (!whole || is_present(ghosts, lane)) return;
-        const std::uint32_t at = plan == nullptr ? 0 : plan->item_of_lane[lane];
+        if (!whole || is_present(ghosts, slot)) return;
+        const std::uint32_t at = plan == nullptr ? 0 : plan->item_of_slot[slot];
         whole = at != 0 && plan->items[at - 1].packet == plan->packet &&
                 makes_present(ghosts, plan->items[at - 1]);
     });
@@ -65,14 +65,14 @@ bool is_whole(const ReplicationInput& input, const GhostTable& ghosts, EntityId 
 
 namespace {
 
-/// How full a packet will be at most.
+/// Upper bound for the size of a packet.
 class Filling {
   public:
-    /// Of which `reserved_bits` are another's.
-    Filling(std::uint64_t capacity_bits, std::uint64_t reserved_bits, std::uint32_t lanes) noexcept
-        : capacity_(capacity_bits), lanes_(lanes) {
+    /// `reserved_bits` are reserved for shared payloads.
+    Filling(std::uint64_t capacity_bits, std::uint64_t reserved_bits, std::uint32_t slots) noexcept
+        : capacity_(capacity_bits), lanes_(slots) {
         for (std::size_t t = 0; t < item_types; ++t) {
-            sections_[t] = section_bits_max(static_cast<ItemType>(t), 0, lanes);
+            sections_[t] = section_bits_max(static_cast<ItemType>(t), 0, slots);
             bits_ += sections_[t];
         }
         is_reserved_ = bits_ + reserved_bits <= capacity_;
@@ -84,7 +84,7 @@ class Filling {
         filling.is_reserved_ = false;
         return filling;
     }
-    /// As it was when nothing had been added.
+    /// Returns the state before anything was added.
     Filling emptied() const noexcept {
         Filling empty = *this;
         empty.bits_ = empty_bits_;
@@ -94,7 +94,7 @@ class Filling {
         empty.has_all_ = false;
         return empty;
     }
-    /// The whole plan fits: nothing has to be asked one by one.
+    /// If the whole plan fits, its items need no checks.
     void add_all_of(const SnapshotPlan& plan) noexcept {
         std::uint64_t bits = bits_ + plan.bits;
         for (std::size_t t = 0; t < item_types; ++t) {
@@ -103,9 +103,9 @@ class Filling {
         }
         has_all_ = bits <= capacity_;
     }
-    /// There was room for what was reserved.
+    /// Returns whether the reserved bits fit.
     bool is_reserved() const noexcept { return is_reserved_; }
-    /// False, with nothing added, when it would not fit.
+    /// Returns false, and adds nothing, if the item does not fit.
     bool add(const SnapshotItem& item) noexcept {
         if (has_all_) return true;
         const auto t = static_cast<std::size_t>(item.type);
@@ -117,7 +117,7 @@ class Filling {
         ++counts_[t];
         return true;
     }
-    /// As many plain updates as fit, from the first on: their number.
+    /// Adds plain updates from the first on, while they fit. Returns their number.
     std::size_t add_run(std::span<const PlainUpdate> run) noexcept {
         constexpr auto t = static_cast<std::size_t>(ItemType::plain);
         const auto others = bits_ - sections_[t];
@@ -127,7 +127,7 @@ class Filling {
         };
         std::uint64_t bodies = 0;
         std::size_t count = 0;
-        // What more ids cost is looked at once an id's least might be too much.
+        // First adds while a lower bound for the ids fits, then removes until the exact size fits.
         for (; count < run.size(); ++count) {
             const std::uint64_t bits = bodies + run[count].body.bits;
             if (others + sections_[t] + bits + count + 1 > capacity_) break;
@@ -145,7 +145,7 @@ class Filling {
 
   private:
     std::uint64_t capacity_;
-    std::uint64_t bits_ = 1 + wire_tick_bits + 1;  // two flags: it is there, it has shared sections
+    std::uint64_t bits_ = 1 + wire_tick_bits + 1;  // two flags: snapshot, shared payloads
     std::uint64_t empty_bits_ = 0;
     bool is_reserved_ = false;
     bool has_all_ = false;
@@ -154,19 +154,20 @@ class Filling {
     std::array<std::uint64_t, item_types> sections_{};
 };
 
-/// With room for shared sections, unless they alone keep out what has waited longest, or whom calls
-/// of this packet are about: what sections say can be said otherwise, in every tick.
+/// Reserves room for shared payloads, unless they alone would keep out the item that has waited
+/// longest or a ghost that an RPC of this packet needs. The content of payloads can be sent
+/// individually in any tick.
 Filling filling_of(const SnapshotPlan& plan, std::uint64_t capacity_bits,
-                   std::uint64_t section_bits, std::uint32_t lanes) {
-    const Filling beside(capacity_bits, section_bits, lanes);
+                   std::uint64_t section_bits, std::uint32_t slots) {
+    const Filling beside(capacity_bits, section_bits, slots);
     if (section_bits == 0 || plan.next == plan.items.size()) return beside;
-    const Filling alone(capacity_bits, 0, lanes);
+    const Filling alone(capacity_bits, 0, slots);
     const SnapshotItem* first = plan.item_of(plan.kept_for);
     if (first == nullptr || first->packet != 0) first = &plan.items[plan.next];
     const auto fits = [&](Filling filling) {
         return filling.add(*first) &&
-               std::all_of(plan.first.begin(), plan.first.end(), [&](LocalId lane) {
-                   const SnapshotItem* item = plan.item_of(lane);
+               std::all_of(plan.first.begin(), plan.first.end(), [&](LocalId slot) {
+                   const SnapshotItem* item = plan.item_of(slot);
                    return item == nullptr || item == first || item->packet != 0 ||
                           filling.add(*item);
                });
@@ -174,10 +175,10 @@ Filling filling_of(const SnapshotPlan& plan, std::uint64_t capacity_bits,
     return !fits(beside) && fits(alone) ? alone.without_sections() : beside;
 }
 
-/// Its parent has arrived, or this packet brings it.
+/// Returns whether its parent has arrived or is in this packet.
 bool is_parent_known(const GhostTable& ghosts, const SnapshotPlan& plan, const SnapshotItem& item) {
     if (is_present(ghosts, item.parent)) return true;
-    const std::uint32_t at = plan.item_of_lane[item.parent];
+    const std::uint32_t at = plan.item_of_slot[item.parent];
     return at != 0 && plan.items[at - 1].packet == plan.packet &&
            makes_present(ghosts, plan.items[at - 1]);
 }
@@ -186,32 +187,32 @@ bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, Snapsho
                 std::size_t at, Filling& filling);
 
 void put_into_packet(SnapshotPlan& plan, SnapshotItem& item, std::size_t at) {
-    // A leave goes again beside an enter of its entity.
+    // A leave is repeated beside an enter of its entity.
     PURVIEW_ASSERT(item.packet == 0 ||
                    (item.type == ItemType::leave && item.packet != plan.packet));
     item.packet = plan.packet;
     const auto index = static_cast<std::uint32_t>(at);
     if (item.type == ItemType::plain) {
-        plan.plain.push_back({item.lane, item.body, index});
+        plan.plain.push_back({item.slot, item.body, index});
     } else {
-        plan.chosen[static_cast<std::size_t>(item.type)].push_back({item.lane, index});
+        plan.chosen[static_cast<std::size_t>(item.type)].push_back({item.slot, index});
     }
 }
 
-/// Calls visit(index) for every leave that this enter must not go without and that is not in the
-/// packet yet. One that another packet of this tick carries goes again: that one may be lost.
+/// Calls visit(index) for every leave that must accompany this enter and is not in the packet yet.
+/// A leave in another packet of this tick is repeated, because that packet may be lost.
 template <class Visit>
 void for_each_leave_with(const GhostTable& ghosts, const SnapshotPlan& plan,
                          const SnapshotItem& item, Visit&& visit) {
     if (item.type != ItemType::enter) return;
-    ghosts.for_each_superseded(item.lane, [&](LocalId older) {
-        const std::uint32_t at = plan.item_of_lane[older];
+    ghosts.slots().for_each_superseded(item.slot, [&](LocalId older) {
+        const std::uint32_t at = plan.item_of_slot[older];
         PURVIEW_ASSERT(at != 0);
         if (at != 0 && plan.items[at - 1].packet != plan.packet) visit(at - 1);
     });
 }
 
-/// Adds the item and the leaves that it must not go without.
+/// Adds the item and the leaves that must accompany it.
 bool add_whole(const GhostTable& ghosts, const SnapshotPlan& plan, const SnapshotItem& item,
                Filling& filling) noexcept {
     bool fits = true;
@@ -220,7 +221,7 @@ bool add_whole(const GhostTable& ghosts, const SnapshotPlan& plan, const Snapsho
     return fits && filling.add(item);
 }
 
-/// Takes the item, and the leaves that it must not go without, if all of it fits.
+/// Takes the item and the leaves that must accompany it, if all of it fits.
 bool take(const GhostTable& ghosts, SnapshotPlan& plan, std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
     Filling with = filling;
@@ -233,24 +234,24 @@ bool take(const GhostTable& ghosts, SnapshotPlan& plan, std::size_t at, Filling&
     return true;
 }
 
-/// Takes the item; of a group all that is new with it, or, if that would fit into a packet of its
-/// own, nothing.
+/// Takes the item. In a group, takes all new members together. Takes nothing if these would fit
+/// into an empty packet but not into this one.
 bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
             std::size_t at, Filling& filling) {
     const SnapshotItem& item = plan.items[at];
     const WorldData& world = input.world;
     const bool is_new = item.packet == 0 && makes_present(ghosts, item);
-    const std::uint32_t index = ghosts.entity_index(item.lane);
-    if (!is_new || world.is_alone(index) || input.break_order)
+    const std::uint32_t index = ghosts.slots().entity_index(item.slot);
+    if (!is_new || world.groups.is_alone(index) || input.break_order)
         return choose_one(input, ghosts, plan, at, filling);
-    const std::uint32_t root = index_of(world.root_at(index));
-    if (world.members_at(root) == 1) return choose_one(input, ghosts, plan, at, filling);
+    const std::uint32_t root = index_of(world.groups.root_at(index));
+    if (world.groups.members_at(root) == 1) return choose_one(input, ghosts, plan, at, filling);
     Filling with = filling, alone = filling.emptied();
     bool fits = true, fits_alone = true;
     const auto for_each_new = [&](auto&& visit) {
-        world.for_each_in_group(root, [&](EntityId member) {
-            const LocalId lane = ghosts.find(member);
-            const std::uint32_t its = lane == no_local_id ? 0 : plan.item_of_lane[lane];
+        world.groups.for_each_in_group(root, [&](EntityId member) {
+            const LocalId slot = ghosts.slots().find(member);
+            const std::uint32_t its = slot == no_local_id ? 0 : plan.item_of_slot[slot];
             if (its != 0 && plan.items[its - 1].packet == 0 &&
                 makes_present(ghosts, plan.items[its - 1]))
                 visit(its - 1);
@@ -265,27 +266,28 @@ bool choose(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPla
     return item.packet != 0;
 }
 
-/// Takes the item, its parents before it, while it fits.
+/// Takes the item after its parents, while they fit.
 bool choose_one(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                 std::size_t at, Filling& filling) {
     SnapshotItem& item = plan.items[at];
     if (item.packet != 0) return false;
     if (input.break_order && makes_present(ghosts, item) &&
-        ghosts.waiting_since(item.lane) == input.tick &&
-        !input.world.children_at(ghosts.entity_index(item.lane)).empty()) {
+        ghosts.sends().waiting_since(item.slot) == input.tick &&
+        !input.world.groups.children_at(ghosts.slots().entity_index(item.slot)).empty()) {
         return false;
     }
     if (item.has_link() && !input.break_order && !is_parent_known(ghosts, plan, item)) {
-        const std::uint32_t parent = plan.item_of_lane[item.parent];
+        const std::uint32_t parent = plan.item_of_slot[item.parent];
         if (parent == 0 || !makes_present(ghosts, plan.items[parent - 1]) ||
             !choose_one(input, ghosts, plan, parent - 1, filling)) {
-            return false;  // its parent is under way: wait
+            return false;  // its parent is in flight: wait
         }
     }
     return take(ghosts, plan, at, filling);
 }
 
-/// Whoever was kept room, behind the leaves; of its group as many as fit, if not all do.
+/// Takes the item with reserved room, after the leaves. If its group does not fit, takes as many as
+/// fit.
 void take_kept(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                Filling& filling) {
     const SnapshotItem* kept = plan.item_of(plan.kept_for);
@@ -295,19 +297,19 @@ void take_kept(const ReplicationInput& input, const GhostTable& ghosts, Snapshot
         if (plan.items[i].packet == 0 && !plan.items[i].repeats)
             (void)take(ghosts, plan, i, filling);
     }
-    const std::size_t at = plan.item_of_lane[plan.kept_for] - 1;
+    const std::size_t at = plan.item_of_slot[plan.kept_for] - 1;
     if (!choose(input, ghosts, plan, at, filling))
         (void)choose_one(input, ghosts, plan, at, filling);
 }
 
-/// In the order of sending, until it is full; what was kept room, and what was asked for, before
-/// all.
+/// Takes items in send order until the packet is full. The item with reserved room and requested
+/// items go first.
 void take_what_fits(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                     Filling& filling) {
     take_kept(input, ghosts, plan, filling);
-    for (const LocalId lane : plan.first) {
-        if (plan.item_of(lane) == nullptr) continue;
-        (void)choose(input, ghosts, plan, plan.item_of_lane[lane] - 1, filling);
+    for (const LocalId slot : plan.first) {
+        if (plan.item_of(slot) == nullptr) continue;
+        (void)choose(input, ghosts, plan, plan.item_of_slot[slot] - 1, filling);
     }
     for (std::size_t i = plan.next; i < plan.items.size() && filling.has_room(); ++i) {
         const SnapshotItem& item = plan.items[i];
@@ -319,7 +321,7 @@ void take_what_fits(const ReplicationInput& input, const GhostTable& ghosts, Sna
     }
 }
 
-/// Nobody has to wait: of what is in the plan, parents are in it or have arrived.
+/// Takes the whole plan. Parents of its items are in it or have arrived.
 void take_all(SnapshotPlan& plan) {
     reserve_for(plan.plain, plan.items.size());
     for (std::size_t t = 0; t < plan.chosen.size(); ++t)
@@ -329,26 +331,26 @@ void take_all(SnapshotPlan& plan) {
     plan.next = plan.items.size();
 }
 
-/// By lane: as they are written.
+/// Sorts by slot, the order in which they are written.
 template <class T>
-void sort_by_lane(std::vector<T>& list) {
-    const auto before = [](const T& left, const T& right) { return left.lane < right.lane; };
+void sort_by_slot(std::vector<T>& list) {
+    const auto before = [](const T& left, const T& right) { return left.slot < right.slot; };
     if (!std::is_sorted(list.begin(), list.end(), before))
         std::sort(list.begin(), list.end(), before);
 }
 
-/// Of the run, whatever fits: plain updates of the packet, all of them, by lane.
+/// Takes as much of the run as fits. Returns all plain updates of the packet, by slot.
 std::span<const PlainUpdate> take_run(SnapshotPlan& plan, Filling& filling) {
     const auto run = std::span(plan.run).subspan(plan.run_next);
     const auto taken = run.first(filling.has_all() ? run.size() : filling.add_run(run));
     plan.run_next += taken.size();
     if (plan.plain.empty()) return taken;
     plan.plain.insert(plan.plain.end(), taken.begin(), taken.end());
-    sort_by_lane(plan.plain);
+    sort_by_slot(plan.plain);
     return plan.plain;
 }
 
-/// Some bits before they are written: few of them are worth a store of their own.
+/// Collects bits before they are written, because a few bits are not worth a store of their own.
 struct Bits {
     std::uint64_t value = 0;
     unsigned count = 0;
@@ -358,62 +360,66 @@ struct Bits {
     }
 };
 
-/// Behind what has been begun of the item.
-void write_link(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
+/// Writes the link after the bits in `head`.
+void write_link(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                 const KindLayout& layout, const SnapshotItem& item, Bits head, BitWriter& out) {
     const WorldData& world = input.world;
-    const std::uint32_t index = ghosts.entity_index(item.lane);
+    const std::uint32_t index = ghosts.slots().entity_index(item.slot);
     const auto is_group_whole = [&] {
-        const EntityId root = world.root_at(index);
-        return world.members_at(index_of(root)) == 1 || is_whole(input, ghosts, root, &plan);
+        const EntityId root = world.groups.root_at(index);
+        return world.groups.members_at(index_of(root)) == 1 || is_whole(input, ghosts, root, &plan);
     };
-    const bool whole = PURVIEW_GUARD(whole_groups, world.is_alone(index) || is_group_whole());
-    if (!whole) ghosts.hold_back(item.lane);
+    const bool whole =
+        PURVIEW_GUARD(whole_groups, world.groups.is_alone(index) || is_group_whole());
+    if (!whole) plan.incomplete.push_back(item.slot);
     const bool has_parent = item.parent != no_local_id;
-    head.add(wire_enter_reason(ghosts.enter_reason(item.lane)), enter_reason_bits);
-    head.add((ghosts.owned(item.lane) ? 1U : 0U) | (whole ? 2U : 0U) | (has_parent ? 4U : 0U), 3);
+    head.add(wire_enter_reason(ghosts.slots().enter_reason(item.slot)), enter_reason_bits);
+    head.add(
+        (ghosts.marks().is_owned(item.slot) ? 1U : 0U) | (whole ? 2U : 0U) | (has_parent ? 4U : 0U),
+        3);
     out.bits(head.value, head.count);
     if (has_parent) out.varint(item.parent);
     for_each_bit(layout.audience, 0, [&](std::size_t part) {
-        out.boolean((ghosts.told(item.lane) >> part & 1U) != 0);
+        out.boolean((ghosts.audience().allowed(item.slot) >> part & 1U) != 0);
     });
 }
 
-/// To this observer: the ghost, or none.
-void write_references(const ReplicationInput& input, GhostTable& ghosts, const SnapshotItem& item,
-                      BitWriter& out) {
-    const std::uint32_t index = ghosts.entity_index(item.lane);
-    const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
+/// Writes references for this observer: the local id of the ghost, or none.
+void write_references(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
+                      const SnapshotItem& item, BitWriter& out) {
+    const std::uint32_t index = ghosts.slots().entity_index(item.slot);
+    const KindLayout& layout = input.fields.layout(ghosts.slots().kind(item.slot));
     for_each_bit(item.references, 0, [&](std::size_t f) {
         const std::uint32_t* named = input.fields.words(index, layout.fields[f]);
-        const LocalId lane = ghosts.find(make_entity_id(named[0], named[1]));
-        out.boolean(lane != no_local_id);
-        if (lane == no_local_id) return;
-        out.varint(lane);
-        ghosts.named(lane);
+        const LocalId slot = ghosts.slots().find(make_entity_id(named[0], named[1]));
+        out.boolean(slot != no_local_id);
+        if (slot == no_local_id) return;
+        out.varint(slot);
+        plan.referenced.push_back(slot);
     });
 }
 
-void write_item(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
+void write_item(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                 const SnapshotItem& item, BitWriter& out) {
     const auto layout = [&]() -> const KindLayout& {
-        return input.fields.layout(ghosts.kind(item.lane));
+        return input.fields.layout(ghosts.slots().kind(item.slot));
     };
     Bits head;
     switch (item.type) {
         case ItemType::leave:
-            head.add(static_cast<std::uint64_t>(ghosts.leave_reason(item.lane)), leave_reason_bits);
+            head.add(static_cast<std::uint64_t>(ghosts.slots().leave_reason(item.slot)),
+                     leave_reason_bits);
             head.add(item.keeps ? 1 : 0, 1);
             if (item.keeps)
-                head.add(static_cast<std::uint64_t>(ghosts.retention(item.lane)),
+                head.add(static_cast<std::uint64_t>(ghosts.retained().policy(item.slot)),
                          leave_policy_bits);
             return out.bits(head.value, head.count);
         case ItemType::enter:
-            head.add(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
+            head.add(index_of(ghosts.slots().kind(item.slot)), kind_bits(input.schema));
             write_link(input, ghosts, plan, layout(), item, head, out);
             break;
         case ItemType::verbose:
-            head.add(index_of(ghosts.kind(item.lane)), kind_bits(input.schema));
+            head.add(index_of(ghosts.slots().kind(item.slot)), kind_bits(input.schema));
             head.add(item.relink ? 1 : 0, 1);
             if (item.relink) {
                 write_link(input, ghosts, plan, layout(), item, head, out);
@@ -425,20 +431,20 @@ void write_item(const ReplicationInput& input, GhostTable& ghosts, const Snapsho
             break;
     }
     out.copy_bits(input.cache.bytes(item.body), item.body.bits);
-    if (item.references != 0) write_references(input, ghosts, item, out);
+    if (item.references != 0) write_references(input, ghosts, plan, item, out);
 }
 
-/// Most of what there is to write.
-void write_plain(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
+/// Writes plain updates. These are most of the data.
+void write_plain(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
                  std::span<const PlainUpdate> updates, unsigned k, BitWriter& out) {
-    constexpr std::uint32_t ones_max = 32;  // of a code that goes with its body
+    constexpr std::uint32_t ones_max = 32;  // of a code that is written with its body
     const std::byte* const bodies = input.cache.bodies();
     const std::uint32_t* const distances = plan.distances.data();
     const auto has_references = [&](const PlainUpdate& update) {
         return update.item != PlainUpdate::no_item && plan.items[update.item].references != 0;
     };
     for (std::size_t i = 0; i < updates.size(); ++i) {
-        // As many as there is nothing else to: the writer stays in registers.
+        // Handles updates without special cases in a row, so that the writer stays in registers.
         BitWriter writer = out;
         for (; i < updates.size(); ++i) {
             const PlainUpdate& update = updates[i];
@@ -454,44 +460,44 @@ void write_plain(const ReplicationInput& input, GhostTable& ghosts, const Snapsh
         out.rice(distances[i], k);
         out.copy_bits(input.cache.bytes(updates[i].body), updates[i].body.bits);
         if (has_references(updates[i]))
-            write_references(input, ghosts, plan.items[updates[i].item], out);
+            write_references(input, ghosts, plan, plan.items[updates[i].item], out);
     }
 }
 
-/// Tick and four counts of none, and the bits that there is a snapshot, and that it has sections.
+/// Flag for the snapshot, tick, four counts of zero, and flag for shared payloads.
 constexpr std::uint64_t empty_bits =
     1 + wire_tick_bits + 1 + item_types * BitWriter::varint_bits(0);
 
-/// Ticks back to the one up to which every fate is known; 0: too far.
+/// Ticks back to the last one with only known delivery statuses; 0: too far.
 std::uint64_t baseline_back(const GhostTable& ghosts, Tick tick) noexcept {
-    const Tick back = tick - ghosts.resolved_tick();
+    const Tick back = tick - ghosts.sends().resolved_tick();
     return back <= baseline_ticks_max ? back : 0;
 }
 
 std::span<const Motion> motions_of(const ReplicationInput& input, const GhostTable& ghosts,
                                    const SnapshotPlan& plan, const SnapshotItem& item) noexcept {
     if (item.type == ItemType::leave || !input.fields.has_extrapolated()) return {};
-    const KindLayout& layout = input.fields.layout(ghosts.kind(item.lane));
+    const KindLayout& layout = input.fields.layout(ghosts.slots().kind(item.slot));
     if (layout.extrapolated == 0) return {};
-    PURVIEW_ASSERT(plan.motions_of_lane[item.lane] +
+    PURVIEW_ASSERT(plan.motions_of_slot[item.slot] +
                        static_cast<std::size_t>(std::popcount(layout.extrapolated)) <=
                    plan.motions.size());
     return std::span(plan.motions)
-        .subspan(plan.motions_of_lane[item.lane],
+        .subspan(plan.motions_of_slot[item.slot],
                  static_cast<std::size_t>(std::popcount(layout.extrapolated)));
 }
 
-void write_plain_section(const ReplicationInput& input, GhostTable& ghosts, SnapshotPlan& plan,
-                         std::span<const PlainUpdate> updates, BitWriter& out) {
+void write_plain_section(const ReplicationInput& input, const GhostTable& ghosts,
+                         SnapshotPlan& plan, std::span<const PlainUpdate> updates, BitWriter& out) {
     out.varint(updates.size());
     if (updates.empty()) return;
     reserve_for(plan.distances, updates.size());
     plan.distances.resize(updates.size());
     LocalId expected = 0;
     for (std::size_t i = 0; i < updates.size(); ++i) {
-        PURVIEW_ASSERT(updates[i].lane >= expected);
-        plan.distances[i] = updates[i].lane - expected;
-        expected = updates[i].lane + 1;
+        PURVIEW_ASSERT(updates[i].slot >= expected);
+        plan.distances[i] = updates[i].slot - expected;
+        expected = updates[i].slot + 1;
     }
     const unsigned k = best_rice(plan.distances, expected - static_cast<LocalId>(updates.size()));
     out.bits(k, rice_parameter_bits);
@@ -499,59 +505,105 @@ void write_plain_section(const ReplicationInput& input, GhostTable& ghosts, Snap
     write_plain(input, ghosts, plan, updates, k, out);
 }
 
-/// For assertions: of the run there are just as many lanes from the first of these to the last.
+/// For assertions: the run has exactly these slots from the first to the last.
 [[maybe_unused]] bool are_all_of_run(const SnapshotPlan& plan,
                                      std::span<const PlainUpdate> updates) noexcept {
-    const LocalId from = updates.front().lane, to = updates.back().lane;
+    const LocalId from = updates.front().slot, to = updates.back().slot;
     std::size_t count = 0;
     for (std::size_t w = from / bits_per_word; w <= to / bits_per_word; ++w)
-        count += static_cast<std::size_t>(std::popcount(plan.run_lanes[w]));
+        count += static_cast<std::size_t>(std::popcount(plan.run_slots[w]));
     const std::uint64_t below = (std::uint64_t{1} << (from % bits_per_word)) - 1;
     const std::uint64_t above = ~(~std::uint64_t{0} >> (bits_per_word - 1 - to % bits_per_word));
-    count -= static_cast<std::size_t>(std::popcount(plan.run_lanes[from / bits_per_word] & below));
-    count -= static_cast<std::size_t>(std::popcount(plan.run_lanes[to / bits_per_word] & above));
+    count -= static_cast<std::size_t>(std::popcount(plan.run_slots[from / bits_per_word] & below));
+    count -= static_cast<std::size_t>(std::popcount(plan.run_slots[to / bits_per_word] & above));
     return count == updates.size();
 }
 
-/// What the packet told, if that is a part of the run.
+/// Records the updates of the packet if they are a part of the run.
 void note_run(GhostTable& ghosts, const SnapshotPlan& plan, std::span<const PlainUpdate> updates,
               PacketRecord& record) {
     if (updates.empty()) return;
     PURVIEW_ASSERT(are_all_of_run(plan, updates));
-    const LocalId from = updates.front().lane, to = updates.back().lane;
+    const LocalId from = updates.front().slot, to = updates.back().slot;
     for (std::size_t w = from / bits_per_word; w <= to / bits_per_word; ++w) {
-        std::uint64_t lanes = plan.run_lanes[w];
-        if (w == from / bits_per_word) lanes &= ~std::uint64_t{0} << (from % bits_per_word);
+        std::uint64_t slots = plan.run_slots[w];
+        if (w == from / bits_per_word) slots &= ~std::uint64_t{0} << (from % bits_per_word);
         if (w == to / bits_per_word)
-            lanes &= ~std::uint64_t{0} >> (bits_per_word - 1 - to % bits_per_word);
-        if (lanes != 0) ghosts.sent_updates(record, w, lanes);
+            slots &= ~std::uint64_t{0} >> (bits_per_word - 1 - to % bits_per_word);
+        if (slots != 0) ghosts.sent_updates(record, w, slots);
     }
 }
 
-/// The same of some updates.
+/// The same for any plain updates.
 void note_plain(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
                 std::span<const PlainUpdate> updates, PacketRecord& record) {
     std::size_t word = 0;
-    std::uint64_t lanes = 0;
+    std::uint64_t slots = 0;
     const auto note = [&] {
-        if (lanes != 0) ghosts.sent_updates(record, word, lanes);
-        lanes = 0;
+        if (slots != 0) ghosts.sent_updates(record, word, slots);
+        slots = 0;
     };
     for (const PlainUpdate& update : updates) {
         if (update.item != PlainUpdate::no_item) {
             const auto motions = motions_of(input, ghosts, plan, plan.items[update.item]);
             if (!motions.empty()) {
-                ghosts.sent(record, update.lane, SentAs::update, motions);
+                ghosts.sent(record, update.slot, SentAs::update, motions);
                 continue;
             }
         }
-        if (update.lane / bits_per_word != word) {
+        if (update.slot / bits_per_word != word) {
             note();
-            word = update.lane / bits_per_word;
+            word = update.slot / bits_per_word;
         }
-        lanes |= std::uint64_t{1} << (update.lane % bits_per_word);
+        slots |= std::uint64_t{1} << (update.slot % bits_per_word);
     }
     note();
+}
+
+/// Writes the items of one type: the distances between their slots, and their content.
+void write_chosen(const ReplicationInput& input, const GhostTable& ghosts, SnapshotPlan& plan,
+                  std::span<const ChosenItem> chosen, BitWriter& out) {
+    out.varint(chosen.size());
+    LocalId expected = 0;
+    for (const auto [slot, at] : chosen) {
+        PURVIEW_ASSERT(slot >= expected);
+        out.varint(slot - expected);
+        expected = slot + 1;
+        write_item(input, ghosts, plan, plan.items[at], out);
+    }
+}
+
+SentAs sent_as(const SnapshotItem& item) noexcept {
+    switch (item.type) {
+        case ItemType::leave:
+            return item.keeps ? SentAs::keep : SentAs::leave;
+        case ItemType::enter:
+            return SentAs::enter;
+        case ItemType::verbose:
+        case ItemType::plain:
+            break;
+    }
+    return SentAs::update;
+}
+
+/// Records the content of a written packet in the ghost table, in the order of the packet.
+void note_packet(const ReplicationInput& input, GhostTable& ghosts, const SnapshotPlan& plan,
+                 std::span<const PlainUpdate> plain, bool has_sections, std::uint32_t sequence) {
+    PacketRecord& record = ghosts.begin_packet(sequence, input.tick);
+    for (const LocalId slot : plan.incomplete) ghosts.groups().add(slot);
+    for (const LocalId slot : plan.referenced) ghosts.reference_sent(slot);
+    for (const auto& chosen : plan.chosen) {
+        for (const auto [slot, at] : chosen) {
+            const SnapshotItem& item = plan.items[at];
+            ghosts.sent(record, slot, sent_as(item), motions_of(input, ghosts, plan, item));
+        }
+    }
+    if (plan.plain.empty()) {
+        note_run(ghosts, plan, plain, record);
+    } else {
+        note_plain(input, ghosts, plan, plain, record);
+    }
+    if (has_sections) ghosts.sent_sections(record);
 }
 
 }  // namespace
@@ -570,7 +622,7 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     if (capacity_bits < empty_snapshot_bits(input.fields)) return false;
     plan.skip_taken();
     Filling filling = filling_of(plan, capacity_bits - baseline,
-                                 shared != nullptr ? shared->bits() : 0, ghosts.lane_end());
+                                 shared != nullptr ? shared->bits() : 0, ghosts.slots().end());
     const bool has_sections = shared != nullptr && shared->has_sections() && filling.is_reserved();
     ++plan.packet;
     if (plan.packet == 1) filling.add_all_of(plan);
@@ -584,40 +636,20 @@ bool write_snapshot(const ReplicationInput& input, GhostTable& ghosts, SnapshotP
     const auto plain = take_run(plan, filling);
     plan.took_any = !plain.empty() || std::any_of(plan.chosen.begin(), plan.chosen.end(),
                                                   [](const auto& list) { return !list.empty(); });
-    if (!plan.took_any && !has_sections && !(plan.packet == 1 && plan.must_tell_tick)) return false;
+    if (!plan.took_any && !has_sections && !(plan.packet == 1 && plan.must_send_tick)) return false;
     const std::size_t begun = out.bits_written();
-    PacketRecord& record = ghosts.begin_record(sequence, input.tick);
+    plan.incomplete.clear();
+    plan.referenced.clear();
     out.boolean(true);
     out.bits(input.tick & ((1U << wire_tick_bits) - 1), wire_tick_bits);
-    const auto write_type = [&](ItemType type, auto&& sent_as) {
-        auto& chosen = plan.chosen[static_cast<std::size_t>(type)];
-        sort_by_lane(chosen);
-        out.varint(chosen.size());
-        LocalId expected = 0;
-        for (const auto [lane, at] : chosen) {
-            const SnapshotItem& item = plan.items[at];
-            PURVIEW_ASSERT(lane >= expected);
-            out.varint(lane - expected);
-            expected = lane + 1;
-            write_item(input, ghosts, plan, item, out);
-            ghosts.sent(record, lane, sent_as(item), motions_of(input, ghosts, plan, item));
-        }
-    };
-    write_type(ItemType::leave,
-               [](const SnapshotItem& item) { return item.keeps ? SentAs::keep : SentAs::leave; });
-    write_type(ItemType::enter, [](const SnapshotItem&) { return SentAs::enter; });
-    write_type(ItemType::verbose, [](const SnapshotItem&) { return SentAs::update; });
+    for (auto& chosen : plan.chosen) {
+        sort_by_slot(chosen);
+        write_chosen(input, ghosts, plan, chosen, out);
+    }
     write_plain_section(input, ghosts, plan, plain, out);
-    if (plan.plain.empty()) {
-        note_run(ghosts, plan, plain, record);
-    } else {
-        note_plain(input, ghosts, plan, plain, record);
-    }
     out.boolean(has_sections);
-    if (has_sections) {
-        ghosts.sent_sections(record);
-        shared->write(input, ghosts, sequence, out);
-    }
+    if (has_sections) shared->write(input, ghosts, sequence, out);
+    note_packet(input, ghosts, plan, plain, has_sections, sequence);
     PURVIEW_ASSERT(out.ok() && out.bits_written() - begun <= capacity_bits);
     return true;
 }

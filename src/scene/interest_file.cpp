@@ -26,12 +26,12 @@ NodeEntry read_node(const toml::node& node, const std::string& path, std::size_t
     in.read("lazy_leave", text.lazy_leave);
     in.read("enabled", text.enabled);
     in.read_real("widen_m", text.widen, 0, rule_meters_max);
-    in.read_real("urgency", text.priority, 0.001, 1000);
+    in.read_real("priority", text.priority, 0.001, 1000);
     in.read_integer("every_ticks", text.every_ticks, 1, 10'000);
     if (const toml::array* steps = in.array("steps")) {
         for (const toml::node& step : *steps) {
             if (!step.is_string())
-                in.fail(step, "a step must be a text such as \"add within 60 leave 66\"");
+                in.fail(step, "a step must be a string such as \"add within 60 leave 66\"");
             text.steps.push_back(step.as_string()->get());
             entry.steps.push_back(position_of(step));
         }
@@ -58,7 +58,7 @@ void read_ranges(StrictTable& in, std::vector<float>& out) {
     }
 }
 
-/// Goes through a text as it stands in a TOML file, character by character.
+/// Iterates over the characters of a string in the source of a TOML file.
 class SourceWalker {
   public:
     SourceWalker(const std::string& source, FilePlace position)
@@ -76,7 +76,7 @@ class SourceWalker {
         if (lines_ && is_at("\n")) step(1);
     }
     FilePlace position() const { return position_; }
-    /// To the next character of the text.
+    /// Advances to the next character of the string.
     void next() {
         if (escapes_ && is_at("\\")) {
             step(1);
@@ -87,7 +87,7 @@ class SourceWalker {
         }
         skip_joint();
     }
-    /// A backslash at the end of a line: the text goes on at the next character.
+    /// Skips a backslash at the end of a line and the white space after it.
     void skip_joint() {
         const std::size_t end = source_.find_first_not_of(" \t\r", at_ + 1);
         if (!lines_ || !escapes_ || !is_at("\\") || end == std::string::npos ||
@@ -141,7 +141,7 @@ InterestEntry read_interest(const toml::table& table, const std::string& path,
     read_ranges(in, entry.range_classes);
     in.read_real("observer_range_max_m", entry.observer_range_max, 0, rule_meters_max);
     in.read_real("group_bounds_max_m", entry.group_radius_max, 0, rule_meters_max);
-    in.read_integer("min_stay_ticks", entry.minimum_relevance_ticks, 0, 1'000'000);
+    in.read_integer("minimum_relevance_ticks", entry.minimum_relevance_ticks, 0, 1'000'000);
     constexpr std::pair<const char*, InterestLevel> levels[] = {
         {"none", InterestLevel::none},
         {"scheduling", InterestLevel::replication},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The [interest] of a TOML file: rules as they are written, with the place of every part, so that
-// whatever turns out to be wrong with them can be pointed at.
+// The [interest] table of a TOML file: the rules as written, with the position of every part for
+// error messages.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 
 namespace purview::scene {
 
-/// A place in a file, both from 1 on; columns count characters.
+/// A position in a file; both numbers start at 1, and columns count characters.
 struct FilePlace {
     std::uint32_t line = 0;
     std::uint32_t column = 0;
 };
 
-/// A node as written, before names are known.
+/// A node as written, before names are resolved.
 struct NodeEntry {
     NodeText text;
     FilePlace position;
-    std::map<std::string, FilePlace> keys;  ///< the value of each key that was given
+    std::map<std::string, FilePlace> keys;  ///< position of the value of each given key
     std::vector<FilePlace> steps;
 };
 
 struct InterestEntry {
     std::string path;
-    std::string source;  ///< the whole file
+    std::string source;  ///< contents of the whole file
     FilePlace position;
     float cell_size = 0;
     Axes axes = Axes::xy;
@@ -40,23 +40,23 @@ struct InterestEntry {
     float group_radius_max = 0;
     std::uint32_t minimum_relevance_ticks = 0;
     InterestLevel level = InterestLevel::full;
-    Kernel sight;  ///< for steps that do not say otherwise
+    Kernel sight;  ///< defaults of line-of-sight steps
     std::vector<NodeEntry> nodes;
-    std::vector<std::string> keys;  ///< what was given beside nodes
+    std::vector<std::string> keys;  ///< keys that were given besides nodes
 
     std::vector<NodeText> texts() const;
-    /// "file:line:column: what is wrong", for a problem of texts().
+    /// "file:line:column: error text" for a problem in texts().
     std::string describe(const Problem& problem) const;
 };
 
 inline constexpr std::size_t range_classes_max = 6;
 
-/// Whatever else is in the file; there must be an [interest].
+/// Ignores other tables in the file. An [interest] table is required.
 Loaded<InterestEntry> load_interest(const std::string& path);
-/// As a file with this text at this path would be.
+/// Like load_interest for a file with this text at this path.
 Loaded<InterestEntry> parse_interest(const std::string& path, const std::string& text);
 
-/// These nodes and times; bounds, axes, cells and ranges are those of `running`.
+/// Compiles the nodes and times; bounds, axes, cells and ranges are taken from `running`.
 Loaded<Rules> compile_rules(const InterestEntry& interest, RuleNames names, const Rules& running);
 
 }  // namespace purview::scene

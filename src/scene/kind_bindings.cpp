@@ -29,14 +29,15 @@ std::optional<Problem> problem_of_bindings(const Rules& before, const Rules& aft
             const std::string& name = before.nodes[n].name;
             const std::size_t now = find(after, name);
             const bool stays = now == n && n < after.nodes.size();
-            // Another name at the same place is the same node, unless it was called so elsewhere.
+            // A new name at the same index is the same node, unless that name existed elsewhere
+            // before.
             const bool renamed = now == after.nodes.size() && n < after.nodes.size() &&
                                  find(before, after.nodes[n].name) == before.nodes.size();
             Problem problem;
             if (!stays && !renamed) {
-                problem.text = "kinds are bound to node '" + name + "': it must stay node " +
+                problem.text = "kinds are bound to node '" + name + "', so it must stay number " +
                                std::to_string(n + 1) +
-                               " of the list (enabled = false takes it out)";
+                               " in the list (use enabled = false to disable it)";
                 if (now < after.nodes.size()) problem.node = static_cast<int>(now);
                 return problem;
             }
@@ -56,8 +57,8 @@ std::optional<Problem> problem_of_bindings(const Rules& before, const Rules& aft
     for (const KindRules& kind : kinds) {
         if (!kind.needs_node || !kind.nodes.empty() || kind.mode != EntityMode::nodes) continue;
         Problem problem;
-        problem.text = "a kind is bound to no node (nodes = []): node '" + after.nodes[shown].name +
-                       "' must not be for all";
+        problem.text = "a kind is bound to no node (nodes = []), so node '" +
+                       after.nodes[shown].name + "' must not have members = \"all\"";
         problem.node = static_cast<int>(shown);
         problem.key = "members";
         return problem;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Which rules kinds can live with that are bound to nodes: when a world begins, and whenever its
-// rules change.
+// Checks that rules fit the kinds that are bound to nodes: when a world starts, and when its rules
+// change.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,13 @@
 
 namespace purview::scene {
 
-/// The first node that shows every kind, whatever it is bound to; their number, if there is none.
+/// Index of the first node with members of all kinds, bound or not; the number of nodes if there is
+/// none.
 std::size_t node_for_all(const Rules& rules);
 
-/// Kinds are bound to nodes by number. Where a node that kinds are bound to would not be the one
-/// that it was, or no longer for those that are bound, that is a problem; so is the first node for
-/// all where a kind is bound to none.
+/// Kinds are bound to nodes by index. It is a problem if a node with bound kinds changes its index
+/// or no longer uses bound members. It is also a problem if a first node for all kinds is added
+/// while a kind is bound to none.
 std::optional<Problem> problem_of_bindings(const Rules& before, const Rules& after,
                                            const std::vector<KindRules>& kinds);
 

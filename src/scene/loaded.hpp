@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A thing read from a file, or what is wrong with the file, in words for its author.
+// A value that was read from a file, or an error text for the file's author.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 namespace purview::scene {
 
 struct Problem {
-    std::string text;  ///< of a file: begins with it and, where known, line and column
-    /// Of rules, which are no file by themselves: where in them.
-    int node = -1;         ///< index; -1: of no node
-    int step = -1;         ///< index in the node; -1: of no step
-    std::string key = {};  ///< of the node, such as "refresh"; empty: of none
-    int column = 0;        ///< character of that text, from 1 on; 0: the whole of it
+    std::string text;  ///< in a file: starts with its name and, if known, line and column
+    /// Position within rules, which are not a file:
+    int node = -1;         ///< index; -1: not in a node
+    int step = -1;         ///< index in the node; -1: not in a step
+    std::string key = {};  ///< key of the node, such as "refresh"; empty: none
+    int column = 0;        ///< character in that text, from 1 on; 0: all of it
 };
 
 template <class T>
@@ -38,10 +38,10 @@ class Loaded {
     Problem problem_;
 };
 
-/// Above any map of as many tiles as there may be.
+/// Larger than any map with the maximum number of tiles.
 inline constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
 
-/// The whole of a regular file; a problem names it and the reason.
+/// Reads a whole regular file. A problem contains its name and the reason.
 Loaded<std::string> read_file(const std::string& path);
 
 }  // namespace purview::scene

@@ -14,7 +14,7 @@ namespace purview::scene {
 
 namespace {
 
-// -- names of things -----------------------------------------------------------------------------
+// -- names --------------------------------------------------------------------------------------
 
 template <class T>
 struct Named {
@@ -24,7 +24,7 @@ struct Named {
 
 constexpr Named<Combine> ops[] = {
     {"add", Combine::add}, {"subtract", Combine::subtract}, {"require", Combine::require}};
-/// What gives a node its candidates.
+/// The source of a node's candidates.
 enum class NodeSource : std::uint8_t { steps, dispatcher, custom };
 NodeSource source_of(const NodeDef& node) {
     return node.dispatcher != nullptr ? NodeSource::dispatcher
@@ -66,7 +66,7 @@ std::string name_in(const Named<T> (&list)[n], T value) {
     return "?";
 }
 
-/// "a, b or c"
+/// Formats a list as "a, b or c".
 template <class T, std::size_t n>
 std::string all_of(const Named<T> (&list)[n]) {
     std::string text;
@@ -105,14 +105,14 @@ bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/// Characters are counted, not bytes (UTF-8).
+/// Counts UTF-8 characters, not bytes.
 int characters_of(std::string_view text) {
     int count = 0;
     for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U ? 1 : 0;
     return count;
 }
 
-/// The quoted word that begins at text[i]; i goes behind its closing quote.
+/// Reads the quoted word at text[i] and sets i after its closing quote.
 std::string read_quoted(const std::string& text, std::size_t& i, int column) {
     std::string out;
     for (++i; i < text.size(); ++i) {
@@ -122,9 +122,9 @@ std::string read_quoted(const std::string& text, std::size_t& i, int column) {
                 fail(column, "a blank must follow the closing quote");
             if (i == text.size() || text[i] != '\'') return out;
         }
-        out.push_back(text[i]);  // of two quotes, the second
+        out.push_back(text[i]);  // the second of two quotes
     }
-    fail(column, "the quote is not closed");
+    fail(column, "the closing quote is missing");
 }
 
 std::vector<Word> words_of(const std::string& text) {
@@ -155,7 +155,7 @@ bool read_side(std::string_view text, float& out) {
     return read_meters(text, out) && out >= rule_side_min_m;
 }
 
-/// The shortest text that reads back as the same number.
+/// The shortest text that parses to the same number.
 std::string text_of(float value) {
     char buffer[64];
     const float size = std::fabs(value);
@@ -198,7 +198,7 @@ class StepReader {
         : names_(names), words_(words_of(text)), end_column_(1 + characters_of(text)) {}
 
     Kernel read() {
-        if (words_.empty()) fail(1, "is empty: a step begins with " + all_of(ops));
+        if (words_.empty()) fail(1, "is empty: a step starts with " + all_of(ops));
         const Combine* op = find_named(ops, words_[0].text);
         if (op == nullptr || words_[0].quoted) {
             fail(words_[0].column, "'" + words_[0].text + "' is not " + all_of(ops));
@@ -212,7 +212,7 @@ class StepReader {
   private:
     void read_kernel() {
         constexpr const char* kernels =
-            "within, same, flag, value, owner, area, everything, neighbourhood, hexagons, sight or "
+            "within, same, flag, value, owner, area, everything, neighborhood, hexagons, sight or "
             "kernel";
         if (!more()) fail(end_column_, std::string("must be followed by ") + kernels);
         const Word& word = words_[next_++];
@@ -224,7 +224,7 @@ class StepReader {
         if (is("owner")) return read_owner();
         if (is("area")) return read_area();
         if (is("everything")) return read_everything();
-        if (is("neighbourhood")) return read_neighborhood();
+        if (is("neighborhood")) return read_neighborhood();
         if (is("hexagons")) return read_hexagons();
         if (is("sight")) return read_sight(word.column);
         if (is("kernel")) return read_custom();
@@ -271,7 +271,7 @@ class StepReader {
             if (kernel.max < kernel.min)
                 fail(words_[next_ - 1].column, "from must not be above to");
         }
-        if (said_.empty()) fail(end_column_, "must be followed by from, to or both");
+        if (described_.empty()) fail(end_column_, "must be followed by from, to or both");
     }
     void read_owner() {
         step_.type = KernelType::owner;
@@ -291,7 +291,7 @@ class StepReader {
     void read_neighborhood() {
         step_.type = KernelType::cells;
         Vec3& size_of_cell = step_.cell_size;
-        const Word& size = word("neighbourhood", "WIDTHxHEIGHT");
+        const Word& size = word("neighborhood", "WIDTHxHEIGHT");
         const std::size_t first = size.text.find('x');
         const std::size_t second =
             first == std::string::npos ? first : size.text.find('x', first + 1);
@@ -379,8 +379,8 @@ class StepReader {
     }
     bool option(const char* name) {
         if (words_[next_].quoted || words_[next_].text != name) return false;
-        if (!said_.insert(name).second)
-            fail(words_[next_].column, std::string("'") + name + "' is said twice");
+        if (!described_.insert(name).second)
+            fail(words_[next_].column, std::string("'") + name + "' is given twice");
         ++next_;
         return true;
     }
@@ -388,16 +388,16 @@ class StepReader {
         const Word& word = words_[next_];
         fail(word.column,
              "'" + word.text + "' is " +
-                 (expected == nullptr ? "one word too many" : "not " + std::string(expected)));
+                 (expected == nullptr ? "an unexpected word" : "not " + std::string(expected)));
     }
     static std::string meters_range() {
-        return "metres, above 0 and at most " + text_of(rule_meters_max);
+        return "meters, above 0 and at most " + text_of(rule_meters_max);
     }
     static std::string side_range() {
-        return "metres, " + text_of(rule_side_min_m) + " to " + text_of(rule_meters_max);
+        return "meters, " + text_of(rule_side_min_m) + " to " + text_of(rule_meters_max);
     }
     float meters(const char* after) {
-        const Word& given = word(after, "metres");
+        const Word& given = word(after, "meters");
         float value = 0;
         if (given.quoted || !read_meters(given.text, value))
             fail(given.column, "'" + given.text + "' is not a number of " + meters_range());
@@ -441,7 +441,7 @@ class StepReader {
     std::vector<Word> words_;
     int end_column_;
     std::size_t next_ = 0;
-    std::set<std::string> said_;
+    std::set<std::string> described_;
     Kernel step_;
 };
 
@@ -477,7 +477,7 @@ std::string print_kernel(const Kernel& kernel, const RuleNames& names) {
         }
         case KernelType::cells: {
             std::string text =
-                "neighbourhood " + text_of(kernel.cell_size.x) + "x" + text_of(kernel.cell_size.y);
+                "neighborhood " + text_of(kernel.cell_size.x) + "x" + text_of(kernel.cell_size.y);
             if (kernel.cell_size.z > 0) text += "x" + text_of(kernel.cell_size.z);
             return text + " rings " + std::to_string(kernel.rings) + from_text(kernel.view_from);
         }
@@ -566,7 +566,7 @@ void read_refresh(const std::string& text, NodeDef& node) {
         fail_key("refresh", "'" + first + "' is not " + forms, words[0].column);
     }
     if (words.size() > used) {
-        fail_key("refresh", "'" + words[used].text + "' is one word too many", words[used].column);
+        fail_key("refresh", "'" + words[used].text + "' is an unexpected word", words[used].column);
     }
     node.every_ticks = ticks;
 }
@@ -578,15 +578,15 @@ void read_type(const NodeText& text, NodeDef& node) {
     if (source != NodeSource::steps && source != before) {
         fail_key("type",
                  "a node of type " + *text.type +
-                     " is made by the host's code: it can be kept, not made here",
+                     " is created by the program's code: it can be kept, but not created here",
                  1);
     }
     if (source != NodeSource::dispatcher) node.dispatcher = nullptr;
     if (source != NodeSource::custom) node.custom = nullptr;
 }
 
-/// Texts do not say what is asked about lines of sight: the n-th step that looks along them asks
-/// whom the n-th of before asked.
+/// The text of a step does not contain its ray test. So the n-th line-of-sight step keeps the ray
+/// test of the former n-th one.
 void keep_sights(const NodeDef& before, NodeDef& node) {
     const auto looks = [](const Kernel& step) { return step.type == KernelType::line_of_sight; };
     auto was = std::find_if(before.steps.begin(), before.steps.end(), looks);
@@ -615,14 +615,14 @@ NodeDef read_node(const NodeText& text, const RuleNames& names, const NodeDef* b
     node.lazy_leave = text.lazy_leave.value_or(node.lazy_leave);
     if (node.every_ticks <= 1) {
         if (text.widen.value_or(0) != 0)
-            fail_key("widen_m", "'widen_m' goes with the refresh 'every N' only");
+            fail_key("widen_m", "'widen_m' requires the refresh 'every N'");
         if (text.lazy_leave.value_or(false))
-            fail_key("lazy_leave", "'lazy_leave' goes with the refresh 'every N' only");
+            fail_key("lazy_leave", "'lazy_leave' requires the refresh 'every N'");
         node.widen = 0;
         node.lazy_leave = false;
     }
     node.enabled = text.enabled.value_or(node.enabled);
-    read_within_limits("urgency", text.priority, 0.001F, 1000.0F, node.replication.priority);
+    read_within_limits("priority", text.priority, 0.001F, 1000.0F, node.replication.priority);
     read_within_limits<std::uint32_t>("every_ticks", text.every_ticks, 1, 10'000,
                                       node.replication.every_ticks);
     read_choice("leave", text.leave, leave_policies, node.replication.leave);
@@ -644,7 +644,7 @@ NodeDef read_node(const NodeText& text, const RuleNames& names, const NodeDef* b
     return node;
 }
 
-/// What the engine refuses, found by asking it about less and less.
+/// Locates a problem that the engine reports, by validating the nodes and steps individually.
 std::optional<Problem> refused_by_engine(const Rules& rules) {
     const std::string all = problem_of_structure(rules);
     if (all.empty()) return std::nullopt;
@@ -665,7 +665,7 @@ std::optional<Problem> refused_by_engine(const Rules& rules) {
             const std::string wrong = problem_of_structure(less);
             if (wrong.empty()) continue;
             problem.text = wrong;
-            problem.step = static_cast<int>(s) - 1;  // none of them: the node itself
+            problem.step = static_cast<int>(s) - 1;  // -1: the node itself, not one of its steps
             return problem;
         }
         return problem;
@@ -710,10 +710,11 @@ std::string plain_text(std::string_view text, std::string_view kept) {
 
 RuleNames names_of(const Schema& schema) {
     RuleNames names;
-    for (const auto& flag : schema.flags()) names.flags[flag.name] = schema.find_flag(flag.name);
-    for (const auto& key : schema.keys()) names.keys[key.name] = schema.find_key(key.name);
-    for (const auto& value : schema.values())
-        names.values[value.name] = schema.find_value(value.name);
+    const auto flags = schema.flags(), keys = schema.keys(), values = schema.values();
+    for (std::size_t i = 0; i < flags.size(); ++i) names.flags[flags[i].name] = id_at<FlagId>(i);
+    for (std::size_t i = 0; i < keys.size(); ++i) names.keys[keys[i].name] = id_at<KeyId>(i);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        names.values[values[i].name] = id_at<ValueId>(i);
     return names;
 }
 
@@ -821,7 +822,7 @@ std::string print_toml(const std::vector<NodeText>& nodes) {
     std::string out = "[interest]\n";
     for (const NodeText& node : nodes) {
         out += "\n[[interest.node]]\nname = " + toml_text(node.name) + "\n";
-        const auto say = [&](const char* key, const auto& given, const auto& usual) {
+        const auto describe = [&](const char* key, const auto& given, const auto& usual) {
             using Value = std::decay_t<decltype(*given)>;
             if (!given || *given == usual) return;
             out += std::string(key) + " = ";
@@ -836,17 +837,17 @@ std::string print_toml(const std::vector<NodeText>& nodes) {
             }
             out += "\n";
         };
-        say("type", node.type, "grid");
-        say("members", node.members, "all");
-        say("combine", node.combine, "add");
-        say("refresh", node.refresh, "exact");
-        say("widen_m", node.widen, 0.0F);
-        say("lazy_leave", node.lazy_leave, false);
-        say("enabled", node.enabled, true);
-        say("urgency", node.priority, 1.0F);
-        say("every_ticks", node.every_ticks, 1U);
-        say("leave", node.leave, "despawn");
-        say("mode", node.mode, "per observer");
+        describe("type", node.type, "grid");
+        describe("members", node.members, "all");
+        describe("combine", node.combine, "add");
+        describe("refresh", node.refresh, "exact");
+        describe("widen_m", node.widen, 0.0F);
+        describe("lazy_leave", node.lazy_leave, false);
+        describe("enabled", node.enabled, true);
+        describe("priority", node.priority, 1.0F);
+        describe("every_ticks", node.every_ticks, 1U);
+        describe("leave", node.leave, "despawn");
+        describe("mode", node.mode, "per observer");
         out += "steps = [";
         for (std::size_t s = 0; s < node.steps.size(); ++s)
             out += (s == 0 ? "" : ", ") + toml_text(node.steps[s]);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Rules as text, both ways: a step is a line of words, a node a handful of texts and numbers (a
-// table of a world file, or of an operator's message). What is printed reads back as the same rule.
-// Must not know: files, JSON. Whatever the text, the answer is a rule or a Problem.
+// Rules as text, in both directions: a step is a line of words, a node a set of texts and numbers
+// (a table of a world file, or of an operator's message). Printed rules parse to the same rules.
+// Any text yields a rule or a Problem.
+//
+// Must not know: files, JSON.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +22,25 @@
 
 namespace purview::scene {
 
-/// Names that steps may use.
+/// Names that may be used in steps.
 struct RuleNames {
     std::map<std::string, FlagId> flags;
     std::map<std::string, KeyId> keys;
     std::map<std::string, ValueId> values;
-    /// Kernels of the host's own: `add kernel NAME`.
-    std::map<std::string, std::shared_ptr<const InterestKernel>> kernels;
-    std::shared_ptr<const RayTest> sight;  ///< none: this world has no line of sight
-    Kernel sight_def;                      ///< where a step does not say
+    /// Custom kernels of the program: `add kernel NAME`.
+    std::map<std::string, std::shared_ptr<const KernelBase>> kernels;
+    std::shared_ptr<const RayTest> sight;  ///< null: this world has no line of sight
+    Kernel sight_def;                      ///< defaults of line-of-sight steps
 };
 
 /// Flags, keys and values of a schema.
 RuleNames names_of(const Schema& schema);
 
-/// A node in words; what is not given is unchanged, or the default.
+/// A node as text. Values that are not given are unchanged, or defaults.
 struct NodeText {
     std::string name;
-    std::optional<std::string> type;     ///< everything, grid; dispatcher, custom: can be kept only
+    /// Everything, grid; dispatcher, custom: only for an existing node.
+    std::optional<std::string> type;
     std::optional<std::string> members;  ///< all, bound, unbound
     std::optional<std::string> combine;  ///< add, subtract, require
     std::optional<std::string> refresh;  ///< exact, every N, dormant
@@ -56,40 +59,41 @@ inline constexpr std::size_t node_steps_max = 32;
 inline constexpr std::size_t step_bytes_max = 500;
 inline constexpr std::size_t node_name_bytes_max = 63;
 inline constexpr float rule_meters_max = 1e6F;
-inline constexpr float rule_side_min_m = 0.01F;  ///< of a cell
+inline constexpr float rule_side_min_m = 0.01F;  ///< side of a cell
 
-/// For a terminal, or a line of a file: control characters other than those of `kept` as \u and
-/// four digits. Of texts that come from elsewhere, which would write what they like.
+/// Escapes control characters, except those in `kept`, as \u and four digits. For untrusted texts
+/// that are written to a terminal or a line of a file.
 std::string plain_text(std::string_view text, std::string_view kept = {});
 
-/// One step. A problem has the column of the word that is wrong.
+/// Parses one step. A problem contains the column of the wrong word.
 ///
 ///   add|subtract|require, then one of
 ///   within R [leave R] [of entity|observer] [from main|areas|owned]
 ///   same KEY            flag NAME            value NAME [from A] [to B]
 ///   owner               everything           area [leave R]       kernel NAME
-///   neighbourhood WxH[xD] [rings N] [from ...]
+///   neighborhood WxH[xD] [rings N] [from ...]
 ///   hexagons SIDE[xD] [rings N] [from ...]
 ///   sight [within R] [from ...] [tests N] [grace N] [unknown shown|hidden] [predict yes|no]
 ///
-/// Names with blanks stand in single quotes, a quote in them is doubled.
+/// Names with blanks are in single quotes; a quote within them is doubled.
 Loaded<Kernel> parse_step(const std::string& text, const RuleNames& names);
 std::string print_step(const Kernel& step, const RuleNames& names);
 
-/// `before`: what the node was, whose ray tests its steps keep; null: a new one, of type grid.
+/// `before`: the existing node, from which the steps take their ray tests. Null: a new node of type
+/// grid.
 Loaded<NodeDef> compile_node(const NodeText& text, const RuleNames& names,
                              const NodeDef* before = nullptr);
 NodeText print_node(const NodeDef& node, const RuleNames& names);
 
-/// Rules like `around`, with these nodes. A node that is called like one of `around` is that node,
-/// changed, when `keep` says so. What the engine would refuse is a problem, with its place.
+/// Returns `around` with these nodes. If `keep`, a node with the name of an existing one modifies
+/// it. A problem that the engine reports contains its position.
 Loaded<Rules> compile_nodes(const std::vector<NodeText>& nodes, const RuleNames& names,
                             const Rules& around, bool keep);
 
-/// The same with defaults for all that is not given: nothing of it is left as it was.
+/// Returns the text with defaults for all missing values, so that nothing stays unchanged.
 NodeText with_defaults(NodeText text);
 
-/// Nodes as the [interest] of a world file.
+/// Prints nodes as the [interest] table of a world file.
 std::string print_toml(const std::vector<NodeText>& nodes);
 
 }  // namespace purview::scene

@@ -8,12 +8,12 @@ namespace purview::scene {
 
 namespace {
 
-/// Parts of a dotted key: no file of ours needs more than three. toml++ counts how deep values
-/// stand in values, but not these, and frees tables in tables by a call for each; in all 256 values
-/// of 16 parts are within the smallest usual stack.
+/// Limit on the parts of a dotted key; the project's files need at most three. toml++ limits the
+/// nesting of values, but not of these keys, and destroys nested tables recursively. With this
+/// limit, 256 values of 16 parts fit into the smallest usual stack.
 constexpr std::size_t key_parts_max = 16;
 
-/// Behind the text in quotes that begins at text[i].
+/// Returns the position after the quoted text that starts at text[i].
 std::size_t skip_quoted(std::string_view text, std::size_t i) {
     const char quote = text[i];
     const std::string_view three = quote == '"' ? "\"\"\"" : "'''";
@@ -22,7 +22,7 @@ std::size_t skip_quoted(std::string_view text, std::size_t i) {
         if (quote == '"' && text[i] == '\\') {
             ++i;
         } else if (lines && text.substr(i, 3) == three) {
-            i += 3;  // two quotes may stand at its end
+            i += 3;  // up to two quotes may precede the closing ones
             for (int more = 0; more < 2 && i < text.size() && text[i] == quote; ++more) ++i;
             return i;
         } else if (!lines && (text[i] == quote || text[i] == '\n')) {
@@ -32,7 +32,7 @@ std::size_t skip_quoted(std::string_view text, std::size_t i) {
     return text.size();
 }
 
-/// Where a key begins to have too many parts; npos: nowhere. Not a check of anything else.
+/// Position of the first key with too many parts, else npos. Checks nothing else.
 std::size_t find_deep_key(std::string_view text) {
     std::size_t dots = 0;
     for (std::size_t i = 0; i < text.size();) {

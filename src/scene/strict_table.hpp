@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A TOML table that is read strictly, for the files that read worlds. Not to be included elsewhere:
-// it throws, and brings toml++ with it.
+// A TOML table with strict parsing, for the files that read worlds. Do not include it elsewhere: it
+// throws exceptions and includes toml++.
 #pragma once
 
 #include <toml++/toml.h>
@@ -17,7 +17,7 @@
 
 namespace purview::scene {
 
-/// Thrown between the files that include this one; it never leaves them.
+/// Used only within the files that include this header; never thrown out of them.
 struct WorldError {
     std::string text;
 };
@@ -30,24 +30,24 @@ inline std::string text_of(const std::string& path, FilePlace position) {
     return path + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
 }
 
-/// Every text of ours is parsed here. Throws WorldError, whatever is wrong with it.
+/// Parses all TOML text of the project. Throws WorldError on any error.
 toml::table parse_toml(const std::string& text, const std::string& path);
 
-/// A TOML table that must be understood whole: every key is asked for, or it is an error.
+/// A TOML table in which every key must be read: an unread key is an error.
 class StrictTable {
   public:
     StrictTable(const toml::table& table, std::string path, std::string name)
         : table_(table), path_(std::move(path)), name_(std::move(name)) {}
 
     std::string where(const toml::node& node) const { return text_of(path_, position_of(node)); }
-    /// Where the value of a key stands that was given.
+    /// Position of the value of an existing key.
     FilePlace position(std::string_view key) const { return position_of(*table_.get(key)); }
     bool has(std::string_view key) const { return table_.get(key) != nullptr; }
     [[noreturn]] void fail(const toml::node& node, const std::string& text) const {
         throw WorldError{where(node) + ": " + text};
     }
     const toml::node* find(std::string_view key) {
-        asked_.insert(std::string(key));
+        read_.insert(std::string(key));
         return table_.get(key);
     }
     std::string title(std::string_view key) const {
@@ -56,7 +56,7 @@ class StrictTable {
 
     void read(std::string_view key, std::string& out) {
         if (const toml::node* node = find(key)) {
-            if (!node->is_string()) fail(*node, title(key) + " must be a text");
+            if (!node->is_string()) fail(*node, title(key) + " must be a string");
             out = node->as_string()->get();
         }
     }
@@ -66,7 +66,7 @@ class StrictTable {
             out = node->as_boolean()->get();
         }
     }
-    /// A text, yes or no that need not be there.
+    /// An optional value.
     template <class T>
     void read(std::string_view key, std::optional<T>& out) {
         if (has(key)) read(key, out.emplace());
@@ -131,10 +131,10 @@ class StrictTable {
         if (!node->is_array()) fail(*node, title(key) + " must be a list");
         return node->as_array();
     }
-    /// The first key that nobody asked for is an error.
+    /// Reports the first key that was not read as an error.
     void finish() const {
         for (const auto& [key, node] : table_) {
-            if (asked_.count(std::string(key.str())) == 0) {
+            if (read_.count(std::string(key.str())) == 0) {
                 throw WorldError{path_ + ":" + std::to_string(key.source().begin.line) + ":" +
                                  std::to_string(key.source().begin.column) + ": unknown key " +
                                  title(key.str())};
@@ -155,7 +155,7 @@ class StrictTable {
     const toml::table& table_;
     std::string path_;
     std::string name_;
-    std::set<std::string> asked_;
+    std::set<std::string> read_;
 };
 
 InterestEntry read_interest(const toml::table& table, const std::string& path,

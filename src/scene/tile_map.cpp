@@ -24,7 +24,7 @@ Loaded<std::string> read_file(const std::string& path) {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
     if (error) return problem(error.message());
-    // A device or a pipe may have no end, or wait for ever.
+    // A device or a pipe may be endless or block.
     if (!std::filesystem::is_regular_file(status)) return problem("it is not a regular file");
     const auto size = std::filesystem::file_size(path, error);
     if (error) return problem(error.message());
@@ -39,7 +39,7 @@ Loaded<std::string> read_file(const std::string& path) {
     in.read(text.data(), static_cast<std::streamsize>(size));
     if (static_cast<std::uintmax_t>(in.gcount()) != size ||
         in.peek() != std::ifstream::traits_type::eof()) {
-        return problem("it was read in part, or has changed meanwhile");
+        return problem("it was read only in part, or changed during the read");
     }
     return text;
 }
@@ -57,9 +57,10 @@ std::optional<long> MapObject::number(const std::string& property, long otherwis
 
 namespace {
 
-constexpr std::uint32_t gid_mask = 0x1fffffffU;  // the upper bits say how a tile is turned
+constexpr std::uint32_t gid_mask = 0x1fffffffU;  // the upper bits contain the orientation of a tile
 constexpr std::size_t tiles_max = 64U << 20;
-constexpr std::uint32_t groups_depth_max = 32;  // nobody draws more; each is a call in a call
+// More than any real map; each level is a recursive call.
+constexpr std::uint32_t groups_depth_max = 32;
 
 struct Tileset {
     std::uint32_t first = 0;
@@ -67,12 +68,13 @@ struct Tileset {
     std::set<std::uint32_t> blocking;  ///< by gid
 };
 
-/// Thrown inside this file only; load_tile_map catches it.
+/// Thrown only within this file; load_tile_map catches it.
 struct MapError {
     std::string text;
 };
 
-/// Of a table or list nothing: nobody asks for one, and to print it is a call for each level.
+/// Returns an empty string for tables and lists: they are not needed, and printing them is
+/// recursive.
 std::string text_of(const json& value) {
     if (value.is_string()) return value.get<std::string>();
     return value.is_structured() ? std::string() : value.dump();
@@ -103,7 +105,7 @@ std::map<std::string, std::string> read_properties(const json& owner) {
     return out;
 }
 
-/// Tiled also writes down a box that is not ticked: that is as if it were not there.
+/// Tiled also stores an unset checkbox, which counts as absent.
 bool has_property(const json& properties, const std::string& wanted) {
     bool has = false;
     for_each_property(properties, [&](const std::string& name, const json& value) {
@@ -135,7 +137,7 @@ Tileset read_tileset(const json& set, std::size_t number, const std::string& col
     const std::string where = "tileset " + std::to_string(number + 1);
     if (!set.is_object()) throw MapError{where + " is not a table"};
     if (set.contains("source")) {
-        throw MapError{where + " is in a file of its own ('" + string_of(set, "source") +
+        throw MapError{where + " is external ('" + string_of(set, "source") +
                        "'): embed it in the map (Tiled: Embed Tileset)"};
     }
     Tileset out;
@@ -201,7 +203,7 @@ class MapReader {
     }
 
   private:
-    /// `depth`: groups around it.
+    /// `depth`: number of enclosing groups.
     void read_layer(const json& layer, std::size_t number, std::uint32_t depth) {
         if (!layer.is_object())
             throw MapError{"layer " + std::to_string(number + 1) + " is not a table"};
@@ -221,7 +223,7 @@ class MapReader {
                 throw MapError{where + " has no list 'layers'"};
             if (depth == groups_depth_max) {
                 throw MapError{where + ": more than " + std::to_string(groups_depth_max) +
-                               " groups in one another"};
+                               " nested groups"};
             }
             for (std::size_t i = 0; i < inner->size(); ++i) read_layer((*inner)[i], i, depth + 1);
             return;
@@ -246,7 +248,7 @@ class MapReader {
         if (data == layer.end() || !data->is_array()) {
             throw MapError{
                 where +
-                ": its data are not a plain list (save the map with the tile layer format CSV)"};
+                ": its data is not a plain list (save the map with the tile layer format CSV)"};
         }
         if (data->size() != map_.blocked.size()) {
             throw MapError{where + ": has " + std::to_string(data->size()) + " tiles, the map " +
@@ -284,12 +286,12 @@ class MapReader {
             out.width = real_of(object, "width") * scale_x;
             out.height = real_of(object, "height") * scale_y;
             if (object.contains("gid")) {
-                out.y_m -= out.height;  // the place of a tile object is its lower left corner
+                out.y_m -= out.height;  // a tile object has its origin at the lower left
                 const auto gid = unsigned_of(object, "gid", where) & gid_mask;
                 if (find(gid) == nullptr) ++unknown_gids_;
             }
             if (!std::isfinite(out.x_m + out.width) || !std::isfinite(out.y_m + out.height))
-                throw MapError{where + ": an object's place and size must be finite"};
+                throw MapError{where + ": an object's position and size must be finite"};
             out.properties = read_properties(object);
             map_.objects.push_back(std::move(out));
         }

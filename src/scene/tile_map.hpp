@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A Tiled map (JSON, orthogonal, finite): which tiles block, and the objects of its object layers,
-// in metres: x right, y down as in the file, origin top left. Old files (no `orientation`,
-// properties as a table, `tileproperties`) and new ones (`tiles[].properties`, properties as a
-// list) both load.
+// A Tiled map (JSON, orthogonal, finite): the blocking tiles, and the objects of its object layers.
+// Coordinates are in meters: x right, y down as in the file, origin at the top left. Loads both old
+// files (no `orientation`, properties as a table, `tileproperties`) and new ones
+// (`tiles[].properties`, properties as a list).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace purview::scene {
 
 struct MapOptions {
     float meters_per_tile = 1;
-    /// A tile with this property blocks, whatever its value; empty: nothing blocks.
+    /// A tile with this property blocks. If empty, nothing blocks.
     std::string collision_property;
 };
 
@@ -33,12 +33,12 @@ struct MapObject {
     float height = 0;
     std::map<std::string, std::string> properties;  ///< values as text
 
-    /// The property as a whole number, `otherwise` where it is not given, or nothing: it is none.
+    /// The property as an integer: `otherwise` if it is missing, nothing if it is not an integer.
     std::optional<long> number(const std::string& property, long otherwise) const;
 };
 
 struct TileMap {
-    std::uint32_t width = 0;  ///< tiles
+    std::uint32_t width = 0;  ///< in tiles
     std::uint32_t height = 0;
     float tile_m = 1;
     std::vector<std::uint8_t> blocked;  ///< [height][width], 1 where some layer blocks
@@ -52,7 +52,7 @@ struct TileMap {
 
 Loaded<TileMap> load_tile_map(const std::string& path, const MapOptions& options);
 
-/// The grid of areas over a map (Phaser Quest): only the size of an area is given (P1).
+/// The grid of areas over a map (Phaser Quest); only the size of an area is configured (P1).
 struct AreaGrid {
     std::uint32_t columns = 0;
     std::uint32_t rows = 0;

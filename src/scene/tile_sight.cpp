@@ -10,13 +10,13 @@ namespace purview::scene {
 
 namespace {
 
-/// One coordinate of a line, in tiles: it begins at `from` and goes on by `way`. Walked from tile
-/// to tile within the map.
+/// One coordinate of a line, in tiles: starts at `from` and extends by `way`. Iterates over the
+/// tiles within the map.
 class Walk {
   public:
     Walk(double from, double way, std::int64_t count) : from_(from), way_(way), count_(count) {}
 
-    /// Cuts the share [begin, end] of the line to what lies within the map; false: nothing.
+    /// Clips the range [begin, end] of the line to the map. Returns false if nothing is left.
     bool clip(double& begin, double& end) const {
         const auto count = static_cast<double>(count_);
         if (way_ == 0) return from_ >= 0 && from_ <= count;
@@ -34,13 +34,13 @@ class Walk {
     std::int64_t tile() const { return tile_; }
     std::int64_t beyond() const { return tile_ + step_; }
     bool is_over() const { return tile_ == last_; }
-    /// Where on the line the next tile begins.
+    /// The fraction of the line at which the next tile begins.
     double next() const {
         if (is_over()) return std::numeric_limits<double>::infinity();
         return (static_cast<double>(step_ > 0 ? tile_ + 1 : tile_) - from_) / way_;
     }
     void advance() { tile_ += step_; }
-    /// The tile in which something stands; -1: outside of the map.
+    /// The tile that contains the coordinate; -1 if it is outside of the map.
     std::int64_t standing(double at) const {
         return at < 0 || at > static_cast<double>(count_) ? -1 : tile_at(at);
     }
@@ -65,7 +65,7 @@ TileSight::TileSight(const TileMap& map)
 
 bool TileSight::is_visible(Vec3 from, Vec3 to) const noexcept {
     if (blocked_.empty()) return true;
-    // Always walked the same way, so that both have the same answer.
+    // Always traces in the same direction, so that the result is symmetric.
     if (to.x < from.x || (to.x == from.x && to.y < from.y)) std::swap(from, to);
     const double x0 = from.x / tile_m_;
     const double y0 = from.y / tile_m_;

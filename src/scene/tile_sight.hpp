@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Line of sight over a map's blocking tiles: whoever looks, sees up to the first tile that blocks.
+// Line of sight over a map's blocking tiles: the view ends at the first tile that blocks.
 #pragma once
 
 #include <memory>
 
-#include "purview/sight.hpp"
+#include "purview/extend/kernel.hpp"
 #include "scene/tile_map.hpp"
 
 namespace purview::scene {
 
-/// The tiles in which the two stand never block: what grows in a bush is seen from outside of it.
-/// Through a point where two tiles meet at their corners one sees, unless both block that lie
-/// beside the line. Equal in both directions. Outside of the map nothing blocks; height does not
-/// matter.
+/// The tiles of the two end points never block, so an entity inside a bush is visible from outside.
+/// A line through the common corner of diagonal tiles is blocked only if both tiles beside it
+/// block. Symmetric in both directions. Nothing blocks outside of the map; height is ignored.
 class TileSight final : public RayTest {
   public:
     explicit TileSight(const TileMap& map);
@@ -29,7 +28,7 @@ class TileSight final : public RayTest {
     std::vector<std::uint8_t> blocked_;
 };
 
-/// Null when no tile of the map blocks.
+/// Null if no tile of the map blocks.
 std::shared_ptr<const RayTest> make_tile_sight(const TileMap& map);
 
 }  // namespace purview::scene

@@ -14,9 +14,9 @@ namespace purview::scene {
 namespace {
 
 constexpr std::string_view header = "time,id,x,y,z,facing";
-/// Radians: of an angle that has been added up for hours a float still tells a hundredth.
+/// In radians: a float still resolves 0.01 at this size, as after hours of accumulated rotation.
 constexpr double facing_max = 100'000;
-/// Metres: beyond, a float does not tell one from the next.
+/// In meters: at larger values a float does not resolve one meter.
 constexpr double position_max = 10'000'000;
 
 struct Row {
@@ -25,7 +25,7 @@ struct Row {
     double x = 0, y = 0, z = 0, facing = 0;
 };
 
-/// Empty, or what is wrong with the line.
+/// Parses a row. Returns an error text, or an empty string.
 std::string read_row(std::string_view line, Row& row) {
     std::string_view part[6];
     for (int i = 0; i < 6; ++i) {
@@ -44,8 +44,8 @@ std::string read_row(std::string_view line, Row& row) {
     }
     for (int i = 1; i < 4; ++i) {
         if (std::fabs(*values[i]) > position_max) {
-            return "places must be -10000000 to 10000000 m, not '" + std::string(part[columns[i]]) +
-                   "'";
+            return "positions must be -10000000 to 10000000 m, not '" +
+                   std::string(part[columns[i]]) + "'";
         }
     }
     if (std::fabs(row.facing) > facing_max) {
@@ -84,8 +84,7 @@ Loaded<Trace> load_trace(const std::string& path) {
             trace.min = trace.max = {static_cast<float>(row.x), static_cast<float>(row.y),
                                      static_cast<float>(row.z)};
         }
-        if (row.time < last_time)
-            return Problem{where + "time goes back: rows must be in time order"};
+        if (row.time < last_time) return Problem{where + "rows must be in time order"};
         last_time = row.time;
         const auto [found, is_new] = track_of.try_emplace(row.id, trace.tracks.size());
         if (is_new) trace.tracks.push_back({row.id, {}});

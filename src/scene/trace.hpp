@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Recorded positions of a crowd: CSV with the header `time,id,x,y,z,facing` (seconds, metres, z
+// Recorded positions of a crowd: CSV with the header `time,id,x,y,z,facing` (seconds, meters, z
 // up), rows in time order. An id exists from its first row to its last.
 #pragma once
 

@@ -35,7 +35,7 @@ void read_map(const toml::table& table, WorldFile& world) {
     std::string file;
     MapOptions options;
     in.read("file", file);
-    in.read_real("metres_per_tile", options.meters_per_tile, 0.001, 10'000);
+    in.read_real("meters_per_tile", options.meters_per_tile, 0.001, 10'000);
     in.read("collision_property", world.collision_property);
     options.collision_property = world.collision_property;
     in.read("start_type", world.start_type);
@@ -92,7 +92,7 @@ void read_players(const toml::table& table, WorldFile& world) {
     in.finish();
 }
 
-/// What the game makes of a kind.
+/// Settings of a kind that the game uses.
 void read_game(StrictTable& in, KindEntry& kind) {
     constexpr std::pair<const char*, Motion> motions[] = {{"rest", Motion::rest},
                                                           {"wander", Motion::wander},
@@ -100,13 +100,13 @@ void read_game(StrictTable& in, KindEntry& kind) {
                                                           {"patrol", Motion::patrol}};
     if (in.has("motion")) in.read_choice("motion", motions, kind.motion.emplace());
     in.read_real("speed_mps", kind.speed_mps, 0, 1000);
-    in.read_real("rest_share", kind.rest_share, 0, 1);
+    in.read_real("idle_share", kind.idle_share, 0, 1);
     in.read_real("cloaked_share", kind.cloaked_share, 0, 1);
-    in.read_real("urgency", kind.priority, 0.001, 1000);
+    in.read_real("priority", kind.priority, 0.001, 1000);
     in.read_integer("cargo", kind.cargo, 0, 63);
     in.read("hidden", kind.hidden);
     for (const char* key :
-         {"motion", "speed_mps", "rest_share", "cloaked_share", "urgency", "cargo", "hidden"}) {
+         {"motion", "speed_mps", "idle_share", "cloaked_share", "priority", "cargo", "hidden"}) {
         if (!kind.game_key && in.has(key)) kind.game_key = {key, in.position(key)};
     }
 }
@@ -130,7 +130,8 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
         if (const toml::array* nodes = in.array("nodes")) {
             kind.nodes.emplace();
             for (const toml::node& bound : *nodes) {
-                if (!bound.is_string()) in.fail(bound, "a node is bound to by its name, a text");
+                if (!bound.is_string())
+                    in.fail(bound, "a bound node must be given by its name, a string");
                 kind.nodes->push_back({bound.as_string()->get(), position_of(bound)});
             }
         }
@@ -140,13 +141,13 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
             {"explicit", EntityMode::explicit_only}};
         in.read_choice("mode", modes, kind.mode);
         in.read("owner_sees", kind.owner_sees);
-        in.read("split", kind.culled_independently);
-        in.read("promote_ancestors", kind.keeps_ancestors);
+        in.read("culled_independently", kind.culled_independently);
+        in.read("keeps_ancestors", kind.keeps_ancestors);
         if (kind.keeps_ancestors && !kind.culled_independently)
-            in.fail(*in.find("promote_ancestors"),
-                    in.title("promote_ancestors") + " needs split = true");
-        in.read("by_bounds", kind.uses_group_radius);
-        if (kind.uses_group_radius) kind.by_bounds_position = in.position("by_bounds");
+            in.fail(*in.find("keeps_ancestors"),
+                    in.title("keeps_ancestors") + " needs culled_independently = true");
+        in.read("uses_group_radius", kind.uses_group_radius);
+        if (kind.uses_group_radius) kind.group_radius_position = in.position("uses_group_radius");
         in.read_real("range_m", kind.range, 0.001, rule_meters_max);
         if (in.has("range_m")) kind.range_position = in.position("range_m");
         in.finish();
@@ -182,7 +183,7 @@ WorldFile read_world(const toml::table& root, const std::string& path, const std
     return world;
 }
 
-/// Ranges that the file gives, or those of its kinds.
+/// Uses the ranges in the file, or else those of its kinds.
 void use_ranges(const WorldFile& world, Rules& rules) {
     rules.range_classes = world.interest.range_classes;
     if (rules.range_classes.empty()) {
@@ -193,7 +194,7 @@ void use_ranges(const WorldFile& world, Rules& rules) {
         if (ranges.size() > range_classes_max) {
             throw WorldError{text_of(world.path, world.interest.position) +
                              ": kinds have more than 6 different ranges: "
-                             "'interest.range_classes_m' must say which 6 there are"};
+                             "list the 6 to use in 'interest.range_classes_m'"};
         }
         rules.range_classes.assign(ranges.begin(), ranges.end());
     }
@@ -220,9 +221,9 @@ NodeId find_node(const WorldFile& world, const KindEntry& kind, const NameEntry&
         if (rules.nodes[n].name != wanted.name) continue;
         if (rules.nodes[n].members != Members::bound) {
             throw WorldError{where + "node '" + wanted.name +
-                             "' is not for bound kinds: give it members = \"bound\""};
+                             "' has no bound members: set members = \"bound\""};
         }
-        return NodeId{static_cast<std::uint16_t>(n)};
+        return id_at<NodeId>(n);
     }
     throw WorldError{where + "no node '" + wanted.name + "': " + node_names(rules)};
 }
@@ -241,7 +242,7 @@ Loaded<Rules> compile_rules(const WorldFile& world, const RuleNames& names) {
         rules.min = {world.trace->min.x - 1, world.trace->min.y - 1, 0};
         rules.max = {world.trace->max.x + 1, world.trace->max.y + 1, 0};
     }
-    if (rules.axes != Axes::xy) {  // as high as it is long: what is there is not known
+    if (rules.axes != Axes::xy) {  // the file contains no height: use the depth
         rules.min.z = rules.min.y;
         rules.max.z = rules.max.y;
     }
@@ -253,13 +254,13 @@ Loaded<Rules> compile_rules(const WorldFile& world, const RuleNames& names) {
     return compile_rules(world.interest, names, rules);
 }
 
-/// A kind of no node is meant to be seen by nobody.
+/// A kind with an empty node list must not be visible through a node for all kinds.
 void refuse_nodes_for_all(const WorldFile& world, const KindEntry& entry, const Rules& rules) {
     const std::size_t n = node_for_all(rules);
     if (n == rules.nodes.size()) return;
     throw WorldError{text_of(world.path, entry.position) + ": 'kinds." + entry.name +
                      ".nodes' is empty, but node '" + rules.nodes[n].name +
-                     "' is for all: bind that node, or say mode = \"explicit\""};
+                     "' has members = \"all\": bind that node, or set mode = \"explicit\""};
 }
 
 Loaded<std::vector<KindRules>> compile_kinds(const WorldFile& world, const Rules& rules,
@@ -286,8 +287,9 @@ Loaded<std::vector<KindRules>> compile_kinds(const WorldFile& world, const Rules
             kind.keeps_ancestors = entry.keeps_ancestors;
             kind.uses_group_radius = entry.uses_group_radius;
             if (entry.uses_group_radius && !(rules.group_radius_max > 0)) {
-                throw WorldError{text_of(world.path, entry.by_bounds_position) + ": 'kinds." +
-                                 entry.name + ".by_bounds' needs 'interest.group_bounds_max_m'"};
+                throw WorldError{text_of(world.path, entry.group_radius_position) + ": 'kinds." +
+                                 entry.name +
+                                 ".uses_group_radius' needs 'interest.group_bounds_max_m'"};
             }
             kind.range = entry.range;
         }

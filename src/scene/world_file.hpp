@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A world as a TOML file: a Tiled map or a trace, how things in it behave, and the rules of
-// interest. Strict: an unknown key or a wrong type is an error with file, line and column.
+// A world as a TOML file: a Tiled map or a trace, the behavior of its kinds, and its interest
+// rules. Strict: an unknown key or a wrong type is an error with file, line and column.
 // docs/world-file.md lists every key.
 #pragma once
 
@@ -20,10 +20,10 @@
 
 namespace purview::scene {
 
-/// How things of a kind move.
+/// The movement of a kind.
 enum class Motion : std::uint8_t { rest, wander, herd, patrol };
 
-/// A name and where it stands.
+/// A name and its position in the file.
 struct NameEntry {
     std::string name;
     FilePlace position;
@@ -32,23 +32,23 @@ struct NameEntry {
 struct KindEntry {
     std::string name;
     FilePlace position;
-    // What the game makes of it.
-    std::optional<Motion> motion;  ///< not given: as its layer has it
+    // Settings for the game.
+    std::optional<Motion> motion;  ///< not given: as set by its layer
     float speed_mps = 1.5F;
-    float rest_share = 0.3F;  ///< of the time
-    float cloaked_share = 0;  ///< of its entities
+    float idle_share = 0.3F;  ///< share of the time
+    float cloaked_share = 0;  ///< share of its entities
     float priority = 1;
-    std::uint32_t cargo = 0;            ///< children attached to each, of kind `crate`
-    bool hidden = false;                ///< from all but owners
-    std::optional<NameEntry> game_key;  ///< the first of these that was given
-    // What interest makes of it.
-    std::optional<std::vector<NameEntry>> nodes;  ///< bound to these; given and empty: to none
+    std::uint32_t cargo = 0;            ///< children attached to each entity, of kind `crate`
+    bool hidden = false;                ///< from all observers except owners
+    std::optional<NameEntry> game_key;  ///< the first of these keys that was given
+    // Settings for interest.
+    std::optional<std::vector<NameEntry>> nodes;  ///< bound nodes; given and empty: none
     EntityMode mode = EntityMode::nodes;
     bool owner_sees = true;
     bool culled_independently = false;
     bool keeps_ancestors = false;
     bool uses_group_radius = false;
-    FilePlace by_bounds_position;
+    FilePlace group_radius_position;
     float range = 0;
     FilePlace range_position;
 };
@@ -69,20 +69,20 @@ struct WorldFile {
     std::uint32_t area_height_tiles = 0;
     std::vector<KindEntry> kinds;
     std::map<std::string, std::string> object_layers;  ///< layer -> kind of its objects
-    std::string collision_property;                    ///< tiles with it block
-    std::string start_type;                            ///< objects of this type are starting places
+    std::string collision_property;                    ///< tiles with this property block
+    std::string start_type;                            ///< objects of this type are spawn points
     InterestEntry interest;
     std::vector<std::string> warnings;
-    std::uint64_t text_hash = 0;  ///< of the file and of the map or trace that it names
+    std::uint64_t text_hash = 0;  ///< hash of the file and of its map or trace
 };
 
 Loaded<WorldFile> load_world_file(const std::string& path);
-/// As a file with this text at this path would be.
+/// Like load_world_file for a file with this text at this path.
 Loaded<WorldFile> parse_world_file(const std::string& path, const std::string& text);
 
 /// Rules of a new world.
 Loaded<Rules> compile_rules(const WorldFile& world, const RuleNames& names);
-/// What interest makes of each kind of the schema.
+/// Interest settings of each kind of the schema.
 Loaded<std::vector<KindRules>> compile_kinds(const WorldFile& world, const Rules& rules,
                                              const Schema& schema);
 

@@ -11,7 +11,7 @@
 namespace purview {
 
 AudienceFilter::AudienceFilter(const ServerDef& def, const ServerTime& time, const World& world,
-                               const InterestData& interest, FieldStore& fields,
+                               const InterestEngine& interest, FieldStore& fields,
                                const SessionTable& sessions)
     : def_(def),
       time_(time),
@@ -27,30 +27,30 @@ AudienceFilter::AudienceFilter(const ServerDef& def, const ServerTime& time, con
                            });
     };
     for (const KindLayout& layout : layouts_of(*def.schema)) {
-        takes_turns_.push_back(layout.in_turn != 0);
+        takes_turns_.push_back(layout.staged != 0);
         has_audiences_ |= layout.audience != 0;
         has_unpredicted_ |= has_part(layout, AudienceType::unpredicted);
-        is_asked_always_.push_back(has_part(layout, AudienceType::custom));
-        is_any_asked_always_ |= is_asked_always_.back() || takes_turns_.back();
+        is_always_decided_.push_back(has_part(layout, AudienceType::custom));
+        is_any_always_decided_ |= is_always_decided_.back() || takes_turns_.back();
     }
 }
 
-/// A ghost that the client has sends its references again, if the observer is sent the component
-/// that contains one. (An enter contains all of them, and its components are decided later in the
-/// tick.)
+/// Marks the references of an acknowledged ghost for resending, if the observer receives the
+/// component with them. An enter is skipped: it contains all references, and its components are
+/// decided later in the tick.
 template <class IsInOneOf>
 void AudienceFilter::touch_references(Session& session, EntityId referrer,
                                       IsInOneOf&& is_in_one_of) const {
     GhostTable& ghosts = session.ghosts;
-    const LocalId lane = ghosts.find(referrer);
-    if (lane == no_local_id || ghosts.needs_enter(lane)) return;
-    const KindLayout& layout = fields_.layout(ghosts.kind(lane));
-    const FieldMask allowed = layout.fields_of(ghosts.told(lane));
+    const LocalId slot = ghosts.slots().find(referrer);
+    if (slot == no_local_id || ghosts.slots().needs_enter(slot)) return;
+    const KindLayout& layout = fields_.layout(ghosts.slots().kind(slot));
+    const FieldMask allowed = layout.fields_of(ghosts.audience().allowed(slot));
     if (PURVIEW_GUARD(audience_of_references, is_in_one_of(layout, allowed)))
-        ghosts.touch_references(lane, time_.tick);
+        ghosts.touch_references(slot, time_.tick);
 }
 
-/// A referrer is found by its references and its audience as of the last tick, which the client
+/// Finds referrers by their references and audience as of the last tick, which is what the client
 /// has.
 void AudienceFilter::note_references(Session& session) const {
     for (const InterestEvent& event : interest_.events_of(session.observer)) {
@@ -65,7 +65,7 @@ void AudienceFilter::note_references(Session& session) const {
 void AudienceFilter::note_changed_references(Session& session) const {
     PURVIEW_ASSERT(in_sessions_);
     const auto name_of = [&](EntityId entity) {
-        return entity == EntityId::none ? no_local_id : session.ghosts.find(entity);
+        return entity == EntityId::none ? no_local_id : session.ghosts.slots().find(entity);
     };
     for (const FieldStore::ReferenceChange& change : fields_.reference_changes()) {
         touch_references(session, change.referrer,
@@ -78,10 +78,10 @@ void AudienceFilter::note_changed_references(Session& session) const {
 
 namespace {
 
-/// One of the audiences that follow from the world's own facts.
+/// Evaluates an audience that follows from world state: owner and keys.
 bool is_replicated(const AudienceDef& audience, const WorldData& world, std::uint32_t index,
-                   const InterestData& interest, ObserverId observer) noexcept {
-    const bool owns = world.owner_at(index) == observer;
+                   const InterestEngine& interest, ObserverId observer) noexcept {
+    const bool owns = world.entities.owner_at(index) == observer;
     switch (audience.type) {
         case AudienceType::owner:
             return owns;
@@ -89,11 +89,12 @@ bool is_replicated(const AudienceDef& audience, const WorldData& world, std::uin
             return !owns;
         case AudienceType::same_key:
             return owns || PURVIEW_GUARD(audience_key,
-                                         interest.has_key(observer, audience.domain,
-                                                          world.key_at(index, audience.domain)));
+                                         interest.observers.has_key(
+                                             observer, audience.domain,
+                                             world.attributes.key_at(index, audience.domain)));
         case AudienceType::everyone:
         case AudienceType::custom:
-        case AudienceType::in_turn:
+        case AudienceType::staged:
         case AudienceType::unpredicted:
             break;
     }
@@ -109,17 +110,17 @@ void AudienceFilter::decide(AudienceScratch& room, ObserverId observer,
     const WorldData& data = internal(world_);
     const Session* const session = has_unpredicted_ ? sessions_.find(observer) : nullptr;
     const auto part_of = [&](std::uint32_t index, ComponentId component) {
-        const auto& parts = fields_.layout(data.kind_at(index)).parts;
+        const auto& parts = fields_.layout(data.entities.kind_at(index)).parts;
         std::size_t p = 0;
         while (p < parts.size() && parts[p].component != component) ++p;
         return p == parts.size() ? 0U : 1U << p;
     };
-    std::fill(allowed.begin(), allowed.end(), told_all);
+    std::fill(allowed.begin(), allowed.end(), all_allowed);
     if (!has_audiences_ || allowed.empty()) return;
     for (std::size_t c = 0; c < def_.schema->components().size(); ++c) {
-        const ComponentId component{static_cast<std::uint16_t>(c)};
+        const ComponentId component = id_at<ComponentId>(c);
         const AudienceDef& audience = def_.schema->components()[c].audience;
-        if (audience.type == AudienceType::everyone || audience.type == AudienceType::in_turn)
+        if (audience.type == AudienceType::everyone || audience.type == AudienceType::staged)
             continue;
         room.evaluated.clear();
         room.entities.clear();
@@ -128,9 +129,10 @@ void AudienceFilter::decide(AudienceScratch& room, ObserverId observer,
             if (part == 0) continue;
             if (audience.type == AudienceType::custom) {
                 room.evaluated.push_back(i);
-                room.entities.push_back(data.at_index(indices[i]));
+                room.entities.push_back(data.entities.at_index(indices[i]));
             } else if (audience.type == AudienceType::unpredicted) {
-                const bool is_own = session != nullptr && data.owner_at(indices[i]) == observer;
+                const bool is_own =
+                    session != nullptr && data.entities.owner_at(indices[i]) == observer;
                 if (is_own && does_predict(*session, indices[i])) allowed[i] &= ~part;
             } else if (!is_replicated(audience, data, indices[i], interest_, observer)) {
                 allowed[i] &= ~part;
@@ -165,8 +167,8 @@ void AudienceFilter::end_tick() noexcept {
     in_sessions_ = false;
 }
 
-/// An owner whose state has not matched the server's for longer does not predict the group any
-/// more.
+/// A group counts as predicted until the client's state has not matched the server's for this many
+/// ticks.
 static Tick predicted_ticks_max(std::uint32_t tick_hz) noexcept {
     return std::max<Tick>(4, tick_hz / 2);
 }
@@ -175,70 +177,74 @@ bool AudienceFilter::is_predicted_now(const SessionInputs::KnownGroup& group) co
     return group.agreed != 0 && time_.tick - group.agreed <= predicted_ticks_max(def_.tick_hz);
 }
 
-/// So the owner needs no updates of what it predicts (AudienceType::unpredicted).
+/// The client predicts the entity, so it needs no updates of that entity
+/// (AudienceType::unpredicted).
 bool AudienceFilter::does_predict(const Session& session, std::uint32_t index) const noexcept {
     if (session.inputs == nullptr) return false;
-    const LocalId lane = session.ghosts.find_at(index);
-    if (lane == no_local_id || !session.ghosts.is_held(lane) || session.ghosts.is_away(lane))
+    const LocalId slot = session.ghosts.slots().find_at(index);
+    if (slot == no_local_id || !session.ghosts.slots().is_held(slot) ||
+        session.ghosts.sends().is_away(slot))
         return false;
     const SessionInputs::KnownGroup* const group =
-        session.inputs->find(internal(world_).root_at(index));
+        session.inputs->find(internal(world_).groups.root_at(index));
     return group != nullptr && is_predicted_now(*group);
 }
 
-/// For groups that the client predicts, or has predicted until now: the members that it owns.
+/// Lists the owned members of groups that the client predicts, or stopped predicting in this tick.
 void AudienceFilter::list_predicted(AudienceScratch& room, Session& session) const {
     for (SessionInputs::KnownGroup& group : session.inputs->known) {
         if (!group.is_predicted || !world_.is_alive(group.root)) continue;
         group.is_predicted = is_predicted_now(group);
-        internal(world_).for_each_in_group(index_of(group.root), [&](EntityId member) {
-            const LocalId lane = session.ghosts.find(member);
-            if (lane != no_local_id && session.ghosts.owned(lane))
-                room.again[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
+        internal(world_).groups.for_each_in_group(index_of(group.root), [&](EntityId member) {
+            const LocalId slot = session.ghosts.slots().find(member);
+            if (slot != no_local_id && session.ghosts.marks().is_owned(slot))
+                room.again[slot / bits_per_word] |= std::uint64_t{1} << (slot % bits_per_word);
         });
     }
 }
 
-/// Its components may be more than fit, or some of them have not been sent.
-bool AudienceFilter::may_be_split(const Session& session, LocalId lane) const noexcept {
-    const KindId kind = session.ghosts.kind(lane);
+/// The components of the ghost may exceed one packet, or some of them have not been sent.
+bool AudienceFilter::may_be_split(const Session& session, LocalId slot) const noexcept {
+    const KindId kind = session.ghosts.slots().kind(slot);
     return takes_turns_[index_of(kind)] &&
-           (session.ghosts.is_special(lane) ||
+           (session.ghosts.marks().is_special(slot) ||
             fields_.layout(kind).body_bits_max > body_bits_alone(session.budget_bytes));
 }
 
-/// Lists the ghosts whose audience may have changed since the last tick: those that entered, those
-/// whose owner or a key changed, and those of a kind with a custom audience; all, if a key of the
-/// observer changed.
+/// Lists the ghosts that may have another audience than in the last tick: those that entered, those
+/// with a new owner or key, and those of a kind with a custom audience. Lists all ghosts if a key
+/// of the observer changed.
 void AudienceFilter::list(AudienceScratch& room, Session& session) const {
     const GhostTable& ghosts = session.ghosts;
-    const std::uint32_t keys = interest_.keys_revision(session.observer);
-    room.lanes.clear();
+    const std::uint32_t keys = interest_.observers.keys_revision(session.observer);
+    room.slots.clear();
     room.indices.clear();
-    const bool asks_all = keys != session.audience_keys;
+    const bool requests_all = keys != session.audience_keys;
     session.audience_keys = keys;
-    room.again.assign(ghosts.restricted().size(), asks_all ? ~std::uint64_t{0} : 0);
+    room.again.assign(ghosts.audience().restricted().size(), requests_all ? ~std::uint64_t{0} : 0);
     if (has_unpredicted_ && session.inputs != nullptr) list_predicted(room, session);
     for (const InterestEvent& event : interest_.events_of(session.observer)) {
-        const LocalId lane = event.enter ? ghosts.find(event.entity) : no_local_id;
-        if (lane != no_local_id)
-            room.again[lane / bits_per_word] |= std::uint64_t{1} << (lane % bits_per_word);
+        const LocalId slot = event.enter ? ghosts.slots().find(event.entity) : no_local_id;
+        if (slot != no_local_id)
+            room.again[slot / bits_per_word] |= std::uint64_t{1} << (slot % bits_per_word);
     }
     for (std::size_t w = 0; w < room.again.size(); ++w) {
-        const std::uint64_t restricted = ghosts.restricted()[w] & ghosts.live()[w];
+        const std::uint64_t restricted =
+            ghosts.audience().restricted()[w] & ghosts.slots().live()[w];
         std::uint64_t& again = room.again[w];
-        if (has_changed_) again |= ghosts.lanes_in(changed_, w);
-        if (is_any_asked_always_) {
+        if (has_changed_) again |= ghosts.slots().slots_in(changed_, w);
+        if (is_any_always_decided_) {
             for_each_bit(restricted & ~again, 0, [&](std::size_t i) {
-                const auto lane = static_cast<LocalId>(w * bits_per_word + i);
-                const KindId kind = ghosts.kind(lane);
-                const bool asks = is_asked_always_[index_of(kind)] || may_be_split(session, lane);
-                again |= std::uint64_t{asks} << i;
+                const auto slot = static_cast<LocalId>(w * bits_per_word + i);
+                const KindId kind = ghosts.slots().kind(slot);
+                const bool decides_again =
+                    is_always_decided_[index_of(kind)] || may_be_split(session, slot);
+                again |= std::uint64_t{decides_again} << i;
             });
         }
-        for_each_bit(restricted & again, w * bits_per_word, [&](std::size_t lane) {
-            room.lanes.push_back(static_cast<LocalId>(lane));
-            room.indices.push_back(ghosts.entity_index(static_cast<LocalId>(lane)));
+        for_each_bit(restricted & again, w * bits_per_word, [&](std::size_t slot) {
+            room.slots.push_back(static_cast<LocalId>(slot));
+            room.indices.push_back(ghosts.slots().entity_index(static_cast<LocalId>(slot)));
         });
     }
 }
@@ -249,55 +255,55 @@ void AudienceFilter::decide(TickWorker& worker, Session& session) const {
     GhostTable& ghosts = session.ghosts;
     AudienceScratch& room = worker.audience;
     list(room, session);
-    if (room.lanes.empty()) return;
-    room.allowed.resize(room.lanes.size());
+    if (room.slots.empty()) return;
+    room.allowed.resize(room.slots.size());
     if (session.state == Session::State::probe) {  // it is sent everything
         std::fill(room.allowed.begin(), room.allowed.end(), ~std::uint32_t{0});
     } else {
         decide(room, session.observer, room.indices, room.allowed);
     }
-    for (std::size_t i = 0; i < room.lanes.size(); ++i) {
-        const LocalId lane = room.lanes[i];
-        if (takes_turns_[index_of(ghosts.kind(lane))] &&
-            !take_turns(worker, session, lane, room.allowed[i]))
+    for (std::size_t i = 0; i < room.slots.size(); ++i) {
+        const LocalId slot = room.slots[i];
+        if (takes_turns_[index_of(ghosts.slots().kind(slot))] &&
+            !take_turns(worker, session, slot, room.allowed[i]))
             continue;
-        const std::uint32_t public_parts = fields_.layout(ghosts.kind(lane)).public_parts;
-        ghosts.set_told(lane, room.allowed[i], public_parts, time_.tick);
+        const std::uint32_t public_parts = fields_.layout(ghosts.slots().kind(slot)).public_parts;
+        ghosts.set_allowed(slot, room.allowed[i], public_parts, time_.tick);
     }
 }
 
-/// Staged replication: if all that is new does not fit into one packet, reduces `allowed` to the
-/// components that fit. The rest is sent once these are acknowledged, each component as a whole, in
-/// turn. False: some of them are in flight, and nothing changes.
-bool AudienceFilter::take_turns(TickWorker& worker, Session& session, LocalId lane,
+/// Staged replication. If the new data does not fit into one packet, reduces `allowed` to the
+/// components that fit. The rest is sent, whole components in round-robin order, once these are
+/// acknowledged. Returns false and changes nothing while some of them are in flight.
+bool AudienceFilter::take_turns(TickWorker& worker, Session& session, LocalId slot,
                                 std::uint32_t& allowed) const {
     GhostTable& ghosts = session.ghosts;
-    if (ghosts.is_awaited(lane)) return false;
-    const std::uint32_t index = ghosts.entity_index(lane);
-    const KindLayout& layout = fields_.layout(ghosts.kind(lane));
-    PURVIEW_ASSERT(layout.in_turn != 0 && ghosts.turn(lane) < layout.parts.size());
-    const Tick baseline = ghosts.baseline(lane);
-    const KeptCopy* copy = ghosts.kept_copy(lane);
-    FieldMask changed = ghosts.needs_enter(lane) ? layout.all
-                        : copy != nullptr
-                            ? unknown_fields(*copy, fields_, ghosts, lane)
-                            : worker.cache.changed_since(index, ghosts.kind(lane), baseline);
-    if (ghosts.reference_tick(lane) > baseline) changed |= layout.references;
-    const std::uint32_t missing = ghosts.gained(lane) | ~ghosts.told(lane);
-    std::uint32_t news = 0;  // parts with something to say, that may wait
+    if (ghosts.sends().is_blocked(slot)) return false;
+    const std::uint32_t index = ghosts.slots().entity_index(slot);
+    const KindLayout& layout = fields_.layout(ghosts.slots().kind(slot));
+    PURVIEW_ASSERT(layout.staged != 0 && ghosts.staged().cursor(slot) < layout.parts.size());
+    const Tick baseline = ghosts.sends().baseline(slot);
+    const KeptCopy* copy = ghosts.retained().copy(slot);
+    FieldMask changed =
+        ghosts.slots().needs_enter(slot) ? layout.all
+        : copy != nullptr                ? unknown_fields(*copy, fields_, ghosts, slot)
+                          : worker.cache.changed_since(index, ghosts.slots().kind(slot), baseline);
+    if (ghosts.marks().reference_tick(slot) > baseline) changed |= layout.references;
+    const std::uint32_t missing = ghosts.audience().gained(slot) | ~ghosts.audience().allowed(slot);
+    std::uint32_t news = 0;  // parts with new data that may wait for another packet
     std::uint64_t bits = 0;
     for (std::size_t p = 0; p < layout.parts.size(); ++p) {
         const std::uint32_t bit = 1U << p;
         const bool is_new = PURVIEW_GUARD(turn_news, (allowed & bit) != 0) &&
                             ((layout.parts[p].fields & changed) != 0 || (missing & bit) != 0);
-        const bool waits = is_new && (layout.in_turn & bit) != 0;
+        const bool waits = is_new && (layout.staged & bit) != 0;
         news |= waits ? bit : 0;
         bits += is_new && !waits ? layout.parts[p].bits_max : 2;
     }
-    // Parts that were not sent go first; the next time starts at the first that does not fit now.
-    // So at most as many packets go before a part as there are parts (docs/budget.md).
+    // Parts that were never sent go first. The cursor then moves to the first part that does not
+    // fit now, so at most as many packets precede a part as there are parts (docs/budget.md).
     const std::uint64_t room = body_bits_alone(session.budget_bytes);
-    const std::size_t first = ghosts.turn(lane), none = layout.parts.size();
+    const std::size_t first = ghosts.staged().cursor(slot), none = layout.parts.size();
     std::size_t next = none;
     for (const std::uint32_t group : {news & missing, news & ~missing}) {
         for (std::size_t i = 0; i < layout.parts.size(); ++i) {
@@ -312,8 +318,8 @@ bool AudienceFilter::take_turns(TickWorker& worker, Session& session, LocalId la
         }
     }
     PURVIEW_ASSERT(bits <= room);
-    PURVIEW_ASSERT(next == none || (layout.in_turn >> next & 1U) != 0);
-    next == none ? ghosts.owe_nothing(lane) : ghosts.owe(lane, next);
+    PURVIEW_ASSERT(next == none || (layout.staged >> next & 1U) != 0);
+    next == none ? ghosts.clear_remainder(slot) : ghosts.set_remainder(slot, next);
     worker.split_updates += next == none || session.state == Session::State::probe ? 0 : 1;
     return true;
 }

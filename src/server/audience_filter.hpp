@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Which components of a relevant entity are replicated to an observer, and what a reference means
-// to it. Both follow from the relevant set of this tick, and never change it.
+// Decides which components of a relevant entity are replicated to an observer, and which references
+// it may receive. Both follow from the relevant set of this tick and never change it.
 //
-// Owns the audiences of the schema, and the set of entities whose audience may be another
-// one than in the last tick. That set is written while edits are tracked and inputs run, complete
-// when the sessions are processed (begin_sessions), and empty after the tick (end_tick).
+// Owns the audiences of the schema and the set of entities that may have a new audience in this
+// tick. The set is written while edits are tracked and inputs run, is complete when the sessions
+// are processed (begin_sessions), and is empty after the tick (end_tick).
 //
 // Sessions are independent: `decide` is called for different sessions by different threads.
 //
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/bitset.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "purview/world.hpp"
 #include "replication/field_store.hpp"
 #include "server/server_time.hpp"
@@ -29,33 +29,35 @@ namespace purview {
 class AudienceFilter {
   public:
     AudienceFilter(const ServerDef& def, const ServerTime& time, const World& world,
-                   const InterestData& interest, FieldStore& fields, const SessionTable& sessions);
+                   const InterestEngine& interest, FieldStore& fields,
+                   const SessionTable& sessions);
 
-    /// Its owner or a key is another one, or another group gives its inputs: audiences that depend
-    /// on that are evaluated again in this tick.
+    /// Call when the owner or a key of the entity changed, or another group provides its inputs.
+    /// Dependent audiences are evaluated again in this tick.
     void note_changed(std::uint32_t index);
-    /// As note_changed, where audiences depend on the group that an entity is in.
+    /// As note_changed, for audiences that depend on the entity's group.
     void note_group_changed(std::uint32_t index) {
         if (has_unpredicted_) note_changed(index);
     }
-    /// Some component is left out of updates for a client that predicts it.
+    /// The schema has components that are left out of updates for a client that predicts them.
     bool has_unpredicted() const noexcept { return has_unpredicted_; }
 
-    /// From here to end_tick nothing is noted. Entities have indices below the end.
+    /// Starts the phase, up to end_tick, in which no change may be noted. Entity indices are below
+    /// `index_end`.
     void begin_sessions(std::size_t index_end);
     void end_tick() noexcept;
 
-    /// The components that each ghost of the session is sent from now on.
+    /// Decides which components of each ghost the session is sent from now on.
     void decide(TickWorker& worker, Session& session) const;
-    /// allowed[i]: the parts of the entity of indices[i] that are replicated to the observer, if it
-    /// is relevant to it, a bit each.
+    /// Sets allowed[i] to the parts, one bit each, of the entity at indices[i] that would be
+    /// replicated to the observer if the entity is relevant to it.
     void decide(AudienceScratch& scratch, ObserverId observer,
                 std::span<const std::uint32_t> indices, std::span<std::uint32_t> allowed) const;
 
-    /// Ghosts that refer to an entity which entered or left in this tick send that reference again.
+    /// Marks for resending the references to entities that entered or left in this tick.
     void note_references(Session& session) const;
-    /// Ghosts that refer to another entity than before send that reference, unless the observer
-    /// sees neither.
+    /// Marks changed references for resending, unless neither the old nor the new target is
+    /// relevant to the observer.
     void note_changed_references(Session& session) const;
 
   private:
@@ -65,21 +67,22 @@ class AudienceFilter {
     bool does_predict(const Session& session, std::uint32_t index) const noexcept;
     void list_predicted(AudienceScratch& scratch, Session& session) const;
     void list(AudienceScratch& scratch, Session& session) const;
-    bool may_be_split(const Session& session, LocalId lane) const noexcept;
-    bool take_turns(TickWorker& worker, Session& session, LocalId lane,
+    bool may_be_split(const Session& session, LocalId slot) const noexcept;
+    bool take_turns(TickWorker& worker, Session& session, LocalId slot,
                     std::uint32_t& allowed) const;
 
     const ServerDef& def_;
     const ServerTime& time_;
     const World& world_;
-    const InterestData& interest_;
+    const InterestEngine& interest_;
     FieldStore& fields_;
     const SessionTable& sessions_;
-    bool has_audiences_ = false;         ///< some kind has parts that only some are sent
-    bool has_unpredicted_ = false;       ///< of these, parts that are unpredicted
-    std::vector<bool> is_asked_always_;  ///< by KindId: an audience of it may change by itself
-    bool is_any_asked_always_ = false;
-    std::vector<bool> takes_turns_;  ///< by KindId: some of its parts may wait for others
+    bool has_audiences_ = false;    ///< some kind has parts with a restricted audience
+    bool has_unpredicted_ = false;  ///< some of these parts are AudienceType::unpredicted
+    /// By KindId: has a custom audience, which may change at any time.
+    std::vector<bool> is_always_decided_;
+    bool is_any_always_decided_ = false;
+    std::vector<bool> takes_turns_;  ///< by KindId: has parts that use staged replication
     Bitset changed_;                 ///< by entity index
     bool has_changed_ = false;       ///< some bit is set; valid from begin_sessions to end_tick
     bool in_sessions_ = false;       ///< from begin_sessions to end_tick; for assertions

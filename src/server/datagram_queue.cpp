@@ -6,7 +6,7 @@
 
 namespace purview {
 
-/// All of them have been taken.
+/// Requires that all datagrams have been taken.
 void DatagramQueue::clear() noexcept {
     PURVIEW_ASSERT(order_.empty());
     order_.clear();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Datagrams that wait for their carrier, in the order of sending: those of handshakes and closes,
-// which it stores itself, and those of the workers, which stay in the outboxes of the workers until
-// all have been taken.
+// Outgoing datagrams in sending order. Stores those of handshakes and closes itself. Those of the
+// workers stay in the workers' outboxes until all have been taken.
 //
-// Invariants: the order refers only to datagrams that their outbox still stores; memory is reused
-// only when none waits.
+// Invariants: the order refers only to datagrams that are still stored in their outbox; memory is
+// reused only when the queue is empty.
 //
 // Must not know: what a datagram contains.
 #pragma once
@@ -25,18 +24,18 @@ class DatagramQueue {
 
     /// Copies the bytes, at most limits::datagram_bytes.
     void add(const Address& to, std::span<const std::byte> bytes);
-    /// The oldest one; false: there is none. Valid until the next call of any of these.
+    /// Takes the oldest datagram; false if the queue is empty. `out` is valid until the next call
+    /// of a member of this class.
     bool take(OutgoingDatagram& out);
 
-    /// Before workers write.
+    /// Call before workers write.
     void begin_tick() noexcept {
         if (order_.empty()) clear();
     }
-    /// What the workers wrote in their last run, in the order of sessions, whichever of them wrote
-    /// it.
+    /// Appends what the workers wrote in their last run, in session order regardless of the worker.
     void add_written();
 
-    /// All that were ever added.
+    /// Bytes of all datagrams that were ever added.
     std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
 
   private:

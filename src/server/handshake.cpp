@@ -7,6 +7,7 @@
 
 #include "core/cut_text.hpp"
 #include "core/mutate.hpp"
+#include "link/address.hpp"
 #include "link/messages.hpp"
 #include "protocol/schema_codec.hpp"
 #include "purview/limits.hpp"
@@ -50,7 +51,7 @@ void Handshake::move(const Answer& answer, const Address& from) {
         ++drops_.unknown_connection;
         return;
     }
-    if (session->nonce != answer.nonce) {  // the challenge was another's
+    if (session->nonce != answer.nonce) {  // the challenge was for another peer
         ++drops_.bad_cookie;
         return;
     }
@@ -69,7 +70,8 @@ void Handshake::move(const Answer& answer, const Address& from) {
     sessions_.set_address(*session, from);
 }
 
-/// False: no session was made; it was refused, or counted.
+/// Returns false if no session was created: the peer was refused, or only a counter was
+/// incremented.
 bool Handshake::accept(const Answer& answer, std::uint64_t id, const Address& from) {
     if (answer.schema_hash != 0 && answer.schema_hash != def_.schema->hash()) {
         ++drops_.wrong_schema;
@@ -98,14 +100,13 @@ bool Handshake::accept(const Answer& answer, std::uint64_t id, const Address& fr
         refuse(from, answer.nonce, RefuseReason::address_limit);
         return false;
     }
-    // Peers that have proven no more than an address take up no more than this, and are not refused
-    // either.
+    // Bounds the sessions of peers that have proven only an address. Such peers receive no refusal.
     if (!PURVIEW_GUARD(sessions_unjoined, sessions_.unjoined() < def_.sessions_unjoined_max)) {
         ++drops_.full;
         return false;
     }
-    // The limit on sessions that begin and end between two ticks. Not refused: the answer is
-    // repeated.
+    // Limits the sessions that begin and end between two ticks. No refusal is sent, because the
+    // client repeats the answer.
     constexpr std::uint64_t twice = 2;
     const bool has_room = all.connected + all.closing < twice * def_.sessions_max;
     if (!PURVIEW_GUARD(sessions_closing, has_room && of_host.connected + of_host.closing <
@@ -141,7 +142,7 @@ void Handshake::receive_answer(std::span<const std::byte> datagram, const Addres
     if (answer->connection_id != 0) return move(*answer, from);
     const std::uint64_t id = cookies_.connection_id(from, answer->nonce);
     if (!PURVIEW_GUARD(ended_once, !cookies_.is_spent(id, time_.now))) {
-        ++drops_.expired_cookie;  // an old packet, or all of a conversation once more
+        ++drops_.expired_cookie;  // an old packet, or a replay of a whole conversation
         return;
     }
     if (sessions_.find_connection(id) == nullptr && !accept(*answer, id, from)) return;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Unauthenticated peers: nothing is stored before an address is proven, and nothing longer than
-// what was received is sent to an address that is not. Owns the cookies, those that are spent
-// included.
+// Unauthenticated peers. Stores nothing before an address is proven. Sends nothing longer than what
+// was received to an unproven address. Owns the cookies, including the spent ones.
 //
 // All bytes come from the wire: they are checked and counted, never asserted.
 //
@@ -35,13 +34,13 @@ class Handshake {
     void receive_hello(std::span<const std::byte> datagram, const Address& from);
     /// Accepts a session, or moves one to the address that is now proven.
     void receive_answer(std::span<const std::byte> datagram, const Address& from);
-    /// Asks the peer to prove its address. The datagram that caused it must not be shorter than a
-    /// challenge.
+    /// Sends a challenge, with which the peer must prove its address. The datagram that caused it
+    /// must not be shorter than the challenge.
     void challenge(const Address& to, std::uint64_t nonce);
 
-    /// The session is over: a recording of its handshake must not start it again.
+    /// Spends the cookie of an ended session, so that a replayed handshake cannot start it again.
     void spend(const Session& session) { cookies_.spend(session.connection_id, time_.now); }
-    /// From now on everyone is refused: the server shuts down.
+    /// Refuses all peers from now on: the server shuts down.
     void stop() noexcept { is_stopped_ = true; }
 
   private:

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint16_t not_marked = 0xffff;
 constexpr std::uint32_t align_bytes = 4;
 
-/// Room for a few more: a table beside a history must not be twice as large as it has to be.
+/// Grows by an eighth instead of doubling, to keep tables beside a history small.
 template <class T>
 void grow_by_eighth(std::vector<T>& table, std::size_t size, T fill) {
     if (table.size() >= size) return;
@@ -26,13 +26,13 @@ void grow_by_eighth(std::vector<T>& table, std::size_t size, T fill) {
 
 History::History(const WorldData& world, std::uint32_t ticks, float cell_size, Axes axes)
     : world_(&world), ticks_(std::max(ticks, 2 * span_ticks)), cell_m_(cell_size), axes_(axes) {
-    const Schema& schema = world.schema();
+    const Schema& schema = world.entities.schema();
     offset_.assign(schema.components().size(), not_marked);
     const auto count = static_cast<std::uint16_t>(schema.components().size());
     for (std::uint16_t c = 0; c < count; ++c) {
         if (!schema.components()[c].is_rewound) continue;
         offset_[c] = static_cast<std::uint16_t>(stride_);
-        marked_.push_back(ComponentId{c});
+        marked_.push_back(id_at<ComponentId>(c));
         const std::uint32_t size = schema.components()[c].size_bytes;
         stride_ += (size + align_bytes - 1) / align_bytes * align_bytes;
     }
@@ -80,10 +80,10 @@ void History::free_row(EntityId entity) {
 Status History::record(Tick tick) {
     if (!is_used()) return Status::ok;
     if (tick <= newest_) return Status::refused;
-    for (const WorldOp& op : world_->ops()) {
+    for (const WorldOp& op : world_->log.ops()) {
         if (op.type == WorldOp::Type::despawn) free_row(op.entity);
-        if (op.type != WorldOp::Type::spawn || !world_->is_alive(op.entity)) continue;
-        if (!kind_is_marked_[index_of(world_->kind_at(index_of(op.entity)))]) continue;
+        if (op.type != WorldOp::Type::spawn || !world_->entities.is_alive(op.entity)) continue;
+        if (!kind_is_marked_[index_of(world_->entities.kind_at(index_of(op.entity)))]) continue;
         if (row_of(op.entity) == no_row) take_row(op.entity, tick);
     }
     const Tick before = newest_;
@@ -93,10 +93,10 @@ Status History::record(Tick tick) {
         if (entity == EntityId::none) continue;
         const std::uint32_t index = index_of(entity);
         for (const ComponentId component : marked_) {
-            if (!world_->has(index, component)) continue;
+            if (!world_->entities.has(index, component)) continue;
             std::memcpy(cell(row, tick) + offset_[index_of(component)],
-                        world_->component_at(index, component),
-                        world_->schema().components()[index_of(component)].size_bytes);
+                        world_->components.component_at(index, component),
+                        world_->entities.schema().components()[index_of(component)].size_bytes);
         }
     }
     if (!has_positions_) return Status::ok;
@@ -108,12 +108,13 @@ Status History::record(Tick tick) {
 Vec3 History::position(std::uint32_t row, Tick tick) const noexcept {
     PURVIEW_ASSERT(has_positions_);
     Vec3 position;
-    std::memcpy(&position, cell(row, tick) + offset_[index_of(world_->schema().position())],
+    std::memcpy(&position,
+                cell(row, tick) + offset_[index_of(world_->entities.schema().position())],
                 sizeof position);
     return position;
 }
 
-/// Counting sort by cell, without room beside the result.
+/// Counting sort by cell; needs no memory besides the result.
 void History::begin_span(Tick tick) {
     Span& span = span_at(tick);
     span.first = tick;
@@ -126,7 +127,7 @@ void History::begin_span(Tick tick) {
     const auto for_each_positioned = [&](auto&& visit) {
         for (std::uint32_t row = 0; row < rows_.size(); ++row) {
             if (rows_[row].entity == EntityId::none ||
-                !world_->has_position(index_of(rows_[row].entity)))
+                !world_->entities.has_position(index_of(rows_[row].entity)))
                 continue;
             const Vec3 at = inner(row, tick);
             visit(row, bucket(cell_coordinate(at.x), cell_coordinate(at.y), span.side_bits));
@@ -138,7 +139,7 @@ void History::begin_span(Tick tick) {
     span.rows.resize(span.starts.back());
     for_each_positioned(
         [&](std::uint32_t row, std::uint32_t at) { span.rows[span.starts[at]++] = row; });
-    // Every start is now the next one's.
+    // Each start has moved to the start of the next bucket.
     for (std::size_t b = span.starts.size() - 1; b > 0; --b) span.starts[b] = span.starts[b - 1];
     span.starts[0] = 0;
     PURVIEW_ASSERT(span.starts.back() == span.rows.size());
@@ -148,7 +149,7 @@ void History::widen_span(Span& span, Tick tick) {
     for (std::uint32_t r = 0; r < rows_.size(); ++r) {
         Row& row = rows_[r];
         if (row.entity == EntityId::none || row.beside == span.first) continue;
-        if (!world_->has_position(index_of(row.entity))) continue;
+        if (!world_->entities.has_position(index_of(row.entity))) continue;
         if (row.first <= span.first) {
             const Vec3 now = inner(r, tick);
             const Vec3 then = inner(r, span.first);
@@ -179,7 +180,7 @@ const std::byte* History::at(EntityId entity, ComponentId component, Tick tick) 
     if (row == no_row || index_of(component) >= offset_.size() || !is_remembered(row, tick))
         return nullptr;
     const std::uint16_t offset = offset_[index_of(component)];
-    return offset == not_marked || !world_->has(index_of(entity), component)
+    return offset == not_marked || !world_->entities.has(index_of(entity), component)
                ? nullptr
                : cell(row, tick) + offset;
 }
@@ -188,13 +189,14 @@ bool History::position_at(EntityId entity, double tick, Vec3& out) const noexcep
     const std::uint32_t row = row_of(entity);
     const auto earlier = static_cast<Tick>(tick);
     if (row == no_row || !has_positions_ || !is_remembered(row, earlier) ||
-        !world_->has_position(index_of(entity)))
+        !world_->entities.has_position(index_of(entity)))
         return false;
     out = position(row, earlier);
     const auto part = static_cast<float>(tick - earlier);
     if (part <= 0 || earlier == newest_) return true;
     const Vec3 next = position(row, earlier + 1);
-    const float teleport_distance = world_->kind_def_at(index_of(entity)).teleport_distance;
+    const float teleport_distance =
+        world_->entities.kind_def_at(index_of(entity)).teleport_distance;
     if (teleport_distance > 0 && is_jump(out, next, teleport_distance)) return true;
     out.x += (next.x - out.x) * part;
     out.y += (next.y - out.y) * part;

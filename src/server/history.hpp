@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The last ticks of the components that the schema marks: a ring for each entity, in pages that do
-// not move, and an index over past places. The index is made once for a span of ticks: entities by
-// the cell in which they were at its beginning, and how far any of them has gone since; so it costs
-// a few bytes for an entity and span, and a query looks that much further. The few that go far are
-// kept in a list of their own. Must not know: observers.
+// History of the components that the schema marks: one ring of recent ticks per entity, in pages
+// that do not move, with an index over past positions. The index is built once per span of ticks.
+// It stores the cell of each entity at the beginning of the span and the greatest distance that any
+// of them has moved since; queries are widened by that distance. So the index costs a few bytes per
+// entity and span. Entities that move further are in a separate list.
+//
+// Must not know: observers.
 #pragma once
 
 #include <algorithm>
@@ -24,32 +26,33 @@ namespace purview {
 
 class History {
   public:
-    /// `axes`: those of the index; places are told as they are.
+    /// `axes` are the axes of the index; positions are returned in world axes.
     History(const WorldData& world, std::uint32_t ticks, float cell_size, Axes axes = Axes::xy);
 
     bool is_used() const noexcept { return stride_ != 0; }
-    /// That are kept.
+    /// Number of ticks that are retained.
     std::uint32_t ticks() const noexcept { return ticks_; }
-    /// The state of all entities of marked kinds, as it is now. refused: a tick that is not after
-    /// the newest; the past is not written again.
+    /// Stores the current state of all entities of marked kinds. Returns refused for a tick that is
+    /// not after the newest one.
     Status record(Tick tick);
     Tick newest() const noexcept { return newest_; }
-    /// The oldest tick that is remembered of anything.
+    /// The oldest tick that any entity can have in the history.
     Tick oldest() const noexcept;
 
-    /// The component as it was after the tick; null: not marked, not remembered, or the entity was
-    /// not there.
+    /// The component as it was after the tick. Null if the component is not marked, the tick is not
+    /// retained, or the entity did not exist then.
     const std::byte* at(EntityId entity, ComponentId component, Tick tick) const noexcept;
-    /// Between two ticks; false: not there at the earlier one.
+    /// Interpolates between two ticks. Returns false if the entity did not exist at the earlier
+    /// one.
     bool position_at(EntityId entity, double tick, Vec3& out) const noexcept;
 
     struct Volume {
         Vec3 from;
-        Vec3 to;  ///< equal: a sphere
+        Vec3 to;  ///< equal to `from`: a sphere
         float radius = 0;
     };
-    /// visit(EntityId) for all that may have been in the volume then: a superset, and in a wide
-    /// volume some of them twice.
+    /// Calls visit(EntityId) for a superset of the entities in the volume at that tick. In a wide
+    /// volume, some entities are visited twice.
     template <class Visit>
     void for_each_near(const Volume& volume, double tick, Visit&& visit) const;
 
@@ -64,16 +67,16 @@ class History {
     struct Row {
         EntityId entity = EntityId::none;
         Tick first = 0;   ///< its first tick
-        Tick beside = 0;  ///< it is in Span::beside of the span with this first tick
+        Tick beside = 0;  ///< the row is in Span::beside of the span that begins at this tick
     };
-    /// Of span_ticks ticks and the first one of the next span.
+    /// Index of `span_ticks` ticks and of the first tick of the next span.
     struct Span {
         Tick first = 0;  ///< 0: unused
         std::uint32_t side_bits = 0;
-        float reach = 0;                    ///< none of the indexed ones has gone further
+        float reach = 0;  ///< the most that an indexed entity has moved, in meters
         std::vector<std::uint32_t> starts;  ///< [buckets + 1]
         std::vector<std::uint32_t> rows;    ///< by bucket
-        std::vector<std::uint32_t> beside;  ///< rows: went far, or came later
+        std::vector<std::uint32_t> beside;  ///< rows that moved far or were added later
     };
 
     std::byte* cell(std::uint32_t row, Tick tick) noexcept {
@@ -103,7 +106,7 @@ class History {
     Span& span_at(Tick tick) noexcept { return spans_[tick / span_ticks % spans_.size()]; }
     const Span* span_of(Tick tick) const noexcept;
     std::int32_t cell_coordinate(float meters) const noexcept;
-    /// A power of two for either axis: cells that far apart share a bucket.
+    /// Cells that are a multiple of this power of two apart, on either axis, share a bucket.
     static std::uint32_t bucket(std::int32_t x, std::int32_t y, std::uint32_t side_bits) noexcept {
         const std::uint32_t mask = (1U << side_bits) - 1;
         return (static_cast<std::uint32_t>(y) & mask) << side_bits |
@@ -114,7 +117,8 @@ class History {
     std::uint32_t ticks_;
     float cell_m_;
     Axes axes_;
-    std::vector<std::uint16_t> offset_;  ///< by component, in a cell of the ring; 0xffff: none
+    /// By component: offset in a cell of the ring; 0xffff: not marked.
+    std::vector<std::uint16_t> offset_;
     std::vector<ComponentId> marked_;
     std::vector<bool> kind_is_marked_;
     std::uint32_t stride_ = 0;  ///< bytes of one entity in one tick
@@ -124,17 +128,18 @@ class History {
     std::vector<Row> rows_;
     std::vector<std::uint32_t> free_rows_;
     std::vector<std::uint32_t> row_at_;  ///< by entity index
-    std::vector<Span> spans_;            ///< by number of the span, modulo
+    std::vector<Span> spans_;            ///< by span number modulo size
 };
 
 template <class Visit>
 void History::for_each_near(const Volume& volume, double tick, Visit&& visit) const {
     const Span* span = span_of(static_cast<Tick>(tick));
     if (span == nullptr) return;
-    const auto tell = [&](std::uint32_t row) {
+    const auto report = [&](std::uint32_t row) {
         if (rows_[row].entity != EntityId::none) visit(rows_[row].entity);
     };
-    // Cells along the longer axis of the volume; at each, those across that it may touch.
+    // Iterates over the cells along the longer axis of the volume, and for each over the cells
+    // across that it may touch.
     const float reach = volume.radius + span->reach;
     const Vec3 from = exchanged(axes_, volume.from);
     const Vec3 to = exchanged(axes_, volume.to);
@@ -151,11 +156,12 @@ void History::for_each_near(const Volume& volume, double tick, Visit&& visit) co
     const std::int32_t last_a = cell_coordinate(high + reach);
     const double wide = static_cast<double>(last_a) - first_a + 1;
     const double thick = 2 * double{reach} / cell_m_ + 2;
-    if (!(wide * thick <= static_cast<double>(rows_.size()))) {  // not worth it
-        for (std::uint32_t row = 0; row < rows_.size(); ++row) tell(row);
+    // The index would not reduce the work.
+    if (!(wide * thick <= static_cast<double>(rows_.size()))) {
+        for (std::uint32_t row = 0; row < rows_.size(); ++row) report(row);
         return;
     }
-    for (const std::uint32_t row : span->beside) tell(row);
+    for (const std::uint32_t row : span->beside) report(row);
     for (std::int32_t a = first_a; a <= last_a; ++a) {
         const float left = across(static_cast<float>(a) * cell_m_ - reach);
         const float right = across(static_cast<float>(a + 1) * cell_m_ + reach);
@@ -165,7 +171,7 @@ void History::for_each_near(const Volume& volume, double tick, Visit&& visit) co
             const std::uint32_t at =
                 along_y ? bucket(b, a, span->side_bits) : bucket(a, b, span->side_bits);
             for (std::uint32_t i = span->starts[at]; i < span->starts[at + 1]; ++i)
-                tell(span->rows[i]);
+                report(span->rows[i]);
         }
     }
 }

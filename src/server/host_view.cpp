@@ -38,15 +38,17 @@ class HostViewData {
     struct Known {
         EntityId entity = EntityId::none;
         bool shown = false;
-        std::uint32_t told = 0;     ///< parts, a bit each; of what is hidden: when it was shown
-        std::uint32_t waiting = 0;  ///< parts that changed while it was hidden, or are told now
+        /// Replicated parts, one bit each; for a hidden entity: as of when it was shown.
+        std::uint32_t allowed = 0;
+        /// Parts to report: changed while hidden, or replicated now for the first time.
+        std::uint32_t waiting = 0;
     };
-    /// Null: nothing is known of this entity, whatever had its index before.
+    /// Null if nothing is stored for this entity; ignores an earlier entity with the same index.
     const Known* find(EntityId entity) const noexcept {
         const Known* known = known_.find(index_of(entity));
         return known != nullptr && known->entity == entity ? known : nullptr;
     }
-    /// Of an entity that is alive. What had its index before is hidden by now (see hide).
+    /// `entity` must be alive. An earlier entity with the same index is hidden by now (see hide).
     Known& known_of(EntityId entity) {
         Known& known = known_[index_of(entity)];
         if (known.entity != entity) {
@@ -55,14 +57,15 @@ class HostViewData {
         }
         return known;
     }
-    /// told[i]: the parts of the entity of indices[i] that are replicated, if it is relevant, a bit
-    /// each.
-    void decide_parts(std::span<const std::uint32_t> indices, std::span<std::uint32_t> told) const {
+    /// Sets `told[i]` to the parts, one bit each, of the entity at indices[i] that would be
+    /// replicated if it is relevant.
+    void decide_parts(std::span<const std::uint32_t> indices,
+                      std::span<std::uint32_t> allowed) const {
         ServerData& data = internal(*server);
-        data.audiences.decide(data.workers.front().audience, player.observer, indices, told);
+        data.audiences.decide(data.workers.front().audience, player.observer, indices, allowed);
     }
-    void tell(EntityId entity, std::uint32_t parts);
-    void tell_waiting(EntityId entity, std::uint32_t parts);
+    void report(EntityId entity, std::uint32_t parts);
+    void report_waiting(EntityId entity, std::uint32_t parts);
     void note_events(Tick since);
     void note_changes(Tick since);
     void note_references();
@@ -70,24 +73,26 @@ class HostViewData {
     void hide();
     void show();
     void hand_out_calls();
-    /// False: the world has ticked more than once since then, and events are of the last tick only.
+    /// False if the world has ticked more than once since then; interest events exist only for the
+    /// last tick.
     bool is_last_tick(Tick since) const noexcept { return since + 1 == server->current_tick(); }
 
-    Tick updated_ = 0;                     ///< that of the last update
+    Tick updated_ = 0;                     ///< tick of the last update
     FlatMap<std::uint32_t, Known> known_;  ///< by entity index
     struct Change {
         EntityId entity;
         std::uint32_t parts;
     };
-    std::vector<WantedCall> calls_;      ///< those of the player, as they are handed out
-    std::vector<EntityId> restricted_;   ///< shown, with parts that only some are told
-    std::vector<InterestEvent> events_;  ///< since the last update, as they are told
+    std::vector<WantedCall> calls_;  ///< calls of the player that are being delivered
+    /// Shown entities that have parts with a restricted audience.
+    std::vector<EntityId> restricted_;
+    std::vector<InterestEvent> events_;  ///< since the last update, in the order of delivery
     std::vector<Change> changes_;
     std::vector<std::uint32_t> indices_;  ///< scratch: [restricted_]
-    std::vector<std::uint32_t> told_;     ///< scratch: [restricted_]
+    std::vector<std::uint32_t> allowed_;  ///< scratch: [restricted_]
 };
 
-void HostViewData::tell(EntityId entity, std::uint32_t parts) {
+void HostViewData::report(EntityId entity, std::uint32_t parts) {
     if (parts == 0 || !server->world().is_alive(entity)) return;
     const KindId kind = server->world().kind_of(entity);
     for (const KindLayout::Part& part : internal(*server).fields.layout(kind).parts) {
@@ -96,16 +101,16 @@ void HostViewData::tell(EntityId entity, std::uint32_t parts) {
     }
 }
 
-/// Of these and of what waits, what he is told.
-void HostViewData::tell_waiting(EntityId entity, std::uint32_t parts) {
+/// Reports these parts and the waiting ones, as far as they are replicated to the player.
+void HostViewData::report_waiting(EntityId entity, std::uint32_t parts) {
     Known& known = known_of(entity);
     parts |= std::exchange(known.waiting, 0);
-    tell(entity, parts & known.told);
+    report(entity, parts & known.allowed);
 }
 
-/// Those of the last tick, copied: the presentation may edit the world. Where earlier ones were
-/// left out also what they have left: what is shown and not relevant any more, or the reverse. As a
-/// remote client: leaves first, then parents before children.
+/// Copies the events of the last tick, because the presentation may edit the world. If ticks were
+/// skipped, adds the difference between what is shown and what is relevant. Sorts as for a remote
+/// client: leaves first, then parents before children.
 void HostViewData::note_events(Tick since) {
     const WorldData& world = internal(server->world());
     const auto events = internal(*server).interest.events_of(player.observer);
@@ -116,7 +121,7 @@ void HostViewData::note_events(Tick since) {
             const Known* known = known_.find(i);
             if (known == nullptr || !known->shown || player.relevant.contains(known->entity))
                 continue;
-            const bool is_alive = world.is_alive(known->entity);
+            const bool is_alive = world.entities.is_alive(known->entity);
             events_.push_back({known->entity, player.observer,
                                is_alive ? Reason::left : Reason::despawned, false});
         }
@@ -126,7 +131,7 @@ void HostViewData::note_events(Tick since) {
         }
     }
     const auto rank = [&](const InterestEvent& event) {
-        return event.enter ? world.depth_at(index_of(event.entity)) + 1 : 0;
+        return event.enter ? world.groups.depth_at(index_of(event.entity)) + 1 : 0;
     };
     std::stable_sort(events_.begin(), events_.end(),
                      [&](const InterestEvent& left, const InterestEvent& right) {
@@ -134,19 +139,19 @@ void HostViewData::note_events(Tick since) {
                      });
 }
 
-/// What has changed since then, by part.
+/// Lists what has changed since then, by part.
 void HostViewData::note_changes(Tick since) {
     changes_.clear();
     const FieldStore& fields = internal(*server).fields;
     const WorldData& world = internal(server->world());
     const auto note = [&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
-        const EntityId entity = world.at_index(index);
+        const EntityId entity = world.entities.at_index(index);
         if (entity == EntityId::none) return;
-        const KindId kind = world.kind_at(index);
+        const KindId kind = world.entities.kind_at(index);
         const KindLayout& layout = fields.layout(kind);
         FieldMask mask = fields.changed_since(index, kind, since);
-        if (!is_last_tick(since)) {  // whom they named before nobody knows any more
+        if (!is_last_tick(since)) {  // the former targets of references are not stored that long
             for_each_bit(layout.references, 0, [&](std::size_t f) {
                 const bool is_later = fields.changed_tick(index, layout.fields[f]) > since;
                 mask |= FieldMask{is_later} << f;
@@ -163,7 +168,8 @@ void HostViewData::note_changes(Tick since) {
         fields.changed().for_each(note);
     } else {
         for (std::uint32_t i = 0; known_.size() > 0 && i < fields.changed().size(); ++i) {
-            if (known_.contains(i)) note(i);  // others are told all when they are shown
+            // Entities without an entry report all parts when they are shown.
+            if (known_.contains(i)) note(i);
         }
     }
     note_references();
@@ -178,29 +184,29 @@ void HostViewData::note_changes(Tick since) {
     std::erase_if(changes_, [](const Change& change) { return change.parts == 0; });
 }
 
-/// As a remote client is told: who names somebody else than before, if that is anything to him, and
-/// who names somebody that he has come to know, or does not know any more.
+/// Follows the rules for remote clients. Notes changed references, unless neither the old nor the
+/// new target is relevant to the player, and each reference to an entity that entered or left.
 void HostViewData::note_references() {
     ServerData& host = internal(*server);
     FieldStore& fields = host.fields;
     const WorldData& world = internal(host.world);
     const auto name_of = [&](EntityId entity) {
         const bool is_known =
-            entity != EntityId::none && host.interest.is_relevant(player.observer, entity);
+            entity != EntityId::none && host.interest.answers.is_relevant(player.observer, entity);
         return is_known ? entity : EntityId::none;
     };
-    // Or has left since.
+    // Also returns entities that left since the last update.
     const auto name_before = [&](EntityId entity) {
         const auto is_its_leave = [&](const InterestEvent& event) {
             return event.entity == entity && !event.enter;
         };
         return std::any_of(events_.begin(), events_.end(), is_its_leave) ? entity : name_of(entity);
     };
-    const auto note = [&](EntityId referrer, auto&& is_told_by) {
+    const auto note = [&](EntityId referrer, auto&& is_allowed_by) {
         if (!host.world.is_alive(referrer)) return;
         std::uint32_t parts = 0, bit = 1;
         for (const auto& part : fields.layout(host.world.kind_of(referrer)).parts) {
-            if (is_told_by(part)) parts |= bit;
+            if (is_allowed_by(part)) parts |= bit;
             bit <<= 1;
         }
         if (parts != 0) changes_.push_back({referrer, parts});
@@ -218,28 +224,28 @@ void HostViewData::note_references() {
     }
 }
 
-/// What he is told of those that are shown. A part that he was not told before comes whole, as to a
-/// remote client, whether it has changed or not.
+/// Updates the replicated parts of the shown entities. A part that was not replicated before is
+/// reported even if it has not changed, as for a remote client.
 void HostViewData::note_audiences() {
     std::erase_if(restricted_, [&](EntityId entity) {
         return !server->world().is_alive(entity) || !is_shown(entity);
     });
     indices_.clear();
     for (const EntityId entity : restricted_) indices_.push_back(index_of(entity));
-    told_.resize(indices_.size());
-    decide_parts(indices_, told_);
+    allowed_.resize(indices_.size());
+    decide_parts(indices_, allowed_);
     for (std::size_t i = 0; i < restricted_.size(); ++i) {
         Known& known = known_of(restricted_[i]);
         PURVIEW_ASSERT(known.shown);
-        known.waiting |= told_[i] & ~known.told;
-        known.told = told_[i];
+        known.waiting |= allowed_[i] & ~known.allowed;
+        known.allowed = allowed_[i];
     }
 }
 
 void HostViewData::hide() {
     for (const InterestEvent& event : events_) {
-        // An entity that came and went in ticks that were left out was never shown; its index may
-        // be the one of an entity that is.
+        // An entity that entered and left in skipped ticks was never shown. Its index may belong to
+        // a shown entity now.
         if (event.enter || find(event.entity) == nullptr) continue;
         const bool was_shown = std::exchange(known_of(event.entity).shown, false);
         if (!server->world().is_alive(event.entity)) known_.erase(index_of(event.entity));
@@ -250,22 +256,23 @@ void HostViewData::hide() {
 void HostViewData::show() {
     const WorldData& world = internal(server->world());
     for (const InterestEvent& event : events_) {
-        // The presentation may just have ended it.
+        // The presentation may have despawned the entity in an earlier call.
         if (!event.enter || !server->world().is_alive(event.entity)) continue;
         Known& known = known_of(event.entity);
         if (std::exchange(known.shown, true)) continue;
         const std::uint32_t index = index_of(event.entity);
-        const std::uint32_t before = known.told;
-        decide_parts({&index, 1}, {&known.told, 1});
-        known.waiting |= known.told & ~before;
-        if (internal(*server).fields.layout(world.kind_at(index)).audience != 0)
+        const std::uint32_t before = known.allowed;
+        decide_parts({&index, 1}, {&known.allowed, 1});
+        known.waiting |= known.allowed & ~before;
+        if (internal(*server).fields.layout(world.entities.kind_at(index)).audience != 0)
             restricted_.push_back(event.entity);
         presentation->show(event.entity, event.reason);
-        tell_waiting(event.entity, 0);
+        report_waiting(event.entity, 0);
     }
 }
 
-/// As a client's: with what the wire can say, and without a name of what has gone since.
+/// Delivers calls as a remote client receives them: values as the wire represents them, no target
+/// that has left since.
 void HostViewData::hand_out_calls() {
     calls_.clear();
     std::swap(calls_, player.calls);
@@ -285,7 +292,7 @@ void HostViewData::update() {
     note_events(since);
     note_changes(since);
     hide();
-    // What was hidden until now gets its changes with the rest of those that waited.
+    // Changes of entities that are still hidden are added to their waiting parts.
     std::erase_if(changes_, [&](const Change& change) {
         Known& known = known_of(change.entity);
         if (!known.shown) known.waiting |= change.parts;
@@ -297,12 +304,12 @@ void HostViewData::update() {
         if (!server->world().is_alive(change.entity)) continue;
         Known& known = known_of(change.entity);
         if (known.shown) {
-            tell_waiting(change.entity, change.parts);
+            report_waiting(change.entity, change.parts);
         } else {
             known.waiting |= change.parts;
         }
     }
-    for (const EntityId entity : restricted_) tell_waiting(entity, 0);
+    for (const EntityId entity : restricted_) report_waiting(entity, 0);
     hand_out_calls();
 }
 
@@ -312,7 +319,7 @@ HostView& HostView::operator=(HostView&&) noexcept = default;
 HostView::~HostView() = default;
 
 Result<HostView> HostView::create(Server& server, HostPresentation& presentation) {
-    auto observer = internal(server).interest.add_observer();
+    auto observer = internal(server).interest.observers.add_observer();
     if (!observer) return observer.error();
     if (const Status status = server.visibility().set_ready(*observer, true); status != Status::ok)
         return status;

@@ -7,7 +7,7 @@
 namespace purview {
 
 void InputGroups::grow() {
-    const std::size_t size = world_->index_end();
+    const std::size_t size = world_->entities.index_end();
     if (group_at_.size() >= size) return;
     group_at_.resize(size + size / 8 + 64, 0);
     member_of_.resize(group_at_.size(), 0);
@@ -20,7 +20,7 @@ void InputGroups::invalidate(std::uint32_t index) {
 }
 
 void InputGroups::read_log() {
-    const auto ops = world_->ops();
+    const auto ops = world_->log.ops();
     for (; ops_read_ < ops.size(); ++ops_read_) {
         const WorldOp& op = ops[ops_read_];
         const std::uint32_t index = index_of(op.entity);
@@ -52,8 +52,9 @@ void InputGroups::end_tick() {
 
 void InputGroups::set_in_input(EntityId entity, bool on) {
     if (is_in_input(entity) == on) return;
-    if (index_of(entity) >= switched_.size()) switched_.resize(world_->index_end(), EntityId::none);
-    const bool starts = world_->kind_def_at(index_of(entity)).starts_in_input;
+    if (index_of(entity) >= switched_.size())
+        switched_.resize(world_->entities.index_end(), EntityId::none);
+    const bool starts = world_->entities.kind_def_at(index_of(entity)).starts_in_input;
     switched_[index_of(entity)] = on == starts ? EntityId::none : entity;
 }
 
@@ -62,13 +63,13 @@ void InputGroups::rebuild(Group& group, InputCounters& counters) {
         const WorldData& world;
         EntityId root;
         std::span<const EntityId> children(EntityId member) const noexcept {
-            return world.children_at(index_of(member));
+            return world.groups.children_at(index_of(member));
         }
         bool is_inner_root(EntityId member) const noexcept {
-            return world.kind_def_at(index_of(member)).is_inner_root;
+            return world.entities.kind_def_at(index_of(member)).is_inner_root;
         }
         bool is_member(EntityId member) const noexcept {
-            return world.root_at(index_of(member)) == root;
+            return world.groups.root_at(index_of(member)) == root;
         }
     };
     group.members.clear();
@@ -81,7 +82,7 @@ void InputGroups::rebuild(Group& group, InputCounters& counters) {
     }
     group.parents.clear();
     for (const EntityId member : group.members) {
-        const EntityId parent = world_->parent_at(index_of(member));
+        const EntityId parent = world_->groups.parent_at(index_of(member));
         PURVIEW_ASSERT(member == group.root || position(parent) < position(member));
         group.parents.push_back(member == group.root ? GroupMember::none : position(parent));
     }

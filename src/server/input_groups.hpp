@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Members of groups in the order of their input, kept until a relation of theirs changes: giving a
-// command to a group walks no tree (O14). What changed is read from the world's log of edits.
+// Caches the members of each group in input order until one of their relations changes. So giving
+// an input to a group traverses no tree (O14). Changes are read from the world's edit log.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ class InputGroups {
 
     /// The group of a live root. Valid until the next call.
     const Group& group_of(EntityId root, InputCounters& counters);
-    /// Index in its group; of a member of a group that group_of returned last for its root.
+    /// Index in its group. group_of must have been called for the group of `member` since its last
+    /// change.
     std::uint16_t position(EntityId member) const noexcept {
         PURVIEW_ASSERT(index_of(member) < position_.size());
         return position_[index_of(member)];
@@ -37,9 +38,9 @@ class InputGroups {
     bool is_in_input(EntityId entity) const noexcept {
         const bool is_switched =
             index_of(entity) < switched_.size() && switched_[index_of(entity)] == entity;
-        return world_->kind_def_at(index_of(entity)).starts_in_input != is_switched;
+        return world_->entities.kind_def_at(index_of(entity)).starts_in_input != is_switched;
     }
-    /// The world's log has been read, and is about to be emptied.
+    /// Call when the world's log has been read and is about to be cleared.
     void end_tick();
 
   private:
@@ -53,10 +54,10 @@ class InputGroups {
     std::size_t ops_read_ = 0;
     std::vector<Group> groups_;
     std::vector<std::uint32_t> free_;
-    std::vector<std::uint32_t> group_at_;   ///< by index of a root: into groups_, + 1
-    std::vector<std::uint32_t> member_of_;  ///< by entity index: into groups_, + 1
+    std::vector<std::uint32_t> group_at_;  ///< by index of a root: position in groups_ + 1; 0: none
+    std::vector<std::uint32_t> member_of_;  ///< by entity index: position in groups_ + 1; 0: none
     std::vector<std::uint16_t> position_;   ///< by entity index
-    /// By entity index: the entity, if it is not as its kind starts (KindDef::starts_in_input).
+    /// By entity index: the entity, if its state differs from KindDef::starts_in_input; else none.
     std::vector<EntityId> switched_;
 };
 

@@ -35,7 +35,7 @@ InputFrame* InputQueue::take(const InputSettings& settings, InputCounters& count
     const bool is_first = taken_ == 0;
     if (waiting_ == 0) {
         if (!is_first || !is_active()) return nullptr;
-        ++taken_;  // asked once
+        ++taken_;  // starvation is counted once per tick
         is_starved_ = idle_ticks_ < idle_ticks_max;
         if (!is_starved_) return nullptr;
         ++idle_ticks_;
@@ -44,7 +44,7 @@ InputFrame* InputQueue::take(const InputSettings& settings, InputCounters& count
         return nullptr;
     }
     if (!is_first) {
-        if (is_starved_ || waiting_ <= settings.waiting_target) return nullptr;
+        if (is_starved_ || waiting_ <= settings.buffer_target) return nullptr;
         if (!PURVIEW_GUARD(command_credit, credit_ > 0)) return nullptr;
         --credit_;
         ++counters.caught_up;
@@ -52,15 +52,15 @@ InputFrame* InputQueue::take(const InputSettings& settings, InputCounters& count
     is_starved_ = false;
     idle_ticks_ = 0;
     ++taken_;
-    // Packets come in order, and each repeats all that is not acknowledged: what is missing now
-    // does not come any more.
+    // Packets are processed in order, and each repeats all unacknowledged inputs. So an input that
+    // is missing now never arrives.
     InputNumber next = consumed_ + 1;
     while (slot(next).tick != next && next - consumed_ < slots_.size()) {
         ++next;
         ++counters.skipped;
     }
     InputFrame& found = slot(next);
-    PURVIEW_ASSERT(found.tick == next);  // one waits, so it is found
+    PURVIEW_ASSERT(found.tick == next);  // an input is buffered, so the loop finds one
     found.tick = 0;
     consumed_ = next;
     --waiting_;

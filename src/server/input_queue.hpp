@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The commands of one client that wait for their tick. One is consumed in a tick; a tick without
-// one earns a bounded credit, with which commands that came late are made up for. So over any time
-// a client is given no more commands than the server had ticks: a fast clock gains nothing.
+// Buffered inputs of one client. One is consumed per tick. A tick without an input adds to a
+// bounded credit, which lets late inputs catch up. So a client never gets more inputs than the
+// server had ticks, however fast its clock runs.
 #pragma once
 
 #include <array>
@@ -17,34 +17,34 @@ namespace purview {
 
 class InputQueue {
   public:
-    /// Takes the contents of `frame` in exchange for spare storage. capacity: too far ahead.
-    /// duplicate: it waits already, or its tick is over. too_large. Nothing else is changed then;
-    /// all are counted.
+    /// Swaps the contents of `frame` with spare storage. Returns capacity if it is too far ahead,
+    /// duplicate if it is buffered already or its tick is over, or too_large. On failure only a
+    /// counter changes.
     Status push(InputFrame& frame, const InputSettings& settings, InputCounters& counters);
 
-    /// Neither waiting nor over: push may take it.
+    /// True if the tick is neither buffered nor over, so that push may accept it.
     bool is_new(InputNumber tick) const noexcept {
         const auto ahead = static_cast<std::int32_t>(tick - consumed_);
         return ahead > 0 && (static_cast<std::uint32_t>(ahead) > slots_.size() ||
                              slots_[tick % slots_.size()].tick != tick);
     }
 
-    /// At the beginning of a tick, before take.
+    /// Call at the beginning of a tick, before take.
     void begin_tick() noexcept { taken_ = 0; }
-    /// The next command of this tick, or null. Valid until the next push.
+    /// The next input of this tick, or null. Valid until the next push.
     InputFrame* take(const InputSettings& settings, InputCounters& counters) noexcept;
 
     InputNumber consumed() const noexcept { return consumed_; }
-    /// The newest that was ever pushed.
+    /// The newest number that was ever pushed.
     InputNumber newest() const noexcept { return newest_; }
     std::uint32_t waiting() const noexcept { return waiting_; }
-    /// The last tick had none to consume, though the client gives commands.
+    /// The client is active, but the last tick found no buffered input.
     bool is_starved() const noexcept { return is_starved_; }
     bool is_active() const noexcept { return newest_ != 0; }
     std::uint32_t credit() const noexcept { return credit_; }
 
   private:
-    /// After so many ticks without any, the client has stopped giving commands.
+    /// After this many ticks without an input, the client counts as inactive.
     static constexpr std::uint32_t idle_ticks_max = 64;
 
     InputFrame& slot(InputNumber tick) noexcept { return slots_[tick % slots_.size()]; }

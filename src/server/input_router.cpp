@@ -18,18 +18,19 @@ namespace purview {
 namespace {
 
 constexpr std::size_t correction_bytes_max = message_bytes_max;
-/// A view may be ahead of what is acknowledged: of a snapshot on its way, or extrapolated.
+/// A client's view may be this far ahead of the acknowledged tick: a snapshot in flight, or
+/// extrapolation.
 constexpr Tick view_ahead_ticks_max = 4;
 
-/// Local id of a member that was sent to the client, or no_local_id: before that its id may still
-/// be given to another one. A retained ghost does not count until its next enter was sent: the
-/// client has it only if the leave was lost.
-LocalId sent_lane(const Session& session, EntityId member) noexcept {
-    const LocalId lane = session.ghosts.find(member);
-    return lane != no_local_id && session.ghosts.was_sent(lane) ? lane : no_local_id;
+/// Local id of a member that was sent to the client, else no_local_id: before the first send, the
+/// id may still be reassigned. A retained ghost counts only after its next enter was sent, because
+/// the client has it only if the leave was lost.
+LocalId sent_slot(const Session& session, EntityId member) noexcept {
+    const LocalId slot = session.ghosts.slots().find(member);
+    return slot != no_local_id && session.ghosts.sends().was_sent(slot) ? slot : no_local_id;
 }
 
-/// The number with these low bits that is nearest to a known one.
+/// Returns the number with these low 16 bits that is nearest to `near`.
 std::uint32_t complete(std::uint16_t low, std::uint32_t near) noexcept {
     const auto distance = static_cast<std::int16_t>(low - static_cast<std::uint16_t>(near));
     return near + static_cast<std::uint32_t>(distance);
@@ -37,24 +38,25 @@ std::uint32_t complete(std::uint16_t low, std::uint32_t near) noexcept {
 
 }  // namespace
 
-// -- the way in ---------------------------------------------------------------------------------
+// -- receiving ----------------------------------------------------------------------------------
 
-/// What the client names, as it meant it when the packet arrived.
+/// Resolves a local id to the entity that it meant when the packet arrived.
 EntityId InputRouter::resolve(const Session& session, LocalId ghost) const noexcept {
-    const bool is_known = ghost < session.ghosts.lane_end() && session.ghosts.is_held(ghost) &&
-                          session.ghosts.is_live(ghost);
-    return is_known ? session.ghosts.entity(ghost) : EntityId::none;
+    const bool is_known = ghost < session.ghosts.slots().end() &&
+                          session.ghosts.slots().is_held(ghost) &&
+                          session.ghosts.slots().is_live(ghost);
+    return is_known ? session.ghosts.slots().entity(ghost) : EntityId::none;
 }
 
 double InputRouter::bounded_view(const Session& session, std::uint32_t view_low) {
-    // The number with these low bits that is nearest to now; all in sixteenths.
+    // The tick with these low bits that is nearest to the current one, in sixteenths of a tick.
     const std::uint32_t near = time_.tick * 16;
     constexpr unsigned above = 32 - view_bits;
     const auto distance = static_cast<std::int32_t>((view_low - near) << above) >> above;
     const double claimed = time_.tick + distance / 16.0;
     const Tick seen = session.arrival.delivered_tick;
     const double newest = std::min(seen + view_ahead_ticks_max, time_.tick);
-    const double oldest = static_cast<double>(seen) - def_.rewind.behind_ticks_max;
+    const double oldest = static_cast<double>(seen) - def_.rewind.rewind_ticks_max;
     const double view = std::clamp(claimed, std::max(0.0, oldest), std::max({0.0, oldest, newest}));
     if (view != claimed) ++rewind_counters_.cut;
     return PURVIEW_GUARD_OR(view_bounds, view, std::max(0.0, claimed));
@@ -70,7 +72,7 @@ void InputRouter::take(Session& session) {
     for (std::size_t f = 0; f < packet.count; ++f) {
         InputFrame& frame = packet.frames[f];
         const auto behind = static_cast<std::uint32_t>(packet.count - 1 - f);
-        if (newest <= behind) continue;  // before the first one
+        if (newest <= behind) continue;  // before the first input
         frame.tick = newest - behind;
         if (queue.is_new(frame.tick)) {
             frame.view_tick = bounded_view(session, frame.view_low);
@@ -105,7 +107,8 @@ void InputRouter::run(Server& server, Session& session) {
     }
 }
 
-/// The members of a group with their components in the world. False: the client has no say in it.
+/// Collects the members of a group and their components in the world. Returns false if the client
+/// owns no member.
 bool InputRouter::bind_group(const Session& session, const InputGroups::Group& group) {
     PURVIEW_ASSERT(group.parents.size() == group.members.size());
     const std::size_t stride = layout_.stride();
@@ -117,9 +120,9 @@ bool InputRouter::bind_group(const Session& session, const InputGroups::Group& g
     bool owns_any = false;
     for (std::size_t m = 0; m < group.members.size(); ++m) {
         const std::uint32_t index = index_of(group.members[m]);
-        const bool owned = internal(world_).owner_at(index) == session.observer;
-        owns_any |= owned && session.ghosts.find(group.members[m]) != no_local_id;
-        members_.push_back({internal(world_).kind_at(index), group.parents[m], owned,
+        const bool owned = internal(world_).entities.owner_at(index) == session.observer;
+        owns_any |= owned && session.ghosts.slots().find(group.members[m]) != no_local_id;
+        members_.push_back({internal(world_).entities.kind_at(index), group.parents[m], owned,
                             static_cast<std::uint64_t>(group.members[m])});
         const auto taken = layout_.inputs(members_[m].kind);
         for (std::size_t s = 0; s < taken.size(); ++s) parts_[m * slots + s].input = taken[s];
@@ -128,50 +131,51 @@ bool InputRouter::bind_group(const Session& session, const InputGroups::Group& g
             components_[m * stride + part.rank] =
                 part.is_position && copy_local_position(index, part, positions_[m])
                     ? positions_[m].data.data()
-                    : internal(world_).component_at(index, part.component);
+                    : internal(world_).components.component_at(index, part.component);
         }
     }
     return owns_any;
 }
 
-/// As it is sent, where that is relative to its parent. False: it is not.
+/// Copies a position that is sent relative to its parent. Returns false if it is not relative.
 bool InputRouter::copy_local_position(std::uint32_t index, const PredictedPart& part,
                                       LocalPlace& position) {
     constexpr std::size_t position_bytes = sizeof(LocalPlace::before);
     PURVIEW_ASSERT(part.is_position && part.def->size_bytes >= position_bytes);
-    if (!internal(world_).is_relative(index)) return false;
-    position.parent = internal(world_).parent_at(index);
-    position.before = internal(world_).local_position_now(index);
-    std::memcpy(position.data.data(), internal(world_).component_at(index, part.component),
+    if (!internal(world_).positions.is_relative(index)) return false;
+    position.parent = internal(world_).groups.parent_at(index);
+    position.before = internal(world_).positions.local_position_now(index);
+    std::memcpy(position.data.data(),
+                internal(world_).components.component_at(index, part.component),
                 part.def->size_bytes);
     std::memcpy(position.data.data(), &position.before, sizeof position.before);
     return true;
 }
 
-/// Takes over what the step made of it. A member that it did not move follows its parent.
+/// Applies the stepped relative position. A member that the step did not move follows its parent.
 std::uint64_t InputRouter::settle_local_position(std::uint32_t index, const PredictedPart& part,
                                                  LocalPlace& position, std::uint64_t digest) {
     WorldData& data = internal(world_);
-    PURVIEW_ASSERT(data.is_relative(index));
-    // The game may have moved it, or put it below another, in the world itself.
-    if (data.parent_at(index) != position.parent ||
-        data.local_position_now(index) != position.before)
+    PURVIEW_ASSERT(data.positions.is_relative(index));
+    // The game may have moved the entity in the world, or changed its parent.
+    if (data.groups.parent_at(index) != position.parent ||
+        data.positions.local_position_now(index) != position.before)
         (void)copy_local_position(index, part, position);
     digest = settle_part(part, true, position.data.data(), digest);
     Vec3 local;
     std::memcpy(&local, position.data.data(), sizeof local);
-    std::byte* const its = data.component_at(index, part.component);
+    std::byte* const its = data.components.component_at(index, part.component);
     const std::byte* const rest = position.data.data() + sizeof local;
-    const std::size_t rest_bytes = part.def->size_bytes - sizeof local;
-    if (local == position.before && std::memcmp(its + sizeof local, rest, rest_bytes) == 0)
+    const std::size_t remaining_bytes = part.def->size_bytes - sizeof local;
+    if (local == position.before && std::memcmp(its + sizeof local, rest, remaining_bytes) == 0)
         return digest;
-    std::memcpy(its + sizeof local, rest, rest_bytes);
-    (void)data.set_local_position(data.at_index(index), local);
+    std::memcpy(its + sizeof local, rest, remaining_bytes);
+    (void)data.positions.set_local_position(data.entities.at_index(index), local);
     return digest;
 }
 
-/// A part that the client may say goes to its member; every other one is refused and counted, and
-/// the rest of the command holds (O17).
+/// Passes a valid part to its member. An invalid part is refused and counted; the rest of the input
+/// stays valid (O17).
 void InputRouter::bind_part(const Session& session, const InputGroup& group, const InputPart& part,
                             std::span<const std::uint32_t> words, std::byte* room) {
     InputCounters& counters = counters_;
@@ -180,11 +184,11 @@ void InputRouter::bind_part(const Session& session, const InputGroup& group, con
         return;
     }
     const std::uint32_t index = index_of(part.entity);
-    if (!PURVIEW_GUARD(part_group, internal(world_).root_at(index) == group.entity)) {
+    if (!PURVIEW_GUARD(part_group, internal(world_).groups.root_at(index) == group.entity)) {
         ++counters.not_in_group;
         return;
     }
-    if (!PURVIEW_GUARD(part_owner, internal(world_).owner_at(index) == session.observer)) {
+    if (!PURVIEW_GUARD(part_owner, internal(world_).entities.owner_at(index) == session.observer)) {
         ++counters.not_owned;
         return;
     }
@@ -194,14 +198,14 @@ void InputRouter::bind_part(const Session& session, const InputGroup& group, con
     }
     const std::size_t slots = layout_.input_slots();
     const std::size_t position = groups_.position(part.entity);
-    const KindDef& kind = internal(world_).kind_def_at(index);
-    std::size_t slot = kind.slot_of(part.input);
+    const KindDef& kind = internal(world_).entities.kind_def_at(index);
+    std::size_t slot = input_slot(kind, part.input);
     const bool takes_it = slot < kind.inputs.size();
     if (!PURVIEW_GUARD(part_input, takes_it)) {
         ++counters.wrong_input;
         return;
     }
-    if (!takes_it) slot = 0;  // test builds without the guard
+    if (!takes_it) slot = 0;  // only in test builds without the guard
     if (position >= members_.size() || parts_[position * slots + slot].data != nullptr) {
         ++counters.wrong_input;
         return;
@@ -238,12 +242,12 @@ void InputRouter::run_group(Server& server, Session& session, const InputFrame& 
     }
     GroupState state(members_, components_, layout_.rank(), layout_.stride(), true);
     ++counters.groups;
-    game_.input(server, session.observer, state,
-                GroupInput(tick, frame.view_tick, false, parts_, layout_.input_slots()));
+    game_.on_input(server, session.observer, state,
+                   GroupInput(tick, frame.view_tick, false, parts_, layout_.input_slots()));
     const std::uint16_t digest = settle_group(session, tick);
     if (!frame.has_digests || session.inputs == nullptr) return;
     SessionInputs& its = *session.inputs;
-    // Inputs from before the client received the last correction contain nothing new.
+    // Inputs from before the client received the last correction carry no new information.
     if (frame.corrections != its.corrections) return;
     SessionInputs::KnownGroup* const known = its.find(command.entity);
     const bool is_current =
@@ -257,24 +261,24 @@ void InputRouter::run_group(Server& server, Session& session, const InputFrame& 
     wrong_.push_back(command.entity);
 }
 
-/// Hash of the members of the group that this client may know, as a correction contains them:
-/// hidden members must not affect whether one is sent. 0: there is no such group any more.
+/// Hash of the group members that were sent to this client, as a correction contains them. Hidden
+/// members must not affect whether a correction is sent. Returns 0 if the group no longer exists.
 std::uint64_t InputRouter::known_membership(const Session& session, EntityId root) {
     if (!world_.is_alive(root) || world_.root_of(root) != root) return 0;
     std::uint64_t hash = 0;
     for (const EntityId member : groups_.group_of(root, counters_).members) {
-        const LocalId lane = sent_lane(session, member);
-        if (!PURVIEW_GUARD(hidden_members, lane != no_local_id)) continue;
-        const bool owned = internal(world_).owner_at(index_of(member)) == session.observer;
+        const LocalId slot = sent_slot(session, member);
+        if (!PURVIEW_GUARD(hidden_members, slot != no_local_id)) continue;
+        const bool owned = internal(world_).entities.owner_at(index_of(member)) == session.observer;
         const bool in_input = groups_.is_in_input(member);
         hash =
-            combine64(hash, (std::uint64_t{lane} << 2) | (owned ? 2U : 0U) | (in_input ? 1U : 0U));
+            combine64(hash, (std::uint64_t{slot} << 2) | (owned ? 2U : 0U) | (in_input ? 1U : 0U));
         hash = combine64(hash, static_cast<std::uint64_t>(member));
     }
     return hash;
 }
 
-/// Quantizes what was stepped, so that the client can compute the same values.
+/// Quantizes the stepped state, so that the client can compute the same values.
 std::uint16_t InputRouter::settle_group(const Session& session, InputNumber tick) {
     PURVIEW_ASSERT(positions_.size() == members_.size());
     std::uint64_t digest = tick;
@@ -282,17 +286,18 @@ std::uint16_t InputRouter::settle_group(const Session& session, InputNumber tick
         const GroupMember& member = members_[m];
         const auto entity = EntityId{member.name};
         if (!member.is_owned || !world_.is_alive(entity)) continue;
-        const bool counts = sent_lane(session, entity) != no_local_id;
+        const bool counts = sent_slot(session, entity) != no_local_id;
         if (counts) digest = settle_kind(member.kind, digest);
         const std::uint32_t index = index_of(entity);
         for (const PredictedPart& part : layout_.parts(member.kind)) {
             std::uint64_t after = digest;
-            if (part.is_position && internal(world_).is_relative(index)) {
+            if (part.is_position && internal(world_).positions.is_relative(index)) {
                 after = settle_local_position(index, part, positions_[m], digest);
             } else {
                 after = settle_part(part, false,
-                                    internal(world_).component_at(index, part.component), digest);
-                internal(world_).mark_dirty(index, part.component);
+                                    internal(world_).components.component_at(index, part.component),
+                                    digest);
+                internal(world_).components.mark_dirty(index, part.component);
             }
             if (counts) digest = after;
         }
@@ -300,13 +305,13 @@ std::uint16_t InputRouter::settle_group(const Session& session, InputNumber tick
     return static_cast<std::uint16_t>(digest);
 }
 
-/// Where more groups are known than are remembered, the one that was updated least recently makes
-/// room.
+/// Updates what the client knows of the group. If the table is full, replaces the least recently
+/// updated group.
 void InputRouter::note_membership(Session& session, EntityId root) {
     SessionInputs::KnownGroup* its = session.inputs->find(root);
     if (its == nullptr) {
         const auto updated = [&](const SessionInputs::KnownGroup& one) {
-            const bool is_known = sent_lane(session, one.root) != no_local_id;
+            const bool is_known = sent_slot(session, one.root) != no_local_id;
             return is_known ? std::max(one.sent, one.agreed) : 0;
         };
         auto& known = session.inputs->known;
@@ -314,7 +319,7 @@ void InputRouter::note_membership(Session& session, EntityId root) {
             known.begin(), known.end(),
             [&](const auto& one, const auto& other) { return updated(one) < updated(other); });
         if (audiences_.has_unpredicted() && its->is_predicted && world_.is_alive(its->root)) {
-            internal(world_).for_each_in_group(index_of(its->root), [&](EntityId member) {
+            internal(world_).groups.for_each_in_group(index_of(its->root), [&](EntityId member) {
                 audiences_.note_changed(index_of(member));
             });
         }
@@ -326,8 +331,8 @@ void InputRouter::note_membership(Session& session, EntityId root) {
     *its = {root, membership, time_.tick, goes_on ? time_.tick : 0, its->is_predicted};
 }
 
-/// All members that were sent to the client, in the order of inputs; for those that it owns, the
-/// whole predicted state (O18). Values are quantized already.
+/// Sends all members that were sent to the client, in input order, with the whole predicted state
+/// of those that it owns (O18). The values are already quantized.
 void InputRouter::send_correction(Session& session, InputNumber tick) {
     PURVIEW_ASSERT(session.inputs != nullptr && !wrong_.empty());
     message_.resize(correction_bytes_max);
@@ -336,36 +341,38 @@ void InputRouter::send_correction(Session& session, InputNumber tick) {
     out.u16(static_cast<std::uint16_t>(tick));
     out.varint(wrong_.size());
     for (const EntityId root : wrong_) {
-        const LocalId root_lane = sent_lane(session, root);
+        const LocalId root_slot = sent_slot(session, root);
         const bool is_whole = world_.is_alive(root) && world_.root_of(root) == root;
-        out.boolean(is_whole && root_lane != no_local_id);
-        if (!is_whole || root_lane == no_local_id) continue;
+        out.boolean(is_whole && root_slot != no_local_id);
+        if (!is_whole || root_slot == no_local_id) continue;
         const InputGroups::Group& group = groups_.group_of(root, counters_);
-        const auto lane_of = [&](EntityId member) { return sent_lane(session, member); };
+        const auto slot_of = [&](EntityId member) { return sent_slot(session, member); };
         out.varint(static_cast<std::uint64_t>(
             std::count_if(group.members.begin(), group.members.end(),
-                          [&](EntityId member) { return lane_of(member) != no_local_id; })));
+                          [&](EntityId member) { return slot_of(member) != no_local_id; })));
         for (const EntityId member : group.members) {
-            if (lane_of(member) == no_local_id) continue;
+            if (slot_of(member) == no_local_id) continue;
             const std::uint32_t index = index_of(member);
-            const KindId kind = internal(world_).kind_at(index);
-            out.varint(lane_of(member));
+            const KindId kind = internal(world_).entities.kind_at(index);
+            out.varint(slot_of(member));
             out.bits(index_of(kind), kind_bits(*def_.schema));
             out.boolean(groups_.is_in_input(member));
-            const bool owned = internal(world_).owner_at(index) == session.observer;
+            const bool owned = internal(world_).entities.owner_at(index) == session.observer;
             out.boolean(owned);
             if (!owned) continue;
-            const bool in_frame = internal(world_).is_relative(index);
-            if (internal(world_).kind_def_at(index).relative_position) {
+            const bool in_frame = internal(world_).positions.is_relative(index);
+            if (internal(world_).entities.kind_def_at(index).relative_position) {
                 const LocalId parent =
-                    in_frame ? lane_of(internal(world_).parent_at(index)) : no_local_id;
-                // Itself: relative to an entity that the client does not have.
-                const LocalId frame = parent == no_local_id ? lane_of(member) : parent;
+                    in_frame ? slot_of(internal(world_).groups.parent_at(index)) : no_local_id;
+                // Its own id as frame: the position is relative to an entity that the client does
+                // not have.
+                const LocalId frame = parent == no_local_id ? slot_of(member) : parent;
                 out.varint(in_frame ? frame + 1 : 0);
             }
             LocalPlace local;
             for (const PredictedPart& part : layout_.parts(kind)) {
-                const std::byte* its = internal(world_).component_at(index, part.component);
+                const std::byte* its =
+                    internal(world_).components.component_at(index, part.component);
                 if (part.is_position && copy_local_position(index, part, local))
                     its = local.data.data();
                 words_.resize(part.words);
@@ -387,7 +394,7 @@ void InputRouter::send_correction(Session& session, InputNumber tick) {
     ++counters_.corrections;
 }
 
-// -- the way back -------------------------------------------------------------------------------
+// -- sending ------------------------------------------------------------------------------------
 
 void InputRouter::write_state(const Session& session, BitWriter& out) {
     if (session.inputs == nullptr || !session.inputs->queue.is_active()) return;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Inputs of clients: from packets into the queue of their session, one a tick from there to the
-// game as one command for each group, and a correction back where the client predicted something
-// else.
+// Routes client inputs: from packets to the queue of their session, from there once per tick to the
+// game, grouped by entity group. Sends a correction where the client predicted another state.
 //
-// Owns the order of groups and the memory in which one group is bound, stepped and compared. That
-// memory is valid from bind_group to the end of run_group: one group at a time.
+// Owns the group order and the memory in which one group is bound, stepped and compared. That
+// memory is valid from bind_group to the end of run_group, for one group at a time.
 //
-// Bytes from the wire are checked and counted. Must not know: packets beyond their inputs, other
-// sessions, relevance.
+// Bytes from the wire are checked and counted.
+//
+// Must not know: packets beyond their inputs, other sessions, relevance.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ namespace purview {
 
 class InputRouter {
   public:
-    /// `rewind`: views that a client may not have are cut, and counted there.
+    /// `rewind` counts the views that are clamped because a client may not have them.
     InputRouter(const ServerDef& def, const ServerTime& time, World& world, Game& game,
                 AudienceFilter& audiences, RewindCounters& rewind)
         : def_(def),
@@ -45,36 +45,37 @@ class InputRouter {
           layout_(*def.schema) {}
 
     // Stage `receive`, for each packet.
-    /// Reads the inputs of a packet; changes nothing else. False: malformed.
+    /// Reads the inputs of a packet and changes nothing else. Returns false if they are malformed.
     bool read(BitReader& in) { return read_inputs(*def_.schema, in, packet_); }
-    /// What was read last goes into the queue of its session, which has joined.
+    /// Queues the inputs that were read last for their session, which must have joined.
     void take(Session& session);
     // Stage `receive`, in the tick.
-    /// Gives the inputs of this tick to the game, which may close the session.
+    /// Passes the inputs of this tick to the game, which may close the session.
     void run(Server& server, Session& session);
 
-    // Stage `encode`: what a packet says about the inputs of its session.
+    // Stage `encode`: the input state of the session in its packets.
     static void write_state(const Session& session, BitWriter& out);
     static std::uint64_t state_bits(const Session& session) noexcept;
 
-    /// The log of edits of the world has been read, and is about to be emptied.
+    /// Call when the edit log of the world has been read and is about to be cleared.
     void end_tick() { groups_.end_tick(); }
 
-    /// Members of the group of a live root, in the order of inputs. Valid until the next call.
+    /// Members of the group of a live root, in input order. Valid until the next call.
     std::span<const EntityId> members_of(EntityId root) {
         return groups_.group_of(root, counters_).members;
     }
-    /// The entity is alive.
+    /// `entity` must be alive.
     void set_in_input(EntityId entity, bool on) { groups_.set_in_input(entity, on); }
     bool is_in_input(EntityId entity) const noexcept { return groups_.is_in_input(entity); }
     const InputCounters& counters() const noexcept { return counters_; }
 
   private:
-    /// Positions that are sent relative to a parent are stepped so, and in copies.
+    /// A position that is sent relative to a parent is stepped in that frame, in a copy.
     struct alignas(PredictedLayout::align_bytes) LocalPlace {
         std::array<std::byte, Schema::component_bytes_max> data;
         Vec3 before;
-        EntityId parent = EntityId::none;  ///< none: it is in the world, and stepped where it is
+        /// None: the position is not relative and is stepped in place.
+        EntityId parent = EntityId::none;
     };
     struct alignas(PredictedLayout::align_bytes) Block {
         std::array<std::byte, PredictedLayout::align_bytes> bytes;
@@ -106,14 +107,14 @@ class InputRouter {
     InputCounters counters_;
     InputPacket packet_;  ///< of the datagram that is being read
 
-    // Of the group that is being stepped.
+    // The group that is being stepped.
     std::vector<GroupMember> members_;
     std::vector<std::byte*> components_;  ///< [members][layout.stride()]
     std::vector<GroupInput::Part> parts_;
     std::vector<LocalPlace> positions_;  ///< [members]
     std::vector<Block> part_data_;
-    // Of the session whose inputs run.
-    std::vector<EntityId> wrong_;  ///< roots whose client must be corrected
+    // The session that is being processed.
+    std::vector<EntityId> wrong_;  ///< roots that need a correction
     std::vector<std::byte> message_;
     std::vector<std::uint32_t> words_;
 };

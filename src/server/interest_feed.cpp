@@ -3,7 +3,7 @@
 #include "server/interest_feed.hpp"
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "world/world_data.hpp"
 
 namespace purview {
@@ -11,48 +11,52 @@ namespace purview {
 EntityDef InterestFeed::def_of(std::uint32_t index) {
     const WorldData& data = internal(world_);
     EntityDef entity;
-    entity.position = data.position_at(index);
-    entity.has_position = data.has_position(index);
-    entity.flags = FlagSet(data.flags_at(index));
+    entity.position = data.components.position_at(index);
+    entity.has_position = data.entities.has_position(index);
+    entity.flags = FlagSet(data.attributes.flags_at(index));
     for (std::size_t d = 0; d < def_.schema->keys().size(); ++d) {
-        keys_[d] = data.key_at(index, KeyId{static_cast<std::uint8_t>(d)});
+        keys_[d] = data.attributes.key_at(index, id_at<KeyId>(d));
     }
     entity.keys = std::span(keys_).first(def_.schema->keys().size());
     for (std::size_t v = 0; v < def_.schema->values().size(); ++v) {
-        values_[v] = data.value_at(index, ValueId{static_cast<std::uint8_t>(v)});
+        values_[v] = data.attributes.value_at(index, id_at<ValueId>(v));
     }
     entity.values = std::span(values_).first(def_.schema->values().size());
-    entity.kind = data.kind_at(index);
+    entity.kind = data.entities.kind_at(index);
     return entity;
 }
 
 void InterestFeed::track_op(const WorldOp& op) {
     const WorldData& data = internal(world_);
     if (op.type == WorldOp::Type::despawn) {
-        (void)interest_.despawn(op.entity);  // stale when it was spawned in this same tick
+        // Stale_id if it was spawned in this same tick.
+        (void)interest_.entities.despawn(op.entity);
+        interest_.caller.user_data.entities.forget(op.entity);
         return;
     }
-    // An entity that leaves a group and is despawned later in the tick leaves the group first: a
-    // root with members cannot be despawned. Its values stay until the tick ends.
-    if (!data.is_alive(op.entity) && op.type != WorldOp::Type::root) return;
+    // An entity that leaves a group and is despawned later in the same tick must leave the group
+    // first, because a root with members cannot be despawned. Its values stay readable until the
+    // tick ends.
+    if (!data.entities.is_alive(op.entity) && op.type != WorldOp::Type::root) return;
     const std::uint32_t index = index_of(op.entity);
     switch (op.type) {
         case WorldOp::Type::spawn:
-            (void)interest_.spawn(op.entity, def_of(index));
+            (void)interest_.entities.spawn(op.entity, def_of(index));
             break;
         case WorldOp::Type::root:
             if (op.root == op.entity) {
-                (void)interest_.leave_unit(op.entity, def_of(index), false);
+                (void)interest_.groups.leave_unit(op.entity, def_of(index), false);
             } else {
-                (void)interest_.join_unit(op.entity, op.root, op.parent);
+                (void)interest_.groups.join_unit(op.entity, op.root, op.parent);
             }
-            audiences_.note_group_changed(index);  // another group commands it
+            audiences_.note_group_changed(index);  // another group provides its inputs
             break;
         case WorldOp::Type::owner: {
-            const ObserverId owner = data.owner_at(index);
-            // An observer that is gone owns it in the world alone; in interest it has no owner.
-            if (interest_.set_owner(op.entity, owner) == Status::stale_id)
-                (void)interest_.set_owner(op.entity, ObserverId::none);
+            const ObserverId owner = data.entities.owner_at(index);
+            // An owner that was removed stays the owner in the world only; interest stores no
+            // owner.
+            if (interest_.overrides.set_owner(op.entity, owner) == Status::stale_id)
+                (void)interest_.overrides.set_owner(op.entity, ObserverId::none);
             audiences_.note_changed(index);
             for (const ObserverId its : {op.owner_before, owner}) {
                 if (Session* session = sessions_.find(its); session != nullptr)
@@ -67,29 +71,41 @@ void InterestFeed::track_op(const WorldOp& op) {
 
 void InterestFeed::track_facts(bool fresh) {
     WorldData& data = internal(world_);
+    track_user_data();  // before despawns, so that their leaves carry the last user data
     data.settle(fresh);
-    const std::span<const WorldOp> ops = data.track_ops();
-    // Before any of them leaves: an orphan may be below another.
+    const std::span<const WorldOp> ops = data.summary.track();
+    // Before any of them leaves its group: an orphan may be the parent of another one.
     for (const WorldOp& op : ops) {
-        if (op.type == WorldOp::Type::root && op.is_orphan) interest_.keep_hides(op.entity);
+        if (op.type == WorldOp::Type::root && op.is_orphan)
+            interest_.overrides.keep_hides(op.entity);
     }
     for (const WorldOp& op : ops) track_op(op);
-    for (const GroupBounds::Change& change : data.take_bounds_changes())  // refused: members by now
-        (void)interest_.set_group_radius(change.root, change.radius);
-    for (const AttributeChange& change : data.track_attribute_changes()) {
+    // Refused for a group member.
+    for (const GroupBounds::Change& change : data.bounds.take_changes())
+        (void)interest_.attributes.set_group_radius(change.root, change.radius);
+    for (const AttributeChange& change : data.attributes.track_changes()) {
         if (change.flag != FlagId::none) {
-            (void)interest_.set_flag(change.entity, change.flag, change.key != Key::none);
+            (void)interest_.attributes.set_flag(change.entity, change.flag,
+                                                change.key != Key::none);
         } else if (change.domain != KeyId::none) {
-            (void)interest_.set_key(change.entity, change.domain, change.key);
+            (void)interest_.attributes.set_key(change.entity, change.domain, change.key);
             audiences_.note_changed(index_of(change.entity));
         } else {
-            (void)interest_.set_value(change.entity, change.value, change.number);
+            (void)interest_.attributes.set_value(change.entity, change.value, change.number);
         }
     }
 }
 
+void InterestFeed::track_user_data() {
+    WorldUserData& user_data = internal(world_).user_data;
+    for (const EntityId entity : user_data.edits())
+        interest_.caller.user_data.entities.set(entity, user_data.get(entity));
+    user_data.clear_edits();
+}
+
 void InterestFeed::track_fresh_facts() {
-    if (internal(world_).has_untracked_ops()) track_facts(true);
+    track_user_data();
+    if (internal(world_).summary.has_untracked()) track_facts(true);
 }
 
 void InterestFeed::track() {
@@ -97,15 +113,18 @@ void InterestFeed::track() {
     track_facts(false);
     WorldData& data = internal(world_);
     if (def_.schema->position() == ComponentId::none) return;
-    data.dirty(def_.schema->position()).for_each([&](std::size_t i) {
+    data.components.dirty(def_.schema->position()).for_each([&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
-        const EntityId entity = data.at_index(index);
-        if (entity != EntityId::none) (void)interest_.move(entity, data.position_at(index));
+        const EntityId entity = data.entities.at_index(index);
+        if (entity != EntityId::none)
+            (void)interest_.positions.move(entity, data.components.position_at(index));
     });
-    // Split members are judged where they are, also where nothing but their ship has moved.
-    for (const std::uint32_t index : data.carried()) {
-        if (def_.rules.kinds[index_of(data.kind_at(index))].culled_independently)
-            (void)interest_.move(data.at_index(index), data.position_at(index));
+    // Independently culled members are evaluated at their own position, even if only their parent
+    // has moved.
+    for (const std::uint32_t index : data.positions.carried()) {
+        if (def_.rules.kinds[index_of(data.entities.kind_at(index))].culled_independently)
+            (void)interest_.positions.move(data.entities.at_index(index),
+                                           data.components.position_at(index));
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A player in the server's own process (HostView): an observer to which nothing is sent, and which
-// gets the events and the calls of a remote one.
+// A player in the server's own process (HostView): an observer without packets that receives the
+// same events and calls as a remote client.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,15 @@ namespace purview {
 
 struct LocalPlayer {
     ObserverId observer = ObserverId::none;
-    std::map<EntityId, KindId> relevant;  ///< as of the last tick; the kind outlives the entity
-    /// Until HostView::update hands them out; limits::rpc_pending_per_observer at most. `target`:
-    /// none where a remote client would be sent no ghost.
+    /// As of the last tick; the kind stays readable after a despawn.
+    std::map<EntityId, KindId> relevant;
+    /// Calls that wait for HostView::update, at most limits::rpc_pending_per_observer. `target` is
+    /// none where a remote client would receive no ghost.
     std::vector<WantedCall> calls;
 };
 
-/// All of them, in order of arrival. They belong to their HostViews, which remove them before they
-/// end.
+/// All local players, in order of creation. Owned by their HostViews, which remove them on
+/// destruction.
 class LocalPlayers {
   public:
     void add(LocalPlayer& player) {
@@ -33,7 +34,7 @@ class LocalPlayers {
         players_.push_back(&player);
     }
     void remove(const LocalPlayer& player) { std::erase(players_, &player); }
-    /// Null: no local player has this observer.
+    /// Null if no local player has this observer.
     LocalPlayer* find(ObserverId observer) const noexcept {
         const auto its =
             std::find_if(players_.begin(), players_.end(),

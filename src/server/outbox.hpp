@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Datagrams that wait for their carrier, in one piece of memory, in the order of writing.
+// A buffer of outgoing datagrams: contiguous memory, in the order of writing.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace purview {
 
 class Outbox {
   public:
-    /// Where the next one may be written, before it is added. Valid until then.
+    /// Memory in which the next datagram may be written before `add`. Valid until then.
     std::span<std::byte> room() {
         const std::size_t end = bytes_.size() < used_ + limits::datagram_bytes
                                     ? std::max(used_ + limits::datagram_bytes, 2 * bytes_.size())
@@ -26,7 +26,7 @@ class Outbox {
         if (end != bytes_.size()) bytes_.resize(end);
         return std::span<std::byte>(bytes_).subspan(used_, limits::datagram_bytes);
     }
-    /// So many bytes of the room go there.
+    /// Adds the first `bytes` bytes of room() as a datagram to `to`.
     void add(const Address& to, std::size_t bytes) {
         PURVIEW_ASSERT(bytes > 0 && bytes <= limits::datagram_bytes);
         PURVIEW_ASSERT(used_ + bytes <= bytes_.size());
@@ -55,11 +55,11 @@ class Outbox {
     std::vector<Datagram> datagrams_;
 };
 
-/// What lies in several of them, in the order in which it goes.
+/// The sending order of the datagrams in several outboxes.
 class OutboxOrder {
   public:
     bool empty() const noexcept { return next_ == runs_.size(); }
-    /// The datagrams [begin, end) of a box come next. The box must outlive them.
+    /// Appends the datagrams [begin, end) of a box. The box must outlive them.
     void add(const Outbox& box, std::size_t begin, std::size_t end) {
         PURVIEW_ASSERT(begin <= end && end <= box.size());
         if (begin == end) return;
@@ -68,7 +68,7 @@ class OutboxOrder {
         goes_on ? void(runs_.back().end = end) : runs_.push_back({&box, begin, end});
         next_ = std::min(next_, runs_.size() - 1);
     }
-    /// Not empty.
+    /// Takes the next datagram; the order must not be empty.
     OutgoingDatagram take() noexcept {
         PURVIEW_ASSERT(!empty() && runs_[next_].begin < runs_[next_].end);
         Run& run = runs_[next_];

@@ -18,21 +18,22 @@ namespace purview {
 
 namespace {
 
-/// Less is not worth a packet.
+/// A smaller rest of the budget is not used for a packet.
 constexpr std::size_t room_bytes_min = 64;
 
-/// A packet at least this often, so that the other side knows the tick and that we live.
+/// Heartbeat: the longest time without a packet, so that the client receives the tick and keeps its
+/// connection.
 constexpr std::uint32_t silent_ticks_max = 10;
-/// The tick at least this often, however much else is sent: its low 16 bits are sent, and the other
-/// side completes them by the last ones.
-constexpr Tick untold_ticks_max = 256;
+/// The longest time without sending the tick. Packets contain its low 16 bits, which the client
+/// completes from the last tick that it received.
+constexpr Tick unsent_ticks_max = 256;
 
 }  // namespace
 
 PacketSender::PacketSender(const ServerDef& def, const ServerTime& time, const World& world,
                            const FieldStore& fields, SharedSections& sections, RpcRouter& calls,
                            TickWorkers& workers, DatagramQueue& datagrams,
-                           ReplicationTap* const& tap, const Spoil& spoil)
+                           ReplicationTap* const& tap, const InjectedFault& injected_fault)
     : def_(def),
       time_(time),
       world_(world),
@@ -42,8 +43,8 @@ PacketSender::PacketSender(const ServerDef& def, const ServerTime& time, const W
       workers_(workers),
       datagrams_(datagrams),
       tap_(tap),
-      spoil_(spoil) {
-    for (const KindDef& kind : def.schema->kinds()) has_limits_ |= !kind.limit.is_none();
+      injected_(injected_fault) {
+    for (const KindDef& kind : def.schema->kinds()) has_limits_ |= kind.limit_per_tick != 0;
 }
 
 ReplicationInput PacketSender::input(TickWorker& worker) noexcept {
@@ -52,11 +53,11 @@ ReplicationInput PacketSender::input(TickWorker& worker) noexcept {
             fields_,
             worker.cache,
             time_.tick,
-            spoil_ == Spoil::order,
+            injected_ == InjectedFault::order,
             &sections_.cells(),
             def_.enter_priority,
             has_limits_,
-            spoil_ == Spoil::audience};
+            injected_ == InjectedFault::audience};
 }
 
 void PacketSender::begin_tick() {
@@ -78,7 +79,7 @@ void PacketSender::end_tick(TickProfile& profile) {
         sum.encode_us += worker->encode_us;
         worked += worker->encode_us > 0 ? 1 : 0;
     }
-    // Of what several do at once the share of each.
+    // Divides time that several workers spent in parallel by their number.
     worked = std::max(worked, 1U);
     profile.diff_us += sum.diff_us / worked;
     profile.prioritize_us = sum.prioritize_us / worked;
@@ -94,38 +95,38 @@ PacketSender::Written PacketSender::write_packet(TickWorker& worker, Session& se
                                                  std::span<std::byte> buffer, Micros now,
                                                  bool must_send) {
     const bool has_items = session.plan->has_more() || session.shared.has_sections() ||
-                           session.calls_out.wants_to_send();
+                           session.calls_out.has_data_to_send();
     if (!PURVIEW_GUARD(packets_under_way, may_send(session))) return {};
-    if (!has_items && !session.stream_out.wants_to_send() && !must_send) return {};
+    if (!has_items && !session.stream_out.has_data_to_send() && !must_send) return {};
     BitWriter out(buffer);
     out.bits(0, seal_bytes * 8);
     const std::uint32_t sequence = session.link.write_header(out);
-    // What is behind the fragments at least: their end, a snapshot, which may have to tell the
-    // tick, and whoever is kept room; no calls, and what became of input.
+    // Minimum size of what follows the fragments: the end mark, the input state, and a snapshot
+    // with the tick and the ghost that has room reserved. Calls are not included.
     const std::uint64_t urgent_bits = session.plan->kept_bits();
-    const std::uint64_t snapshot_bits = session.plan->must_tell_tick || urgent_bits > 0
+    const std::uint64_t snapshot_bits = session.plan->must_send_tick || urgent_bits > 0
                                             ? empty_snapshot_bits(fields_) + urgent_bits
                                             : 1;
     const std::uint64_t state_bits = 1 + InputRouter::state_bits(session);
     const std::uint64_t behind_bits = 1 + snapshot_bits + state_bits;
     const auto fragments = [&] {
         if (out.bits_left() <= behind_bits) return false;
-        // While anything else waits, no more than half; nothing, where a call found no room beside
-        // those of the last tick.
+        // If other items wait, fragments get at most half of the room. They get none if they left
+        // no room for a call in the last tick.
         const std::uint64_t all = out.bits_left() - behind_bits;
-        if (session.call_room.go_first && urgent_bits == 0 && session.calls_out.wants_to_send())
+        if (session.call_room.go_first && urgent_bits == 0 && session.calls_out.has_data_to_send())
             return false;
         return session.stream_out.write(sequence, has_items ? all / 2 : all, out);
     };
     const bool has_fragments = fragments();
     out.boolean(false);
     const bool joined = session.observer != ObserverId::none;
-    PURVIEW_ASSERT(out.bits_left() >= state_bits);  // fragments have left it room
+    PURVIEW_ASSERT(out.bits_left() >= state_bits);  // fragments leave this room
     const std::uint64_t room = out.bits_left() - state_bits;
     const auto beside = [room](std::uint64_t others) { return room - std::min(room, others); };
     const std::uint64_t section_bits = session.shared.bits();
     std::uint64_t call_bits = calls_.choose(session, beside(section_bits + urgent_bits));
-    // Members of sections can be sent one by one; a call cannot wait for a tick without sections.
+    // Section members can be sent individually, but a call cannot wait for a tick without sections.
     if (section_bits != 0 && session.calls_out.oldest_lacks_room())
         call_bits = calls_.choose(session, beside(urgent_bits));
     PURVIEW_ASSERT(call_bits <= room);
@@ -134,8 +135,8 @@ PacketSender::Written PacketSender::write_packet(TickWorker& worker, Session& se
                                    sequence, room - call_bits, out)) {
         out.boolean(false);
     } else {
-        session.told_tick = time_.tick;
-        if (tap_ != nullptr) tap_->packet_sent(session, session.ghosts.last_record());
+        session.last_sent_tick = time_.tick;
+        if (tap_ != nullptr) tap_->packet_sent(session, session.ghosts.packets().newest());
     }
     const bool has_calls = calls_.write(worker, session, sequence, out);
     if (joined) InputRouter::write_state(session, out);
@@ -146,20 +147,19 @@ PacketSender::Written PacketSender::write_packet(TickWorker& worker, Session& se
     return {out.bytes_written(), has_fragments || has_calls};
 }
 
-/// A ghost that found no room has it reserved in the next tick that lists it, and calls have theirs
-/// behind it; in the tick after one in which fragments left no room for a call, no fragments are
-/// sent.
+/// Reserves room for a ghost that did not fit, in the next tick that lists it. Calls follow behind
+/// it. After a tick in which fragments left no room for a call, the next tick sends no fragments.
 void PacketSender::note_passed_over(Session& session) noexcept {
     const LocalId kept = session.plan->kept_for;
     const bool calls_kept_out = std::exchange(session.call_room.kept_out, false);
     auto& [first, second] = session.last_plan.passed_over;
-    for (LocalId* lane : {&first, &second}) {
-        const bool waits =
-            *lane != kept && *lane < session.ghosts.lane_end() && session.ghosts.is_pending(*lane);
-        if (!waits) *lane = no_local_id;
+    for (LocalId* slot : {&first, &second}) {
+        const bool waits = *slot != kept && *slot < session.ghosts.slots().end() &&
+                           session.ghosts.sends().is_pending(*slot);
+        if (!waits) *slot = no_local_id;
     }
     if (kept != no_local_id) return;
-    session.call_room.go_first = calls_kept_out && session.calls_out.wants_to_send();
+    session.call_room.go_first = calls_kept_out && session.calls_out.has_data_to_send();
     const LocalId left_out = session.plan->left_out();
     if (left_out != first) (first == no_local_id ? first : second) = left_out;
 }
@@ -171,18 +171,18 @@ void PacketSender::send(TickWorker& worker, Session& session, Micros now) {
     std::size_t budget = session.budget_bytes;
     bool sent = false;
     const bool is_silent = session.silent_ticks >= silent_ticks_max;
-    // Motion that follows its extrapolation is not sent; the tick is.
-    session.plan->must_tell_tick = session.state == Session::State::joined &&
+    // Motion that matches its dead reckoning is not sent, but the tick is.
+    session.plan->must_send_tick = session.state == Session::State::joined &&
                                    (is_silent || session.ghosts.motions().is_any_moving() ||
-                                    time_.tick - session.told_tick >= untold_ticks_max);
+                                    time_.tick - session.last_sent_tick >= unsent_ticks_max);
     for (;;) {
         const std::size_t room = PURVIEW_GUARD_OR(budget, std::min(budget, limits::datagram_bytes),
                                                   limits::datagram_bytes);
-        const std::uint64_t bits_min =  // a header may tell of a thousand packets
+        const std::uint64_t bits_min =  // a header may acknowledge a thousand packets
             packet_bits_min(session.link.header_bits_max(), InputRouter::state_bits(session));
         if (room < room_bytes_min || room * 8 < bits_min) break;
-        const bool must_send = !sent && (is_silent || session.plan->must_tell_tick ||
-                                         session.link.owes_acknowledgement());
+        const bool must_send = !sent && (is_silent || session.plan->must_send_tick ||
+                                         session.link.has_unsent_acknowledgement());
         const bool had_sections = session.shared.has_sections();
         const auto [size, has_more] =
             write_packet(worker, session, worker.out.room().first(room), now, must_send);
@@ -193,8 +193,8 @@ void PacketSender::send(TickWorker& worker, Session& session, Micros now) {
         worker.out.add(session.address, size);
         sent = true;
         session.plan->skip_taken();
-        const bool told_sections = had_sections && !session.shared.has_sections();
-        if (!session.plan->took_any && !told_sections && !has_more) break;
+        const bool sent_payloads = had_sections && !session.shared.has_sections();
+        if (!session.plan->took_any && !sent_payloads && !has_more) break;
     }
     if (session.shared.has_sections()) sections_.give_up(session);
     session.last_plan.left_some = session.plan->has_more();
@@ -205,9 +205,9 @@ void PacketSender::send(TickWorker& worker, Session& session, Micros now) {
 void PacketSender::write_probe(TickWorker& worker, Session& session) {
     PURVIEW_ASSERT(session.state == Session::State::probe && session.plan != nullptr);
     for (std::uint32_t sequence = session.next_command;; ++sequence) {
-        BitWriter out(worker.out.room());  // it goes nowhere
-        // What a real packet has before its snapshot: seal, header with one status bit, no
-        // fragments.
+        BitWriter out(worker.out.room());  // the packet is not sent
+        // Reserves what precedes the snapshot of a real packet: checksum, a header with one status
+        // bit, no fragments.
         out.bits(0, seal_bytes * 8);
         out.bits(0, 2 * PacketLink::sequence_bits + 1 + 4 + 1 + 1);
         if (!write_snapshot(input(worker), session.ghosts, *session.plan, nullptr, sequence,

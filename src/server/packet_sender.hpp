@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What goes to clients: each tick, no more packets for a session than its budget has bytes for.
+// Writes packets to clients: per tick and session, at most as many packets as its byte budget
+// allows.
 //
-// Between begin_tick and end_tick sessions are independent: `send` and `write_probe` are called for
-// different sessions by different threads, each with its own worker, and write only to these two.
-// end_tick brings what the workers wrote into the order of sessions.
+// Sessions are independent between begin_tick and end_tick: `send` and `write_probe` are called for
+// different sessions by different threads. Each thread has its own worker and writes only to its
+// worker and session. end_tick puts what the workers wrote into session order.
 //
 // Must not know: how relevance, changes or send order were decided.
 #pragma once
@@ -14,12 +15,12 @@
 #include "replication/field_store.hpp"
 #include "replication/replication_input.hpp"
 #include "server/datagram_queue.hpp"
+#include "server/fault_injection.hpp"
 #include "server/rpc_router.hpp"
 #include "server/server_counters.hpp"
 #include "server/server_time.hpp"
 #include "server/session.hpp"
 #include "server/shared_sections.hpp"
-#include "server/spoil.hpp"
 #include "server/tap.hpp"
 #include "server/tick_worker.hpp"
 
@@ -30,19 +31,19 @@ class PacketSender {
     PacketSender(const ServerDef& def, const ServerTime& time, const World& world,
                  const FieldStore& fields, SharedSections& sections, RpcRouter& calls,
                  TickWorkers& workers, DatagramQueue& datagrams, ReplicationTap* const& tap,
-                 const Spoil& spoil);
+                 const InjectedFault& injected_fault);
 
-    /// What the stages from `diff` to `encode` read, with the cache of this worker.
+    /// The input of the stages from `diff` to `encode`, with the cache of this worker.
     ReplicationInput input(TickWorker& worker) noexcept;
-    /// Its link accepts one more packet.
+    /// The session's connection accepts one more packet.
     bool may_send(const Session& session) const noexcept;
 
     void begin_tick();
-    /// The packets of a session, which is not closing, in this tick.
+    /// Writes the packets of a session in this tick. The session must not be closing.
     void send(TickWorker& worker, Session& session, Micros now);
-    /// A probe is sent everything at once, and it arrives.
+    /// Writes all updates of a reference client and marks them as delivered at once.
     void write_probe(TickWorker& worker, Session& session);
-    /// Adds what the workers measured to the profile.
+    /// Adds the durations that the workers measured to the profile.
     void end_tick(TickProfile& profile);
 
     std::uint64_t split_updates() const noexcept { return split_updates_; }
@@ -65,9 +66,9 @@ class PacketSender {
     RpcRouter& calls_;
     TickWorkers& workers_;
     DatagramQueue& datagrams_;
-    ReplicationTap* const& tap_;  ///< null: none listens
-    const Spoil& spoil_;
-    bool has_limits_ = false;  ///< some kind has a KindDef::limit
+    ReplicationTap* const& tap_;  ///< null: no replication observer is set
+    const InjectedFault& injected_;
+    bool has_limits_ = false;  ///< some kind has a KindDef::limit_per_tick
     std::uint64_t split_updates_ = 0;
     std::uint64_t limited_updates_ = 0;
 };

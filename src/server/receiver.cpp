@@ -12,12 +12,12 @@ namespace purview {
 
 namespace {
 
-/// Limit on the commands of one session that wait for the next tick: more than a well-behaved
-/// client has at any rate. A flood hurts only its session.
+/// Byte limit on the commands of one session that wait for the next tick; a well-behaved client
+/// stays below it. A flood affects only its own session.
 constexpr std::size_t command_queue_bytes_max = 40 * limits::command_bytes;
-/// Limit on the messages of one session that wait for the next tick. A well-behaved client sends no
-/// more ahead of what is acknowledged than the window of the stream, and acknowledgements reach it
-/// in ticks only.
+/// Byte limit on the messages of one session that wait for the next tick. A well-behaved client
+/// sends at most the stream window ahead of the acknowledgements, which it receives only once per
+/// tick.
 constexpr std::size_t message_queue_bytes_max = 131'072;
 static_assert(message_queue_bytes_max > stream_window_bytes + message_bytes_max);
 
@@ -60,7 +60,7 @@ void Receiver::receive_data(std::span<const std::byte> datagram, const Address& 
     }
     const std::uint32_t number = session->link.number_of(datagram.subspan(seal_bytes + sizeof id));
     if (!PURVIEW_GUARD(seal, is_sealed(data_seed(id, number), datagram))) {
-        ++drops_.bad_checksum;  // damaged in transit or forged: the session is not blamed
+        ++drops_.bad_checksum;  // damaged in transit or forged: not counted against the session
         return;
     }
     session->bytes_received += datagram.size();
@@ -72,7 +72,7 @@ void Receiver::receive_data(std::span<const std::byte> datagram, const Address& 
     if (verdict == PacketLink::Verdict::malformed || !read_body(*session, in)) {
         return count_malformed(*session);
     }
-    // All of it is sound: only now does anything change.
+    // The packet is valid; only now does state change.
     notices_.clear();
     session->link.accept(notices_);
     lost_packets_.clear();
@@ -91,11 +91,11 @@ void Receiver::receive_data(std::span<const std::byte> datagram, const Address& 
         tap_->digest_received(*session, session->link.resolved(), body_.digest);
     }
     if (!read_messages(*session)) return count_malformed(*session);
-    // A packet from another address counts once that address is proven: otherwise a forged one
-    // would keep a session alive for ever.
+    // A packet from another address does not count before that address is proven. Otherwise a
+    // forged packet could keep a session alive forever.
     if (session->address == from) session->arrival.received = now;
     if (!(session->address == from) && datagram.size() >= challenge_bytes) {
-        // A new address. Nothing but the challenge is sent there before it is proven.
+        // Sends only the challenge to a new address before it is proven.
         handshake_.challenge(from, session->nonce);
     }
 }
@@ -105,8 +105,8 @@ void Receiver::resolve(Session& session, DeliveryNotice notice, Micros now) {
     session.ghosts.resolve(notice.sequence, notice.delivered);
     session.calls_out.resolve(notice.sequence, notice.delivered);
     if (session.keep_held_reports && notice.delivered &&
-        session.ghosts.held_report().sequence == notice.sequence) {
-        session.held_reports.push_back(session.ghosts.held_report());
+        session.ghosts.reports().last().sequence == notice.sequence) {
+        session.held_reports.push_back(session.ghosts.reports().last());
     }
     session.stream_out.resolve(notice.sequence, notice.delivered);
     if (notice.delivered) {
@@ -129,14 +129,14 @@ void Receiver::count_malformed(Session& session) {
         closer_.close(session, CloseReason::malformed, true);
 }
 
-/// Everything behind the header of a client's packet; changes nothing but body_.
+/// Reads everything after the header of a client's packet; changes only body_.
 bool Receiver::read_body(Session& session, BitReader& in) {
     body_ = Body{};
     if (!session.stream_in.read(in)) return false;
     body_.has_digest = in.boolean();
     if (body_.has_digest) body_.digest = in.u64();
     body_.command_count = static_cast<std::uint32_t>(in.varint_max(commands_per_packet_max));
-    if (body_.command_count > 0) body_.newest_command = static_cast<std::uint16_t>(in.bits(16));
+    if (body_.command_count > 0) body_.newest_input = static_cast<std::uint16_t>(in.bits(16));
     for (std::uint32_t i = 0; i < body_.command_count && in.ok(); ++i) {
         const auto size = static_cast<std::size_t>(in.bits(8));
         if (size > limits::command_bytes) in.fail();
@@ -155,12 +155,12 @@ bool Receiver::read_body(Session& session, BitReader& in) {
     return in.ok();
 }
 
-/// Commands that have not been taken yet, oldest first. Numbers are compared by distance: they
-/// wrap, and a stranger chooses them.
+/// Queues the commands that were not taken yet, oldest first. Numbers are compared by distance,
+/// because they wrap and an untrusted peer chooses them.
 void Receiver::take_commands(Session& session) {
     const std::uint32_t last = session.next_command - 1;
     const auto distance =
-        static_cast<std::int16_t>(body_.newest_command - static_cast<std::uint16_t>(last));
+        static_cast<std::int16_t>(body_.newest_input - static_cast<std::uint16_t>(last));
     const std::uint32_t newest = last + static_cast<std::uint32_t>(distance);
     for (std::uint32_t i = 0; i < body_.command_count; ++i) {
         const std::uint32_t number = newest - (body_.command_count - 1 - i);
@@ -177,12 +177,13 @@ void Receiver::queue_command(Session& session, std::span<const std::byte> comman
         ++drops_.commands;
         return;
     }
-    PURVIEW_ASSERT(command.size() <= limits::command_bytes);  // read_body refuses longer ones
+    PURVIEW_ASSERT(command.size() <= limits::command_bytes);  // read_body refuses longer commands
     session.commands.push_back(static_cast<std::byte>(command.size()));
     session.commands.insert(session.commands.end(), command.begin(), command.end());
 }
 
-/// None of them may be dropped: a client that sends more than a well-behaved one can is closed.
+/// A message must not be dropped, so a client that exceeds the limit of a well-behaved one is
+/// closed.
 void Receiver::queue_message(Session& session, std::span<const std::byte> message) {
     std::vector<std::byte>& queue = session.messages;
     if (!PURVIEW_GUARD(message_queue, queue.size() + message.size() <= message_queue_bytes_max)) {
@@ -190,7 +191,7 @@ void Receiver::queue_message(Session& session, std::span<const std::byte> messag
         closer_.close(session, CloseReason::malformed, true);
         return;
     }
-    PURVIEW_ASSERT(message.size() <= message_bytes_max);  // its size has two bytes
+    PURVIEW_ASSERT(message.size() <= message_bytes_max);  // the size field has two bytes
     queue.push_back(static_cast<std::byte>(message.size()));
     queue.push_back(static_cast<std::byte>(message.size() >> 8));
     queue.insert(queue.end(), message.begin(), message.end());
@@ -206,7 +207,7 @@ bool Receiver::read_messages(Session& session) {
                 if (!join) return false;
                 if (!PURVIEW_GUARD(join_once, session.state == Session::State::accepted &&
                                                   !session.join.refused_at))
-                    break;  // twice is nothing new
+                    break;  // a repeated join is ignored
                 PURVIEW_ASSERT(session.observer == ObserverId::none);
                 session.role = join->role;
                 session.join.name = join->name;

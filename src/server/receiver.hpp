@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What arrives. Hostile bytes end here: everything read is checked and counted, a packet is applied
-// as a whole or not at all, and a session that sends too many malformed packets is closed without
-// an effect on others.
+// Processes received datagrams. Everything read is checked and counted. A packet is applied as a
+// whole or not at all. A session that sends too many malformed packets is closed without an effect
+// on others.
 //
-// Owns what is read of one datagram, valid from receive_data to its end.
+// Owns what is read from one datagram; it is valid from receive_data to its end.
 //
-// Must not know: the game (what it is to receive waits in the session for the next tick), interest,
-// the world.
+// Must not know: interest, the world, the game. Data for the game waits in the session until the
+// next tick.
 #pragma once
 
 #include <array>
@@ -47,13 +47,13 @@ class Receiver {
     std::uint64_t bytes_received() const noexcept { return bytes_received_; }
 
   private:
-    /// What a client's packet contains behind its header; views into the packet.
+    /// Everything after the header of a client's packet; contains views into the packet.
     struct Body {
         bool has_digest = false;
         bool has_inputs = false;  ///< read by InputRouter
         std::uint64_t digest = 0;
         std::uint32_t command_count = 0;
-        std::uint16_t newest_command = 0;
+        std::uint16_t newest_input = 0;
         std::array<std::span<const std::byte>, commands_per_packet_max> commands;
     };
 
@@ -75,11 +75,11 @@ class Receiver {
     const SharedSections& sections_;
     InputRouter& inputs_;
     const RpcRouter& calls_;
-    ReplicationTap* const& tap_;  ///< null: none listens
+    ReplicationTap* const& tap_;  ///< null: no replication observer is set
     DropCounters& drops_;
     Body body_;
     std::vector<DeliveryNotice> notices_;
-    std::vector<std::uint32_t> lost_packets_;  ///< of notices_
+    std::vector<std::uint32_t> lost_packets_;  ///< sequence numbers of lost packets in notices_
     std::uint64_t bytes_received_ = 0;
 };
 

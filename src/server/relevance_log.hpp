@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What came to an observer's knowledge and went from it in the last ticks: with what it knows now,
-// it says what it knew then.
+// Enter/leave log of one observer over the last ticks. Combined with the current relevance, it
+// yields the relevance in an earlier tick.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@ class RelevanceLog {
         PURVIEW_ASSERT(entries_.empty() || entries_.back().tick <= tick);
         entries_.push_back({entity, tick, enter});
     }
-    /// Forgets what is not after the tick.
+    /// Removes all entries that are not after the tick.
     void forget(Tick tick) {
         if (entries_.empty() || entries_.front().tick > tick) return;
         entries_.erase(entries_.begin(), first_after(tick));
     }
-    /// Whether it was relevant in that tick, from whether it is now.
+    /// Returns whether the entity was relevant in that tick, given whether it is relevant now.
     bool was_relevant(EntityId entity, Tick tick, bool is_relevant) const noexcept {
         const auto found = std::find_if(first_after(tick), entries_.end(),
                                         [&](const Entry& entry) { return entry.entity == entity; });

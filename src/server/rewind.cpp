@@ -13,14 +13,14 @@ namespace purview {
 
 namespace {
 
-/// At least a second, and the tick that a view lies before.
+/// The configured ticks, or one second by default, plus two for interpolation at the oldest view.
 std::uint32_t ticks_of(const ServerDef& def) noexcept {
     return (def.rewind.ticks == 0 ? def.tick_hz : def.rewind.ticks) + 2;
 }
 
 struct Nearest {
-    float distance_m;  ///< of the point to the segment
-    float along_m;     ///< from the beginning of the segment to where it is nearest
+    float distance_m;  ///< from the point to the segment
+    float along_m;     ///< from the start of the segment to its nearest point
 };
 
 Nearest nearest_of(const History::Volume& volume, Vec3 point) noexcept {
@@ -37,7 +37,7 @@ Nearest nearest_of(const History::Volume& volume, Vec3 point) noexcept {
 }  // namespace
 
 RewindData::RewindData(const ServerDef& def, const ServerTime& time, const World& world,
-                       const InterestData& interest, const SessionTable& sessions)
+                       const InterestEngine& interest, const SessionTable& sessions)
     : time_(time),
       world_(world),
       interest_(interest),
@@ -87,19 +87,20 @@ bool RewindData::is_own(ObserverId observer, EntityId entity) const noexcept {
 
 bool RewindData::sees(ObserverId observer, EntityId entity, double tick) const noexcept {
     if (!world_.is_alive(entity)) return false;
-    if (is_own(observer, entity)) return interest_.is_relevant(observer, entity);
+    if (is_own(observer, entity)) return interest_.answers.is_relevant(observer, entity);
     const RelevanceLog* log = log_of(observer);
     const Session* session = sessions_.find(observer);
     if (log == nullptr || session == nullptr) return false;
-    // What has been said by hand since the last tick is not what was seen: ghosts are as the log
-    // is.
-    const LocalId lane = session->ghosts.find(entity);
-    const bool is_relevant = lane != no_local_id && session->ghosts.is_live(lane);
+    // Uses ghosts, which match the log. Overrides set since the last tick must not change what was
+    // seen.
+    const LocalId slot = session->ghosts.slots().find(entity);
+    const bool is_relevant = slot != no_local_id && session->ghosts.slots().is_live(slot);
     return PURVIEW_GUARD(rewound_relevance,
                          log->was_relevant(entity, static_cast<Tick>(tick), is_relevant));
 }
 
-/// An entity that was hidden in the next tick was not seen on the way there.
+/// Returns the earlier whole tick if the entity was hidden in the next tick: it was not seen
+/// between the two.
 double RewindData::tick_seen(ObserverId observer, EntityId entity, double tick) const noexcept {
     const double earlier = std::floor(tick);
     return tick > earlier && !sees(observer, entity, earlier + 1) ? earlier : tick;

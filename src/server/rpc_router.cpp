@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/mutate.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "purview/limits.hpp"
 #include "world/world_data.hpp"
 
@@ -15,7 +15,7 @@ namespace purview {
 
 namespace {
 
-/// What a snapshot needs beside its items, generously.
+/// Upper bound on the bits of a snapshot without its items.
 constexpr std::uint64_t snapshot_frame_bits = 96;
 
 OutgoingRpc outgoing(const WantedCall& wanted, LocalId ghost) {
@@ -29,7 +29,7 @@ OutgoingRpc outgoing(const WantedCall& wanted, LocalId ghost) {
     return call;
 }
 
-/// Waits for HostView::update. False: too many do.
+/// Stores the call until HostView::update. Returns false if too many calls are stored.
 bool keep_call(LocalPlayer& player, const WantedCall& wanted, bool names_target) {
     if (player.calls.size() >= limits::rpc_pending_per_observer) return false;
     WantedCall& kept = player.calls.emplace_back(wanted);
@@ -39,9 +39,9 @@ bool keep_call(LocalPlayer& player, const WantedCall& wanted, bool names_target)
 
 }  // namespace
 
-// -- the game calls -----------------------------------------------------------------------------
+// -- calls of the game ---------------------------------------------------------------------------
 
-/// A client or a player of this process that can receive calls.
+/// The observer belongs to a client or a local player that can receive calls.
 bool RpcRouter::is_there(ObserverId observer) const {
     const Session* const session = sessions_.find(observer);
     return (session != nullptr && session->state != Session::State::closing) ||
@@ -54,7 +54,7 @@ Result<CallId> RpcRouter::call(const RpcReceivers& to, RpcId id, std::span<const
     const bool has_entity = to.entity != EntityId::none;
     const RpcTarget about = to.position.has_value() ? RpcTarget::position
                             : has_entity            ? RpcTarget::entity
-                                                    : RpcTarget::nobody;
+                                                    : RpcTarget::none;
     if (rpc.desc.direction != RpcDirection::to_observers || rpc.desc.target != about ||
         (has_entity && to.position.has_value()) || args.size() != rpc.args.size_bytes) {
         return Status::bad_argument;
@@ -81,7 +81,7 @@ Result<CallId> RpcRouter::call(const RpcReceivers& to, RpcId id, std::span<const
     return wanted.call;
 }
 
-// -- observers that it is sent to ---------------------------------------------------------------
+// -- evaluation ----------------------------------------------------------------------------------
 
 void RpcRouter::cull_late(CallId call, ObserverId observer, CullReason reason) {
     ++counters_.culled_late;
@@ -97,7 +97,7 @@ void RpcRouter::decide() {
         if (session->state != Session::State::joined) continue;
         drop_left(*session);
         release_held(session->observer, [&](const WantedCall& wanted) {
-            const LocalId ghost = session->ghosts.find(wanted.target);
+            const LocalId ghost = session->ghosts.slots().find(wanted.target);
             return ghost != no_local_id && session->calls_out.add(outgoing(wanted, ghost));
         });
     }
@@ -114,7 +114,7 @@ void RpcRouter::decide() {
         positions_.push_back(wanted.position);
     }
     covering_.clear();
-    if (!positions_.empty()) interest_.observers_covering(positions_, covering_);
+    if (!positions_.empty()) interest_.answers.observers_covering(positions_, covering_);
     for (WantedCall& wanted : wanted_) {
         wanted.made = time_.tick;
         first_culled_.push_back(culled_.size());
@@ -148,7 +148,7 @@ void RpcRouter::evaluate(const WantedCall& wanted, RpcReport& report) {
         } else if (player != nullptr) {
             evaluate_for(*player, wanted, report);
         } else {
-            report.status = Status::stale_id;  // it has gone since
+            report.status = Status::stale_id;  // the observer was removed after the call
         }
         return;
     }
@@ -166,20 +166,21 @@ void RpcRouter::evaluate(const WantedCall& wanted, RpcReport& report) {
 }
 
 void RpcRouter::evaluate_for(Session& session, const WantedCall& wanted, RpcReport& report) {
-    const LocalId ghost =
-        wanted.about == RpcTarget::entity ? session.ghosts.find(wanted.target) : no_local_id;
+    const LocalId ghost = wanted.about == RpcTarget::entity
+                              ? session.ghosts.slots().find(wanted.target)
+                              : no_local_id;
     evaluate_for(session.observer, ghost != no_local_id, wanted, report,
                  [&] { return session.calls_out.add(outgoing(wanted, ghost)); });
 }
 
 void RpcRouter::evaluate_for(LocalPlayer& player, const WantedCall& wanted, RpcReport& report) {
-    const bool is_relevant =
-        wanted.about == RpcTarget::entity && interest_.is_relevant(player.observer, wanted.target);
+    const bool is_relevant = wanted.about == RpcTarget::entity &&
+                             interest_.answers.is_relevant(player.observer, wanted.target);
     evaluate_for(player.observer, is_relevant, wanted, report,
                  [&] { return keep_call(player, wanted, is_relevant); });
 }
 
-/// give() -> bool: there was room.
+/// `give` queues the call and returns false if there is no room.
 template <class Give>
 void RpcRouter::evaluate_for(ObserverId observer, bool is_relevant, const WantedCall& wanted,
                              RpcReport& report, Give&& give) {
@@ -187,7 +188,7 @@ void RpcRouter::evaluate_for(ObserverId observer, bool is_relevant, const Wanted
         ++counters_.culled;
         culled_.push_back({observer, reason});
     };
-    if (!interest_.is_ready(observer)) return cull(CullReason::not_ready);
+    if (!interest_.answers.is_ready(observer)) return cull(CullReason::not_ready);
     const auto is_covered = [&] {
         const Covering one{wanted.position_number, observer};
         return std::binary_search(covering_.begin(), covering_.end(), one);
@@ -197,7 +198,8 @@ void RpcRouter::evaluate_for(ObserverId observer, bool is_relevant, const Wanted
     if (wanted.about == RpcTarget::entity) {
         const RpcPolicy policy = def_.schema->rpcs()[index_of(wanted.rpc)].desc.policy;
         if (!PURVIEW_GUARD(call_cull, is_relevant || policy == RpcPolicy::force)) {
-            if (interest_.is_denied(observer, wanted.target)) return cull(CullReason::denied);
+            if (interest_.answers.is_denied(observer, wanted.target))
+                return cull(CullReason::denied);
             if (policy == RpcPolicy::cull) return cull(CullReason::not_relevant);
             if (!hold(wanted, observer)) return cull(CullReason::capacity);
             ++report.held;
@@ -211,28 +213,28 @@ void RpcRouter::evaluate_for(ObserverId observer, bool is_relevant, const Wanted
 
 namespace {
 
-/// Numbers of calls wrap.
+/// Compares call numbers, which wrap.
 bool is_before(CallId one, CallId other) noexcept {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(one) -
                                      static_cast<std::uint32_t>(other)) < 0;
 }
 
-/// What is queued about the entity for the observer.
+/// Key of held_about_.
 std::uint64_t pair_of(EntityId entity, ObserverId observer) noexcept {
     return std::uint64_t{index_of(entity)} << 32 | index_of(observer);
 }
 
 }  // namespace
 
-/// One list for all observers of a call; bounded for each entity and observer, and in all: calls
-/// about one hidden entity cannot displace calls about others, and calls queued for other observers
-/// cannot displace those for this one (docs/limits.md).
+/// Queues the call; one entry serves all its observers. The number is limited per entity and
+/// observer, and in total. So calls about one hidden entity cannot displace calls about others, and
+/// calls queued for other observers cannot displace those for this one (docs/limits.md).
 bool RpcRouter::hold(const WantedCall& wanted, ObserverId observer) {
     PURVIEW_ASSERT(wanted.about == RpcTarget::entity);
     const Tick ends = wanted.made + def_.schema->rpcs()[index_of(wanted.rpc)].desc.hold_ticks;
     if (ends < time_.tick) return false;
-    // In the order of calling, also one that is held again: whether others still have it held must
-    // not show in the order in which this observer gets it.
+    // Ordered by call number, also if a call is queued again. The order in which an observer
+    // receives calls must not depend on other observers' queues.
     const auto at = std::lower_bound(
         held_.begin(), held_.end(), wanted.call,
         [](const HeldCall& held, CallId call) { return is_before(held.wanted.call, call); });
@@ -253,14 +255,14 @@ bool RpcRouter::hold(const WantedCall& wanted, ObserverId observer) {
     return true;
 }
 
-/// The observer is removed from those for which it is queued.
+/// Decrements the count of this entity and observer.
 void RpcRouter::end_hold(const HeldCall& held, ObserverId observer) {
     const std::uint64_t pair = pair_of(held.wanted.target, observer);
     PURVIEW_ASSERT(held_about_.contains(pair));
     if (--held_about_[pair] == 0) held_about_.erase(pair);
 }
 
-/// give(WantedCall) -> bool: there was room.
+/// `give(WantedCall)` queues the call for sending and returns false if there is no room.
 template <class Give>
 void RpcRouter::release_held(ObserverId observer, Give&& give) {
     if (held_.empty()) return;
@@ -298,14 +300,15 @@ void RpcRouter::forget(std::span<const ObserverId> gone) {
     });
 }
 
-/// Those whose time is over, and of denied pairs all.
+/// Drops calls that have expired, and all calls about entities that are denied to the observer.
 void RpcRouter::expire_held() {
     std::erase_if(held_, [&](HeldCall& held) {
         const bool is_over = time_.tick >= held.ends || !world_.is_alive(held.wanted.target);
-        if (!is_over && !interest_.is_denied_to_anybody(held.wanted.target))
+        if (!is_over && !interest_.answers.is_denied_to_any(held.wanted.target))
             return held.observers.empty();
         std::erase_if(held.observers, [&](ObserverId observer) {
-            const bool is_denied = !is_over && interest_.is_denied(observer, held.wanted.target);
+            const bool is_denied =
+                !is_over && interest_.answers.is_denied(observer, held.wanted.target);
             if (!is_over && !is_denied) return false;
             cull_late(held.wanted.call, observer,
                       is_denied ? CullReason::denied : CullReason::expired);
@@ -316,15 +319,16 @@ void RpcRouter::expire_held() {
     });
 }
 
-/// Before anything is written in this tick. A forced call goes on without its ghost; a call to be
-/// held that was never written is held again.
+/// Drops calls about ghosts that have left, before anything is written in this tick. A forced call
+/// continues without its ghost. A call with the policy `hold` that was never written is queued
+/// again.
 void RpcRouter::drop_left(Session& session) {
     const Schema& schema = *def_.schema;
     session.calls_out.drop_gone(
         schema,
         [&](OutgoingRpc& call) {
             const bool is_there =
-                call.ghost == no_local_id || session.ghosts.find(call.target) == call.ghost;
+                call.ghost == no_local_id || session.ghosts.slots().find(call.target) == call.ghost;
             if (PURVIEW_GUARD(call_of_left, is_there)) return false;
             if (!may_lack_ghost(schema.rpcs()[index_of(call.rpc)].desc)) return true;
             call.ghost = no_local_id;
@@ -334,7 +338,7 @@ void RpcRouter::drop_left(Session& session) {
             const RpcPolicy policy = schema.rpcs()[index_of(call.rpc)].desc.policy;
             const bool never_written = !call.under_way && call.sequence == 0;
             const bool may_be_held = policy == RpcPolicy::hold && world_.is_alive(call.target) &&
-                                     !interest_.is_denied(session.observer, call.target);
+                                     !interest_.answers.is_denied(session.observer, call.target);
             if (may_be_held && never_written &&
                 hold({.call = call.call,
                       .rpc = call.rpc,
@@ -349,10 +353,10 @@ void RpcRouter::drop_left(Session& session) {
         });
 }
 
-// -- into packets -------------------------------------------------------------------------------
+// -- into packets --------------------------------------------------------------------------------
 
-/// When a call is handed out, its ghost is as it was when the call was sent, or newer: so whatever
-/// the client is not known to have goes with it.
+/// When a call is delivered, its ghost must be at least as new as when the call was sent. So
+/// unacknowledged data of the ghost is sent with the call.
 void RpcRouter::request_targets() const {
     for (auto& session : sessions_) {
         session->calls_out.for_each_waiting([&](const OutgoingRpc& call) {
@@ -363,15 +367,15 @@ void RpcRouter::request_targets() const {
 
 namespace {
 
-/// The client is not known to have what its ghost is by now.
+/// The client has not acknowledged the current state of the target.
 bool is_waiting(const Session& session, const OutgoingRpc& call) {
-    return call.ghost != no_local_id && session.ghosts.is_pending(call.ghost);
+    return call.ghost != no_local_id && session.ghosts.sends().is_pending(call.ghost);
 }
 
-/// For a ghost in staged replication, this packet contains as many components as fit, with their
-/// current values: the rest waits for its turn, calls do not.
+/// A ghost in staged replication is in this packet with as many current components as fit. The rest
+/// is staged, but calls do not wait for it.
 bool goes_in_turn(const Session& session, const OutgoingRpc& call) {
-    if (call.ghost == no_local_id || !session.ghosts.is_awaited(call.ghost)) return false;
+    if (call.ghost == no_local_id || !session.ghosts.sends().is_blocked(call.ghost)) return false;
     const SnapshotItem* item = session.plan->item_of(call.ghost);
     return item != nullptr && item->packet != 0 && item->packet == session.plan->packet;
 }
@@ -382,19 +386,19 @@ std::uint64_t RpcRouter::choose(Session& session, std::uint64_t bits) const {
     PURVIEW_ASSERT(session.plan != nullptr);
     auto& first = session.plan->first;
     first.clear();
-    if (!session.calls_out.wants_to_send()) return 0;
+    if (!session.calls_out.has_data_to_send()) return 0;
     const auto cost_bits = [&](const OutgoingRpc& call) -> std::uint64_t {
         const SnapshotItem* item =
             call.ghost == no_local_id ? nullptr : session.plan->item_of(call.ghost);
-        // Its parent has to arrive first.
+        // Its parent must arrive first.
         if (item == nullptr) return is_waiting(session, call) ? RpcOutbox::never : 0;
         // It went in an earlier packet of this tick, which may be lost while this one arrives.
         if (item->packet != 0) return RpcOutbox::never;
-        if (call.ghost == session.plan->kept_for) return 0;  // its room is its own
+        if (call.ghost == session.plan->kept_for) return 0;  // has room reserved
         bool is_paid = false;
         session.calls_out.for_each_chosen(
             [&](const OutgoingRpc& other) { is_paid |= other.ghost == call.ghost; });
-        return is_paid ? 0 : item->bits + 4 + BitWriter::varint_bits(session.ghosts.lane_end());
+        return is_paid ? 0 : item->bits + 4 + BitWriter::varint_bits(session.ghosts.slots().end());
     };
     const std::uint64_t own = session.calls_out.choose(
         *def_.schema, bits - std::min(bits, snapshot_frame_bits), cost_bits);
@@ -415,7 +419,7 @@ bool RpcRouter::write(TickWorker& worker, Session& session, std::uint32_t sequen
     const auto may_go = [&](const OutgoingRpc& call) {
         const bool goes = !is_waiting(session, call) || goes_in_turn(session, call);
         PURVIEW_ASSERT(!goes || call.ghost == no_local_id ||
-                       session.ghosts.find(call.target) == call.ghost);
+                       session.ghosts.slots().find(call.target) == call.ghost);
         if (goes && tap_ != nullptr) tap_->call_written(session, sequence, call);
         return goes;
     };
@@ -430,30 +434,33 @@ void RpcRouter::drop_unreliable(TickWorker& worker, Session& session) const {
     });
 }
 
-// -- clients call -------------------------------------------------------------------------------
+// -- calls of clients ----------------------------------------------------------------------------
 
 void RpcRouter::resolve_targets(Session& session) const {
     for (ArrivedRpc& call : session.calls_in.staged()) {
         const LocalId ghost = call.ghost;
-        if (ghost >= session.ghosts.lane_end() || !session.ghosts.is_held(ghost)) continue;
-        call.target = session.ghosts.entity(ghost);
-        call.was_gone = !session.ghosts.is_live(ghost);
-        call.was_his = was_owned_by(session, call.target);
+        if (ghost >= session.ghosts.slots().end() || !session.ghosts.slots().is_held(ghost))
+            continue;
+        call.target = session.ghosts.slots().entity(ghost);
+        call.was_gone = !session.ghosts.slots().is_live(ghost);
+        call.was_owned = was_owned_by(session, call.target);
     }
 }
 
-/// The session owned it until a moment ago: no session is closed for what its client could not
-/// know.
+/// The session owned the entity within the last moments. No session is closed for what its client
+/// could not know.
 bool RpcRouter::was_owned_by(const Session& session, EntityId entity) const noexcept {
-    const LocalId lane = entity == EntityId::none ? no_local_id : session.ghosts.find(entity);
-    if (lane == no_local_id) return false;
-    if (session.ghosts.owned(lane)) return true;  // as of the last tick
-    if (session.ghosts.disowned_tick(lane) == 0) return false;
-    return time_.tick - session.ghosts.disowned_tick(lane) <=
+    const LocalId slot =
+        entity == EntityId::none ? no_local_id : session.ghosts.slots().find(entity);
+    if (slot == no_local_id) return false;
+    if (session.ghosts.marks().is_owned(slot)) return true;  // as of the last tick
+    if (session.ghosts.marks().disowned_tick(slot) == 0) return false;
+    return time_.tick - session.ghosts.marks().disowned_tick(slot) <=
            limits::rpc_refused_window_s * def_.tick_hz;
 }
 
-/// Not answered: a hidden entity and none look the same. A session that keeps doing it is closed.
+/// Sends no answer, so that hidden and missing entities look the same. Closes a session that
+/// repeats this too often.
 void RpcRouter::refuse(Session& session, std::uint64_t& counter) {
     ++counter;
     if (session.misuse.calls.empty()) session.misuse.calls.resize(limits::rpc_refused);
@@ -483,7 +490,7 @@ void RpcRouter::run(Server& server, Session& session) {
                 continue;
             }
             const bool is_there = !call.was_gone &&
-                                  session.ghosts.find(call.target) != no_local_id &&
+                                  session.ghosts.slots().find(call.target) != no_local_id &&
                                   world_.is_alive(call.target);
             if (!PURVIEW_GUARD(callee_relevance, is_there)) {
                 ++counters_.gone;
@@ -494,8 +501,8 @@ void RpcRouter::run(Server& server, Session& session) {
             rpc.desc.callers == RpcCallers::owner
                 ? world_.owner_of(call.target) == session.observer
                 : rpc.desc.callers != RpcCallers::players || session.role == Role::player;
-        // The client may not know yet that it does not own it any more.
-        if (!may_call && (call.was_his || was_owned_by(session, call.target))) {
+        // The client may not have received the change of owner yet.
+        if (!may_call && (call.was_owned || was_owned_by(session, call.target))) {
             ++counters_.gone;
             continue;
         }
@@ -505,8 +512,8 @@ void RpcRouter::run(Server& server, Session& session) {
         }
         ++counters_.received;
         struct_of_words(rpc, call.words, args.data());
-        game_.rpc(server, session.observer, call.rpc, call.target,
-                  std::span<const std::byte>(args).first(rpc.args.size_bytes));
+        game_.on_rpc(server, session.observer, call.rpc, call.target,
+                     std::span<const std::byte>(args).first(rpc.args.size_bytes));
     }
 }
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// RPCs. Calls of the game wait until the relevance of their tick is decided; then each observer is
-// sent the call, has it queued, or is named in the report with a reason. No byte about an entity
-// that is not relevant is written, whenever the call was made: an entity that leaves takes its
-// calls along. Calls of clients end in Game::rpc, or in a counter.
+// Routes RPCs. Calls of the game wait until the relevance of their tick is decided. Then each
+// observer is sent the call, has it queued, or is listed in the report with a cull reason. No byte
+// about an entity that is not relevant is written, whenever the call was made: calls about an
+// entity that leaves are dropped with it. Calls of clients are passed to Game::on_rpc or counted as
+// refused.
 //
 // Owns the calls of the running tick, the queued calls, and the reports of the last tick. What is
 // in flight to one client is in its session.
 //
-// Invariants (validate): queued calls are in the order of calling, each with an observer at least;
-// held_about counts them by entity and observer.
+// Invariants (validate): queued calls are in calling order, each with at least one observer;
+// held_about_ counts them by entity and observer.
 //
-// `choose`, `write` and `drop_unreliable` concern one session and its worker, and run on different
+// `choose`, `write` and `drop_unreliable` use only one session and its worker, and run on different
 // threads.
 //
 // Must not know: packets beyond their calls, how relevance was decided.
@@ -22,7 +23,7 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "purview/world.hpp"
 #include "server/local_player.hpp"
 #include "server/server_counters.hpp"
@@ -38,7 +39,7 @@ namespace purview {
 class RpcRouter {
   public:
     RpcRouter(const ServerDef& def, const ServerTime& time, const World& world,
-              InterestData& interest, Game& game, const SessionTable& sessions,
+              InterestEngine& interest, Game& game, const SessionTable& sessions,
               const LocalPlayers& locals, SessionCloser& closer, ReplicationTap* const& tap)
         : def_(def),
           time_(time),
@@ -50,40 +51,40 @@ class RpcRouter {
           closer_(closer),
           tap_(tap) {}
 
-    /// The game calls; it is decided in the next stage `interest`.
+    /// Records a call of the game; the next stage `interest` evaluates it.
     Result<CallId> call(const RpcReceivers& to, RpcId id, std::span<const std::byte> args);
 
     // Stage `receive`.
-    /// The entities that the calls of the packet that is being read refer to: local ids may mean
-    /// others when the calls run. Acknowledgements of the same packet have been processed.
+    /// Resolves the targets of the calls in the packet that is being read, because local ids may
+    /// mean other entities when the calls run. Requires that the acknowledgements of the same
+    /// packet have been processed.
     void resolve_targets(Session& session) const;
-    /// Gives the calls of a client to the game, which may close the session.
+    /// Passes the calls of a client to the game, which may close the session.
     void run(Server& server, Session& session);
-    /// Observers that are gone, ascending: nothing is queued for them any more, and nothing is
-    /// reported.
+    /// Drops what is queued for removed observers, without reports. `gone` must be ascending.
     void forget(std::span<const ObserverId> gone);
 
-    // Stage `interest`: relevance is that of this tick, and ghosts that left are gone from their
+    // Stage `interest`. Relevance is that of this tick, and ghosts that left are no longer in their
     // table.
     void decide();
 
     // Stage `encode`.
-    /// Of the calls of a session those that fit into the bits; returns the bits that they take.
+    /// Chooses the session's calls that fit into `bits`, and returns the bits that they take.
     std::uint64_t choose(Session& session, std::uint64_t bits) const;
-    /// Writes what was chosen. False: nothing.
+    /// Writes the chosen calls. Returns false if there are none.
     bool write(TickWorker& worker, Session& session, std::uint32_t sequence, BitWriter& out) const;
-    /// Unreliable calls that no packet of this tick had room for.
+    /// Drops unreliable calls for which no packet of this tick had room.
     void drop_unreliable(TickWorker& worker, Session& session) const;
-    /// After all sessions: what the workers have noted.
+    /// Adds what the workers recorded. Call after all sessions.
     void add_written(const TickWorkers& workers);
 
-    // Of the last tick.
+    // Results of the last tick.
     std::span<const RpcReport> reports() const noexcept { return reports_; }
     std::span<const RpcLateCull> late_culls() const noexcept { return late_; }
     const RpcCounters& counters() const noexcept { return counters_; }
 
     const std::vector<HeldCall>& held() const noexcept { return held_; }
-    /// Observers with a queued call, by entity.
+    /// Number of (entity, observer) combinations with queued calls.
     std::size_t held_pairs() const noexcept { return held_about_.size(); }
     std::uint32_t next_call() const noexcept { return next_; }
     /// For tests: the number of the next call. Not 0.
@@ -113,26 +114,28 @@ class RpcRouter {
     const ServerDef& def_;
     const ServerTime& time_;
     const World& world_;
-    InterestData& interest_;  ///< not edited
+    InterestEngine& interest_;  ///< not modified
     Game& game_;
     const SessionTable& sessions_;
     const LocalPlayers& locals_;
     SessionCloser& closer_;
-    ReplicationTap* const& tap_;  ///< null: none listens
+    ReplicationTap* const& tap_;  ///< null: no replication observer is set
 
     std::uint32_t next_ = 1;
     std::vector<WantedCall> wanted_;  ///< of this tick, in the order of calling
     std::vector<HeldCall> held_;      ///< in the order of calling
-    /// pair_of(entity, observer) -> how many of held_
+    /// pair_of(entity, observer) -> number of queued calls
     FlatMap<std::uint64_t, std::uint32_t> held_about_;
     std::vector<RpcReport> reports_;
-    std::vector<RpcCulled> culled_;  ///< of all reports, one after another
+    std::vector<RpcCulled> culled_;  ///< of all reports, consecutive
     std::vector<RpcLateCull> late_;
     RpcCounters counters_;
 
-    std::vector<EntityId> coming_;    ///< scratch: entities with queued calls, for one observer
-    std::vector<Vec3> positions_;     ///< scratch: of the calls about one, in order
-    std::vector<Covering> covering_;  ///< scratch: the observers that cover them
+    /// Scratch: entered entities with queued calls, for one observer.
+    std::vector<EntityId> coming_;
+    /// Scratch: positions of calls that are about one, in calling order.
+    std::vector<Vec3> positions_;
+    std::vector<Covering> covering_;         ///< scratch: observers with an area that covers one
     std::vector<std::size_t> first_culled_;  ///< scratch: by report
 };
 

@@ -6,7 +6,7 @@
 
 #include "core/internal_access.hpp"
 #include "core/log.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "link/messages.hpp"
 #include "purview/limits.hpp"
 #include "server/server_data.hpp"
@@ -32,62 +32,73 @@ ServerData::ServerData(const ServerDef& server_def, Game& server_game, World mad
       inputs(def, time, world, game, audiences, rewind.counters),
       feed(def, time, world, interest, sessions, audiences),
       calls(def, time, world, interest, game, sessions, locals, closer, tap),
-      events(def, time, world, interest, fields, intervals, audiences, spoil),
-      sender(def, time, world, fields, sections, calls, workers, datagrams, tap, spoil),
+      events(def, time, world, interest, fields, intervals, audiences, injected_fault),
+      sender(def, time, world, fields, sections, calls, workers, datagrams, tap, injected_fault),
       receiver(def, time, sessions, handshake, closer, sections, inputs, calls, tap, drops),
       lifecycle(def, time, game, interest, sessions, closer, sections, events, calls, tap) {
     std::vector<bool> uses_group_radius;
     for (const KindRules& kind : def.rules.kinds) {
-        if (kind.culled_independently) internal(world).keep_carried(true);
+        if (kind.culled_independently) internal(world).positions.keep_carried(true);
         uses_group_radius.push_back(kind.uses_group_radius);
     }
     if (std::find(uses_group_radius.begin(), uses_group_radius.end(), true) !=
         uses_group_radius.end())
-        internal(world).keep_bounds(std::move(uses_group_radius));
+        internal(world).bounds.keep(std::move(uses_group_radius));
     sections.set_nodes();
 }
 
-void ServerData::set_spoil(Spoil mode) {
-    spoil = mode;
-    fields.break_stale_every = mode == Spoil::stale ? 7 : 0;
+void ServerData::inject_fault(InjectedFault mode) {
+    injected_fault = mode;
+    fields.break_stale_every = mode == InjectedFault::stale ? 7 : 0;
     for (const auto& worker : workers)
-        worker->cache.break_field_every = mode == Spoil::field ? 50 : 0;
+        worker->cache.break_field_every = mode == InjectedFault::field ? 50 : 0;
 }
 
 void ServerData::set_executor(const Executor& executor) {
-    interest.set_executor(executor);
+    interest.windows.set_executor(executor);
     workers.set_executor(executor);
-    set_spoil(spoil);
+    inject_fault(injected_fault);
 }
 
 RuleTrial ServerData::try_rules(const Rules& rules, std::size_t pairs_max) const {
     ServerDef wanted = def;
     wanted.rules = rules;
-    wanted.rules.kinds = def.rules.kinds;  // they stay
+    wanted.rules.kinds = def.rules.kinds;  // the bindings of kinds stay
     RuleTrial trial;
     trial.problem = problem_of_rules(wanted);
-    return trial.problem.empty() ? interest.try_rules(rules, manager, pairs_max) : trial;
+    return trial.problem.empty() ? interest.try_rules(as_made(rules), manager, pairs_max) : trial;
+}
+
+/// Adds what a server adds at its creation, so that a comparison shows only changes made by the
+/// game.
+Rules ServerData::as_made(Rules rules) const {
+    const auto kinds = def.schema->kinds();
+    for (std::size_t k = 0; k < rules.kinds.size() && k < kinds.size(); ++k)
+        rules.kinds[k].owner_sees &= kinds[k].owner_sees;
+    rules.observers_max = interest.rules().observers_max;
+    return rules;
 }
 
 std::string ServerData::set_rules(const Rules& rules) {
     ServerDef wanted = def;
     wanted.rules = rules;
-    wanted.rules.kinds = def.rules.kinds;  // they stay
+    wanted.rules.kinds = def.rules.kinds;  // the bindings of kinds stay
     if (std::string wrong = problem_of_rules(wanted); !wrong.empty()) return wrong;
-    if (std::string wrong = interest.set_rules(rules); !wrong.empty()) return wrong;
+    if (std::string wrong = interest.live_rules.set_rules(as_made(rules)); !wrong.empty())
+        return wrong;
     def.rules = interest.rules();
     sections.set_nodes();
     intervals.note_rules();
     return {};
 }
 
-/// As a session that ends. Before that, interest receives what the game has made its property.
+/// Ends the player as a session ends. Interest first receives the game's latest edits of ownership.
 void ServerData::remove_local(const LocalPlayer& player) {
     feed.track_fresh_facts();
     locals.remove(player);
     events.note_disconnected(player);
     calls.forget({&player.observer, 1});
-    (void)interest.remove_observer(player.observer);
+    (void)interest.observers.remove_observer(player.observer);
 }
 
 Status ServerData::set_budget(ObserverId observer, std::uint32_t bytes) {
@@ -123,10 +134,10 @@ Status ServerData::request_state(ObserverId observer) {
 }
 
 Result<ObserverId> ServerData::add_reference_client() {
-    auto observer = interest.add_observer();
+    auto observer = interest.observers.add_observer();
     if (!observer) return observer.error();
-    (void)interest.set_unculled(*observer, true);
-    (void)interest.set_ready(*observer, true);
+    (void)interest.observers.set_unculled(*observer, true);
+    (void)interest.observers.set_ready(*observer, true);
     auto session = std::make_unique<Session>();
     session->budget_bytes = def.budget_bytes_per_tick;
     session->next_command = 1;
@@ -139,7 +150,7 @@ ServerStats ServerData::stats() const {
     stats.backlog_age_ticks_max = lifecycle.backlog_age_ticks_max();
     for (const auto& session : sessions) {
         if (session->state == Session::State::probe) {
-            stats.probe_bytes += session->bytes_sent;
+            stats.reference_bytes += session->bytes_sent;
             continue;
         }
         stats.backlog_age_ticks_max =
@@ -156,16 +167,16 @@ ServerStats ServerData::stats() const {
         stats.encodings += worker->cache.encodings();
         stats.encoding_uses += worker->cache.uses();
     }
-    stats.bad_positions = internal(world).bad_positions();
+    stats.bad_positions = internal(world).positions.bad_positions();
     stats.clamped_values = fields.clamped().values;
     stats.clamped_entity = fields.clamped().entity;
     stats.clamped_component = fields.clamped().component;
     stats.split_updates = sender.split_updates();
     stats.limited_updates = sender.limited_updates();
-    stats.sections = sections.cells().counters.sections;
-    stats.section_copies = sections.cells().counters.copies;
-    stats.sections_stripped = sections.cells().counters.stripped;
-    stats.sections_left_out = sections.cells().counters.left_out;
+    stats.cell_payloads = sections.cells().counters.sections;
+    stats.cell_payload_copies = sections.cells().counters.copies;
+    stats.cell_payloads_stripped = sections.cells().counters.stripped;
+    stats.cell_payloads_skipped = sections.cells().counters.left_out;
     return stats;
 }
 
@@ -215,7 +226,7 @@ const Rules& Server::rules() const noexcept {
     return data_->interest.rules();
 }
 void Server::set_interest_level(InterestLevel level) {
-    data_->interest.set_level(level);
+    data_->interest.live_rules.set_level(level);
     data_->def.rules.level = level;
 }
 std::uint32_t Server::rules_revision() const noexcept {
@@ -292,7 +303,7 @@ void Server::sessions(std::vector<SessionStats>& out) const {
         stats.observer = session->observer;
         stats.role = session->role;
         stats.address = session->address;
-        stats.relevant = session->ghosts.live_count();
+        stats.relevant = session->ghosts.slots().live_count();
         const Backlog backlog = backlog_of(session->ghosts, data_->time.tick);
         stats.backlog = backlog.count;
         stats.oldest_ticks = backlog.age_ticks_max;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a server counts. Each part counts in its own struct; Server::counters lists all by name.
+// Counters of a server. Each part counts in its own struct; Server::counters lists all of them by
+// name.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 namespace purview {
 
 /// Duration of each stage of the last tick, in microseconds, in the order of ARCHITECTURE.md, "One
-/// tick". Of stages that several threads work on: what each of them took, on average.
+/// tick". For parallel stages: the average over the threads.
 struct TickProfile {
     std::uint32_t receive_us = 0;
     std::uint32_t simulate_us = 0;
@@ -24,7 +25,7 @@ struct TickProfile {
     std::uint32_t send_us = 0;
 };
 
-/// Datagrams and commands that were refused or dropped, by reason, since the server began.
+/// Datagrams and commands that were refused or dropped since the server was created, by reason.
 struct DropCounters {
     std::uint64_t unknown_type = 0;
     std::uint64_t malformed_handshake = 0;
@@ -39,7 +40,7 @@ struct DropCounters {
     std::uint64_t malformed_packet = 0;
     std::uint64_t late_packet = 0;
     std::uint64_t oversized = 0;
-    std::uint64_t commands = 0;  ///< of clients that send more than a tick's
+    std::uint64_t commands = 0;  ///< of clients that send more than fits into one tick
     std::uint64_t total() const noexcept {
         return unknown_type + malformed_handshake + wrong_version + wrong_schema + bad_cookie +
                expired_cookie + full + address_limit + unknown_connection + bad_checksum +
@@ -47,55 +48,58 @@ struct DropCounters {
     }
 };
 
-/// What became of commands and parts since the server began.
+/// Results of inputs since the server was created.
 struct InputCounters {
-    std::uint64_t consumed = 0;   ///< command ticks of clients
-    std::uint64_t groups = 0;     ///< commands of (owner, group, tick) given to the game
-    std::uint64_t parts = 0;      ///< parts in them
-    std::uint64_t starved = 0;    ///< ticks in which a client that gives commands had none waiting
-    std::uint64_t caught_up = 0;  ///< commands consumed beyond one a tick
-    std::uint64_t skipped = 0;    ///< command ticks that never came
-    std::uint64_t repeated = 0;   ///< came again, waiting or consumed already: nothing new
+    std::uint64_t consumed = 0;  ///< input ticks of clients
+    std::uint64_t groups = 0;   ///< inputs of one (owner, group, tick) that were passed to the game
+    std::uint64_t parts = 0;    ///< parts in them
+    std::uint64_t starved = 0;  ///< ticks in which an active client had no buffered input
+    std::uint64_t caught_up = 0;  ///< inputs consumed beyond one per tick
+    std::uint64_t skipped = 0;    ///< input ticks that never arrived
+    std::uint64_t repeated = 0;   ///< arrived again while buffered or already consumed
     std::uint64_t corrections = 0;
-    /// Not sent: the state of the groups is more than a message holds (65,535 bytes).
+    /// Not sent, because the state of the groups exceeds a message (65,535 bytes).
     std::uint64_t corrections_too_large = 0;
-    std::uint64_t order_rebuilds = 0;  ///< orders of groups made anew
-    std::uint64_t members_walked = 0;  ///< while making them
+    std::uint64_t order_rebuilds = 0;  ///< group orders that were rebuilt
+    std::uint64_t members_walked = 0;  ///< visited during these rebuilds
     // Refused:
-    /// Commands beyond lead_max, as often as they come: a client repeats them, and they are taken
-    /// once they are not so far ahead.
+    /// Inputs beyond lead_max. Repetitions count too: the client repeats such an input, and it is
+    /// accepted once it is no longer too far ahead.
     std::uint64_t too_far_ahead = 0;
-    std::uint64_t too_large = 0;      ///< commands above limits::command_bytes
-    std::uint64_t not_a_root = 0;     ///< groups under an entity that is no root (any more)
-    std::uint64_t unknown_ghost = 0;  ///< groups or parts under ids that the client does not hold
+    std::uint64_t too_large = 0;      ///< inputs above limits::command_bytes
+    std::uint64_t not_a_root = 0;     ///< groups under an entity that is not or no longer a root
+    std::uint64_t unknown_ghost = 0;  ///< groups or parts with an id that the client does not have
     std::uint64_t not_owned = 0;      ///< parts for entities that the sender does not own
     std::uint64_t not_in_group = 0;   ///< parts for entities of another group
-    std::uint64_t wrong_input = 0;    ///< parts of a type that the entity does not take, or twice
-    std::uint64_t named_twice = 0;    ///< groups that the same command had named before
-    std::uint64_t switched_off = 0;   ///< parts for members that take none now (set_in_input)
+    /// Parts of a type that the entity does not accept, or a second part for it.
+    std::uint64_t wrong_input = 0;
+    std::uint64_t named_twice = 0;   ///< groups that the same input contained before
+    std::uint64_t switched_off = 0;  ///< parts for members with input switched off (set_in_input)
 };
 
 struct RewindCounters {
     std::uint64_t views = 0;
-    std::uint64_t cut = 0;         ///< whose tick was outside what it can have seen, or is kept
+    /// Requested tick was outside the client's possible views or the history.
+    std::uint64_t cut = 0;
     std::uint64_t candidates = 0;  ///< entities tested by queries
     std::uint64_t hits = 0;
     std::uint64_t history_bytes = 0;  ///< now
-    std::uint64_t index_bytes = 0;    ///< now, beside the history
+    std::uint64_t index_bytes = 0;    ///< current size of the index beside the history
 };
 
-/// Since the server began; of calls to observers each (call, observer) is one.
+/// Totals since the server was created. A call to several observers counts once per observer.
 struct RpcCounters {
     std::uint64_t sent = 0;
     std::uint64_t held = 0;
     std::uint64_t culled = 0;
     std::uint64_t culled_late = 0;
-    std::uint64_t written = 0;   ///< into packets, repeats included
-    std::uint64_t received = 0;  ///< of clients, given to the game
-    // Of clients, dropped:
-    std::uint64_t refused_ghost = 0;    ///< it holds no such ghost: hidden or not there, the same
-    std::uint64_t refused_caller = 0;   ///< its role, or not the owner
-    std::uint64_t gone = 0;             ///< of an entity that just left, or was just his: no fault
+    std::uint64_t written = 0;   ///< into packets, including repeats
+    std::uint64_t received = 0;  ///< from clients, passed to the game
+    // Dropped calls of clients:
+    /// It has no such ghost: hidden and missing are not distinguished.
+    std::uint64_t refused_ghost = 0;
+    std::uint64_t refused_caller = 0;  ///< the caller has the wrong role or is not the owner
+    std::uint64_t gone = 0;  ///< the entity left or was owned until recently; not counted as misuse
     std::uint64_t flooded = 0;          ///< more than limits::rpc_pending_per_observer in one tick
     std::uint64_t sessions_closed = 0;  ///< because of limits::rpc_refused
 };

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A server: its parts, and the order in which the tick runs them (server_tick.cpp). Each part gets
-// in its constructor references to what it may use, and to nothing else; so the members are
-// declared in the order of their dependencies. What concerns one part is in that part.
+// A server: its parts, and the order in which the tick runs them (server_tick.cpp). The constructor
+// of each part takes references to the parts that it may use and to no others. So the members are
+// declared in dependency order.
 #pragma once
 
 #include <memory>
 #include <span>
 
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "purview/server.hpp"
 #include "replication/field_store.hpp"
 #include "server/audience_filter.hpp"
 #include "server/datagram_queue.hpp"
+#include "server/fault_injection.hpp"
 #include "server/handshake.hpp"
 #include "server/input_router.hpp"
 #include "server/interest_feed.hpp"
@@ -30,7 +31,6 @@
 #include "server/session_lifecycle.hpp"
 #include "server/session_table.hpp"
 #include "server/shared_sections.hpp"
-#include "server/spoil.hpp"
 #include "server/tap.hpp"
 #include "server/tick_worker.hpp"
 
@@ -51,22 +51,24 @@ class ServerData {
     void remove_local(const LocalPlayer& player);
     ServerStats stats() const;
     RuleTrial try_rules(const Rules& rules, std::size_t pairs_max) const;
+    Rules as_made(Rules rules) const;
     std::string set_rules(const Rules& rules);
     void set_executor(const Executor& executor);
-    void set_spoil(Spoil mode);
+    void inject_fault(InjectedFault mode);
 
     ServerDef def;
     Game& game;
     ServerTime time;
-    Spoil spoil = Spoil::none;
+    InjectedFault injected_fault = InjectedFault::none;
     ReplicationTap* tap = nullptr;  ///< not owned
     DropCounters drops;
     TickProfile profile;
     std::vector<Counter> counters;  ///< of Server::counters
 
     World world;
-    InterestManager manager;  ///< that of `interest`; the game gets it as a Visibility
-    InterestData& interest;
+    /// Public interface of `interest`; the game receives it as a Visibility.
+    InterestManager manager;
+    InterestEngine& interest;
     FieldStore fields;
     SessionTable sessions;
     LocalPlayers locals;
@@ -97,15 +99,15 @@ class ServerData {
     using SessionGroup = std::span<const std::unique_ptr<Session>>;
     template <class Stages>
     void for_each_group(Stages&& stages);
-    void prefetch_lanes(std::size_t first) const noexcept;
+    void prefetch_slots(std::size_t first) const noexcept;
     void gather(TickWorker& worker, SessionGroup group);
-    bool tells_what_is_relevant(const Session& session) const;
+    bool reports_relevance(const Session& session) const;
     void gather_changes(Session& session, std::span<const std::uint64_t> covered);
     void prioritize(TickWorker& worker, SessionGroup group);
     void encode(TickWorker& worker, SessionGroup group, Micros now);
     void send();
 
-    std::uint32_t warned_of_clamped_ = 0;  ///< components, a bit each
+    std::uint32_t warned_of_clamped_ = 0;  ///< by component, one bit each
 };
 
 }  // namespace purview

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The server's past: the history of marked components, and for each observer which entities it knew
-// of.
+// Data for lag compensation: the history of marked components, and the enter/leave log of each
+// observer.
 //
 // Must not know: packets, the game.
 #pragma once
 
 #include <vector>
 
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "purview/rewind.hpp"
 #include "purview/world.hpp"
 #include "server/history.hpp"
@@ -25,11 +25,11 @@ struct Session;
 class RewindData {
   public:
     RewindData(const ServerDef& def, const ServerTime& time, const World& world,
-               const InterestData& interest, const SessionTable& sessions);
+               const InterestEngine& interest, const SessionTable& sessions);
 
-    /// The world after this tick's edits.
+    /// Stores the world after the edits of this tick.
     void record();
-    /// Enters and leaves of this tick.
+    /// Stores the enters and leaves of this tick.
     void note_events(const Session& session);
     Result<PastView> view(ObserverId observer, double tick);
 
@@ -53,7 +53,7 @@ class RewindData {
 
     const ServerTime& time_;
     const World& world_;
-    const InterestData& interest_;
+    const InterestEngine& interest_;
     const SessionTable& sessions_;
     History history_;
     std::uint32_t ticks_;

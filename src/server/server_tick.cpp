@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One tick of the server. This page is the map of the library: eight stages, in this order and
-// nowhere else, each in one room. From `decide_interest` on the world is only read, and from the
-// middle of `diff` on no session knows of another: the rest is done for a few of them at a time,
-// while what they hold is in the cache of the processor (docs/adr/0012), and on as many threads as
-// there are, with the same datagrams (docs/adr/0021).
+// One tick of the server. This page is the map of the library: eight stages, each in its own
+// module, called in this order and nowhere else. From `decide_interest` on, the world is only read.
+// From the middle of `diff` on, sessions are independent. So the remaining stages process a few
+// sessions at a time while their data is in the processor cache (docs/adr/0012). They run on
+// several threads with identical datagrams (docs/adr/0021).
 #include <algorithm>
 
 #include "core/internal_access.hpp"
 #include "core/log.hpp"
 #include "core/validate.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "replication/extrapolated_fields.hpp"
 #include "server/server_data.hpp"
 
@@ -19,17 +19,17 @@ namespace purview {
 
 namespace {
 
-constexpr Tick tick_last = ~Tick{0} - (1U << 20);  ///< nothing that is kept until then is beyond
+/// Leaves room for tick numbers that are computed ahead.
+constexpr Tick tick_last = ~Tick{0} - (1U << 20);
 
-/// Sessions that one thread takes at a time: enough that threads do not wait for the counter of
-/// chunks.
+/// Sessions that one thread takes at a time: enough to avoid contention for the chunk counter.
 constexpr std::size_t sessions_in_chunk = 2 * sessions_at_a_time;
 
-/// Without a clock all takes no time.
+/// Measures durations; all are 0 without a clock.
 class StageClock {
   public:
     explicit StageClock(Micros (*clock)()) : clock_(clock), mark_(now()) {}
-    /// Since the last call.
+    /// Microseconds since the last call.
     std::uint32_t took() {
         const Micros before = mark_;
         mark_ = now();
@@ -48,31 +48,31 @@ void ServerData::tick(Server& server, Micros now) {
     PURVIEW_ASSERT(!time.in_tick);
     if (time.in_tick) return;
     StageClock clock(def.clock);
-    // Numbers of 32 bits end: better an end that is seen than a world that is wrong.
+    // 32-bit tick numbers end. A shutdown is better than a wrong world.
     if (++time.tick == tick_last) shut_down();
     time.in_tick = true;
 
-    receive_stage(server, now);  // joins, disconnects, inputs: what arrived since the last tick
+    receive_stage(server, now);  // joins, disconnects and inputs that arrived since the last tick
     profile.receive_us = clock.took();
     simulate(server);  // the game edits the world
     profile.simulate_us = clock.took();
-    feed.track();  // edits become facts and moves
+    feed.track();  // converts edits to interest facts and moves
     profile.track_us = clock.took();
-    decide_interest();  // who may know what: enters and leaves
+    decide_interest();  // evaluates relevance: enters and leaves
     profile.interest_us = clock.took();
-    diff();  // which fields changed
+    diff();  // finds the fields that changed
     profile.diff_us = clock.took();
     for_each_group([&](TickWorker& worker, SessionGroup group) {
         StageClock its(def.clock);
-        gather(worker, group);  // and for whom that matters
+        gather(worker, group);  // collects the changes per observer
         worker.gather_us += its.took();
-        prioritize(worker, group);  // an ordered list for every observer
+        prioritize(worker, group);  // builds a send order for each observer
         worker.prioritize_us += its.took();
-        encode(worker, group, now);  // packets within the budget
+        encode(worker, group, now);  // writes packets within the budget
         worker.encode_us += its.took();
     });
     (void)clock.took();
-    send();  // datagrams wait for their carrier
+    send();  // datagrams wait for the transport
     profile.send_us = clock.took();
     time.in_tick = false;
     if (tap != nullptr) tap->tick_done();
@@ -81,7 +81,7 @@ void ServerData::tick(Server& server, Micros now) {
 void ServerData::receive_stage(Server& server, Micros now) {
     time.now = now;
     lifecycle.begin_tick();
-    // The game may add a probe when it is called.
+    // The game may add a reference client while it is called.
     const std::size_t count = sessions.size();
     for (std::size_t i = 0; i < count; ++i) {
         sessions.prefetch(i + SessionTable::sessions_ahead);
@@ -101,7 +101,7 @@ void ServerData::receive_stage(Server& server, Micros now) {
 }
 
 void ServerData::simulate(Server& server) {
-    game.simulate(server, time.tick);
+    game.on_tick(server, time.tick);
 }
 
 void ServerData::decide_interest() {
@@ -115,14 +115,14 @@ void ServerData::decide_interest() {
         events.apply(*session);
         rewind.note_events(*session);
         events.watch_first_view(*session);
-        if (session->owes_cells) sections.queue_cells(*session);
+        if (session->has_unsent_cells) sections.queue_cells(*session);
     }
     for (LocalPlayer* const player : locals) events.apply(*player);
     calls.decide();
     PURVIEW_VALIDATE(calls);
 }
 
-/// Once for each component: clients draw the entity elsewhere, or show another number.
+/// Warns once per component. Clients would show a wrong position or number.
 void ServerData::warn_of_clamped() {
     const FieldStore::Clamped& clamped = fields.clamped();
     const std::uint32_t fresh = clamped.components & ~warned_of_clamped_;
@@ -130,12 +130,12 @@ void ServerData::warn_of_clamped() {
     warned_of_clamped_ |= fresh;
     for_each_bit(fresh, 0, [&](std::size_t component) {
         const std::uint32_t index = index_of(clamped.first[component]);
-        const KindDef& kind = internal(world).kind_def_at(index);
+        const KindDef& kind = internal(world).entities.kind_def_at(index);
         write_log(def.log, LogLevel::warning,
                   "entity " + std::to_string(index) + " of kind '" + kind.name +
                       "': a value of component '" + def.schema->components()[component].name +
-                      "' is beyond its range in the schema; clients receive the end of the range. "
-                      "Logged once for each component, ServerStats::clamped_values counts all.");
+                      "' is outside its range in the schema and was clamped. "
+                      "This is logged once per component; ServerStats::clamped_values counts all.");
     });
 }
 
@@ -146,11 +146,11 @@ void ServerData::diff() {
     fields.changed().for_each([&](std::size_t i) {
         const auto index = static_cast<std::uint32_t>(i);
         workers.front().cache.prefetch(index);
-        fields.prefetch_ticks(index, internal(world).kind_at(index));
+        fields.prefetch_ticks(index, internal(world).entities.kind_at(index));
     });
     warn_of_clamped();
     sections.cells().update(internal(world), fields, time.tick);
-    if (sections.cells().revision() != 0) {  // a section is written when a session needs it first
+    if (sections.cells().revision() != 0) {  // a section is written when the first session needs it
         const ReplicationInput input = sender.input(workers.front());
         for (const auto& session : sessions) {
             const bool may = session->state == Session::State::joined && sender.may_send(*session);
@@ -160,9 +160,9 @@ void ServerData::diff() {
     rewind.record();
 }
 
-/// A few sessions at a time, on one thread or several; what they write is put in the order of
-/// sessions, so that the datagrams are the same. On this thread alone while a tap reads each
-/// packet.
+/// Processes a few sessions at a time, on one thread or several. The output is put into session
+/// order, so that the datagrams are the same. Uses only this thread while a replication observer
+/// reads each packet.
 template <class Stages>
 void ServerData::for_each_group(Stages&& stages) {
     sender.begin_tick();
@@ -172,19 +172,19 @@ void ServerData::for_each_group(Stages&& stages) {
         for (std::size_t first = c * sessions_in_chunk; first < end; first += sessions_at_a_time) {
             const SessionGroup group =
                 sessions.all().subspan(first, std::min(sessions_at_a_time, end - first));
-            prefetch_lanes(first + group.size());
+            prefetch_slots(first + group.size());
             stages(worker, group);
         }
     });
     sender.end_tick(profile);
 }
 
-/// What gather looks through of the sessions that come next.
-void ServerData::prefetch_lanes(std::size_t first) const noexcept {
+/// Prefetches what gather reads for the next sessions.
+void ServerData::prefetch_slots(std::size_t first) const noexcept {
     const std::size_t end = std::min(first + sessions_at_a_time, sessions.size());
     for (std::size_t i = first; i < end; ++i) {
         sessions[i]->prefetch_front();
-        sessions[i]->ghosts.prefetch_lanes();
+        sessions[i]->ghosts.prefetch_gather();
     }
 }
 
@@ -192,22 +192,24 @@ void ServerData::gather_changes(Session& session, std::span<const std::uint64_t>
     GhostTable& ghosts = session.ghosts;
     ghosts.gather(
         fields.changed(), fields.changed_in_public(), time.tick, covered,
-        [&](LocalId lane) {
-            const FieldMask told = fields.layout(ghosts.kind(lane)).fields_of(ghosts.told(lane));
-            return fields.has_changed(ghosts.entity_index(lane), told, time.tick);
+        [&](LocalId slot) {
+            const FieldMask allowed =
+                fields.layout(ghosts.slots().kind(slot)).fields_of(ghosts.audience().allowed(slot));
+            return fields.has_changed(ghosts.slots().entity_index(slot), allowed, time.tick);
         },
-        [&](LocalId lane) { return is_off(fields, ghosts, lane, time.tick); });
+        [&](LocalId slot) { return is_off(fields, ghosts, slot, time.tick); });
 }
 
-/// Ghosts are the relevant set of this tick. For assertions.
-bool ServerData::tells_what_is_relevant(const Session& session) const {
+/// The live ghosts are the relevant set of this tick. For assertions.
+bool ServerData::reports_relevance(const Session& session) const {
     if (session.observer == ObserverId::none) return true;
     const GhostTable& ghosts = session.ghosts;
     std::size_t live = 0;
-    for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
-        if (!ghosts.is_live(lane)) continue;
+    for (LocalId slot = 0; slot < ghosts.slots().end(); ++slot) {
+        if (!ghosts.slots().is_live(slot)) continue;
         ++live;
-        if (!interest.is_relevant(session.observer, ghosts.entity(lane))) return false;
+        if (!interest.answers.is_relevant(session.observer, ghosts.slots().entity(slot)))
+            return false;
     }
     return live == relevant_count(interest, session.observer);
 }
@@ -219,7 +221,7 @@ void ServerData::gather(TickWorker& worker, SessionGroup group) {
         gather_changes(*session, session->shared.covered());
         audiences.note_changed_references(*session);
         PURVIEW_ASSERT(session->ghosts.is_sound());
-        PURVIEW_ASSERT(spoil != Spoil::none || tells_what_is_relevant(*session));
+        PURVIEW_ASSERT(injected_fault != InjectedFault::none || reports_relevance(*session));
         prefetch_changes(input, session->ghosts);
         session->prefetch_packet();
     }

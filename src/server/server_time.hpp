@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The tick and the time of a server, as its parts read them. `tick` and `in_tick` are written by
-// the tick alone, `now` by the tick and by the receiver. Must not know: a clock.
+// The tick and the time of a server, as its parts read them. Only the tick writes `tick` and
+// `in_tick`; the tick and the receiver write `now`. Must not know: a clock.
 #pragma once
 
 #include "purview/types.hpp"
@@ -10,8 +10,8 @@
 namespace purview {
 
 struct ServerTime {
-    Tick tick = 0;         ///< the current one, or the last one that has begun
-    Micros now = 0;        ///< of the last datagram or tick
+    Tick tick = 0;         ///< the running tick, else the last one
+    Micros now = 0;        ///< time of the last datagram or tick
     bool in_tick = false;  ///< from the first stage to the last
 
     /// Tick of the snapshot that will contain an edit made now: between ticks, the next one.

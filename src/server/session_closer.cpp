@@ -29,7 +29,7 @@ Status SessionCloser::close(ObserverId observer, CloseReason reason, std::string
     if (session == nullptr || session->state == Session::State::closing ||
         session->state == Session::State::probe)
         return Status::stale_id;
-    // A client that left has reported it itself.
+    // Reasons up to `left` are excluded: only the client itself reports that it left.
     if (reason <= CloseReason::left || reason > CloseReason::never_joined)
         return Status::bad_argument;
     close(*session, reason, true, cut_text(text, limits::reason_text_bytes));

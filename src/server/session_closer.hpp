@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The one way in which a session ends: it leaves the indices of the table at once, its cookie is
-// spent, its peer is notified where that makes sense, and the next tick reports it to the game.
+// The only way in which a session ends. It leaves the indices of the table at once, and its cookie
+// is spent. Its peer is notified where that makes sense, and the next tick reports it to the game.
 //
 // Must not know: the game, ghosts.
 #pragma once
@@ -20,13 +20,13 @@ class SessionCloser {
     SessionCloser(SessionTable& sessions, Handshake& handshake, DatagramQueue& datagrams)
         : sessions_(sessions), handshake_(handshake), datagrams_(datagrams) {}
 
-    /// Does nothing for a session that is closing already. Not a probe. `notify`: sends a close to
-    /// its peer.
+    /// Does nothing for a session that is already closing. Not for reference clients. `notify`:
+    /// sends a close to its peer.
     void close(Session& session, CloseReason reason, bool notify, std::string_view text = {});
-    /// As the game asks for it. stale_id, bad_argument, or ok.
+    /// Closes a session for the game. Returns stale_id, bad_argument, or ok.
     Status close(ObserverId observer, CloseReason reason, std::string_view text);
     void close_address(const Address& address);
-    /// The server shuts down.
+    /// Closes all sessions, because the server shuts down.
     void close_all();
 
   private:

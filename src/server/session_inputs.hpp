@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The inputs of one client: those that are buffered until their tick, and what the client knows of
-// the groups that it controls.
+// The inputs of one client: the queue, and what the client knows of the groups that it controls.
 #pragma once
 
 #include <algorithm>
@@ -15,22 +14,23 @@
 namespace purview {
 
 struct SessionInputs {
-    /// A group that the client sent inputs for recently, and what it knows of it.
+    /// A group for which the client recently sent inputs, with the state that the client has of it.
     struct KnownGroup {
         EntityId root = EntityId::none;
-        std::uint64_t membership = 0;  ///< hash of the members that the client knows of
-        Tick sent = 0;                 ///< the tick of the correction with that membership
-        /// The last tick since then in which the server came to the client's state; 0: none yet.
+        std::uint64_t membership = 0;  ///< hash of the members that were sent to the client
+        Tick sent = 0;                 ///< tick of the correction with that membership
+        /// The last tick since then in which the server computed the same state as the client; 0:
+        /// none yet.
         Tick agreed = 0;
-        /// Some components may be left out of updates, because the client predicts them.
+        /// Some components may be omitted from updates, because the client predicts them.
         bool is_predicted = false;
     };
 
     InputQueue queue;
-    std::uint8_t corrections = 0;  ///< sent; low bits
+    std::uint8_t corrections = 0;  ///< number of corrections sent; low bits
     std::array<KnownGroup, limits::input_groups> known{};
 
-    /// Null: nothing is known of this group.
+    /// Null if the group has no entry.
     const KnownGroup* find(EntityId root) const noexcept {
         const auto found = std::find_if(known.begin(), known.end(),
                                         [&](const KnownGroup& one) { return one.root == root; });

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "core/cut_text.hpp"
 #include "core/mutate.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "link/messages.hpp"
 #include "link/timeout.hpp"
 #include "purview/limits.hpp"
@@ -16,9 +17,9 @@ namespace purview {
 
 namespace {
 
-/// A client that the game refuses receives that message for this long.
+/// A client that the game refuses receives the refusal for this long.
 constexpr std::uint32_t refusal_ms = 1'000;
-/// Memory for messages that is retained from tick to tick.
+/// Capacity of the message queue that is kept from tick to tick.
 constexpr std::size_t message_room_kept = 4'096;
 constexpr std::size_t message_size_bytes = 2;
 
@@ -34,7 +35,7 @@ void SessionLifecycle::update(Server& server, Session& session, Micros now) {
         case Session::State::closing:
             return;
         case Session::State::accepted:
-            // A client that the game refused, however late, receives that as a message.
+            // A client that the game refused receives the refusal even after the join timeout.
             if (session.join.refused_at) {
                 if (!is_over(*session.join.refused_at, now, refusal_ms)) break;
                 closer_.close(session, CloseReason::never_joined, false);
@@ -55,9 +56,9 @@ void SessionLifecycle::update(Server& server, Session& session, Micros now) {
     // leaves would accumulate.
     const bool is_joined = session.state == Session::State::joined;
     const Micros delivered = is_joined ? session.arrival.delivered : session.arrival.received;
-    const Micros heard = session.arrival.received;
-    const Micros since = PURVIEW_GUARD_OR(delivered, std::min(heard, delivered), heard);
-    // A leave is stored until it is acknowledged: a client that never does so times out.
+    const Micros received = session.arrival.received;
+    const Micros since = PURVIEW_GUARD_OR(delivered, std::min(received, delivered), received);
+    // A leave is stored until it is acknowledged, so their number must be bounded.
     const bool has_room = PURVIEW_GUARD(leaving, session.ghosts.leaving_count() <= leaving_max);
     if (is_over(since, now, def_.session_timeout_ms) || !has_room)
         closer_.close(session, CloseReason::timeout, true);
@@ -68,7 +69,7 @@ void SessionLifecycle::run_join(Server& server, Session& session) {
     PURVIEW_ASSERT(session.observer == ObserverId::none);
     const JoinRequest request{session.role, session.join.name, session.join.credential,
                               session.join.number};
-    const Admission admission = game_.admit(server, request);
+    const Admission admission = game_.on_admit(server, request);
     if (session.state != Session::State::joining) return;  // the game has shut down
     if (admission.answer == Admission::wait) {
         if (is_over(session.created, time_.now, def_.join_timeout_ms))
@@ -77,22 +78,31 @@ void SessionLifecycle::run_join(Server& server, Session& session) {
     }
     const std::byte yes{static_cast<std::uint8_t>(ServerMessage::joined)};
     const bool is_admitted = admission.answer == Admission::accept;
-    const std::uint32_t said_before = session.stream_out.end();
+    const std::uint32_t sent_before = session.stream_out.end();
     joins_left_ -= is_admitted ? 1 : 0;
-    auto observer = is_admitted ? interest_.add_observer() : Result<ObserverId>(Status::refused);
+    auto observer =
+        is_admitted ? interest_.observers.add_observer() : Result<ObserverId>(Status::refused);
     if (observer) sessions_.set_observer(session, *observer);  // the game may send it a message
-    const bool is_in = observer && game_.joined(server, *observer, request);
+    std::optional<EntityId> viewpoint;
+    if (observer) viewpoint = game_.on_join(server, *observer, request);
+    bool is_in = viewpoint.has_value();
+    if (is_in && *viewpoint != EntityId::none) {
+        const Status status = server.visibility().set_viewpoint(*observer, *viewpoint);
+        PURVIEW_ASSERT(status == Status::ok &&
+                       "Game::on_join returned an entity that does not exist");
+        is_in = status == Status::ok;
+    }
     session.join.credential = {};
     if (session.state != Session::State::joining) {  // the game has closed it, or shut down
         sessions_.set_observer(session, ObserverId::none);
-        if (is_in) game_.left(server, *observer);
-        if (observer) (void)interest_.remove_observer(*observer);
+        if (is_in) game_.on_leave(server, *observer);
+        if (observer) (void)interest_.observers.remove_observer(*observer);
         return;
     }
     if (!is_in) {
         sessions_.set_observer(session, ObserverId::none);
-        if (observer) (void)interest_.remove_observer(*observer);
-        session.stream_out.take_back(said_before);  // was for a client that has joined
+        if (observer) (void)interest_.observers.remove_observer(*observer);
+        session.stream_out.take_back(sent_before);  // remove messages that were for a joined client
         std::array<std::byte, 2 + limits::reason_text_bytes> no;
         BitWriter out(no);
         out.u8(static_cast<std::uint8_t>(ServerMessage::refused));
@@ -105,24 +115,24 @@ void SessionLifecycle::run_join(Server& server, Session& session) {
         return;
     }
     sessions_.set_joined(session);
-    session.told_tick = time_.tick;
+    session.last_sent_tick = time_.tick;
     session.arrival.delivered = time_.now;
-    (void)interest_.set_ready(*observer, true);
-    (void)session.stream_out.send_before(said_before, std::span(&yes, 1));
+    (void)interest_.observers.set_ready(*observer, true);
+    (void)session.stream_out.send_before(sent_before, std::span(&yes, 1));
     sections_.queue_cells(session);
 }
 
 void SessionLifecycle::run_messages(Server& server, Session& session) {
     std::vector<std::byte>& queue = session.messages;
-    // A session that the game closes has no effect any more.
+    // The rest is not processed if the game closes the session.
     for (std::size_t at = 0; at < queue.size() && session.state == Session::State::joined;) {
         PURVIEW_ASSERT(queue.size() - at >= message_size_bytes);
         const auto size = std::to_integer<std::size_t>(queue[at]) |
                           std::to_integer<std::size_t>(queue[at + 1]) << 8;
         at += message_size_bytes;
         PURVIEW_ASSERT(size <= queue.size() - at);
-        game_.message(server, session.observer,
-                      std::span<const std::byte>(queue).subspan(at, size));
+        game_.on_message(server, session.observer,
+                         std::span<const std::byte>(queue).subspan(at, size));
         at += size;
     }
     queue.clear();
@@ -130,13 +140,13 @@ void SessionLifecycle::run_messages(Server& server, Session& session) {
 }
 
 void SessionLifecycle::run_commands(Server& server, Session& session) {
-    // A session that the game closes has no effect any more.
+    // The rest is not processed if the game closes the session.
     for (std::size_t at = 0;
          at < session.commands.size() && session.state == Session::State::joined;) {
         const auto size = std::to_integer<std::size_t>(session.commands[at]);
         PURVIEW_ASSERT(size < session.commands.size() - at);
-        game_.command(server, session.observer,
-                      std::span<const std::byte>(session.commands).subspan(at + 1, size));
+        game_.on_command(server, session.observer,
+                         std::span<const std::byte>(session.commands).subspan(at + 1, size));
         at += 1 + size;
     }
     session.commands.clear();
@@ -148,14 +158,14 @@ void SessionLifecycle::end_session(Server& server, Session& session) {
     backlog_age_ticks_max_ = std::max(backlog_age_ticks_max_, longest_wait_ticks(session));
     if (tap_ != nullptr) tap_->session_closed(session);
     events_.note_disconnected(session);
-    game_.left(server, session.observer);
-    (void)interest_.remove_observer(session.observer);
+    game_.on_leave(server, session.observer);
+    (void)interest_.observers.remove_observer(session.observer);
     gone_.push_back(session.observer);
 }
 
 void SessionLifecycle::end_closed(Server& server) {
     gone_.clear();
-    // The game may close others when one is reported.
+    // The game may close other sessions when one is reported.
     for (std::size_t i = 0; i < sessions_.closing_count(); ++i)
         end_session(server, sessions_.closing(i));
     std::sort(gone_.begin(), gone_.end());
@@ -164,7 +174,7 @@ void SessionLifecycle::end_closed(Server& server) {
 }
 
 Tick SessionLifecycle::longest_wait_ticks(const Session& session) const {
-    return std::max(session.ghosts.longest_wait_ticks(),
+    return std::max(session.ghosts.sends().longest_wait_ticks(),
                     backlog_of(session.ghosts, time_.tick).age_ticks_max);
 }
 

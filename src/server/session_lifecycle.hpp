@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Sessions from tick to tick: joins, messages and commands for the game, timeouts, and the end of
-// those that are closed. All of it is the stage `receive`; whatever the game is called with may
-// close any session, this one included.
+// The state changes of sessions in the stage `receive`: joins, messages and commands to the game,
+// timeouts, and the end of closed sessions. Every call of the game may close any session, including
+// the current one.
 //
 // Must not know: packets, ghosts beyond their number.
 #pragma once
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "server/relevance_events.hpp"
 #include "server/rpc_router.hpp"
 #include "server/server_time.hpp"
@@ -25,7 +25,7 @@ namespace purview {
 class SessionLifecycle {
   public:
     SessionLifecycle(const ServerDef& def, const ServerTime& time, Game& game,
-                     InterestData& interest, SessionTable& sessions, SessionCloser& closer,
+                     InterestEngine& interest, SessionTable& sessions, SessionCloser& closer,
                      const SharedSections& sections, RelevanceEvents& events, RpcRouter& calls,
                      ReplicationTap* const& tap)
         : def_(def),
@@ -40,17 +40,17 @@ class SessionLifecycle {
           tap_(tap) {}
 
     void begin_tick() noexcept;
-    /// Its join, if the limit of this tick allows it, or its end where it has timed out.
+    /// Runs its join if the limit of this tick allows it, or ends it if it has timed out.
     void update(Server& server, Session& session, Micros now);
-    // It has joined.
+    // For joined sessions:
     void run_messages(Server& server, Session& session);
     void run_commands(Server& server, Session& session);
     /// Reports the closed sessions to the game, and removes them.
     void end_closed(Server& server);
 
-    /// The longest that an update of it has waited, or waits.
+    /// The longest time, in ticks, that one of its updates has waited or waits.
     Tick longest_wait_ticks(const Session& session) const;
-    /// The same, of sessions that have ended.
+    /// The same for sessions that have ended.
     Tick backlog_age_ticks_max() const noexcept { return backlog_age_ticks_max_; }
 
   private:
@@ -60,15 +60,15 @@ class SessionLifecycle {
     const ServerDef& def_;
     const ServerTime& time_;
     Game& game_;
-    InterestData& interest_;
+    InterestEngine& interest_;
     SessionTable& sessions_;
     SessionCloser& closer_;
     const SharedSections& sections_;
     RelevanceEvents& events_;
     RpcRouter& calls_;
-    ReplicationTap* const& tap_;    ///< null: none listens
+    ReplicationTap* const& tap_;    ///< null: no replication observer is set
     std::uint32_t joins_left_ = 0;  ///< in this tick
-    std::vector<ObserverId> gone_;  ///< of the sessions that are ending
+    std::vector<ObserverId> gone_;  ///< observers of the sessions that are ending
     Tick backlog_age_ticks_max_ = 0;
 };
 

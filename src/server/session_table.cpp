@@ -8,7 +8,7 @@ namespace purview {
 
 namespace {
 
-/// The mark of an empty slot of the hash table: never the id of a connection.
+/// Key of an empty slot of the hash table; never a connection id.
 constexpr std::uint64_t no_connection = ~std::uint64_t{0};
 
 bool is_connected(const Session& session) noexcept {
@@ -105,7 +105,7 @@ void SessionTable::validate() const {
         }
         closed += its.state == Session::State::closing ? 1 : 0;
         unjoined += is_connected(its) && its.state != Session::State::joined ? 1 : 0;
-        // A closing session has none any more where the game has removed its observer.
+        // A closing session has no observer anymore if the game has removed it.
         PURVIEW_ASSERT(its.observer == ObserverId::none || its.state == Session::State::closing ||
                        find(its.observer) == &its);
         PURVIEW_ASSERT(its.state != Session::State::joined || its.observer != ObserverId::none);

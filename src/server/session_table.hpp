@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// All sessions of a server, in order of acceptance, and the indices through which they are found.
-// The table is the only writer of those indices, and of the states `joined` and `closing`.
+// All sessions of a server, in order of acceptance, and the indices by which they are found. Only
+// the table writes these indices and the states `joined` and `closing`.
 //
-// Invariants (validate): a session that is neither a probe nor closing is found by its connection
-// id, and no other is; a session with an observer is found by it; unjoined() counts the sessions
-// that are accepted or joining; host_counts() counts the connected and the closing ones; a closing
-// session stays in the table, valid and in closing(), until remove_closed.
+// Invariants (validate): sessions that are neither reference clients nor closing, and no others,
+// are found by connection id; a session with an observer is found by it; unjoined() counts the
+// sessions that are accepted or joining; host_counts() counts the connected and the closing ones; a
+// closing session stays in the table, valid and in closing(), until remove_closed.
 //
 // Must not know: packets, the game, interest, the world.
 #pragma once
@@ -27,8 +27,8 @@ class SessionTable {
   public:
     using Pointer = std::unique_ptr<Session>;
 
-    // In order of acceptance. Adding or removing a session invalidates positions, never a Session
-    // itself.
+    // In order of acceptance. Adding or removing a session invalidates positions, but not
+    // references to a Session.
     std::size_t size() const noexcept { return sessions_.size(); }
     bool empty() const noexcept { return sessions_.empty(); }
     const Pointer& operator[](std::size_t i) const noexcept {
@@ -41,43 +41,43 @@ class SessionTable {
     std::vector<Pointer>::const_iterator end() const noexcept { return sessions_.end(); }
     std::span<const Pointer> all() const noexcept { return sessions_; }
 
-    /// Where all of them are processed one after the other: loads the front of one that comes soon.
+    /// Prefetches the session that a loop over all sessions reaches a few steps later.
     static constexpr std::size_t sessions_ahead = 4;
     void prefetch(std::size_t i) const noexcept {
         if (i < sessions_.size()) sessions_[i]->prefetch_front();
     }
 
-    /// Null: no session has this observer.
+    /// Null if no session has this observer.
     Session* find(ObserverId observer) const noexcept;
-    /// Null: unknown, or closing. Any value is allowed: it comes from the wire.
+    /// Null if unknown or closing. Accepts any value, because it comes from the wire.
     Session* find_connection(std::uint64_t connection_id) const noexcept;
 
-    /// A session whose address is proven and whose connection id is not in the table.
+    /// Adds a session with a proven address. Its connection id must not be in the table.
     Session& add(Pointer session);
-    /// A session without a connection, of an observer that has none yet.
+    /// Adds a session without a connection. The observer must not have a session yet.
     Session& add_reference_client(Pointer session, ObserverId observer);
-    /// `none` takes the observer away.
+    /// `ObserverId::none` removes the observer.
     void set_observer(Session& session, ObserverId observer);
-    /// It is joining, and has its observer.
+    /// The session must be joining and have an observer.
     void set_joined(Session& session);
-    /// Its address has moved. It is not closing.
+    /// Changes the address. The session must not be closing.
     void set_address(Session& session, const Address& address);
-    /// It is not closing yet: connection id and capacity are free from now on.
+    /// The session must not be closing yet. Frees its connection id and its place in the limits.
     void set_closing(Session& session);
 
-    /// Sessions that are closing, in order. More may be added while they are processed.
+    /// Sessions that are closing, in order. More may be added during iteration.
     std::size_t closing_count() const noexcept { return closing_.size(); }
     Session& closing(std::size_t i) const noexcept {
         PURVIEW_ASSERT(i < closing_.size() && closing_[i]->state == Session::State::closing);
         return *closing_[i];
     }
-    /// Destroys all of them.
+    /// Destroys all closing sessions.
     void remove_closed();
 
-    /// Sessions that are accepted or joining.
+    /// Number of sessions that are accepted or joining.
     std::uint32_t unjoined() const noexcept { return unjoined_; }
     const HostCounts& host_counts() const noexcept { return host_counts_; }
-    /// Numbers of join requests, from 1.
+    /// Returns the next number of a join request, from 1.
     std::uint64_t take_join_number() noexcept { return ++joins_; }
 
     void validate() const;
@@ -85,7 +85,7 @@ class SessionTable {
   private:
     std::vector<Pointer> sessions_;
     FlatMap<std::uint64_t, Session*> by_connection_;
-    std::vector<Session*> by_observer_;  ///< by its index; null: no session's
+    std::vector<Session*> by_observer_;  ///< by observer index; null: no session
     std::vector<Session*> closing_;
     HostCounts host_counts_;
     std::uint32_t unjoined_ = 0;

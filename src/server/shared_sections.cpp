@@ -13,13 +13,13 @@ namespace purview {
 
 namespace {
 
-/// A third of the budget of a tick, three quarters of a datagram: the rest is for what concerns one
-/// observer alone (docs/budget.md).
+/// A third of the budget of a tick, but at most three quarters of a datagram. The rest is for
+/// per-observer data (docs/budget.md).
 std::uint64_t section_bits_max(std::uint32_t budget_bytes) noexcept {
     return std::min<std::uint64_t>(std::uint64_t{budget_bytes} * 8 / 3, limits::datagram_bytes * 6);
 }
 
-/// Entities of the kind may be members of the node, by what the kind is bound to.
+/// Entities of the kind may be members of the node, given the nodes to which the kind is bound.
 bool may_belong(const NodeDef& node, std::size_t number, const KindRules& kind) {
     if (kind.mode == EntityMode::explicit_only) return false;
     const auto is_it = [&](NodeId bound) { return index_of(bound) == number; };
@@ -47,26 +47,27 @@ std::string problem_of_sharing(const ServerDef& def) {
     for (std::size_t n = 0; n < def.rules.nodes.size(); ++n) {
         const NodeDef& node = def.rules.nodes[n];
         if (node.payload == Payload::per_observer) continue;
-        const std::string who = "node '" + node.name + "', a shared mode: ";
-        if (schema.position() == ComponentId::none) return who + "the schema has no place";
+        const std::string subject = "node '" + node.name + "', a shared mode: ";
+        if (schema.position() == ComponentId::none) return subject + "the schema has no position";
         for (std::size_t k = 0; k < schema.kinds().size(); ++k) {
             const KindDef& kind = schema.kinds()[k];
             const KindRules its = k < def.rules.kinds.size() ? def.rules.kinds[k] : KindRules{};
             if (!has_position(schema, kind) || !may_belong(node, n, its)) continue;
-            const std::string what = who + "kind '" + kind.name + "' ";
+            const std::string what = subject + "kind '" + kind.name + "' ";
             if (kind.relative_position)
-                return what + "has places relative to a parent, which are in no cell";
-            if (!kind.rates.empty())
-                return what + "has a curve of rates, which depends on the observer";
-            if (!kind.limit.is_none())
-                return what + "has a limit, which depends on how many an observer has";
+                return what + "has positions relative to a parent, which are in no cell";
+            if (!kind.intervals.empty())
+                return what + "has send intervals, which depend on the observer";
+            if (kind.limit_per_tick != 0)
+                return what + "has limit_per_tick, which depends on the ghosts of the observer";
             for (const ComponentId component : kind.components) {
                 const ComponentDef& part = schema.components()[index_of(component)];
                 if (part.audience.type != AudienceType::everyone)
-                    return what + "has the component '" + part.name + "', which is for some only";
+                    return what + "has the component '" + part.name +
+                           "', which has a restricted audience";
                 if (std::any_of(part.fields.begin(), part.fields.end(),
                                 [](const FieldDef& field) { return field.extrapolated; })) {
-                    return what + "has extrapolated fields, of which each observer has his own";
+                    return what + "has extrapolated fields, which each observer has individually";
                 }
             }
         }
@@ -118,7 +119,7 @@ void SharedSections::queue_cells(Session& session) const {
         out.u32(node.grid.rows);
     }
     PURVIEW_ASSERT(out.ok());
-    session.owes_cells = session.stream_out.send(out.written()) != Status::ok;
+    session.has_unsent_cells = session.stream_out.send(out.written()) != Status::ok;
 }
 
 void SharedSections::plan(Session& session, const ReplicationInput& input, bool may_send) {
@@ -126,10 +127,11 @@ void SharedSections::plan(Session& session, const ReplicationInput& input, bool 
     if (!cells_.is_used() || session.state != Session::State::joined || !may_send) {
         return;
     }
-    session.shared.plan(input, session.ghosts, interest_.viewpoint(session.observer),
+    session.shared.plan(input, session.ghosts, interest_.observers.viewpoint(session.observer),
                         section_bits_max(session.budget_bytes));
     if (!session.shared.has_sections()) return;
-    for (const EntityId entity : cells_.relinked()) session.ghosts.tell(entity, time_.tick);
+    for (const EntityId entity : cells_.relinked())
+        session.ghosts.send_individually(entity, time_.tick);
 }
 
 void SharedSections::give_up(Session& session) const {
@@ -139,14 +141,15 @@ void SharedSections::give_up(Session& session) const {
 
 void SharedSections::resolve(Session& session, DeliveryNotice notice) const {
     session.shared.resolve(notice.sequence, notice.delivered);
-    const PacketRecord* record = session.ghosts.oldest_with_sections(notice.sequence);
+    const PacketRecord* record = session.ghosts.packets().oldest_with_sections(notice.sequence);
     if (record == nullptr || PURVIEW_GUARD(section_loss, notice.delivered)) return;
-    // What changed again since is in a packet that is still under way.
-    session.ghosts.lost_sections(*record, [&](LocalId lane) {
-        const KindLayout& layout = fields_.layout(session.ghosts.kind(lane));
+    // Data that changed again since then is in a later packet, still in flight.
+    session.ghosts.lost_sections(*record, [&](LocalId slot) {
+        const KindLayout& layout = fields_.layout(session.ghosts.slots().kind(slot));
         return std::any_of(layout.fields.begin(), layout.fields.end(), [&](const KindField& f) {
             return f.def->type != FieldType::reference &&
-                   fields_.changed_tick(session.ghosts.entity_index(lane), f) == record->tick;
+                   fields_.changed_tick(session.ghosts.slots().entity_index(slot), f) ==
+                       record->tick;
         });
     });
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// From gather to encode a tick goes through the sessions, on one thread or several, and no session
-// knows of another. What a thread needs for that besides the session, and what it wrote.
+// State of one worker thread. From gather to encode, a tick processes independent sessions on one
+// or several threads. A worker holds what a thread needs besides the session, and what it wrote.
 #pragma once
 
 #include <algorithm>
@@ -23,27 +23,27 @@ namespace purview {
 
 /// For AudienceFilter::decide.
 struct AudienceScratch {
-    std::vector<std::uint64_t> again;  ///< lanes whose audience is evaluated, by mask
-    std::vector<LocalId> lanes;
-    std::vector<std::uint32_t> indices;    ///< [lanes] of their entities
-    std::vector<std::uint32_t> allowed;    ///< [lanes]
-    std::vector<std::uint32_t> evaluated;  ///< positions in lanes
+    std::vector<std::uint64_t> again;  ///< slots to evaluate, one bit each
+    std::vector<LocalId> slots;
+    std::vector<std::uint32_t> indices;    ///< [slots] entity index
+    std::vector<std::uint32_t> allowed;    ///< [slots]
+    std::vector<std::uint32_t> evaluated;  ///< positions in slots
     std::vector<EntityId> entities;        ///< [evaluated]
     std::vector<std::uint8_t> answer;      ///< [evaluated]
 };
 
 /// For SendIntervals::update.
 struct PaceScratch {
-    std::vector<LocalId> lanes;
+    std::vector<LocalId> slots;
     std::vector<EntityId> entities;
     std::vector<float> score;
     std::vector<Replication> settings;
 };
 
-/// Few enough for the nearest caches, and enough that the clock is not what the stages wait for.
+/// Few enough for the fastest caches, and enough that reading the clock costs little.
 inline constexpr std::size_t sessions_at_a_time = 8;
 
-/// One thread at a time uses it.
+/// Used by one thread at a time.
 struct TickWorker {
     explicit TickWorker(const FieldStore& fields) : cache(fields) {}
 
@@ -53,7 +53,7 @@ struct TickWorker {
     PaceScratch pace;
     Outbox out;
     std::vector<RpcLateCull> late;  ///< of this tick
-    // Of this tick, until they are added to those of the server.
+    // Counts of this tick, until they are added to the server's counters.
     std::uint64_t calls_written = 0;
     std::uint64_t split_updates = 0;
     std::uint64_t limited_updates = 0;
@@ -68,7 +68,7 @@ struct TickWorker {
     }
 };
 
-/// Groups of sessions that one worker processed in a row.
+/// Groups of sessions that one worker processed consecutively.
 struct TickChunk {
     TickWorker* worker = nullptr;
     std::size_t first_datagram = 0, end_datagram = 0;  ///< in its outbox
@@ -76,13 +76,15 @@ struct TickChunk {
 };
 
 /// The workers of a server, and which of them processed which chunk of sessions in the running
-/// tick. There is always one. Workers are never removed: datagrams may wait in the outbox of any of
-/// them. Must not know: what is done in a chunk.
+/// tick. There is always at least one. Workers are never removed, because datagrams may wait in
+/// their outboxes.
+///
+/// Must not know: what is done in a chunk.
 class TickWorkers {
   public:
     explicit TickWorkers(const FieldStore& fields) : fields_(fields) { add(); }
 
-    /// Threads for the chunks from now on. Not within a tick.
+    /// Sets the threads for later chunks. Must not be called within a tick.
     void set_executor(const Executor& executor) {
         executor_ = executor;
         const std::uint32_t wanted = executor.run == nullptr ? 1 : executor.workers;
@@ -90,7 +92,7 @@ class TickWorkers {
     }
 
     std::size_t size() const noexcept { return workers_.size(); }
-    /// The one that the thread of the tick uses outside of chunks.
+    /// The worker that the tick thread uses outside of chunks.
     TickWorker& front() const noexcept { return *workers_.front(); }
     std::vector<std::unique_ptr<TickWorker>>::const_iterator begin() const noexcept {
         return workers_.begin();
@@ -99,12 +101,12 @@ class TickWorkers {
         return workers_.end();
     }
 
-    /// Resets what the workers report of one tick.
+    /// Resets the per-tick results of the workers.
     void begin_tick() noexcept {
         for (const auto& worker : workers_) worker->begin_tick();
     }
-    /// work(worker, chunk) for each of the chunks, at once for different workers; with `on_one`, in
-    /// order and on this thread.
+    /// Calls work(worker, chunk) for each chunk, in parallel on different workers. With `on_one`,
+    /// runs in order on this thread.
     template <class Work>
     void run(std::size_t chunks, bool on_one, Work&& work) {
         chunks_.assign(chunks, {});
@@ -118,7 +120,7 @@ class TickWorkers {
                           worker.late.size()};
         });
     }
-    /// Of the last run, in the order of sessions.
+    /// Chunks of the last run, in session order.
     std::span<const TickChunk> chunks() const noexcept { return chunks_; }
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// An RPC that the game has called: one of the running tick, or one that is queued for observers.
+// An RPC called by the game: in the running tick, or queued for observers.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,11 @@
 
 namespace purview {
 
-/// As the game called it.
+/// The arguments of the game's call.
 struct WantedCall {
     CallId call = CallId::none;
     RpcId rpc = RpcId::none;
-    RpcTarget about = RpcTarget::nobody;
+    RpcTarget about = RpcTarget::none;
     EntityId target = EntityId::none;
     Vec3 position{};
     ObserverId only = ObserverId::none;    ///< as RpcReceivers
@@ -23,7 +23,8 @@ struct WantedCall {
     ObserverId except = ObserverId::none;  ///< as RpcReceivers
     Tick made = 0;
     RpcWords words{};
-    std::uint32_t position_number = 0;  ///< among the places that this tick's calls are about
+    /// Index among the positions that the calls of this tick are about.
+    std::uint32_t position_number = 0;
 };
 
 /// A call about an entity, queued for observers to which the entity was not relevant.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr float empty_lane = std::numeric_limits<float>::infinity();
 
-/// Cells of one axis; at least 1.
+/// Returns the number of cells along one axis, at least 1.
 std::uint32_t axis_count(float min, float max, float cell_size) {
     const float count = std::ceil((max - min) / cell_size);
     constexpr auto most = static_cast<float>(axis_cells_max);
@@ -46,8 +46,8 @@ std::uint32_t BlockTable::add_layer(Vec3 min, Vec3 max, float cell_size) {
 }
 
 std::uint32_t BlockTable::append_layer(GridLayer layer) {
-    PURVIEW_ASSERT(block_end() == cell_count_);     // overflow blocks stand behind all cells
-    PURVIEW_ASSERT(abstract_cell_ == 0xffffffffU);  // that layer is the last one
+    PURVIEW_ASSERT(block_end() == cell_count_);     // overflow blocks come after all cells
+    PURVIEW_ASSERT(abstract_cell_ == 0xffffffffU);  // the abstract layer is the last one
     layer.first_cell = cell_count_;
     layers_.push_back(layer);
     cell_count_ += layer.cell_count();
@@ -80,8 +80,8 @@ std::uint32_t BlockTable::add_float_column() {
 }
 
 void BlockTable::reserve(std::size_t entities) {
-    // At twelve to a cell one cell in ten overflows, and up to one in five once all have moved
-    // about.
+    // With twelve entities per cell one cell in ten overflows, and up to one in five after all have
+    // moved around.
     constexpr std::size_t least = 16;
     const std::size_t overflow = std::min<std::size_t>(block_end(), entities / 12) / 5;
     const std::size_t blocks = block_end() + std::max(overflow, least);
@@ -101,7 +101,7 @@ void BlockTable::reserve(std::size_t entities) {
 
 namespace {
 
-/// Grows by a sixteenth: what is appended now and then must not cost twice its room.
+/// Grows the capacity by a sixteenth, so that occasional appends do not double the memory.
 template <class Vector>
 void grow_little(Vector& vector, std::size_t more) {
     const std::size_t wanted = vector.size() + more;
@@ -110,7 +110,7 @@ void grow_little(Vector& vector, std::size_t more) {
 
 }  // namespace
 
-/// Empty ones, each a ring of its own.
+/// Appends empty blocks. Each is a ring of its own.
 void BlockTable::append_blocks(std::uint32_t count) {
     const BlockIndex first = block_end(), end = first + count;
     const auto append_to = [&](auto& column, std::size_t of_each, auto value) {
@@ -176,7 +176,8 @@ Slot BlockTable::take_lane(BlockIndex cell) {
     if (free_lanes(block) == 0) {
         block = next_[cell];
         if (block == cell || free_lanes(block) == 0) {
-            // Those with a free lane stand before all full ones: the last is full, too.
+            // Blocks with a free lane come before all full ones. If the first is full, so is the
+            // last.
             PURVIEW_ASSERT(free_lanes(previous_[cell]) == 0);
             block = new_block(cell);
         }
@@ -185,7 +186,7 @@ Slot BlockTable::take_lane(BlockIndex cell) {
     const auto lane = static_cast<unsigned>(std::countr_zero(free_lanes(block)));
     occupied_[block] |= lane_bit(lane);
     mark_dirty(block);
-    if (block != cell && free_lanes(block) == 0) {  // full: behind those that are not
+    if (block != cell && free_lanes(block) == 0) {  // full blocks go to the end of the ring
         unlink(block);
         link_after(block, previous_[cell]);
     }
@@ -196,7 +197,7 @@ void BlockTable::vacate(Slot slot, Slot to, bool silent) {
     const BlockIndex block = block_of(slot);
     const Mask bit = lane_bit(lane_of(slot));
     PURVIEW_ASSERT((occupied_[block] & bit) != 0);
-    PURVIEW_ASSERT((vacated_[block] & bit) == 0);  // or it was taken in the tick of a leave
+    PURVIEW_ASSERT((vacated_[block] & bit) == 0);  // a vacated lane is not reused in its tick
     PURVIEW_ASSERT(home_[index_[slot]].slot == slot);
     occupied_[block] = static_cast<Mask>(occupied_[block] & ~bit);
     if (vacated_[block] == 0) vacated_blocks_.push_back(block);
@@ -258,7 +259,7 @@ bool BlockTable::changes_to_positioned(Slot slot) const noexcept {
 void BlockTable::settle_moves() {
     for (const LayerChange& change : changes_) {
         const Slot slot = slot_of(change.entity);
-        if (slot == no_slot) continue;  // gone since
+        if (slot == no_slot) continue;  // removed meanwhile
         const Vec3 at = position(slot);
         const BlockIndex cell = layers_[change.layer].cell_at(at);
         if (cell_[block_of(slot)] == cell) {
@@ -270,7 +271,7 @@ void BlockTable::settle_moves() {
     if (!changes_.empty()) change_of_ = {};
     clear_and_trim(changes_);
     any_coming_ = false;
-    // Look-up by look-up ahead: the home, its lane, the cell where it goes.
+    // Prefetches each look-up ahead of its use: the home, its lane, the target cell.
     constexpr std::size_t home_ahead = 24, lane_ahead = 16, cell_ahead = 8;
     const std::size_t n = leaving_.size();
     const auto cell_of_leaver = [&](Slot slot, BlockIndex home) {
@@ -284,7 +285,7 @@ void BlockTable::settle_moves() {
             if (slot != no_slot) prefetch_cell(cell_of_leaver(slot, cell_[block_of(slot)]));
         }
         const Slot slot = slot_of(leaving_[i]);
-        if (slot == no_slot) continue;  // gone since
+        if (slot == no_slot) continue;  // removed meanwhile
         const BlockIndex home = cell_[block_of(slot)];
         if (home == abstract_cell_) continue;
         const BlockIndex cell = cell_of_leaver(slot, home);
@@ -301,7 +302,7 @@ void BlockTable::prefetch_lane(Slot slot) const noexcept {
     prefetch_line(&cell_[block]);
 }
 
-/// Of a cell that gets one more.
+/// Prefetches a cell that gets one more entity.
 void BlockTable::prefetch_cell(BlockIndex cell) const noexcept {
     for (unsigned a = 0; a < axes_; ++a) prefetch_line(coordinates(cell) + a * lanes_per_block);
     prefetch_line(&index_[slot_at(cell, 0)]);
@@ -331,7 +332,7 @@ Slot BlockTable::relocate(Slot slot, Vec3 position, BlockIndex cell) {
 void BlockTable::remove(Slot slot, bool silent) {
     const std::uint32_t index = index_[slot];
     if (const std::uint32_t* change = change_of_.find(index)) {
-        // Its id may come again before layers change.
+        // The same id may be inserted again before layers change.
         PURVIEW_ASSERT(changes_[*change].entity == entity(slot));
         changes_[*change].entity = EntityId::none;
         change_of_.erase(index);
@@ -391,7 +392,7 @@ void BlockTable::recycle(BlockIndex block) {
     next_[block] = previous_[block] = block;
     free_blocks_.push_back(block);
     if (next_[cell] == cell) overflowing_.reset(cell);
-    change_ring(cell);  // windows that hold the block must let it go
+    change_ring(cell);  // visible block sets must drop the block
 }
 
 bool BlockTable::recycle_idle(std::uint32_t since_at_most) {
@@ -423,7 +424,7 @@ void BlockTable::end_tick() {
     }
     clear_and_trim(unsettled_cells_);
     moves_seen_ = 0;
-    clear_and_trim(nudges_);
+    clear_and_trim(cell_moves_);
     if (moved_column_ != no_column)
         std::fill(flags_[moved_column_].begin(), flags_[moved_column_].end(), Mask{0});
     for (const BlockIndex block : vacated_blocks_) free_vacated(block);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Where every entity lives: one home slot, a lane of a block of 16, kept while it stays in its
-// cell.
+// Stores the position of every entity. Each entity has one home slot, a lane of a block of 16, and
+// keeps it while it stays in its cell.
 //
 //   cells of all layers        base block = cell, so a row of cells is a run of blocks
 //   0 1 2 3 ... C-1 | C ...    from C on: overflow blocks, chained to a full cell in a ring
 //   one block: x[16] y[16] (z[16]) as floats, an empty lane has x = +infinity
-//   grid: a ring of border cells around the bounds takes what lies outside
+//   grid: a ring of border cells around the bounds covers everything outside
 //
-// Flags, keys and whatever else interest asks by slot are columns over the same numbering; they
-// move with their entity. Must not know: observers, rules. Keeps: a lane that was left this tick
-// takes no new entity before end_tick(), so a bit by slot can never speak of two entities; an
-// overflow block with a free lane stands before all full ones of its ring, so inserting is O(1) in
-// any crowd.
+// Flags, keys and other data of interest management are columns with the same numbering. They move
+// with their entity. This module must not depend on observers or rules.
+//
+// Invariants: a lane that was vacated in this tick is not reused before end_tick(), so a bit by
+// slot never refers to two entities. An overflow block with a free lane comes before all full
+// blocks of its ring, so an insertion is O(1) in any crowd.
 #pragma once
 
 #include <algorithm>
@@ -30,28 +31,29 @@
 #include "core/finite.hpp"
 #include "core/flat_map.hpp"
 #include "core/prefetch.hpp"
-#include "purview/kernel.hpp"
 #include "purview/status.hpp"
 #include "purview/types.hpp"
+#include "spatial/lanes.hpp"
 #include "spatial/simd_lanes.hpp"
 
 namespace purview {
 
-/// Entity indices stay below this: the bit above tells a lane that was left from one that is taken.
+/// Entity indices are below this. The bit above marks a vacated lane.
 inline constexpr std::uint32_t entity_index_end = 0x80000000U;
-/// Cells of one axis of a grid, so that a layer's fit 32 bits (1 km of 6 cm).
+/// Maximum number of cells along one axis of a grid, so that the cells of a layer fit 32 bits (1 km
+/// of 6 cm cells).
 inline constexpr std::uint32_t axis_cells_max = 1U << 14;
 
-/// A uniform grid of cells over a rectangle (or box), with a ring of cells around it that takes
-/// what lies outside: ring cells reach to infinity, all others are as large as they look.
+/// A uniform grid of cells over a rectangle (or box). A ring of border cells around it covers
+/// everything outside. Border cells extend to infinity; all others have exactly the cell size.
 struct GridLayer {
-    Vec3 origin;  ///< of the ring
+    Vec3 origin;  ///< minimum corner of the ring
     float cell_size = 1;
     float inverse_cell = 1;
     std::uint32_t nx = 1;
     std::uint32_t ny = 1;
     std::uint32_t nz = 1;
-    Vec3 last = {};  ///< nx - 1 and so on: set_counts
+    Vec3 last = {};  ///< nx - 1 and so on, by set_counts
     BlockIndex first_cell = 0;
 
     void set_counts(std::uint32_t x, std::uint32_t y, std::uint32_t z) noexcept {
@@ -77,7 +79,8 @@ struct GridLayer {
         return first_cell + (cell_z(p.z) * ny + cell_y(p.y)) * nx + cell_x(p.x);
     }
     std::uint32_t cell_count() const noexcept { return nx * ny * nz; }
-    /// Cells of an axis that end where they seem to: [1, n - 1), none of a layer without a ring.
+    /// Returns whether cell i of n on an axis is bounded: [1, n - 1). A layer without a ring has no
+    /// such cell.
     static bool is_bounded(std::uint32_t i, std::uint32_t n) noexcept { return i > 0 && i + 1 < n; }
 };
 
@@ -87,30 +90,30 @@ inline constexpr std::uint32_t no_column = 0xffffffffU;
 struct Displaced {
     EntityId entity;
     Slot from = no_slot;
-    Slot to = no_slot;    ///< where it is now; no_slot: it is gone
-    bool silent = false;  ///< whoever removed it has told the observers: its bits end here
+    Slot to = no_slot;    ///< its new slot; no_slot: removed
+    bool silent = false;  ///< the removal was already reported: its bits are dropped
 };
 
-/// A move within a cell, kept where that is asked for instead of marking the block dirty.
-struct Nudge {
+/// A move, usually within a cell. Recorded only on request, instead of marking the block dirty.
+struct CellMove {
     Slot slot;
     Vec3 before;
 };
 
 class BlockTable {
   public:
-    /// `three_d`: blocks have a third line and cells a third axis.
+    /// With `three_d`, blocks have a third cache line and cells a third axis.
     explicit BlockTable(bool three_d);
 
-    /// Layers are added before the first entity. Returns the layer's number.
+    /// Adds a layer; all layers must be added before the first entity. Returns the layer's number.
     std::uint32_t add_layer(Vec3 min, Vec3 max, float cell_size);
-    /// A layer of one block ring for entities without a place; no region covers it.
+    /// Adds a layer with one block ring for entities without a position. No region covers it.
     std::uint32_t add_abstract_layer();
     std::span<const GridLayer> layers() const noexcept { return layers_; }
-    /// Room for about so many entities, after the layers.
+    /// Reserves memory for about this many entities. Call it after the layers are added.
     void reserve(std::size_t entities);
-    /// Columns by slot, zero for everybody. Those of flags and floats take memory from the first
-    /// value on that is not zero.
+    /// Columns by slot, zero for all entities. Columns of flags and floats allocate memory only
+    /// with the first value that is not zero.
     std::uint32_t add_flag_column();
     std::uint32_t add_key_column();
     std::uint32_t add_float_column();
@@ -119,7 +122,7 @@ class BlockTable {
     BlockIndex block_end() const noexcept { return static_cast<BlockIndex>(occupied_.size()); }
     bool is_three_d() const noexcept { return axes_ == 3; }
     unsigned floats_per_block() const noexcept { return axes_ * lanes_per_block; }
-    /// Of all blocks.
+    /// Returns the coordinates of all blocks.
     LaneCoordinates coordinates() const noexcept { return {coordinates_.data(), axes_}; }
     /// [16 * axes]: 16 x, then 16 y, then 16 z.
     const float* coordinates(BlockIndex block) const noexcept {
@@ -131,31 +134,32 @@ class BlockTable {
     }
     Mask occupied(BlockIndex block) const noexcept { return occupied_[block]; }
     Mask vacated(BlockIndex block) const noexcept { return vacated_[block]; }
-    /// Its entities have no place.
+    /// Returns whether the entities of the block have no position.
     bool is_abstract(BlockIndex block) const noexcept { return cell_[block] == abstract_cell_; }
     bool is_vacated(Slot slot) const noexcept {
         return (vacated_[block_of(slot)] & lane_bit(lane_of(slot))) != 0;
     }
-    /// The next block of the same cell; the ring comes back to the base block.
+    /// Returns the next block of the same cell. The ring leads back to the base block.
     BlockIndex next(BlockIndex block) const noexcept { return next_[block]; }
     BlockIndex cell_of_block(BlockIndex block) const noexcept { return cell_[block]; }
-    /// [block_end()], contiguous: a run of cells reads a run of masks.
+    /// [block_end()], contiguous: a run of cells has a run of masks.
     std::span<const Mask> occupied() const noexcept { return occupied_; }
-    /// Cells, by base block, of which a window's memory must be looked through: a lane was left
-    /// this tick, or a block joined or left the ring (then ring_changed, too).
+    /// Cells, by base block, that visible block sets must check again: a lane was vacated in this
+    /// tick, or a block joined or left the ring (then ring_changed() as well).
     const Bitset& unsettled() const noexcept { return unsettled_; }
     const Bitset& ring_changed() const noexcept { return ring_changed_; }
-    /// Cells whose ring has more than its base block.
+    /// Cells with a ring of more than the base block.
     const Bitset& overflowing() const noexcept { return overflowing_; }
-    /// Blocks of which anything changed since the last end_tick(): a place, a flag, a key, a lane.
-    /// The base block is marked with its overflow blocks. While moves are flagged (note_moves),
-    /// those that were only moved in are not in it: is_dirty and for_each_dirty_in know them.
+    /// Blocks in which anything changed since the last end_tick(): a position, flag, key or lane.
+    /// An overflow block also marks its base block. While moves are flagged (note_moves), blocks
+    /// with moves only are not marked. is_dirty and for_each_dirty_in include them.
     const Bitset& dirty() const noexcept { return dirty_; }
     bool is_dirty(BlockIndex block) const noexcept {
         return dirty_.test(block) ||
                (moved_column_ != no_column && flags_[moved_column_][block] != 0);
     }
-    /// visit(cell) for those of [first, first + count) where anything changed, ascending.
+    /// Calls visit(cell) for each cell of [first, first + count) in which anything changed,
+    /// ascending.
     template <class Visit>
     void for_each_dirty_in(BlockIndex first, BlockIndex count, Visit&& visit) const {
         PURVIEW_ASSERT(first + count <= cell_count_);
@@ -176,12 +180,13 @@ class BlockTable {
         any_dirty_ = true;
     }
     BlockIndex cell_end() const noexcept { return cell_count_; }
-    /// Of an occupied lane.
+    /// Returns the entity in an occupied lane.
     EntityId entity(Slot slot) const noexcept {
         const std::uint32_t index = index_[slot];
         return make_entity_id(index, home_[index].generation);
     }
-    /// Of many occupied lanes, whose homes are far apart: out[slots.size()].
+    /// Looks up the entities of many occupied lanes. Their homes are far apart in memory. `out` has
+    /// slots.size() elements.
     void entities(std::span<const Slot> slots, std::span<EntityId> out) const noexcept {
         for (std::size_t i = 0; i < slots.size(); ++i) {
             const std::uint32_t index = index_[slots[i]];
@@ -191,7 +196,7 @@ class BlockTable {
         for (std::size_t i = 0; i < slots.size(); ++i)
             out[i] = make_entity_id(index_of(out[i]), home_[index_of(out[i])].generation);
     }
-    /// Who stands on the lane, or left it this tick.
+    /// Returns the entity in the lane, or the one that left it in this tick.
     EntityId last_entity(Slot slot) const noexcept {
         return (index_[slot] & displaced_tag) != 0 ? displaced_from(slot).entity : entity(slot);
     }
@@ -199,7 +204,7 @@ class BlockTable {
         return (index_[slot] & displaced_tag) != 0 ? index_of(displaced_from(slot).entity)
                                                    : index_[slot];
     }
-    /// The index of whoever stands on an occupied lane.
+    /// Returns the index of the entity in an occupied lane.
     std::uint32_t entity_index(Slot slot) const noexcept { return index_[slot]; }
     /// [16 * block_end()] the same by slot.
     const std::uint32_t* entity_indices() const noexcept { return index_.data(); }
@@ -214,7 +219,7 @@ class BlockTable {
     void prefetch_home_of(EntityId entity) const noexcept {
         if (index_of(entity) < home_.size()) prefetch_line(&home_[index_of(entity)]);
     }
-    /// The home of an entity, or no_slot for one that has none (or a stale id). One look-up.
+    /// Returns the home of an entity, or no_slot if it has none or the id is stale. One look-up.
     Slot slot_of(EntityId entity) const noexcept {
         const std::uint32_t index = index_of(entity);
         if (index >= home_.size()) return no_slot;
@@ -222,12 +227,12 @@ class BlockTable {
     }
     /// One past the largest entity index that ever had a home.
     std::size_t index_end() const noexcept { return home_.size(); }
-    /// The entity that lives under an index, or none.
+    /// Returns the entity with this index, or none.
     EntityId entity_at(std::uint32_t index) const noexcept {
         if (index >= home_.size() || home_[index].slot == no_slot) return EntityId::none;
         return make_entity_id(index, home_[index].generation);
     }
-    /// [block_end()], or empty while nobody ever had the flag.
+    /// [block_end()], or empty while no entity ever had the flag.
     std::span<const Mask> flags(std::uint32_t column) const noexcept { return flags_[column]; }
     std::span<const Key> keys(std::uint32_t column) const noexcept { return keys_[column]; }
     bool flag(std::uint32_t column, Slot slot) const noexcept {
@@ -235,14 +240,14 @@ class BlockTable {
                (flags_[column][block_of(slot)] & lane_bit(lane_of(slot))) != 0;
     }
     Key key(std::uint32_t column, Slot slot) const noexcept { return keys_[column][slot]; }
-    /// [block_end() * 16], or empty while all are 0.
+    /// [block_end() * 16], or empty while all values are 0.
     std::span<const float> floats(std::uint32_t column) const noexcept { return floats_[column]; }
     float number(std::uint32_t column, Slot slot) const noexcept {
         return floats_[column].empty() ? 0 : floats_[column][slot];
     }
     std::uint32_t layer_of(BlockIndex block) const noexcept { return layer_of_cell(cell_[block]); }
-    /// Entities that have moved out of their cell and are in it until settle_moves; some twice,
-    /// some gone since.
+    /// Entities that moved out of their cell but stay in its lanes until settle_moves. May contain
+    /// duplicates and removed entities.
     std::span<const EntityId> leaving() const noexcept { return leaving_; }
     std::uint32_t layer_of_cell(BlockIndex cell) const noexcept {
         PURVIEW_ASSERT(cell < cell_count_);
@@ -252,42 +257,45 @@ class BlockTable {
     }
 
     // -- edits, one thread ----------------------------------------------------------------------
-    /// Columns of the new lane are zero. place must be finite. Its index must be free.
+    /// Inserts an entity. The position must be finite and the index free. Columns of the new lane
+    /// are zero.
     Slot insert(EntityId entity, std::uint32_t layer, Vec3 position);
-    /// Writes the places of entities that have one. Whoever leaves his cell changes slot with the
-    /// next settle_moves(), so of several moves the last wins. Ids that are not there and places
-    /// that are not finite are left out and counted.
+    /// Writes positions of entities that have one. An entity that leaves its cell changes its slot
+    /// with the next settle_moves(), so the last of several moves counts. Ids without a slot and
+    /// positions that are not finite are skipped and counted.
     struct Refused {
         std::uint64_t stale_ids = 0;
         std::uint64_t bad_positions = 0;
     };
     template <class Moves>
     Refused write_positions(const Moves& moves);
-    /// From now on write_positions keeps nudges (true), or marks blocks dirty (false).
-    void keep_nudges(bool value) noexcept { keeps_nudges_ = value; }
-    /// From now on write_positions sets this flag of whoever it moves, until end_tick() clears it
-    /// of all.
+    /// Selects what write_positions does from now on: record moves in cell_moves() (true) or mark
+    /// blocks dirty (false).
+    void keep_cell_moves(bool value) noexcept { keeps_cell_moves_ = value; }
+    /// From now on write_positions sets this flag of each entity that it moves. end_tick() clears
+    /// the flag of all entities.
     void note_moves(std::uint32_t flag_column) {
         PURVIEW_ASSERT(flag_column < flags_.size());
         moved_column_ = flag_column;
         flags_[flag_column].resize(block_end(), 0);
     }
-    /// Since the last end_tick(); some of them have left their cell since.
-    std::span<const Nudge> nudges() const noexcept { return nudges_; }
-    /// Places written since the last end_tick().
+    /// Moves since the last end_tick(). Some of the entities have left their cell since then.
+    std::span<const CellMove> cell_moves() const noexcept { return cell_moves_; }
+    /// Number of moves passed to write_positions since the last end_tick().
     std::size_t moves_seen() const noexcept { return moves_seen_; }
-    /// Whoever stands outside of its cell gets a lane of the right one.
+    /// Moves each entity that is outside its cell to a lane of the right cell, and applies layer
+    /// changes.
     void settle_moves();
     void remove(Slot slot, bool silent);
-    /// With the next settle_moves it goes to another layer; it stands where it is, or at
-    /// `position`.
+    /// The next settle_moves() puts the entity into another layer. It keeps its position or takes
+    /// `position` at once.
     void change_layer(EntityId entity, std::uint32_t layer, const Vec3* position = nullptr);
-    /// What is_abstract will say once layers have changed.
+    /// Returns whether the entity will have a position after pending layer changes.
     bool will_be_positioned(Slot slot) const noexcept {
         return changes_.empty() ? !is_abstract(block_of(slot)) : changes_to_positioned(slot);
     }
     void set_number(std::uint32_t column, Slot slot, float number);
-    /// Nobody has the flag any more.
+    /// Clears the flag of all entities.
     void clear_flag_column(std::uint32_t column);
     void set_flag(std::uint32_t column, Slot slot, bool value);
     void set_key(std::uint32_t column, Slot slot, Key key) noexcept {
@@ -296,19 +304,20 @@ class BlockTable {
         mark_dirty(block_of(slot));
     }
 
-    /// What left its slot since the last end_tick(), in order.
+    /// Entities that left their slot since the last end_tick(), in order.
     std::span<const Displaced> displaced() const noexcept { return displaced_; }
-    /// The record of a lane whose vacated bit is set.
+    /// Returns the record of a vacated lane.
     const Displaced& displaced_from(Slot slot) const noexcept {
         PURVIEW_ASSERT((vacated_[block_of(slot)] & lane_bit(lane_of(slot))) != 0);
         const Displaced& gone = displaced_[index_[slot] & ~displaced_tag];
         PURVIEW_ASSERT(gone.from == slot);
         return gone;
     }
-    /// Lanes that were left are free again; overflow blocks that are empty are recycled.
+    /// Makes vacated lanes available again. Recycles overflow blocks that have been empty for a
+    /// while.
     void end_tick();
-    /// Debug: every entity of the cell goes to another lane, as if it had moved. Finds slots that
-    /// somebody kept across a tick.
+    /// For debugging: moves every entity of the cell to another lane. Reveals slots that a caller
+    /// kept across a tick.
     void shuffle_cell(BlockIndex cell);
 
   private:
@@ -324,8 +333,8 @@ class BlockTable {
     Refused write_positions_in(const Moves& moves);
     template <unsigned axes, bool one_layer, class Moves>
     Refused write_positions_in(const Moves& moves);
-    /// What write_positions leaves behind of each move.
-    enum class MoveNote : std::uint8_t { dirty, nudge, flag };
+    /// What write_positions records for each move.
+    enum class MoveNote : std::uint8_t { dirty, cell_move, flag };
     template <unsigned axes, bool one_layer, MoveNote note, class Moves>
     Refused write_positions_of(Moves moves);
     std::uint32_t append_layer(GridLayer layer);
@@ -342,7 +351,8 @@ class BlockTable {
     void unlink(BlockIndex block) noexcept;
     void free_vacated(BlockIndex block);
     void recycle(BlockIndex block);
-    /// Recycles the longest idle block; false: there is none that is still empty.
+    /// Recycles the block that has been idle longest. Returns false if there is none that is still
+    /// empty.
     bool recycle_idle(std::uint32_t since_at_most);
     void unsettle(BlockIndex cell) {
         if (!unsettled_.test(cell)) unsettled_cells_.push_back(cell);
@@ -362,30 +372,30 @@ class BlockTable {
     BlockIndex cell_count_ = 0;
     BlockIndex abstract_cell_ = 0xffffffffU;
     bool any_dirty_ = false;
-    bool any_coming_ = false;  ///< some change of layers gives a place
-    bool keeps_nudges_ = false;
+    bool any_coming_ = false;  ///< a pending layer change may add a position
+    bool keeps_cell_moves_ = false;
     std::uint32_t moved_column_ = no_column;
     std::size_t moves_seen_ = 0;
-    LineVector<Nudge> nudges_;
+    LineVector<CellMove> cell_moves_;
     LineVector<float> coordinates_;
     LineVector<Mask> occupied_;
     LineVector<Mask> vacated_;
-    /// By slot: entity index. A lane that was left this tick holds displaced_tag | index into
+    /// Entity index by slot. A lane that was vacated in this tick holds displaced_tag | index into
     /// displaced_.
     LineVector<std::uint32_t> index_;
     LineVector<Home> home_;                   ///< by entity index
     Bitset overflowing_;                      ///< by cell
     Bitset unsettled_;                        ///< by cell
-    Bitset ring_changed_;                     ///< by cell; only of those that are unsettled
+    Bitset ring_changed_;                     ///< by cell; a subset of unsettled_
     Bitset dirty_;                            ///< by block
-    LineVector<BlockIndex> unsettled_cells_;  ///< each once: few of a large grid
+    LineVector<BlockIndex> unsettled_cells_;  ///< each once: few cells of a large grid
     struct LayerChange {
         EntityId entity;
         std::uint32_t layer;
     };
     LineVector<LayerChange> changes_;
     FlatMap<std::uint32_t, std::uint32_t> change_of_;  ///< entity index to index in changes_
-    LineVector<EntityId> leaving_;                     ///< stand outside of their cell; some twice
+    LineVector<EntityId> leaving_;                     ///< outside their cell; may have duplicates
     LineVector<BlockIndex> next_;
     LineVector<BlockIndex> previous_;
     LineVector<BlockIndex> cell_;
@@ -393,15 +403,15 @@ class BlockTable {
     std::vector<LineVector<Key>> keys_;
     std::vector<LineVector<float>> floats_;
     LineVector<BlockIndex> free_blocks_;
-    /// Overflow blocks that are or were empty, longest first; they stay in their ring for a while,
-    /// as cells that were full soon are again.
+    /// Overflow blocks that are or were empty, in the order in which they became empty. They stay
+    /// in their ring for a while, because a cell that was full is often full again soon.
     struct Idle {
         BlockIndex block;
         std::uint32_t since;
     };
     LineVector<Idle> idle_;
     std::size_t idle_begin_ = 0;
-    Bitset is_idle_;  ///< by block: stands in idle_
+    Bitset is_idle_;  ///< by block: is in idle_
     std::uint32_t ticks_ = 0;
     LineVector<Displaced> displaced_;
     LineVector<BlockIndex> vacated_blocks_;  ///< each once
@@ -419,12 +429,13 @@ inline void BlockTable::write_position(Slot slot, Vec3 position) noexcept {
 template <class Moves>
 BlockTable::Refused BlockTable::write_positions(const Moves& moves) {
     moves_seen_ += moves.size();
-    any_dirty_ = any_dirty_ || (!keeps_nudges_ && moves.size() > 0);
+    any_dirty_ = any_dirty_ || (!keeps_cell_moves_ && moves.size() > 0);
     if (any_coming_) write_coming_positions(moves);
     return axes_ == 2 ? write_positions_in<2>(moves) : write_positions_in<3>(moves);
 }
 
-/// Of those who have no place yet; all others' are written where it is fast.
+/// Writes the positions of entities that get a position with a pending layer change. The fast path
+/// writes all others.
 template <class Moves>
 void BlockTable::write_coming_positions(const Moves& moves) {
     for (std::size_t i = 0; i < moves.size(); ++i) {
@@ -439,38 +450,41 @@ void BlockTable::write_coming_positions(const Moves& moves) {
 
 template <unsigned axes, class Moves>
 BlockTable::Refused BlockTable::write_positions_in(const Moves& moves) {
-    return layers_.size() <= 2  // one, and the unplaced
+    return layers_.size() <= 2  // one and the abstract layer
                ? write_positions_in<axes, true>(moves)
                : write_positions_in<axes, false>(moves);
 }
 
 template <unsigned axes, bool one_layer, class Moves>
 BlockTable::Refused BlockTable::write_positions_in(const Moves& moves) {
-    if (keeps_nudges_) return write_positions_of<axes, one_layer, MoveNote::nudge>(moves);
+    if (keeps_cell_moves_) return write_positions_of<axes, one_layer, MoveNote::cell_move>(moves);
     if (moved_column_ != no_column)
         return write_positions_of<axes, one_layer, MoveNote::flag>(moves);
     return write_positions_of<axes, one_layer, MoveNote::dirty>(moves);
 }
 
-/// `moves`: a copy of the view, as compilers then know that writing a place does not change it.
+/// `moves` is a copy of the view, so that compilers know that writing a position does not change
+/// it.
 template <unsigned axes, bool one_layer, BlockTable::MoveNote note, class Moves>
 BlockTable::Refused BlockTable::write_positions_of(Moves moves) {
-    // The list, which nobody has read before; where caches do not hold them, homes, and the lanes
-    // they name.
+    // Prefetch distances: the list, which is read for the first time; and, if the caches do not
+    // hold all homes, the homes and their lanes.
     constexpr std::size_t moves_ahead = 64, homes_ahead = 24, lanes_ahead = 12,
                           near_homes_max = 128 * 1024;
     constexpr std::size_t block_floats = std::size_t{axes} * lanes_per_block;
-    constexpr bool nudging = note == MoveNote::nudge;
+    constexpr bool nudging = note == MoveNote::cell_move;
     Refused refused;
     const std::size_t n = moves.size(), home_count = home_.size();
-    // Lists are written without asking for room, and handed over now and then.
+    // Writes to small arrays without a check of the capacity and appends them to the lists once per
+    // batch.
     constexpr std::size_t batch = 512;
     std::array<EntityId, batch> leaving;
-    std::array<Nudge, nudging ? batch : 1> nudges;
+    std::array<CellMove, nudging ? batch : 1> cell_moves;
     std::size_t leavers = 0, nudged = 0;
     const auto hand_over = [&] {
         leaving_.insert(leaving_.end(), leaving.begin(), leaving.begin() + leavers);
-        if (nudging) nudges_.insert(nudges_.end(), nudges.begin(), nudges.begin() + nudged);
+        if (nudging)
+            cell_moves_.insert(cell_moves_.end(), cell_moves.begin(), cell_moves.begin() + nudged);
         leavers = nudged = 0;
     };
     const Home* const homes = home_.data();
@@ -479,7 +493,7 @@ BlockTable::Refused BlockTable::write_positions_of(Moves moves) {
     const BlockIndex* const cells = cell_.data();
     const BlockIndex cell_count = cell_count_, abstract_cell = abstract_cell_;
     const BlockIndex base_end = std::min(cell_count, abstract_cell);
-    // Blocks that are appended lengthen the column, as it is not empty.
+    // append_blocks() extends this column, too, because it is not empty.
     PURVIEW_ASSERT(note != MoveNote::flag || flags_[moved_column_].size() == block_end());
     Mask* const moved = note == MoveNote::flag ? flags_[moved_column_].data() : nullptr;
     const GridLayer only = layers_.front();
@@ -490,14 +504,14 @@ BlockTable::Refused BlockTable::write_positions_of(Moves moves) {
                 const std::size_t far = index_of(moves[i + homes_ahead].entity);
                 prefetch_line(homes + std::min(far, home_count));
                 const std::size_t near = index_of(moves[i + lanes_ahead].entity);
-                // Of an index without a home: some address, which a prefetch may have.
+                // An index without a home prefetches an arbitrary slot, which is harmless.
                 const Slot ahead = near < home_count ? homes[near].slot : Slot{0};
                 const float* at = coordinates + std::size_t{block_of(ahead)} * block_floats;
                 for (unsigned a = 0; a < axes; ++a) prefetch_line(at + a * lanes_per_block);
             }
             const auto& [entity, position] = moves[i];
             const float x = position.x, y = position.y, z = position.z;
-            // A difference with itself is zero unless it is not finite.
+            // A number minus itself is zero unless it is not finite.
             if (const float sum = x + y + z;
                 !(sum - sum == 0) && !(std::isfinite(x) && std::isfinite(y) && std::isfinite(z)))
                 [[unlikely]] {
@@ -524,9 +538,9 @@ BlockTable::Refused BlockTable::write_positions_of(Moves moves) {
             }
             float* const lane = coordinates + block * block_floats + lane_of(home.slot);
             if (nudging) {
-                nudges[nudged++] = {home.slot,
-                                    {lane[0], lane[lanes_per_block],
-                                     axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0}};
+                cell_moves[nudged++] = {home.slot,
+                                        {lane[0], lane[lanes_per_block],
+                                         axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0}};
             }
             lane[0] = x;
             lane[lanes_per_block] = y;

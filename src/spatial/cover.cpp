@@ -11,32 +11,33 @@ namespace purview {
 
 namespace {
 
-/// Room for rounding: with 2^14 cells an axis, a cell's border is known to 2e-3 of its side; a
-/// distance is known to 1e-6 of itself.
+/// Margins for rounding. With 2^14 cells per axis a cell border is accurate to 2e-3 of the cell
+/// size. A distance is accurate to 1e-6 of itself.
 constexpr float cell_slack = 4e-3F;
 constexpr float reach_slack = 1 + 1e-5F;
 constexpr float boxes_per_cell = 4;
-/// Beyond this many boxes from the origin a float no longer tells boxes apart.
+/// Beyond this many boxes from the origin, a float cannot distinguish boxes.
 constexpr float box_end = 1 << 17;
 
 struct Edges {
     float low, high;
 };
 
-/// The borders of cell `i` of an axis, a little wider than they are.
+/// Returns the borders of cell `i` on an axis, widened by the margin.
 Edges edges_of(float origin, float cell_size, std::uint32_t i) noexcept {
     return {origin + (static_cast<float>(i) - cell_slack) * cell_size,
             origin + (static_cast<float>(i + 1) + cell_slack) * cell_size};
 }
 
-/// From the nearest place of [low, high] to cell `i`; ring cells reach to infinity.
+/// Distance from the nearest point of [low, high] to cell `i`. Border cells extend to infinity.
 float nearest(float low, float high, Edges cell, std::uint32_t i, std::uint32_t n) noexcept {
     if (i != 0 && high < cell.low) return cell.low - high;
     if (i + 1 != n && low > cell.high) return low - cell.high;
     return 0;
 }
 
-/// From the place of [low, high] that is farthest from cell `i` to the cell's far border.
+/// Distance from the point of [low, high] that is farthest from the cell to the far border of the
+/// cell.
 float farthest(float low, float high, Edges cell) noexcept {
     return std::max(cell.high - low, high - cell.low);
 }
@@ -65,9 +66,9 @@ bool row_span(const GridLayer& layer, bool three_d, const Reach& reach, Row row,
     const float fy = farthest(reach.low.y, reach.high.y, y);
     const float fz = three_d ? farthest(reach.low.z, reach.high.z, z) : 0;
     const float inside = reach.inside_m / reach_slack;
-    const float inside_rest = inside * inside - (fy * fy + fz * fz);
-    if (!(inside_rest > 0)) return true;
-    const float inside_half = std::sqrt(inside_rest) - 2 * cell_slack * layer.cell_size;
+    const float inside_remainder = inside * inside - (fy * fy + fz * fz);
+    if (!(inside_remainder > 0)) return true;
+    const float inside_half = std::sqrt(inside_remainder) - 2 * cell_slack * layer.cell_size;
     if (reach.low.x + inside_half <= reach.high.x - inside_half) return true;
     const std::uint32_t first = layer.cell_x(reach.high.x - inside_half) + 1;
     const std::uint32_t end = layer.cell_x(reach.low.x + inside_half);
@@ -124,7 +125,7 @@ SubCell sub_cell_of(const GridLayer& finest, bool three_d, const Vec3& position)
 Reach reach_of_box(const GridLayer& finest, bool three_d, Vec3 position, Vec3 low, Vec3 high,
                    float radius) noexcept {
     Reach reach = reach_of(finest, three_d, position, radius, -1);
-    // Whatever the place does within its box, the other box does with it.
+    // Extends the box by as much as the position can move within its own box.
     reach.low = {low.x - (position.x - reach.low.x), low.y - (position.y - reach.low.y),
                  low.z - (position.z - reach.low.z)};
     reach.high = {high.x + (reach.high.x - position.x), high.y + (reach.high.y - position.y),
@@ -161,7 +162,7 @@ void cover(const GridLayer& layer, bool three_d, std::span<const Reach> reaches,
         z0 = std::min(z0, three_d ? layer.cell_z(reach.low.z - radius) : 0);
         z1 = std::max(z1, three_d ? layer.cell_z(reach.high.z + radius) : 0);
     }
-    // One cell more on either side: a coordinate just over a border may count to either cell.
+    // One more cell on either side: rounding may assign a coordinate at a border to either cell.
     y0 = y0 == 0 ? 0 : y0 - 1;
     y1 = std::min(y1 + 1, layer.ny - 1);
     if (three_d) {

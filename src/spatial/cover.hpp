@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Where must an observer look? Regions in, runs of cells out. A region is made for a small box of
-// places, so that a window keeps its cells until the observer leaves the box. A cover may name too
-// many cells, never too few. Must not know: who asks, what for.
+// Converts regions to runs of cells: the cells that an observer must search. A region is computed
+// for a small box of positions, so a visible block set keeps its cells until the observer leaves
+// the box. A cover may have too many cells, never too few. This module must not depend on observers
+// or on the purpose of a search.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace purview {
 
-/// A quarter of a cell (of the finest layer) along each axis: the box that a place is in. `alone`:
-/// too far out for boxes, good for this very place only.
+/// The box that contains a position: a quarter of a cell of the finest layer along each axis.
+/// `alone`: the position is too far out for boxes, so the result is valid for this position only.
 struct SubCell {
     std::int32_t x = 0, y = 0, z = 0;
     bool alone = false;
@@ -25,37 +26,37 @@ struct SubCell {
 };
 SubCell sub_cell_of(const GridLayer& finest, bool three_d, const Vec3& position) noexcept;
 
-/// A ball (a disc in 2D) around every place of a box.
+/// A ball (a disc in 2D) around every position of a box.
 struct Reach {
     Vec3 low, high;       ///< the box
-    float radius = 0;     ///< must be covered
-    float inside_m = -1;  ///< cells wholly within this of every place of the box are told apart
+    float radius = 0;     ///< cells within it must be covered
+    float inside_m = -1;  ///< cells wholly within it of all positions are inside; -1: none
 };
-/// Around the box that a place is in.
+/// Returns the reach for the box that contains `position`.
 Reach reach_of(const GridLayer& finest, bool three_d, Vec3 position, float radius,
                float inside_m) noexcept;
-/// The same for a box of places that moves with one of them: low <= place <= high.
+/// The same for a box of positions that moves with `position`: low <= position <= high.
 Reach reach_of_box(const GridLayer& finest, bool three_d, Vec3 position, Vec3 low, Vec3 high,
                    float radius) noexcept;
 
-/// Consecutive cells of one row; those of [inside_first, inside_first + inside_count) are wholly
+/// Consecutive cells of one row. Those of [inside_first, inside_first + inside_count) are wholly
 /// inside.
 struct CellRun {
     BlockIndex first = 0;
     std::uint16_t count = 0;
-    std::uint16_t inside_first = 0;  ///< from `first` on
+    std::uint16_t inside_first = 0;  ///< relative to `first`
     std::uint16_t inside_count = 0;
 };
 
-/// Cells of one row that one reach touches: [first, last], wholly inside [inside_first,
-/// inside_end).
+/// Cells of one row that one reach touches: [first, last]. Those of [inside_first, inside_end) are
+/// wholly inside.
 struct RowSpan {
     std::uint32_t first = 0, last = 0;
     std::uint32_t inside_first = 0, inside_end = 0;
 };
 
-/// Appends the runs of one layer that the reaches touch: ascending, disjoint, none empty.
-/// `spans`: room to work in.
+/// Appends the runs of one layer that the reaches touch: ascending, disjoint, none empty. `spans`
+/// is scratch space.
 void cover(const GridLayer& layer, bool three_d, std::span<const Reach> reaches,
            std::vector<RowSpan>& spans, std::vector<CellRun>& out);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One entity that moves, as lists of moves have it.
+// One move of an entity, an element of lists of moves.
 #pragma once
 
 #include "purview/types.hpp"

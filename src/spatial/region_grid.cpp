@@ -14,15 +14,15 @@ namespace purview {
 
 namespace {
 
-/// Some twelve observers to a cell, but no cell narrower than two reaches (a mover looks into few),
-/// nor more of them than are worth having.
+/// Returns the cell size for about twelve observers per cell. A cell is at least two reaches wide,
+/// so that a move searches few cells. The number of cells per axis is limited.
 float cell_of(bool three_d, Vec3 min, Vec3 max, float reach, std::size_t observers) {
     constexpr double per_cell = 12, cells_per_axis_max = 512;
     std::array sides{double{max.x} - min.x, double{max.y} - min.y,
                      three_d ? double{max.z} - min.z : 0};
     std::sort(sides.begin(), sides.end(), std::greater());
-    // Shared out along the longest side, the longest two or all: a side that is shorter than a cell
-    // is none to share. So there are never more than some four cells to an observer.
+    // Divides the space along the longest side, the longest two or all three. A side shorter than a
+    // cell is not divided. There are therefore never more than about four cells per observer.
     double room = per_cell / static_cast<double>(std::max<std::size_t>(observers, 1));
     double shared = 0;
     for (std::size_t axes = 1; axes <= sides.size(); ++axes) {
@@ -75,7 +75,8 @@ void RegionGrid::find_blocks(Vec3 low, Vec3 high) {
     const GridLayer& layer = table_.layers().front();
     const bool three_d = table_.is_three_d();
     blocks_.clear();
-    // A coordinate near a border may count to either cell: the corners are taken a little wider.
+    // Rounding may assign a coordinate near a border to either cell, so the box is widened a
+    // little.
     const float slack = layer.cell_size * 0.01F;
     const std::uint32_t x0 = layer.cell_x(low.x - slack), x1 = layer.cell_x(high.x + slack);
     const std::uint32_t y0 = layer.cell_y(low.y - slack), y1 = layer.cell_y(high.y + slack);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Where observers look from, sixteen to a block: who may care about a place? The same table as the
-// entities', with a region (one place of an observer) in every lane. Must not know: rules, windows.
+// Viewpoints of observers, sixteen to a block. Finds the observers near a position. Uses the same
+// table as the entities; each lane has one region (a viewpoint of an observer). Must not depend on
+// rules or visible block sets.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +18,23 @@ namespace purview {
 
 class RegionGrid {
   public:
-    /// Cells are as wide as suits so many observers.
+    /// Chooses the cell size for this number of observers.
     RegionGrid(bool three_d, Vec3 min, Vec3 max, float reach, std::size_t observers);
     std::size_t made_for() const noexcept { return made_for_; }
     std::size_t cells() const noexcept { return table_.cell_end(); }
 
-    /// The observer looks from these places; none: from nowhere.
+    /// Sets the viewpoints of an observer. An empty list removes them.
     void set(std::uint32_t observer, std::span<const Vec3> positions);
-    /// Once a tick: lanes that were left may be taken again.
+    /// Call once per tick. Makes vacated lanes available again.
     void end_tick() { table_.end_tick(); }
 
-    /// visit(observer) for all with a place within `radius` of the centre. Some twice.
+    /// Calls visit(observer) for each observer with a viewpoint within `radius` of the center. May
+    /// repeat observers.
     template <class Visit>
     void for_each_within(Vec3 center, float radius, Visit&& visit);
-    /// visit(observer) for all to whom one of the circles around their places was crossed between
-    /// `a` and `b`: inside of it before, outside now, or the other way round. Some twice.
+    /// Calls visit(observer) for each observer with a circle around one of its viewpoints that the
+    /// move from `a` to `b` crosses: one of the two positions is inside, the other is not. May
+    /// repeat observers.
     template <class Visit>
     void for_each_crossed(Vec3 a, Vec3 b, std::span<const float> radii_m, Visit&& visit);
 

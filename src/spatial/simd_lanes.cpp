@@ -22,20 +22,20 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Lanes = hn::CappedTag<float, lanes_per_block>;
 using Vec = hn::Vec<Lanes>;
 
-/// A mask of vectors as bits.
+/// Converts a vector mask to bits.
 template <class D>
 std::uint32_t bits_of_mask(D d, hn::Mask<D> mask) {
     std::uint8_t bytes[8] = {};
     hn::StoreMaskBits(d, mask, bytes);
     if constexpr (std::endian::native == std::endian::little) {
-        std::uint16_t some = 0;  // one instruction, where masks have registers
+        std::uint16_t some = 0;  // one instruction on targets with mask registers
         std::memcpy(&some, bytes, sizeof some);
         return some;
     }
     return bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8;
 }
 
-/// The other way round: of some lanes, from `first` on.
+/// Converts bits to a vector mask, for the lanes from `first` on.
 template <class D>
 hn::Mask<D> mask_of(D d, Mask mask, std::size_t first) {
     std::uint8_t bytes[8] = {};
@@ -44,7 +44,7 @@ hn::Mask<D> mask_of(D d, Mask mask, std::size_t first) {
     return hn::LoadMaskBits(d, bytes);
 }
 
-/// How the loops below spell arithmetic.
+/// Vector arithmetic for the loops below.
 struct Ops {
     using Number = Vec;
     using Yes = hn::Mask<Lanes>;
@@ -66,7 +66,7 @@ struct Ops {
 namespace purview {
 namespace {
 
-/// How the loops below spell arithmetic.
+/// Scalar arithmetic for the loops below.
 struct Ops {
     using Number = float;
     using Yes = bool;
@@ -86,7 +86,7 @@ struct Ops {
 
 using Number = Ops::Number;
 
-/// Places of some lanes of one block.
+/// Positions of some lanes of one block.
 struct Positions {
     Number x, y, z;
 };
@@ -103,7 +103,8 @@ Positions positions_of(const float* block, std::size_t lane) {
 #endif
 }
 
-/// The bits of one block: `test(positions, first lane)` is asked about some lanes at a time.
+/// Returns one bit per lane of a block. `test(positions, first lane)` evaluates some lanes at a
+/// time.
 template <unsigned axes, class Test>
 std::uint32_t bits_of(const float* block, const Test& test) {
     std::uint32_t bits = 0;
@@ -227,7 +228,7 @@ void around_loop(const float* coordinates, const BlockIndex* blocks, std::size_t
     }
 }
 
-/// `grown`: by a margin.
+/// `grown`: widened by a margin.
 template <unsigned axes, bool grown>
 void cone_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n,
                const LaneCone& cone, Mask* out) {
@@ -249,11 +250,12 @@ void cone_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n
                     q = Ops::add(q, Ops::mul(dz, dz));
                 }
                 const Number aside = Ops::sqrt(Ops::max(Ops::sub(q, Ops::mul(along, along)), zero));
-                // Signed distance to the side: below 0 inside.
+                // Signed distance to the side, negative inside.
                 const Number out_of = Ops::sub(Ops::mul(aside, cosine), Ops::mul(along, sine));
                 if constexpr (!grown)
                     return Ops::both(Ops::at_most(q, r2), Ops::at_most(out_of, zero));
-                // The side goes from the tip to the rim: behind and beyond, these are nearest.
+                // The side extends from the tip to the rim. Behind the tip the tip is nearest;
+                // beyond the rim the rim is nearest.
                 const Number along_side = Ops::add(Ops::mul(along, cosine), Ops::mul(aside, sine));
                 const Number off = Ops::choose(Ops::at_most(along_side, zero), along_side,
                                                Ops::max(Ops::sub(along_side, radius), zero));
@@ -266,7 +268,7 @@ void cone_loop(const float* coordinates, const BlockIndex* blocks, std::size_t n
 
 // -- lanes one after another ----------------------------------------------------------------------
 
-/// Hands on `values(first lane)` of the lanes of a mask.
+/// Writes `values(first lane)` for the lanes of a mask, without gaps.
 template <class T, class Values>
 std::size_t put_lanes(Mask mask, T* out, const Values& values) {
     std::size_t count = 0;
@@ -305,7 +307,7 @@ std::size_t slots_any(std::span<const BlockIndex> blocks, const Mask* masks, Slo
     return count;
 }
 
-/// Bit k of `bits` goes to the k-th lane of the mask.
+/// Bit k of `bits` moves to the k-th lane of the mask.
 std::uint32_t spread(std::uint32_t bits, Mask mask) {
 #if defined(PURVIEW_HIGHWAY) && HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
     return _pdep_u32(bits, mask);
@@ -332,7 +334,7 @@ void yes_any(std::span<const Mask> masks, const std::uint8_t* yes, Mask* out) {
     }
 }
 
-/// Appends the blocks of one window.
+/// Appends the blocks of one visible block set that have a lane with the flag.
 std::uint32_t pick_of(const LaneWindow& window, const Mask* flags, BlockIndex* out_blocks,
                       Mask* out_masks) {
     const std::size_t n = window.size;
@@ -345,11 +347,11 @@ std::uint32_t pick_of(const LaneWindow& window, const Mask* flags, BlockIndex* o
         const hn::Rebind<Mask, Lanes> d_mask;
         const std::size_t width = hn::Lanes(d);
         for (; n >= width && i < n; i += width) {
-            // The last vector begins earlier, and leaves out what was looked at before.
+            // The last vector starts earlier and skips blocks that were processed before.
             const std::size_t at = std::min(i, n - width);
             const auto block = hn::LoadU(d, window.blocks + at);
             const auto mask = hn::PromoteTo(d, hn::LoadU(d_mask, window.masks + at));
-            // Two flag masks to a word.
+            // Two flag masks per word.
             const auto word = hn::GatherIndex(d, reinterpret_cast<const std::uint32_t*>(flags),
                                               hn::BitCast(d_index, hn::ShiftRight<1>(block)));
             const auto half = hn::ShiftLeft<4>(hn::And(block, hn::Set(d, 1)));
@@ -371,8 +373,8 @@ std::uint32_t pick_of(const LaneWindow& window, const Mask* flags, BlockIndex* o
     return picked;
 }
 
-/// Long lists that were written a tick ago: where the windows after next go is fetched ahead, as a
-/// store that waits for its line keeps all others waiting.
+/// Prefetch distance for long lists that were last written a tick ago. A store that waits for its
+/// cache line delays all later stores.
 constexpr std::size_t written_ahead = 64;
 
 void pick_any(std::span<const LaneWindow> windows, const Mask* flags, PickedLanes& out,
@@ -386,7 +388,7 @@ void pick_any(std::span<const LaneWindow> windows, const Mask* flags, PickedLane
     }
 }
 
-/// Values lie where no cache has them: they are fetched ahead.
+/// Prefetch distance: the values are usually in no cache.
 constexpr std::size_t values_ahead = std::size_t{2} * lanes_per_block;
 
 std::size_t gather_any(const std::uint32_t* values, const PickedLanes& picked, std::uint32_t* out) {
@@ -418,7 +420,7 @@ void map_all(const float* from, std::size_t n, float* to, const Map& map) {
 #endif
 }
 
-/// Of squared distances.
+/// Converts squared distances to nearness.
 void map_nearness(const float* squares, std::size_t n, float reach, float least, float* out) {
     const Number one = Ops::set(1), per_meter = Ops::set(1 / reach), floor = Ops::set(least);
     map_all(squares, n, out, [&](Number squared) {
@@ -430,7 +432,7 @@ template <unsigned axes>
 std::size_t nearness_loop(const float* coordinates, std::span<const BlockIndex> blocks,
                           const Mask* masks, std::span<const Vec3> positions, float reach,
                           float least, float* out) {
-    // Squares lie in memory that caches hold before they are told.
+    // Squared distances go to a small array that stays in the caches until they are converted.
     constexpr std::size_t batch = 32;
     alignas(64) float squares[(batch + 1) * lanes_per_block];
     float* const begin = out;
@@ -609,7 +611,7 @@ void pick_lanes(std::span<const LaneWindow> windows, const Mask* flags, PickedLa
                 LaneEnd* out_end) {
     std::size_t room = out.size;
     for (const LaneWindow& window : windows) room += window.size;
-    room += std::size_t{2} * lanes_per_block;  // loops write whole vectors, and look ahead
+    room += std::size_t{2} * lanes_per_block;  // loops write whole vectors and read ahead
     if (out.blocks.size() < room) {
         out.blocks.resize(room + room / 2);
         out.masks.resize(room + room / 2);
@@ -619,7 +621,7 @@ void pick_lanes(std::span<const LaneWindow> windows, const Mask* flags, PickedLa
 }
 std::size_t gather_lanes(const std::uint32_t* values, const PickedLanes& picked,
                          std::uint32_t* out) noexcept {
-    PURVIEW_ASSERT(picked.size == 0 ||  // blocks are looked at ahead
+    PURVIEW_ASSERT(picked.size == 0 ||  // blocks are read ahead
                    picked.size + std::size_t{2} * lanes_per_block <= picked.blocks.size());
     return picked.size == 0 ? 0 : PURVIEW_BEST(gather_any)(values, picked, out);
 }

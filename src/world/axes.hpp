@@ -6,8 +6,8 @@
 
 namespace purview {
 
-/// y and z change places where y is up: kernels, the block table and the index over the past see
-/// the counted axes first.
+/// Swaps y and z if y is up, so that kernels, the block table and the history index find the
+/// horizontal axes first.
 constexpr Vec3 exchanged(Axes axes, Vec3 v) noexcept {
     return axes == Axes::xz ? Vec3{v.x, v.z, v.y} : v;
 }

@@ -1,92 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// Bounds of groups, brought up to date with what settled: whoever was moved within its group is
-// measured again, and nobody whom the root carries along. A relation that changed is an op.
+#include "world/bounds.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/validate.hpp"
-#include "world/world_data.hpp"
 
 namespace purview {
 
-void WorldData::keep_bounds(std::vector<bool> by_kind) {
-    bounded_kinds_ = std::move(by_kind);
-    bounded_kinds_.resize(schema().kinds().size(), false);
+void BoundsUpdate::keep(std::vector<bool> by_kind) {
+    kinds_ = std::move(by_kind);
+    kinds_.resize(entities_.schema().kinds().size(), false);
 }
 
-std::span<const GroupBounds::Change> WorldData::take_bounds_changes() {
-    bounds_changes_.clear();
-    bounds_.take_changes(bounds_changes_);
+std::span<const GroupBounds::Change> BoundsUpdate::take_changes() {
+    changes_.clear();
+    bounds_.take_changes(changes_);
     PURVIEW_VALIDATE(bounds_);
-    return bounds_changes_;
+    return changes_;
 }
 
-/// Of a member whose root has bounds how far it is from that, along all axes, so that it does not
-/// matter how the root turns; of anybody else, nothing.
-void WorldData::measure(std::uint32_t index) {
-    const EntityId root = entities_[index].root;
+/// Updates the distance of a member from a root that has bounds; removes any other entity. The
+/// distance includes all axes, so that rotations of the root do not change it.
+void BoundsUpdate::measure(std::uint32_t index) {
+    const EntityId root = groups_.root_at(index);
     const std::uint32_t top = index_of(root);
-    PURVIEW_ASSERT(!pool_.is_live(index) || is_alive(root));
-    if (!pool_.is_live(index) || top == index || !has_bounds(top) || !has_position(index) ||
-        !has_position(top))
+    PURVIEW_ASSERT(!entities_.is_live(index) || entities_.is_alive(root));
+    if (!entities_.is_live(index) || top == index || !has_bounds(top) ||
+        !entities_.has_position(index) || !entities_.has_position(top))
         return bounds_.remove(index);
-    ++bounds_measured_;
-    const Vec3 a = position_at(index), b = position_at(top);
+    ++measured_;
+    const Vec3 a = components_.position_at(index), b = components_.position_at(top);
     const double dx = double{a.x} - b.x;
     const double dy = double{a.y} - b.y, dz = double{a.z} - b.z;
-    // Rounded up: it is within.
+    // Rounded up, so that the sphere contains the member.
     constexpr float most = std::numeric_limits<float>::max();
     const double distance = std::min(std::sqrt(dx * dx + dy * dy + dz * dz), double{most});
     bounds_.set(index, root, std::min(std::nextafter(static_cast<float>(distance), most), most));
 }
 
-void WorldData::settle_bounds() {
-    if (bounded_kinds_.empty()) return;
-    PURVIEW_ASSERT(bounded_ops_ <= ops_.size());
-    for (; bounded_ops_ < ops_.size(); ++bounded_ops_) {
-        const WorldOp& op = ops_[bounded_ops_];
+void BoundsUpdate::settle() {
+    if (kinds_.empty()) return;
+    PURVIEW_ASSERT(known_ops_ <= log_.ops().size());
+    for (; known_ops_ < log_.ops().size(); ++known_ops_) {
+        const WorldOp& op = log_.ops()[known_ops_];
         if (op.type == WorldOp::Type::owner) continue;
         measure(index_of(op.entity));
-        // Whoever is a unit again was told nothing yet.
-        if (op.type == WorldOp::Type::root && op.root == op.entity) bounds_.tell(op.entity);
+        // The entity is a root again, and readers have no bounds of it.
+        if (op.type == WorldOp::Type::root && op.root == op.entity) bounds_.report_again(op.entity);
     }
-    const ComponentId position = schema().position();
+    const ComponentId position = entities_.schema().position();
     if (position == ComponentId::none) return;
-    const Bitset& moved = columns_[index_of(position)].dirty;
-    if (shifted_.size() < entities_.size()) shifted_.resize(entities_.size() * 2);
-    // Parents first, as they settled.
-    for (const auto& wave : waves_) {
+    const Bitset& moved = components_.dirty(position);
+    if (shifted_.size() < entities_.index_end())
+        shifted_.resize(std::size_t{entities_.index_end()} * 2);
+    // Parents first, in the order in which they settled.
+    for (const auto& wave : positions_.waves()) {
         for (const std::uint32_t index : wave) {
-            PURVIEW_ASSERT(pool_.is_live(index));
-            const std::uint32_t top = index_of(entities_[index].root);
+            PURVIEW_ASSERT(entities_.is_live(index));
+            const std::uint32_t top = index_of(groups_.root_at(index));
             if (!has_bounds(top)) continue;
             if (index != top) {
-                PURVIEW_ASSERT(is_linked(index));
-                const std::uint32_t above = index_of(entities_[index].parent);
-                // Who is not turned does not turn those below it when the root turns: they go
-                // straight on.
+                PURVIEW_ASSERT(groups_.is_linked(index));
+                const std::uint32_t above = index_of(groups_.parent_at(index));
+                // An entity without an orientation does not rotate its descendants when the root
+                // turns: they keep their own direction.
                 const bool is_shifted =
                     moved.test(index) ||
-                    (above != top && (shifted_.test(above) || is_written(above) ||
-                                      (is_written(top) && !has_orientation(above))));
+                    (above != top &&
+                     (shifted_.test(above) || components_.is_written(above) ||
+                      (components_.is_written(top) && !entities_.has_orientation(above))));
                 if (is_shifted) {
                     shifted_.set(index);
                     measure(index);
                 }
             }
-            // Whoever is not carried stays behind when the root goes on, with all below it.
+            // A member without a relative position, and its descendants, stay behind when the root
+            // moves.
             if (!moved.test(top)) continue;
-            for (const EntityId child : children_[index]) {
+            for (const EntityId child : groups_.children_at(index)) {
                 const std::uint32_t below = index_of(child);
-                if (!is_linked(below) || is_relative(below) || moved.test(below)) continue;
-                for_each_in_group(below, [&](EntityId one) { measure(index_of(one)); });
+                if (!groups_.is_linked(below) || positions_.is_relative(below) || moved.test(below))
+                    continue;
+                groups_.for_each_in_group(below, [&](EntityId one) { measure(index_of(one)); });
             }
         }
     }
-    for (const auto& wave : waves_) {
+    for (const auto& wave : positions_.waves()) {
         for (const std::uint32_t index : wave) shifted_.reset(index);
     }
     PURVIEW_ASSERT(shifted_.none());

@@ -11,7 +11,7 @@ namespace purview {
 namespace {
 
 constexpr float no_member = -1;
-constexpr std::size_t leaves_first = 8;  // a vehicle with its crew
+constexpr std::size_t leaves_first = 8;  // enough for a vehicle with its crew
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::uint32_t GroupBounds::sphere_of(EntityId root) {
     free_spheres_.pop_back();
     PURVIEW_ASSERT(spheres_[at].root == EntityId::none && spheres_[at].members == 0);
     spheres_[at].root = root;
-    spheres_[at].told_m = 0;
+    spheres_[at].reported_m = 0;
     sphere_at_[index_of(root)] = at;
     return at;
 }
@@ -38,7 +38,7 @@ void GroupBounds::list(std::uint32_t at) {
     listed_.push_back(at);
 }
 
-/// Twice as many leaves, the old ones first.
+/// Doubles the number of leaves and keeps the old ones first.
 void GroupBounds::grow(Sphere& sphere) {
     const std::size_t had = sphere.largest.size() / 2;
     const std::size_t has = had == 0 ? leaves_first : had * 2;
@@ -91,17 +91,17 @@ void GroupBounds::remove(std::uint32_t index) {
     list(seat.sphere);
 }
 
-void GroupBounds::tell(EntityId root) {
+void GroupBounds::report_again(EntityId root) {
     const std::uint32_t* found = sphere_at_.find(index_of(root));
     if (found == nullptr || spheres_[*found].root != root) return;
-    spheres_[*found].told_m = no_member;
+    spheres_[*found].reported_m = no_member;
     list(*found);
 }
 
 float GroupBounds::radius(EntityId root) const noexcept {
     const std::uint32_t* found = sphere_at_.find(index_of(root));
     if (found == nullptr || spheres_[*found].root != root) return 0;
-    PURVIEW_ASSERT(!spheres_[*found].largest.empty());  // it had a member once
+    PURVIEW_ASSERT(!spheres_[*found].largest.empty());  // it had a member at some time
     return std::max(spheres_[*found].largest[1], 0.0F);
 }
 
@@ -111,8 +111,8 @@ void GroupBounds::take_changes(std::vector<Change>& out) {
         PURVIEW_ASSERT(sphere.is_listed && sphere.root != EntityId::none);
         sphere.is_listed = false;
         const float now = std::max(sphere.largest[1], 0.0F);
-        if (now != sphere.told_m) out.push_back({sphere.root, now});
-        sphere.told_m = now;
+        if (now != sphere.reported_m) out.push_back({sphere.root, now});
+        sphere.reported_m = now;
         if (sphere.members > 0) continue;
         const std::uint32_t* found = sphere_at_.find(index_of(sphere.root));
         if (found != nullptr && *found == at) sphere_at_.erase(index_of(sphere.root));
@@ -130,7 +130,7 @@ void GroupBounds::validate() const {
         unused += sphere.root == EntityId::none ? 1 : 0;
         listed += sphere.is_listed ? 1 : 0;
         PURVIEW_ASSERT(sphere.free.size() + sphere.members == leaves);
-        // What has nobody is given back by the next take_changes.
+        // take_changes frees a group without members.
         PURVIEW_ASSERT(sphere.members > 0 || sphere.is_listed || sphere.root == EntityId::none);
         for (std::size_t i = 1; i < leaves; ++i) {
             PURVIEW_ASSERT(!(sphere.largest[i] < sphere.largest[2 * i]));

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Bounds of groups: of each root the radius of a sphere around it that holds all its members. A
-// tournament over the members' distances: who comes, goes or moves within a group costs a few
-// comparisons, and nobody else is looked at. Must not know: places and relations; it is told
-// distances.
+// Bounds of groups: the radius of a sphere around each root that contains all members. A tournament
+// tree over the members' distances. So a member that joins, leaves or moves costs O(log members),
+// and no other member is visited.
+//
+// Invariants: a member is in at most one group; the next take_changes frees a group without
+// members.
+//
+// Must not know: positions and relations.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +27,16 @@ class GroupBounds {
         float radius;
     };
 
-    /// The entity is a member of this group, so far from its root; of no other from now on.
+    /// Makes the entity a member of this group only, at this distance from the root.
     void set(std::uint32_t index, EntityId root, float distance_m);
-    /// Of none.
+    /// Removes the entity from its group.
     void remove(std::uint32_t index);
-    /// Tell it again, whether it changed or not.
-    void tell(EntityId root);
-    /// Largest distance of a member; 0: it has none.
+    /// Includes the group in the next changes even if its radius did not change.
+    void report_again(EntityId root);
+    /// Largest distance of a member; 0 if there is none.
     float radius(EntityId root) const noexcept;
 
-    /// Appends those that are not as they were told last.
+    /// Appends the groups with another radius than reported last.
     void take_changes(std::vector<Change>& out);
 
     void validate() const;
@@ -41,10 +45,10 @@ class GroupBounds {
     static constexpr std::uint32_t none = 0xffffffffU;
     struct Sphere {
         EntityId root = EntityId::none;
-        float told_m = 0;
+        float reported_m = 0;
         bool is_listed = false;
         std::uint32_t members = 0;
-        std::vector<float> largest;  ///< [2 n]: of both below it; leaves from n on, free ones -1
+        std::vector<float> largest;  ///< [2 n]: tournament tree; leaves from n on, free ones -1
         std::vector<std::uint32_t> free;  ///< leaves
     };
     struct Seat {

@@ -1,68 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// The parent forest, and the groups in it. Everything about a group is stored and brought up to
-// date by the change itself, which visits those whom it concerns and nobody else.
+#include "world/groups.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include "world/world_data.hpp"
-
 namespace purview {
 
-bool WorldData::is_in_subtree(EntityId entity, EntityId top) noexcept {
+void GroupForest::add(EntityId entity) {
+    const std::uint32_t index = index_of(entity);
+    PURVIEW_ASSERT(entities_.is_alive(entity));
+    if (nodes_.size() <= index) {
+        nodes_.resize(index + std::size_t{1});
+        children_.resize(index + std::size_t{1});
+    }
+    // An earlier entity with this index has no children left.
+    PURVIEW_ASSERT(children_[index].empty());
+    if (related_.size() <= index)
+        related_.resize(std::max<std::size_t>(1024, std::size_t{index} * 2));
+    related_.reset(index);
+    nodes_[index] = {};
+    nodes_[index].root = entity;
+    enable(index, true);
+}
+
+void GroupForest::remove(EntityId entity) {
+    const std::uint32_t index = index_of(entity);
+    PURVIEW_ASSERT(entities_.is_alive(entity) && children_[index].empty());
+    if (nodes_[index].parent != EntityId::none) {
+        note_relation(index);
+        unlink(entity);
+    }
+    PURVIEW_ASSERT(nodes_[index].members == 1 && nodes_[index].parent == EntityId::none);
+}
+
+bool GroupForest::is_in_subtree(EntityId entity, EntityId top) noexcept {
     while (entity != EntityId::none && entity != top) {
-        entity = entities_[index_of(entity)].parent;
+        entity = nodes_[index_of(entity)].parent;
         ++work_.steps_up;
     }
     return entity == top;
 }
 
-std::uint16_t WorldData::height_of(std::uint32_t index) {
+std::uint16_t GroupForest::height_of(std::uint32_t index) {
     std::uint16_t height = 0;
     ++work_.visited;
     for (const EntityId child : children_[index]) {
         if (!is_linked(index_of(child))) continue;
         height = std::max(height, static_cast<std::uint16_t>(height_of(index_of(child)) + 1));
     }
-    PURVIEW_ASSERT(height < entities_[index].members);  // a chain at the most
+    PURVIEW_ASSERT(height < nodes_[index].members);  // at most a chain
     return height;
 }
 
-/// Of the group below it, if it stands at this depth.
-bool WorldData::is_too_deep(std::uint32_t index, unsigned depth) {
-    // So many members cannot be deeper than a chain of them.
-    if (depth + entities_[index].members - 1 <= def_.group_depth_max) return false;
-    return depth + height_of(index) > def_.group_depth_max;
+/// Whether the group below the entity would be too deep if the entity were at this depth.
+bool GroupForest::is_too_deep(std::uint32_t index, unsigned depth) {
+    // Fast path: n members are at most a chain of n - 1 generations.
+    if (depth + nodes_[index].members - 1 <= limits_.depth_max) return false;
+    return depth + height_of(index) > limits_.depth_max;
 }
 
-/// Whether the group may have so many members more, with those below `index` among them.
-Status WorldData::check_group(std::uint32_t index, unsigned members, EntityId parent) {
-    const Entity& above = entities_[index_of(parent)];
-    PURVIEW_ASSERT(is_alive(parent) && is_alive(above.root));
+/// Whether the group of `parent` may grow by `members`: the entity and its descendants.
+Status GroupForest::check_group(std::uint32_t index, unsigned members, EntityId parent) {
+    const Node& above = nodes_[index_of(parent)];
+    PURVIEW_ASSERT(entities_.is_alive(parent) && entities_.is_alive(above.root));
     if (is_too_deep(index, above.depth + 1U)) return Status::too_deep;
-    const unsigned now = entities_[index_of(above.root)].members;
-    return now + members > def_.group_members_max ? Status::too_large : Status::ok;
+    const unsigned now = nodes_[index_of(above.root)].members;
+    return now + members > limits_.members_max ? Status::too_large : Status::ok;
 }
 
-/// What it was before the tick is what its event says.
-void WorldData::note_relation(std::uint32_t index) {
-    Entity& entity = entities_[index];
-    PURVIEW_ASSERT(pool_.is_live(index));
+/// Stores the relation before the tick, for the event.
+void GroupForest::note_relation(std::uint32_t index) {
+    Node& entity = nodes_[index];
+    PURVIEW_ASSERT(entities_.is_live(index));
     PURVIEW_ASSERT(entity.relation == no_relation ||
                    (entity.relation < relations_.size() &&
-                    relations_[entity.relation].entity == at_index(index)));
+                    relations_[entity.relation].entity == entities_.at_index(index)));
     if (entity.relation != no_relation) return;
     entity.relation = static_cast<std::uint32_t>(relations_.size());
-    relations_.push_back({at_index(index), entity.root, entity.parent});
+    relations_.push_back({entities_.at_index(index), entity.root, entity.parent});
 }
 
-void WorldData::end_relations() {
-    relation_events_.clear();
+void GroupForest::end_tick() {
+    events_.clear();
     for (const Relation& was : relations_) {
         GroupEvent event{was.entity, was.root, EntityId::none, was.parent, EntityId::none};
-        if (is_alive(was.entity)) {
-            Entity& now = entities_[index_of(was.entity)];
+        if (entities_.is_alive(was.entity)) {
+            Node& now = nodes_[index_of(was.entity)];
             PURVIEW_ASSERT(now.relation < relations_.size() && &relations_[now.relation] == &was);
             now.relation = no_relation;
             event.new_root = now.root;
@@ -71,51 +95,16 @@ void WorldData::end_relations() {
             continue;
         }
         if (event.old_root != event.new_root || event.old_parent != event.new_parent)
-            relation_events_.push_back(event);
+            events_.push_back(event);
     }
     relations_.clear();
 }
 
-/// What holds now counts, not how it came about. Whoever is in a group was told to be in it after
-/// its parent was, so that the last word on each has parents first. Whoever has the parent that it
-/// had is told of only where that one is: then its root is another, or it moves along.
-void WorldData::track_positions_in_groups(std::span<const WorldOp> fresh) {
-    const auto leaves = static_cast<std::ptrdiff_t>(net_ops_.size());
-    joins_.clear();
-    for (std::size_t i = fresh.size(); i-- > 0;) {
-        if (fresh[i].type != WorldOp::Type::root) continue;
-        const EntityId entity = fresh[i].entity;
-        Entity& its = entities_[index_of(entity)];
-        if (std::exchange(its.is_edited, true)) continue;
-        const EntityId parent = group_parent_at(index_of(entity));
-        its.is_replicated = its.tracked_parent != parent;
-        if (parent != EntityId::none) {
-            joins_.push_back({WorldOp::Type::root, entity, its.root, parent});
-        } else if (its.is_replicated) {
-            net_ops_.push_back({WorldOp::Type::root, entity, entity, EntityId::none,
-                                ObserverId::none, !is_alive(its.tracked_parent)});
-        }
-        its.tracked_parent = parent;
-    }
-    std::reverse(net_ops_.begin() + leaves, net_ops_.end());
-    for (; !joins_.empty(); joins_.pop_back()) {
-        const WorldOp& op = joins_.back();
-        Entity& its = entities_[index_of(op.entity)];
-        const Entity& parent = entities_[index_of(op.parent)];
-        PURVIEW_ASSERT(is_alive(op.entity) && is_alive(op.parent));  // a corpse has no parent
-        its.is_replicated = its.is_replicated || (parent.is_edited && parent.is_replicated);
-        if (its.is_replicated) net_ops_.push_back(op);
-    }
-    for (const WorldOp& op : fresh) {
-        if (op.type == WorldOp::Type::root) entities_[index_of(op.entity)].is_edited = false;
-    }
-}
-
-void WorldData::add_members(EntityId from, int delta) noexcept {
+void GroupForest::add_members(EntityId from, int delta) noexcept {
     for (;;) {
-        Entity& entity = entities_[index_of(from)];
+        Node& entity = nodes_[index_of(from)];
         PURVIEW_ASSERT(entity.members + delta >= 1);
-        PURVIEW_ASSERT(entity.members + delta <= def_.group_members_max);
+        PURVIEW_ASSERT(entity.members + delta <= limits_.members_max);
         entity.members = static_cast<std::uint16_t>(entity.members + delta);
         if (!is_linked(index_of(from))) return;
         from = entity.parent;
@@ -123,9 +112,9 @@ void WorldData::add_members(EntityId from, int delta) noexcept {
     }
 }
 
-void WorldData::unlink(EntityId child) {
-    Entity& entity = entities_[index_of(child)];
-    PURVIEW_ASSERT(is_alive(child) && is_alive(entity.parent));
+void GroupForest::unlink(EntityId child) {
+    Node& entity = nodes_[index_of(child)];
+    PURVIEW_ASSERT(entities_.is_alive(child) && entities_.is_alive(entity.parent));
     auto& siblings = children_[index_of(entity.parent)];
     const auto found = std::find(siblings.begin(), siblings.end(), child);
     PURVIEW_ASSERT(found != siblings.end());
@@ -134,44 +123,47 @@ void WorldData::unlink(EntityId child) {
     entity.parent = EntityId::none;
 }
 
-/// It and those below it are in the group of `root` from now on.
-void WorldData::regroup(std::uint32_t index, EntityId root, std::uint16_t depth) {
-    PURVIEW_ASSERT((depth == 0) == (root == at_index(index)));
-    PURVIEW_ASSERT(depth == 0 || (entities_[index_of(entities_[index].parent)].root == root &&
-                                  entities_[index_of(entities_[index].parent)].depth + 1 == depth));
-    PURVIEW_ASSERT(depth <= def_.group_depth_max);
+/// Moves the entity and its descendants into the group of `root`.
+void GroupForest::regroup(std::uint32_t index, EntityId root, std::uint16_t depth) {
+    PURVIEW_ASSERT((depth == 0) == (root == entities_.at_index(index)));
+    PURVIEW_ASSERT(depth == 0 || (nodes_[index_of(nodes_[index].parent)].root == root &&
+                                  nodes_[index_of(nodes_[index].parent)].depth + 1 == depth));
+    PURVIEW_ASSERT(depth <= limits_.depth_max);
     ++work_.visited;
-    if (entities_[index].root != root) note_relation(index);
-    entities_[index].depth = depth;
-    entities_[index].root = root;
-    ops_.push_back({WorldOp::Type::root, at_index(index), root, group_parent_at(index)});
+    if (nodes_[index].root != root) note_relation(index);
+    nodes_[index].depth = depth;
+    nodes_[index].root = root;
+    log_.add({WorldOp::Type::root, entities_.at_index(index), root, group_parent_at(index)});
     settle_owner(index);
     for (const EntityId child : children_[index]) {
         if (is_linked(index_of(child))) {
             regroup(index_of(child), root, static_cast<std::uint16_t>(depth + 1));
-        } else if (entities_[index_of(child)].root != child) {
+        } else if (nodes_[index_of(child)].root != child) {
             regroup(index_of(child), child, 0);
         }
     }
 }
 
-Status WorldData::attach(EntityId child, EntityId parent, OwnerPolicy policy) {
-    if (!is_alive(child) || !is_alive(parent)) return Status::stale_id;
+Status GroupForest::check_attach(EntityId child, EntityId parent) {
+    if (!entities_.is_alive(child) || !entities_.is_alive(parent)) return Status::stale_id;
     const std::uint32_t index = index_of(child);
-    Entity& moved = entities_[index];
+    const Node& moved = nodes_[index];
     if (moved.parent == parent) return Status::ok;
     if (is_in_subtree(parent, child)) return Status::would_cycle;
-    const bool links = takes_part(index) && takes_part(index_of(parent));
-    const EntityId root = links ? entities_[index_of(parent)].root : child;
-    if (links) {
-        const unsigned more = moved.root == root ? 0U : moved.members;
-        if (const Status status = check_group(index, more, parent); status != Status::ok)
-            return status;
-    }
+    const Node& above = nodes_[index_of(parent)];
+    if (!moved.takes_part || !above.takes_part) return Status::ok;
+    return check_group(index, moved.root == above.root ? 0U : moved.members, parent);
+}
+
+void GroupForest::attach(EntityId child, EntityId parent, OwnerPolicy policy) {
+    const std::uint32_t index = index_of(child);
+    Node& moved = nodes_[index];
+    PURVIEW_ASSERT(moved.parent != parent && child != parent);
+    const bool links = moved.takes_part && nodes_[index_of(parent)].takes_part;
+    const EntityId root = links ? nodes_[index_of(parent)].root : child;
     related_.set(index);
     related_.set(index_of(parent));
     note_relation(index);
-    bring_along(index);
     const bool was_root = moved.root == child;
     if (moved.parent != EntityId::none) unlink(child);
     moved.parent = parent;
@@ -182,42 +174,38 @@ Status WorldData::attach(EntityId child, EntityId parent, OwnerPolicy policy) {
     if (links) add_members(parent, moved.members);
     if (links || !was_root)
         regroup(index, root,
-                links ? static_cast<std::uint16_t>(entities_[index_of(parent)].depth + 1) : 0);
+                links ? static_cast<std::uint16_t>(nodes_[index_of(parent)].depth + 1) : 0);
     PURVIEW_ASSERT(moved.root == root);
-    keep_position(index);
-    return Status::ok;
 }
 
-Status WorldData::detach(EntityId child) {
-    if (!is_alive(child)) return Status::stale_id;
+void GroupForest::detach(EntityId child) {
     const std::uint32_t index = index_of(child);
-    if (entities_[index].parent == EntityId::none) return Status::not_found;
+    PURVIEW_ASSERT(nodes_[index].parent != EntityId::none);
     note_relation(index);
-    bring_along(index);
     unlink(child);
-    if (entities_[index].root != child) regroup(index, child, 0);
-    PURVIEW_ASSERT(entities_[index].root == child && entities_[index].depth == 0);
-    keep_position(index);
-    return Status::ok;
+    if (nodes_[index].root != child) regroup(index, child, 0);
+    PURVIEW_ASSERT(nodes_[index].root == child && nodes_[index].depth == 0);
 }
 
-Status WorldData::set_group_enabled(EntityId entity, bool enabled) {
-    if (!is_alive(entity)) return Status::stale_id;
-    const std::uint32_t index = index_of(entity);
-    Entity& its = entities_[index];
-    if (its.enabled == enabled) return Status::ok;
-    bring_along(index);
-    for (const EntityId child : children_[index]) bring_along(index_of(child));
+void GroupForest::enable(std::uint32_t index, bool enabled) noexcept {
+    nodes_[index].is_enabled = enabled;
+    nodes_[index].takes_part = enabled && entities_.kind_def_at(index).in_groups;
+}
+
+Status GroupForest::set_enabled(std::uint32_t index, bool enabled) {
+    Node& its = nodes_[index];
+    PURVIEW_ASSERT(entities_.is_live(index));
+    if (its.is_enabled == enabled) return Status::ok;
     const bool was_linked = is_linked(index);
     const std::uint16_t members_before = its.members;
-    its.enabled = enabled;
-    if (!kind_def_at(index).in_groups) return Status::ok;
+    enable(index, enabled);
+    if (!entities_.kind_def_at(index).in_groups) return Status::ok;
     std::size_t members = 1;
     for (const EntityId child : children_[index]) {
         if (is_linked(index_of(child))) members += members_at(index_of(child));
     }
-    if (members > def_.group_members_max) {
-        its.enabled = !enabled;
+    if (members > limits_.members_max) {
+        enable(index, !enabled);
         return Status::too_large;
     }
     its.members = static_cast<std::uint16_t>(members);
@@ -226,51 +214,85 @@ Status WorldData::set_group_enabled(EntityId entity, bool enabled) {
                           : is_too_deep(index, 0) ? Status::too_deep
                                                   : Status::ok;
     if (status != Status::ok) {
-        its.enabled = !enabled;
+        enable(index, !enabled);
         its.members = members_before;
         return status;
     }
     PURVIEW_ASSERT(!was_linked || !links);
     if (was_linked) add_members(its.parent, -int{members_before});
     if (links) add_members(its.parent, its.members);
-    const EntityId root = links ? entities_[index_of(its.parent)].root : entity;
+    const EntityId root = links ? nodes_[index_of(its.parent)].root : entities_.at_index(index);
     regroup(index, root,
-            links ? static_cast<std::uint16_t>(entities_[index_of(its.parent)].depth + 1) : 0);
-    keep_position(index);
-    for (const EntityId child : children_[index]) keep_position(index_of(child));
+            links ? static_cast<std::uint16_t>(nodes_[index_of(its.parent)].depth + 1) : 0);
     return Status::ok;
 }
 
 // -- owners -------------------------------------------------------------------------------------
 
-void WorldData::settle_owner(std::uint32_t index) {
-    Entity& entity = entities_[index];
-    const ObserverId owner = entity.inherits && is_linked(index)
-                                 ? entities_[index_of(entity.parent)].owner
-                                 : entity.own_owner;
-    if (owner == entity.owner) return;
-    ops_.push_back({WorldOp::Type::owner, at_index(index), at_index(index), EntityId::none,
-                    std::exchange(entity.owner, owner)});
+void GroupForest::settle_owner(std::uint32_t index) {
+    const Node& node = nodes_[index];
+    const ObserverId before = entities_.owner_at(index);
+    const ObserverId owner = node.inherits && is_linked(index)
+                                 ? entities_.owner_at(index_of(node.parent))
+                                 : node.own_owner;
+    if (owner == before) return;
+    entities_.set_owner(index, owner);
+    const EntityId entity = entities_.at_index(index);
+    log_.add({WorldOp::Type::owner, entity, entity, EntityId::none, before});
 }
 
-void WorldData::pass_owner_down(std::uint32_t index) {
+void GroupForest::pass_owner_down(std::uint32_t index) {
     for (const EntityId child : children_[index]) {
         const std::uint32_t below = index_of(child);
-        const ObserverId before = entities_[below].owner;
+        const ObserverId before = entities_.owner_at(below);
         settle_owner(below);
-        if (entities_[below].owner != before) pass_owner_down(below);
+        if (entities_.owner_at(below) != before) pass_owner_down(below);
     }
 }
 
-Status WorldData::set_owner(EntityId entity, ObserverId owner) {
-    if (!is_alive(entity)) return Status::stale_id;
-    Entity& its = entities_[index_of(entity)];
-    its.inherits = false;
-    its.own_owner = owner;
-    if (its.owner == owner) return Status::ok;
-    settle_owner(index_of(entity));
-    pass_owner_down(index_of(entity));
+Status GroupForest::set_owner(EntityId entity, ObserverId owner) {
+    if (!entities_.is_alive(entity)) return Status::stale_id;
+    const std::uint32_t index = index_of(entity);
+    nodes_[index].inherits = false;
+    nodes_[index].own_owner = owner;
+    if (entities_.owner_at(index) == owner) return Status::ok;
+    settle_owner(index);
+    pass_owner_down(index);
     return Status::ok;
+}
+
+void GroupForest::validate() const {
+    PURVIEW_ASSERT(nodes_.size() == entities_.index_end() && children_.size() == nodes_.size());
+    std::size_t below = 0, listed = 0;
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+        const EntityId entity = entities_.at_index(i);
+        if (entity == EntityId::none) continue;
+        const Node& node = nodes_[i];
+        PURVIEW_ASSERT(node.relation == no_relation);
+        PURVIEW_ASSERT(node.takes_part == (node.is_enabled && entities_.kind_def_at(i).in_groups));
+        if (is_alone(i)) {
+            PURVIEW_ASSERT(node.parent == EntityId::none && children_[i].empty());
+            PURVIEW_ASSERT(node.root == entity && node.members == 1 && node.depth == 0);
+            continue;
+        }
+        PURVIEW_ASSERT(node.parent == EntityId::none || entities_.is_alive(node.parent));
+        below += node.parent != EntityId::none ? 1 : 0;
+        const bool links = is_linked(i);
+        PURVIEW_ASSERT(group_parent_at(i) == (links ? node.parent : EntityId::none));
+        PURVIEW_ASSERT(node.root == (links ? root_at(index_of(node.parent)) : entity));
+        PURVIEW_ASSERT(node.depth == (links ? depth_at(index_of(node.parent)) + 1 : 0));
+        std::size_t members = 1;
+        for (const EntityId child : children_[i]) {
+            PURVIEW_ASSERT(entities_.is_alive(child));
+            PURVIEW_ASSERT(parent_at(index_of(child)) == entity);
+            if (is_linked(index_of(child))) members += members_at(index_of(child));
+        }
+        listed += children_[i].size();
+        PURVIEW_ASSERT(node.members == members);
+        (void)members, (void)links;
+    }
+    PURVIEW_ASSERT(below == listed);
+    (void)below, (void)listed;
 }
 
 }  // namespace purview

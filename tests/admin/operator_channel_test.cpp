@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A server with clients, and what it says to operators.
+/// A server with three clients and an operator channel. Records the messages to operators.
 class Desk {
   public:
     explicit Desk(bool read_only = false) : world(41, {}) {
@@ -35,24 +35,24 @@ class Desk {
         channel = std::make_unique<admin::OperatorChannel>(
             *world.server,
             [this](std::uint32_t connection, std::string_view text, bool binary) {
-                if (!binary) said.emplace_back(connection, json::parse(text));
+                if (!binary) sent_bytes.emplace_back(connection, json::parse(text));
             },
             std::move(def));
     }
-    /// The one answer to a question of connection 1.
-    json ask(const json& request) { return ask_text(request.dump()); }
-    json ask_text(const std::string& request) {
-        said.clear();
+    /// Sends a request from connection 1 and returns its only reply.
+    json query(const json& request) { return send_text_request(request.dump()); }
+    json send_text_request(const std::string& request) {
+        sent_bytes.clear();
         channel->message(1, request);
-        REQUIRE(said.size() == 1);
-        CHECK(said[0].first == 1);
-        return said[0].second;
+        REQUIRE(sent_bytes.size() == 1);
+        CHECK(sent_bytes[0].first == 1);
+        return sent_bytes[0].second;
     }
     ObserverId observer() const { return ObserverId{world.game.players.begin()->first}; }
 
     SmallWorld world;
     std::unique_ptr<admin::OperatorChannel> channel;
-    std::vector<std::pair<std::uint32_t, json>> said;
+    std::vector<std::pair<std::uint32_t, json>> sent_bytes;
     std::vector<std::string> notes;
 };
 
@@ -62,9 +62,9 @@ json one_node(const std::vector<std::string>& steps) {
 
 }  // namespace
 
-TEST_CASE("operator: rules are told with nodes in words, names and revision (N31 M30)") {
+TEST_CASE("operator: the rules reply has nodes as text, names and the revision (N31 M30)") {
     Desk desk;
-    const json rules = desk.ask({{"op", "rules"}});
+    const json rules = desk.query({{"op", "rules"}});
     CHECK(rules["op"] == "rules");
     CHECK(rules["revision"] == 1);
     CHECK(rules["editable"] == true);
@@ -82,15 +82,15 @@ TEST_CASE("operator: rules are told with nodes in words, names and revision (N31
     CHECK(rules["names"]["keys"] == json({"team"}));
     CHECK(rules["names"]["values"] == json::array());
     CHECK(rules["warnings"].is_array());
-    CHECK(desk.ask({{"op", "stats"}})["rules_revision"] == 1);
-    CHECK(desk.ask({{"op", "stats"}})["counters"]["drop.bad_cookie"] == 0);
+    CHECK(desk.query({{"op", "stats"}})["rules_revision"] == 1);
+    CHECK(desk.query({{"op", "stats"}})["counters"]["drop.bad_cookie"] == 0);
 }
 
-TEST_CASE("operator: wrong rules are refused with node, step and column (N39)") {
+TEST_CASE("operator: invalid rules are refused with node, step and column (N39)") {
     Desk desk;
     for (const char* op : {"try_rules", "set_rules"}) {
         const auto wrong = [&](const json& nodes) {
-            json reply = desk.ask({{"op", op}, {"nodes", nodes}});
+            json reply = desk.query({{"op", op}, {"nodes", nodes}});
             CHECK(reply["op"] == "error");
             CHECK(reply["about"] == op);
             reply.erase("op");
@@ -119,13 +119,14 @@ TEST_CASE("operator: wrong rules are refused with node, step and column (N39)") 
                                     {"node", 0},
                                     {"key", "type"},
                                     {"column", 1}}));
-        // Each of them remembers, which only the engine minds.
+        // 31 steps with hysteresis are one more than allowed. Only the engine checks this limit.
         nodes = one_node(std::vector<std::string>(31, "add within 5 leave 6"));
         const json reply = wrong(nodes);
         CHECK(reply["node"] == 0);
         CHECK(reply["step"] == 30);
         CHECK(wrong(json())["text"] == "needs 'nodes', a list");
-        CHECK(wrong(json::array({3})) == json({{"text", "a node is a table"}, {"node", 0}}));
+        CHECK(wrong(json::array({3})) ==
+              json({{"text", "a node must be a JSON object"}, {"node", 0}}));
         CHECK(wrong(json::array({json::object()}))["text"] == "a node needs 'name'");
         CHECK(wrong(json::array({{{"name", "a"}}}))["text"] == "a node needs 'steps'");
         const auto with = [&](const char* key, const json& value) {
@@ -136,63 +137,64 @@ TEST_CASE("operator: wrong rules are refused with node, step and column (N39)") 
             CHECK(answer["key"] == key);
             return answer["text"].get<std::string>();
         };
-        CHECK(with("colour", 1) == "unknown key 'colour'");
-        CHECK(with("name", 1) == "'name' must be a text");
-        CHECK(with("steps", "add owner") == "'steps' must be a list of texts");
-        CHECK(with("steps", {1}) == "'steps' must be a list of texts");
+        CHECK(with("color", 1) == "unknown key 'color'");
+        CHECK(with("name", 1) == "'name' must be a string");
+        CHECK(with("steps", "add owner") == "'steps' must be a list of strings");
+        CHECK(with("steps", {1}) == "'steps' must be a list of strings");
         CHECK(with("enabled", 1) == "'enabled' must be true or false");
         CHECK(with("widen_m", "far") == "'widen_m' must be a number of at most 1000000");
-        CHECK(with("urgency", 1e300) == "'urgency' must be a number of at most 1000000");
+        CHECK(with("priority", 1e300) == "'priority' must be a number of at most 1000000");
         CHECK(with("every_ticks", -1) == "'every_ticks' must be a whole number of 0 or more");
         CHECK(with("every_ticks", 1e10) == "'every_ticks' must be a whole number of 0 or more");
-        CHECK(with("leave", 1) == "'leave' must be a text");
+        CHECK(with("leave", 1) == "'leave' must be a string");
         CHECK(wrong(json(65, one_node({})[0]))["text"] == "there are at most 64 nodes");
     }
     CHECK(desk.world.server->rules_revision() == 1);
     CHECK(desk.notes.empty());
 }
 
-TEST_CASE("operator: rules that are set reach everybody who asked for rules, once (N39 M30)") {
+TEST_CASE("operator: a rule change goes once to each subscriber of rules (N39 M30)") {
     Desk desk;
     desk.channel->message(2, R"({"op":"rules"})");
     desk.channel->message(3, R"({"op":"stats"})");
-    desk.said.clear();
+    desk.sent_bytes.clear();
     const json request = {{"op", "set_rules"}, {"nodes", one_node({"add within 60 leave 66"})}};
     desk.channel->message(1, request.dump());
-    REQUIRE(desk.said.size() == 2);
-    CHECK(desk.said[0].first == 1);
-    CHECK(desk.said[1].first == 2);
-    for (const auto& [connection, told] : desk.said) {
-        CHECK(told["op"] == "rules");
-        CHECK(told["revision"] == 2);
-        CHECK(told["nodes"][0]["steps"] == json({"add within 60 leave 66"}));
+    REQUIRE(desk.sent_bytes.size() == 2);
+    CHECK(desk.sent_bytes[0].first == 1);
+    CHECK(desk.sent_bytes[1].first == 2);
+    for (const auto& [connection, replicated] : desk.sent_bytes) {
+        CHECK(replicated["op"] == "rules");
+        CHECK(replicated["revision"] == 2);
+        CHECK(replicated["nodes"][0]["steps"] == json({"add within 60 leave 66"}));
     }
     REQUIRE(desk.notes.size() == 1);
-    CHECK(desk.notes[0] == "an operator set the rules: revision 2, nodes: 1");
-    desk.said.clear();
-    desk.channel->message(2, request.dump());  // he asked: one answer, not two
-    REQUIRE(desk.said.size() == 1);
-    CHECK(desk.said[0].first == 2);
-    CHECK(desk.said[0].second["revision"] == 3);
-    // Rules that changed by other means are told after the tick.
-    desk.said.clear();
+    CHECK(desk.notes[0] == "an operator changed the rules: revision 2, nodes: 1");
+    desk.sent_bytes.clear();
+    desk.channel->message(2, request.dump());  // the sender gets one reply, not two
+    REQUIRE(desk.sent_bytes.size() == 1);
+    CHECK(desk.sent_bytes[0].first == 2);
+    CHECK(desk.sent_bytes[0].second["revision"] == 3);
+    // Rules that changed by other means are sent after the tick.
+    desk.sent_bytes.clear();
     REQUIRE(desk.world.server->set_rules(small_rules(desk.world.schema)) == "");
     desk.channel->tick_done();
-    REQUIRE(desk.said.size() == 1);
-    CHECK(desk.said[0].second["revision"] == 4);
-    desk.said.clear();
+    REQUIRE(desk.sent_bytes.size() == 1);
+    CHECK(desk.sent_bytes[0].second["revision"] == 4);
+    desk.sent_bytes.clear();
     desk.channel->tick_done();
-    CHECK(desk.said.empty());
+    CHECK(desk.sent_bytes.empty());
     desk.channel->closed(2);
     REQUIRE(desk.world.server->set_rules(small_rules(desk.world.schema)) == "");
     desk.channel->tick_done();
-    CHECK(desk.said.empty());
+    CHECK(desk.sent_bytes.empty());
 }
 
-TEST_CASE("operator: rules that were made from a revision are not set over a later one") {
+TEST_CASE("operator: rules based on an old revision do not replace newer rules") {
     Desk desk;
     const auto set = [&](const json& revision, const char* step) {
-        return desk.ask({{"op", "set_rules"}, {"nodes", one_node({step})}, {"revision", revision}});
+        return desk.query(
+            {{"op", "set_rules"}, {"nodes", one_node({step})}, {"revision", revision}});
     };
     CHECK(set(1, "add within 60 leave 66")["revision"] == 2);
     for (const std::uint64_t other : {std::uint64_t{1}, std::uint64_t{3}, ~std::uint64_t{0}}) {
@@ -200,7 +202,8 @@ TEST_CASE("operator: rules that were made from a revision are not set over a lat
             set(other, "add within 5") ==
             json({{"op", "error"},
                   {"about", "set_rules"},
-                  {"text", "made from revision " + std::to_string(other) + ", but revision 2 runs"},
+                  {"text", "based on revision " + std::to_string(other) +
+                               ", but the server runs revision 2: reload the rules and try again"},
                   {"revision", 2}}));
     }
     for (const json& bad : {json("2"), json(-1), json(2.5), json(nullptr)}) {
@@ -208,14 +211,15 @@ TEST_CASE("operator: rules that were made from a revision are not set over a lat
         CHECK(reply["text"] == "'revision' must be a whole number of 0 or more");
         CHECK(!reply.contains("revision"));
     }
-    CHECK(desk.ask({{"op", "rules"}})["nodes"][0]["steps"] == json({"add within 60 leave 66"}));
-    // Of who does not say from which they were made, the last one wins.
-    CHECK(desk.ask({{"op", "set_rules"}, {"nodes", one_node({"add within 5"})}})["revision"] == 3);
+    CHECK(desk.query({{"op", "rules"}})["nodes"][0]["steps"] == json({"add within 60 leave 66"}));
+    // If the request has no revision, the last one wins.
+    CHECK(desk.query({{"op", "set_rules"}, {"nodes", one_node({"add within 5"})}})["revision"] ==
+          3);
 }
 
-TEST_CASE("operator: a dry run tells gains and losses, and changes nothing (N39)") {
+TEST_CASE("operator: a dry run reports gains and losses and changes nothing (N39)") {
     Desk desk;
-    const json wider = desk.ask({{"op", "try_rules"}, {"nodes", one_node({"add within 1000"})}});
+    const json wider = desk.query({{"op", "try_rules"}, {"nodes", one_node({"add within 1000"})}});
     CHECK(wider["op"] == "try_rules");
     CHECK(wider["gains"] > 100);
     CHECK(wider["warnings"].is_array());
@@ -231,30 +235,30 @@ TEST_CASE("operator: a dry run tells gains and losses, and changes nothing (N39)
     }
     CHECK(wider["gains"] == gains);
     const json same =
-        desk.ask({{"op", "try_rules"}, {"nodes", desk.ask({{"op", "rules"}})["nodes"]}});
+        desk.query({{"op", "try_rules"}, {"nodes", desk.query({{"op", "rules"}})["nodes"]}});
     CHECK(same["gains"] == 0);
     CHECK(same["losses"] == 0);
     CHECK(same["observers"].empty());
     CHECK(desk.world.server->rules_revision() == 1);
 }
 
-TEST_CASE("operator: with --read-only-rules rules are read and tried, and not set") {
+TEST_CASE("operator: --read-only-rules allows reading and dry runs, but no changes") {
     Desk desk(true);
-    CHECK(desk.ask({{"op", "rules"}})["editable"] == false);
-    CHECK(desk.ask({{"op", "try_rules"}, {"nodes", one_node({})}})["op"] == "try_rules");
-    const json reply = desk.ask({{"op", "set_rules"}, {"nodes", one_node({})}});
+    CHECK(desk.query({{"op", "rules"}})["editable"] == false);
+    CHECK(desk.query({{"op", "try_rules"}, {"nodes", one_node({})}})["op"] == "try_rules");
+    const json reply = desk.query({{"op", "set_rules"}, {"nodes", one_node({})}});
     CHECK(reply["op"] == "error");
     CHECK(reply["about"] == "set_rules");
     CHECK(reply["text"] == "this server was started with --read-only-rules");
     CHECK(desk.world.server->rules_revision() == 1);
 }
 
-TEST_CASE("operator: what stands at a place is told, the nearest first, at most sixteen (P28)") {
+TEST_CASE("operator: entities at a point are listed nearest first, at most sixteen (P28)") {
     Desk desk;
     const ObserverId observer = desk.observer();
     const EntityId player = desk.world.game.players.begin()->second;
     const Vec3 at = desk.world.server->world().position_of(player);
-    const json found = desk.ask({{"op", "at"}, {"x", at.x}, {"y", at.y}, {"radius_m", 1000}});
+    const json found = desk.query({{"op", "at"}, {"x", at.x}, {"y", at.y}, {"radius_m", 1000}});
     CHECK(found["op"] == "at");
     REQUIRE(found["entities"].size() == 16);
     const json& first = found["entities"][0];
@@ -272,33 +276,34 @@ TEST_CASE("operator: what stands at a place is told, the nearest first, at most 
         last = away;
         if (one["kind"] != "player") CHECK(one["observer"].is_null());
     }
-    CHECK(desk.ask({{"op", "at"}, {"x", -500}, {"y", 0}, {"radius_m", 3}})["entities"].empty());
+    CHECK(desk.query({{"op", "at"}, {"x", -500}, {"y", 0}, {"radius_m", 3}})["entities"].empty());
     for (const char* bad :
          {R"({"op":"at"})", R"({"op":"at","x":"1","y":2,"radius_m":3})",
           R"({"op":"at","x":1,"y":2,"radius_m":-3})", R"({"op":"at","x":1,"y":2})"}) {
-        CHECK(desk.ask_text(bad)["op"] == "error");
+        CHECK(desk.send_text_request(bad)["op"] == "error");
     }
 }
 
-TEST_CASE("operator: whom a node is about is told by its name (N31)") {
+TEST_CASE("operator: the members of a node are listed by its name (N31)") {
     Desk desk;
     const auto& nodes = desk.world.server->rules().nodes;
     std::vector<EntityId> about;
-    desk.world.server->visibility().entities_of(NodeId{0}, about);
+    desk.world.server->visibility().entities_of(id_at<NodeId>(0), about);
     REQUIRE(about.size() > 16);
-    const json told = desk.ask({{"op", "members"}, {"node", nodes[0].name}});
-    CHECK(told["op"] == "members");
-    CHECK(told["count"] == about.size());
-    REQUIRE(told["entities"].size() == std::min<std::size_t>(about.size(), 1'000));
+    const json replicated = desk.query({{"op", "members"}, {"node", nodes[0].name}});
+    CHECK(replicated["op"] == "members");
+    CHECK(replicated["count"] == about.size());
+    REQUIRE(replicated["entities"].size() == std::min<std::size_t>(about.size(), 1'000));
     const auto first = std::min_element(about.begin(), about.end());
-    CHECK(told["entities"][0]["entity"] == std::to_string(static_cast<std::uint64_t>(*first)));
-    CHECK(told["entities"][0]["index"] == index_of(*first));
-    CHECK(desk.ask({{"op", "members"}, {"node", "no such"}})["op"] == "error");
-    CHECK(desk.ask_text(R"({"op":"members"})")["op"] == "error");
-    CHECK(desk.ask_text(R"({"op":"members","node":7})")["op"] == "error");
+    CHECK(replicated["entities"][0]["entity"] ==
+          std::to_string(static_cast<std::uint64_t>(*first)));
+    CHECK(replicated["entities"][0]["index"] == index_of(*first));
+    CHECK(desk.query({{"op", "members"}, {"node", "no such"}})["op"] == "error");
+    CHECK(desk.send_text_request(R"({"op":"members"})")["op"] == "error");
+    CHECK(desk.send_text_request(R"({"op":"members","node":7})")["op"] == "error");
 }
 
-TEST_CASE("operator: ids are numbers, indexes or decimal text, and come back as text too") {
+TEST_CASE("operator: ids are accepted as numbers, indices or text, and returned as text too") {
     Desk desk;
     const ObserverId observer = desk.observer();
     const EntityId player = desk.world.game.players.begin()->second;
@@ -306,9 +311,10 @@ TEST_CASE("operator: ids are numbers, indexes or decimal text, and come back as 
     const std::string text = std::to_string(static_cast<std::uint64_t>(player));
     for (const json& entity : {json(static_cast<std::uint64_t>(player)), json(text),
                                json(index_of(player)), json(std::to_string(index_of(player)))}) {
-        for (const json& who :
+        for (const json& client :
              {json(number), json(index_of(observer)), json(std::to_string(number))}) {
-            const json why = desk.ask({{"op", "explain"}, {"observer", who}, {"entity", entity}});
+            const json why =
+                desk.query({{"op", "explain"}, {"observer", client}, {"entity", entity}});
             REQUIRE(why["op"] == "explain");
             CHECK(why["observer"] == number);
             CHECK(why["entity_text"] == text);
@@ -318,28 +324,28 @@ TEST_CASE("operator: ids are numbers, indexes or decimal text, and come back as 
     }
     for (const json& bad : {json("12x"), json(""), json("-1"), json(-1), json(1.5), json(nullptr),
                             json("99999999999999999999999999"), json::array()}) {
-        CHECK(desk.ask({{"op", "explain"}, {"observer", number}, {"entity", bad}})["op"] ==
+        CHECK(desk.query({{"op", "explain"}, {"observer", number}, {"entity", bad}})["op"] ==
               "error");
-        CHECK(desk.ask({{"op", "explain"}, {"observer", bad}, {"entity", 1}})["op"] == "error");
+        CHECK(desk.query({{"op", "explain"}, {"observer", bad}, {"entity", 1}})["op"] == "error");
     }
-    CHECK(desk.ask({{"op", "explain"}, {"observer", number}, {"entity", 99'999'999}})["text"] ==
+    CHECK(desk.query({{"op", "explain"}, {"observer", number}, {"entity", 99'999'999}})["text"] ==
           "there is no such entity");
-    CHECK(desk.ask({{"op", "explain"},
-                    {"observer", (1ULL << 32U) + number},
-                    {"entity", text}})["text"] == "there is no such observer");
+    CHECK(desk.query({{"op", "explain"},
+                      {"observer", (1ULL << 32U) + number},
+                      {"entity", text}})["text"] == "there is no such observer");
 }
 
-TEST_CASE("operator: everybody who watches an observer hears what it held") {
+TEST_CASE("operator: each connection that watches an observer gets its reports") {
     Desk desk;
     const auto number = static_cast<std::uint32_t>(desk.observer());
     const std::string request = json({{"op", "held"}, {"observer", number}}).dump();
     const auto reports_of = [&](std::uint32_t connection) {
-        return std::count_if(desk.said.begin(), desk.said.end(), [&](const auto& one) {
+        return std::count_if(desk.sent_bytes.begin(), desk.sent_bytes.end(), [&](const auto& one) {
             return one.first == connection && one.second["op"] == "held";
         });
     };
     const auto run = [&] {
-        desk.said.clear();
+        desk.sent_bytes.clear();
         for (int i = 0; i < 40; ++i) {
             desk.world.step();
             desk.channel->tick_done();
@@ -347,8 +353,8 @@ TEST_CASE("operator: everybody who watches an observer hears what it held") {
     };
     desk.channel->message(1, request);
     desk.channel->message(2, request);
-    // Of somebody who is not there nothing is heard, and what is watched stays.
-    CHECK(desk.ask({{"op", "held"}, {"observer", 12345}})["text"] == "there is no such observer");
+    // A request for an unknown observer is an error. It does not end the current watch.
+    CHECK(desk.query({{"op", "held"}, {"observer", 12345}})["text"] == "there is no such observer");
     run();
     CHECK(reports_of(1) > 10);
     CHECK(reports_of(2) == reports_of(1));
@@ -361,7 +367,7 @@ TEST_CASE("operator: everybody who watches an observer hears what it held") {
     CHECK(internal(*desk.world.server).sessions.find(desk.observer())->held_reports.empty());
 }
 
-TEST_CASE("operator: a map of a world whose y is up shows x and z, of what has a place") {
+TEST_CASE("operator: the map of a y-up world shows x and z of entities with a position") {
     Schema schema;
     const auto position = add_position(schema, -1024, 1024);
     const KindId thing = schema.kind("thing", {position.id});
@@ -375,10 +381,10 @@ TEST_CASE("operator: a map of a world whose y is up shows x and z, of what has a
     for (int i = 0; i < 3; ++i) stage.spawn(idea);
     stage.step();
     std::string frame;
-    json said;
+    json sent_bytes;
     admin::OperatorChannel channel(
         *stage.server, [&](std::uint32_t, std::string_view text, bool binary) {
-            binary ? (void)(frame = text) : (void)(said = json::parse(text));
+            binary ? (void)(frame = text) : (void)(sent_bytes = json::parse(text));
         });
     const auto seen_in = [&](const json& rect) {
         channel.message(1, json({{"op", "truth"}, {"on", true}, {"rect", rect}}).dump());
@@ -394,36 +400,36 @@ TEST_CASE("operator: a map of a world whose y is up shows x and z, of what has a
     CHECK(seen_in({0, 190, 20, 210}) == 1);
     CHECK(seen_in({-1, -1, 20, 20}) == 0);
     channel.message(1, R"({"op":"at","x":10,"y":200,"radius_m":1})");
-    REQUIRE(said["entities"].size() == 1);
-    CHECK(said["entities"][0]["y"] == doctest::Approx(200).epsilon(0.001));
+    REQUIRE(sent_bytes["entities"].size() == 1);
+    CHECK(sent_bytes["entities"][0]["y"] == doctest::Approx(200).epsilon(0.001));
 }
 
-TEST_CASE("operator: an answer bears the id of its question, and what comes unasked bears none") {
+TEST_CASE("operator: a reply has the id of its request, other messages have no id") {
     Desk desk;
-    CHECK(desk.ask({{"op", "stats"}, {"id", 7}})["id"] == 7);
-    CHECK(!desk.ask({{"op", "stats"}}).contains("id"));
-    CHECK(!desk.ask({{"op", "stats"}, {"id", {1, 2}}}).contains("id"));
-    CHECK(desk.ask({{"op", "dance"}, {"id", 8}})["id"] == 8);
-    CHECK(desk.ask({{"op", "set_rules"}, {"nodes", 5}, {"id", 9}})["id"] == 9);
-    CHECK(desk.ask({{"op", "rules"}, {"id", 10}})["id"] == 10);
+    CHECK(desk.query({{"op", "stats"}, {"id", 7}})["id"] == 7);
+    CHECK(!desk.query({{"op", "stats"}}).contains("id"));
+    CHECK(!desk.query({{"op", "stats"}, {"id", {1, 2}}}).contains("id"));
+    CHECK(desk.query({{"op", "dance"}, {"id", 8}})["id"] == 8);
+    CHECK(desk.query({{"op", "set_rules"}, {"nodes", 5}, {"id", 9}})["id"] == 9);
+    CHECK(desk.query({{"op", "rules"}, {"id", 10}})["id"] == 10);
     desk.channel->message(2, json({{"op", "rules"}, {"id", 11}}).dump());
-    desk.said.clear();
+    desk.sent_bytes.clear();
     desk.channel->message(
         2, json({{"op", "set_rules"}, {"nodes", one_node({"add within 30 leave 33"})}, {"id", 12}})
                .dump());
-    REQUIRE(desk.said.size() == 2);
-    for (const auto& [connection, message] : desk.said) {
+    REQUIRE(desk.sent_bytes.size() == 2);
+    for (const auto& [connection, message] : desk.sent_bytes) {
         CHECK(message["op"] == "rules");
         CHECK(message.contains("id") == (connection == 2));
     }
 }
 
-TEST_CASE("operator: whatever is sent, one answer or none comes back, and the server goes on") {
+TEST_CASE("operator: any input gets at most one reply, and the server keeps running") {
     Desk desk;
     for (const char* bad :
          {"", "{", "[]", "7", "{\"op\":7}", "{\"op\":\"dance\"}", "\xff\xfe", R"({"op":"held"})",
           R"({"op":"find","nonce":3})", R"({"op":"truth","on":true,"rect":[1,2,3]})"}) {
-        CHECK(desk.ask_text(bad)["op"] == "error");
+        CHECK(desk.send_text_request(bad)["op"] == "error");
     }
     constexpr std::size_t deep = 500'000;
     desk.channel->message(
@@ -454,15 +460,15 @@ TEST_CASE("operator: whatever is sent, one answer or none comes back, and the se
             }
             if (text.empty()) text = "{";
         }
-        desk.said.clear();
+        desk.sent_bytes.clear();
         desk.channel->message(1, text);
-        CHECK(desk.said.size() <= 1);
+        CHECK(desk.sent_bytes.size() <= 1);
         if (i % 100 == 0) {
             desk.world.step();
             desk.channel->tick_done();
         }
     }
-    CHECK(desk.ask({{"op", "stats"}})["sessions"].size() == 3);
+    CHECK(desk.query({{"op", "stats"}})["sessions"].size() == 3);
 }
 
 }  // namespace purview::test

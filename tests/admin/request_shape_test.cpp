@@ -23,7 +23,7 @@ std::string repeated(const std::string& what, std::size_t count) {
     return all;
 }
 
-/// All that limits.md allows: nodes with steps as long as they may be.
+/// The largest rules that docs/limits.md allows: the maximum of nodes, steps and step length.
 json largest_rules() {
     json nodes = json::array();
     for (int n = 0; n < 64; ++n) {
@@ -38,7 +38,7 @@ json largest_rules() {
                          {"widen_m", 1},
                          {"lazy_leave", true},
                          {"enabled", true},
-                         {"urgency", 1},
+                         {"priority", 1},
                          {"every_ticks", 1},
                          {"leave", "despawn"},
                          {"steps", steps}});
@@ -48,8 +48,7 @@ json largest_rules() {
 
 }  // namespace
 
-TEST_CASE(
-    "operator: requests that nest too deep, are too long or have too many values are refused") {
+TEST_CASE("operator: requests with excess depth, length or values are refused") {
     using admin::problem_of_shape;
     CHECK(problem_of_shape("").empty());
     CHECK(problem_of_shape(R"({"op":"stats","id":1})").empty());
@@ -59,8 +58,8 @@ TEST_CASE(
     CHECK(problem_of_shape(repeated("[", 8) + repeated("]", 8)).empty());
     CHECK(problem_of_shape(repeated("[", 9)) == "a request nests at most 8 deep");
     CHECK(problem_of_shape(repeated(R"({"a":)", 9)) == "a request nests at most 8 deep");
-    CHECK(problem_of_shape(repeated("[]", 100)).empty());  // beside one another
-    // Brackets in texts are none, whatever is escaped there.
+    CHECK(problem_of_shape(repeated("[]", 100)).empty());  // not nested
+    // Brackets inside strings do not count, with any escapes.
     CHECK(problem_of_shape(R"({"op":"find","nonce":")" + repeated("[", 100) + "\"}").empty());
     CHECK(problem_of_shape(R"({"op":"a\")" + repeated("[", 100) + "\"}").empty());
     CHECK_FALSE(problem_of_shape(R"({"op":"a\\")" + repeated("[", 100) + "\"}").empty());
@@ -70,7 +69,7 @@ TEST_CASE(
           "a request without rules has at most 65536 bytes, and this one 70024");
     CHECK(problem_of_shape(R"({"op":"try_rules","x":")" + long_text + "\"}").empty());
     CHECK(problem_of_shape(R"({"x":")" + long_text + R"(", "op" : "set_rules"})").empty());
-    // Only what the request asks for makes it one with rules.
+    // Only a top-level "op" with a string value makes it a rules request.
     for (const char* head : {R"({"x":"op","set_rules":")", R"({"a":{"op":"set_rules"},"x":")",
                              R"({"op":["set_rules"],"x":")", R"(["op","set_rules",")"})
         CHECK_FALSE(problem_of_shape(head + long_text).empty());
@@ -81,24 +80,24 @@ TEST_CASE(
           "a request has at most 16384 values");
 }
 
-TEST_CASE("operator: two megabytes of brackets are answered at once") {
+TEST_CASE("operator: a request of two megabytes of brackets is refused immediately") {
     SmallWorld world(41, {});
-    std::vector<json> said;
+    std::vector<json> sent;
     admin::OperatorChannel channel(*world.server,
                                    [&](std::uint32_t, std::string_view text, bool binary) {
-                                       if (!binary) said.push_back(json::parse(text));
+                                       if (!binary) sent.push_back(json::parse(text));
                                    });
     constexpr std::size_t bytes = 2 << 20;
     for (const std::string& text :
          {std::string(bytes, '['), R"({"op":"truth","on":)" + std::string(bytes, '['),
           repeated(R"({"a":)", bytes / 5), repeated("[[],", bytes / 4)}) {
-        said.clear();
+        sent.clear();
         const auto begin = std::chrono::steady_clock::now();
         channel.message(1, text);
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-        REQUIRE(said.size() == 1);
-        CHECK(said[0]["op"] == "error");
-        CHECK(said[0]["text"] == "a request nests at most 8 deep");
+        REQUIRE(sent.size() == 1);
+        CHECK(sent[0]["op"] == "error");
+        CHECK(sent[0]["text"] == "a request nests at most 8 deep");
         CHECK(took.count() < 0.1);
     }
 }

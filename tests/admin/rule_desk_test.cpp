@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Rules of an operator that make far more relevant than what runs: only by force.
+// Operator rules that make many more pairs relevant than the current rules need `force`.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -16,25 +16,25 @@ namespace {
 
 using nlohmann::json;
 
-struct Asked {
-    Asked() {
+struct Requests {
+    Requests() {
         for (int i = 0; i < 3; ++i) world.add_client();
         world.run(40);
         REQUIRE(world.joined_count() == 3);
     }
-    json ask(const json& request) {
-        said.clear();
+    json query(const json& request) {
+        sent.clear();
         channel.message(1, request.dump());
-        REQUIRE(said.size() == 1);
-        return said[0];
+        REQUIRE(sent.size() == 1);
+        return sent[0];
     }
     json set(const char* step, const json& force = nullptr) {
         json request = {{"op", "set_rules"},
                         {"nodes", json::array({{{"name", "one"}, {"steps", {step}}}})}};
         if (!force.is_null()) request["force"] = force;
-        json told = ask(request);
+        json replicated = query(request);
         world.step();
-        return told;
+        return replicated;
     }
     std::uint64_t relevant() {
         std::uint64_t all = 0;
@@ -44,54 +44,53 @@ struct Asked {
     }
 
     SmallWorld world{41, {}};
-    std::vector<json> said;
+    std::vector<json> sent;
     admin::OperatorChannel channel{*world.server,
                                    [this](std::uint32_t, std::string_view text, bool binary) {
-                                       if (!binary) said.push_back(json::parse(text));
+                                       if (!binary) sent.push_back(json::parse(text));
                                    }};
 };
 
 }  // namespace
 
-TEST_CASE(
-    "operator: rules that make too much relevant are refused with the numbers, but for force") {
-    Asked asked;
-    CHECK(asked.channel.rules().pairs_max == 400'000);
-    const std::uint64_t entities = asked.world.server->stats().entities;
+TEST_CASE("operator: rules beyond the pair limit are refused without force") {
+    Requests requested;
+    CHECK(requested.channel.rules().pairs_max == 400'000);
+    const std::uint64_t entities = requested.world.server->stats().entities;
     REQUIRE(entities > 30);
-    CHECK(asked.set("add within 5")["op"] == "rules");
-    const std::uint64_t before = asked.relevant();
+    CHECK(requested.set("add within 5")["op"] == "rules");
+    const std::uint64_t before = requested.relevant();
     REQUIRE(2 * before < 3 * entities);
-    asked.channel.rules().pairs_max = 3 * entities / 2;
+    requested.channel.rules().pairs_max = 3 * entities / 2;
 
-    const json refused = asked.set("add within 1000000");
+    const json refused = requested.set("add within 1000000");
     CHECK(refused["op"] == "error");
     CHECK(refused["about"] == "set_rules");
     const std::string text = refused["text"];
     INFO(text);
-    CHECK(text.find(" entities relevant to each of 3 observers, ") != std::string::npos);
-    CHECK(text.find(" pairs (now " + std::to_string(before) + "), which take some 1 MiB; ") !=
+    CHECK(text.find(" entities relevant to each of 3 observers: ") != std::string::npos);
+    CHECK(text.find(" pairs (now " + std::to_string(before) + "), about 1 MiB; ") !=
           std::string::npos);
-    CHECK(text.ends_with("without 'force' at most " + std::to_string(3 * entities / 2) +
-                         " pairs are set"));
-    CHECK(asked.relevant() < 3 * entities / 2);  // nothing has changed
+    CHECK(text.ends_with("the limit without 'force' is " + std::to_string(3 * entities / 2) +
+                         " pairs"));
+    CHECK(requested.relevant() < 3 * entities / 2);  // nothing has changed
 
-    CHECK(asked.set("add within 1000000", "yes")["text"] == "'force' must be true or false");
-    CHECK(asked.set("add within 1000000", false)["op"] == "error");
-    CHECK(asked.set("add within 1000000", true)["op"] == "rules");
-    const std::uint64_t all = asked.relevant();
+    CHECK(requested.set("add within 1000000", "yes")["text"] == "'force' must be true or false");
+    CHECK(requested.set("add within 1000000", false)["op"] == "error");
+    CHECK(requested.set("add within 1000000", true)["op"] == "rules");
+    const std::uint64_t all = requested.relevant();
     CHECK(all > 2 * entities);
-    // Where as much is relevant already, these are nothing new; and fewer always are welcome.
-    CHECK(asked.set("add within 900000")["op"] == "rules");
-    CHECK(asked.set("add within 5")["op"] == "rules");
-    CHECK(asked.relevant() < all);
+    // Rules with no more pairs than the current ones need no force.
+    CHECK(requested.set("add within 900000")["op"] == "rules");
+    CHECK(requested.set("add within 5")["op"] == "rules");
+    CHECK(requested.relevant() < all);
 }
 
-TEST_CASE("operator: a dry run says how many pairs there are and would be") {
-    Asked asked;
-    const json tried =
-        asked.ask({{"op", "try_rules"},
-                   {"nodes", json::array({{{"name", "one"}, {"steps", {"add within 1000000"}}}})}});
+TEST_CASE("operator: a dry run reports the current and the resulting pair count") {
+    Requests requested;
+    const json tried = requested.query(
+        {{"op", "try_rules"},
+         {"nodes", json::array({{{"name", "one"}, {"steps", {"add within 1000000"}}}})}});
     CHECK(tried["op"] == "try_rules");
     CHECK(tried["pairs_then"].get<std::uint64_t>() == tried["pairs_now"].get<std::uint64_t>() +
                                                           tried["gains"].get<std::uint64_t>() -

@@ -9,7 +9,7 @@
 
 namespace purview::app {
 
-TEST_CASE("bots: a percentile is a value that was there, and the last one is the largest") {
+TEST_CASE("bots: a percentile is one of the samples, and the 100th is the largest") {
     CHECK(percentile({}, 0.5) == 0);
     CHECK(percentile({7}, 0.99) == 7);
     CHECK(percentile({4, 1, 3, 2}, 0.5) == 2);
@@ -21,7 +21,7 @@ TEST_CASE("bots: a percentile is a value that was there, and the last one is the
     CHECK(percentile(hundred, 1) == 100);
 }
 
-TEST_CASE("bots: a reservoir of bounded size keeps the shares of what it was given") {
+TEST_CASE("bots: a bounded reservoir keeps the distribution of its samples") {
     Reservoir reservoir;
     for (int i = 0; i < 1'000'000; ++i) reservoir.add(i);
     CHECK(reservoir.values().size() == 65'536);
@@ -29,7 +29,7 @@ TEST_CASE("bots: a reservoir of bounded size keeps the shares of what it was giv
     CHECK(percentile(reservoir.values(), 0.9) == doctest::Approx(900'000).epsilon(0.02));
 }
 
-TEST_CASE("bots: a condition is a known name, a relation and a number, and nothing else") {
+TEST_CASE("bots: a condition consists of a known name, a relation and a number") {
     FailCondition condition;
     CHECK(parse("bytes_p99 > 15000", condition) == "");
     CHECK(condition.name == "bytes_p99");
@@ -49,14 +49,14 @@ TEST_CASE("bots: a condition is a known name, a relation and a number, and nothi
     wrong("joined <", "NAME OP NUMBER");
     wrong("joined<3", "NAME OP NUMBER");
     wrong("joined < 3 4", "NAME OP NUMBER");
-    wrong("trouble == 3", "no 'trouble': there is age_ms_p50, ");
-    wrong("bytes_p95 < 3", "no 'bytes_p95'");
-    wrong("joined = 3", "'=' is none of < <= > >= == !=");
+    wrong("trouble == 3", "unknown name 'trouble'; available: age_ms_p50, ");
+    wrong("bytes_p95 < 3", "unknown name 'bytes_p95'");
+    wrong("joined = 3", "'=' is not one of < <= > >= == !=");
     for (const char* number : {"3x", "nan", "inf", "0x10", "1e9", "1.", ".5", "1.2.3", "--1", "-"})
-        wrong(("joined < " + std::string(number)).c_str(), "is no number");
+        wrong(("joined < " + std::string(number)).c_str(), "is not a number");
 }
 
-TEST_CASE("bots: each relation says when it is met, and the first condition met is named") {
+TEST_CASE("bots: each relation is evaluated, and the first condition met is reported") {
     BotReport report;
     report.joined = 5;
     report.samples = 1;
@@ -79,7 +79,7 @@ TEST_CASE("bots: each relation says when it is met, and the first condition met 
     CHECK(met({"rtt_ms_p90 > 1000"}) == "--fail-if 'rtt_ms_p90 > 1000': nothing was measured");
 }
 
-TEST_CASE("bots: the table and the JSON say the same percentiles") {
+TEST_CASE("bots: the table and the JSON report the same percentiles") {
     BotReport report;
     CHECK(table_of(report).find("age of updates, ms             -           -           -\n") !=
           std::string::npos);

@@ -8,30 +8,31 @@
 
 namespace purview::app {
 
-TEST_CASE("losses: each kind is told when it begins, and whenever it is ten times as much") {
+TEST_CASE("losses: each kind is logged when it begins and at each tenfold increase") {
     net::UdpCounters udp;
     net::WebCounters web;
     Losses losses;
     const auto lines = [&] { return losses.look(udp, web, 4096); };
     const auto only_of = [&](const char* text) {
-        const auto told = lines();
-        return told.size() == 1 && told[0].find(text) != std::string::npos && lines().empty();
+        const auto replicated = lines();
+        return replicated.size() == 1 && replicated[0].find(text) != std::string::npos &&
+               lines().empty();
     };
     CHECK(lines().empty());
     web.refused_connections = 1;
     CHECK(
-        only_of("connections that were refused, because there were too many or too many of one "
+        only_of("connections refused by the total limit or the limit per "
                 "host: 1; "));
     web.refused_connections = 9;
     CHECK(lines().empty());
     udp.no_room = 2;
     udp.dropped = 3;
     CHECK(
-        only_of("no room for 2 datagrams on their way out and dropped 3 on their way in; its "
-                "buffers are 4 KiB"));
+        only_of("no buffer space for 2 outgoing datagrams and dropped 3 incoming ones; "
+                "the buffers have 4 KiB"));
     web.refused_connections = 10;
     CHECK(
-        only_of("host: 10; behind a proxy all browsers are one host: raise "
+        only_of("host: 10; behind a proxy all browsers share one host: raise "
                 "--sessions-per-host-max"));
     udp.refused = 1;
     CHECK(only_of("refused to send 1 datagrams"));
@@ -46,12 +47,13 @@ TEST_CASE("losses: each kind is told when it begins, and whenever it is ten time
     CHECK(only_of("refused for a wrong token or origin: 1; "));
     web.refused_operators = 9;
     web.refused_origins = 2;
-    CHECK(only_of("pages of other origins that wanted to play and were refused: 2; --origin"));
+    CHECK(only_of(
+        "connections refused from pages of other origins: 2; allow an origin with --origin"));
     web.refused_operators = 10;
     CHECK(only_of("refused for a wrong token or origin: 10; "));
 }
 
-TEST_CASE("losses: a report has a figure for everything that is counted") {
+TEST_CASE("losses: the report has a figure for every counter") {
     net::UdpCounters udp{1, 2, 4};
     net::WebCounters web;
     web.requests = 8;
@@ -66,7 +68,7 @@ TEST_CASE("losses: a report has a figure for everything that is counted") {
     CHECK(report.size() == 11);
     std::uint64_t sum = 0;
     for (const auto& figure : report) sum += figure.get<std::uint64_t>();
-    CHECK(sum == 2047);  // each once, and alone
+    CHECK(sum == 2047);  // each counter once, and alone
 }
 
 }  // namespace purview::app

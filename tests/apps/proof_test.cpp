@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "purview/sight.hpp"
+#include "purview/extend/kernel.hpp"
 #include "support/shared_world.hpp"
 
 namespace purview::app {
@@ -19,9 +19,9 @@ class OpenGround final : public RayTest {
     }
 };
 
-/// A world that is asked about now and then only, and its rules.
-struct SeldomWorld {
-    SeldomWorld() : world(def()), rules(world.server->rules()) {}
+/// A world with checks of relevant sets every 15 ticks only, and its rules.
+struct SparseWorld {
+    SparseWorld() : world(def()), rules(world.server->rules()) {}
     static test::CellWorldDef def() {
         test::CellWorldDef def;
         def.truth_every_ticks = 15;
@@ -29,7 +29,7 @@ struct SeldomWorld {
     }
     void use(const Rules& used) { REQUIRE(world.server->set_rules(used) == ""); }
     ProofCounters counters() const { return world.proof->counters(); }
-    /// Relevant sets were checked, more of them than that, and all of them were right.
+    /// Checks that more than `more_than` relevant sets were compared, and that all were right.
     void check_followed(std::uint64_t more_than) const {
         CHECK(counters().truth_checked > more_than);
         CHECK(counters().truth_mismatches == 0);
@@ -42,8 +42,7 @@ struct SeldomWorld {
 
 }  // namespace
 
-TEST_CASE(
-    "proof: what was checked is counted by client, and nothing of one that sends no digests") {
+TEST_CASE("proof: checked digests are counted per client, none without digests") {
     test::CellWorldDef def;
     def.clients = 3;
     def.without_digests = 1;
@@ -60,72 +59,70 @@ TEST_CASE(
     CHECK(world.proof->counters().digest_mismatches == 0);
 }
 
-TEST_CASE("proof: minimum stays are followed, from the start and from a later tick on") {
+TEST_CASE("proof: minimum relevance time is checked from the start or from a later tick") {
     for (const std::uint32_t before : {0U, 60U}) {
         CAPTURE(before);
-        SeldomWorld seldom;
-        seldom.world.step(before);
-        seldom.rules.minimum_relevance_ticks = 40;
-        seldom.use(seldom.rules);
-        seldom.world.step(150);
-        seldom.check_followed(500);
+        SparseWorld rare;
+        rare.world.step(before);
+        rare.rules.minimum_relevance_ticks = 40;
+        rare.use(rare.rules);
+        rare.world.step(150);
+        rare.check_followed(500);
     }
 }
 
-TEST_CASE(
-    "proof: of dormant nodes it knows where everybody began, and that moves are not heard of") {
-    SeldomWorld seldom;
-    seldom.rules.nodes[0].dormant = true;
-    seldom.use(seldom.rules);
-    (void)seldom.world.server->visibility();  // hears of all
-    seldom.world.proof->check_tick();
-    seldom.world.step(150);
-    seldom.check_followed(30);
+TEST_CASE("proof: for dormant nodes the check uses initial positions and ignores moves") {
+    SparseWorld rare;
+    rare.rules.nodes[0].dormant = true;
+    rare.use(rare.rules);
+    (void)rare.world.server->visibility();  // processes all edits so far
+    rare.world.proof->check_tick();
+    rare.world.step(150);
+    rare.check_followed(30);
 }
 
-TEST_CASE(
-    "proof: relevant sets that the oracle cannot know are not checked any more, with reason") {
-    SeldomWorld seldom;
-    const Rules followed = seldom.rules;
-    NodeDef& node = seldom.rules.nodes[0];
+TEST_CASE("proof: checks of relevant sets end with a reason if the oracle cannot know them") {
+    SparseWorld rare;
+    const Rules followed = rare.rules;
+    NodeDef& node = rare.rules.nodes[0];
     std::string why;
-    SUBCASE("a node that waits") {
+    SUBCASE("a node that is evaluated every 10 ticks") {
         node.every_ticks = 10;
-        why = "node 'cells' is asked in some ticks only";
+        why = "node 'cells' is not evaluated in every tick";
     }
-    SUBCASE("lines of sight that may be more than their budget") {
+    SUBCASE("possibly more line-of-sight tests than the budget") {
         node.require(in_sight(std::make_shared<OpenGround>(), 4));
-        why = "node 'cells' tests 4 lines of sight a tick, and 124 entities are there";
+        why = "node 'cells' tests 4 lines of sight per tick, but there are 124 entities";
     }
-    seldom.world.step(60);
-    const std::uint64_t checked = seldom.counters().truth_checked;
+    rare.world.step(60);
+    const std::uint64_t checked = rare.counters().truth_checked;
     CHECK(checked > 0);
-    for (const Rules& rules : {seldom.rules, followed}) {  // and not again, either
-        seldom.use(rules);
-        seldom.world.step(60);
-        CHECK(seldom.world.proof->unchecked() == why);
-        CHECK(seldom.counters().truth_checked == checked);
-        CHECK(seldom.counters().truth_mismatches == 0);
+    for (const Rules& rules : {rare.rules, followed}) {  // checks do not resume
+        rare.use(rules);
+        rare.world.step(60);
+        CHECK(rare.world.proof->unchecked() == why);
+        CHECK(rare.counters().truth_checked == checked);
+        CHECK(rare.counters().truth_mismatches == 0);
     }
-    CHECK(seldom.counters().digests_checked > 300);
-    CHECK(seldom.counters().digest_mismatches == 0);
+    CHECK(rare.counters().digests_checked > 300);
+    CHECK(rare.counters().digest_mismatches == 0);
 }
 
-TEST_CASE("proof: what the oracle can know is checked: nodes that are off, and sight of all") {
-    SeldomWorld seldom;
-    NodeDef& node = seldom.rules.nodes[0];
-    SUBCASE("a node that waits, and is off") {
-        seldom.rules.nodes.push_back(node);
-        seldom.rules.nodes.back().name = "off";
-        seldom.rules.nodes.back().enabled = false;
-        seldom.rules.nodes.back().every_ticks = 10;
+TEST_CASE("proof: disabled nodes, and line of sight within its budget, are still checked") {
+    SparseWorld rare;
+    NodeDef& node = rare.rules.nodes[0];
+    SUBCASE("a disabled node that is evaluated every 10 ticks") {
+        rare.rules.nodes.push_back(node);
+        rare.rules.nodes.back().name = "off";
+        rare.rules.nodes.back().enabled = false;
+        rare.rules.nodes.back().every_ticks = 10;
     }
-    SUBCASE("lines of sight with budget for everybody") {
+    SUBCASE("line-of-sight budget for all entities") {
         node.require(in_sight(std::make_shared<OpenGround>(), 200));
     }
-    seldom.use(seldom.rules);
-    seldom.world.step(100);
-    seldom.check_followed(20);
+    rare.use(rare.rules);
+    rare.world.step(100);
+    rare.check_followed(20);
 }
 
 }  // namespace purview::app

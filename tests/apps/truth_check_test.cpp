@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The truth check itself, with claims that are right and claims that are not: at once and on a
-// thread of its own.
+// Tests the truth check with correct and incorrect claims, inline and on its own thread.
 #include "truth_check.hpp"
+#include "core/observer_ids.hpp"
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ Rules within_ten_meters() {
     return rules;
 }
 
-/// Entities stand in a row, a metre apart, and the observer walks along it.
+/// Entities stand in a row, 1 m apart. The observer moves along it, 1 m per tick.
 TruthRecord walk(Tick tick) {
     TruthRecord record;
     record.tick = tick;
@@ -51,9 +51,10 @@ TruthRecord walk(Tick tick) {
     return record;
 }
 
-/// One wrong claim of each sort: tick 5 tells of whom nobody may know, tick 9 keeps somebody back,
-/// tick 20 lacks a ghost, tick 30 has one too many, tick 35 has one twice in place of another.
-void spoil(TruthRecord& record) {
+/// Adds one wrong claim of each kind. Tick 5: an entity out of range is relevant. Tick 9: an entity
+/// in range is not. Tick 20: a ghost is missing. Tick 30: a ghost is left over. Tick 35: one ghost
+/// occurs twice, in place of another.
+void add_wrong_claims(TruthRecord& record) {
     TruthClaim& claim = record.claims[0];
     if (record.tick == 5) claim.relevant.push_back(id(50));
     if (record.tick == 9) claim.relevant.erase(claim.relevant.begin());
@@ -62,27 +63,27 @@ void spoil(TruthRecord& record) {
     if (record.tick == 35) claim.ghosts.back() = claim.ghosts.front();
 }
 
-TruthCheck::Told told_of(bool apart, bool spoiled) {
+TruthCheck::Reported report_of(bool apart, bool with_faults) {
     TruthCheck check(within_ten_meters(), 1, {});
     if (apart) check.check_apart({});
     for (Tick tick = 1; tick <= ticks; ++tick) {
         TruthRecord record = walk(tick);
-        if (spoiled) spoil(record);
+        if (with_faults) add_wrong_claims(record);
         check.tick(std::move(record));
     }
-    return check.told();
+    return check.reported();
 }
 
 }  // namespace
 
-TEST_CASE("truth check: what a server says is compared, at once and on a thread of its own") {
+TEST_CASE("truth check: server claims are compared inline and on a separate thread") {
     for (const bool apart : {false, true}) {
         CAPTURE(apart);
-        const TruthCheck::Told right = told_of(apart, false);
+        const TruthCheck::Reported right = report_of(apart, false);
         CHECK(right.counters.checked == ticks);
         CHECK(right.counters.pairs == ticks * entities);
         CHECK(right.counters.mismatches == 0);
-        const TruthCheck::Told wrong = told_of(apart, true);
+        const TruthCheck::Reported wrong = report_of(apart, true);
         CHECK(wrong.counters.checked == ticks);
         REQUIRE(wrong.mismatches.size() == 6);
         CHECK(wrong.counters.mismatches == 6);
@@ -101,12 +102,12 @@ TEST_CASE("truth check: what a server says is compared, at once and on a thread 
     }
 }
 
-TEST_CASE("truth check: rules count from the tick that changes them") {
+TEST_CASE("truth check: new rules apply from the tick that sets them") {
     TruthCheck check(within_ten_meters(), 1, {});
     check.check_apart({});
     for (Tick tick = 1; tick <= ticks; ++tick) {
         TruthRecord record = walk(tick);
-        if (tick == 20) record.rules = Rules{};  // everybody knows everything
+        if (tick == 20) record.rules = Rules{};  // no rules: all entities are relevant
         if (tick >= 20) {
             record.claims[0].relevant.clear();
             for (std::uint32_t i = 0; i < entities; ++i) record.claims[0].relevant.push_back(id(i));
@@ -114,7 +115,7 @@ TEST_CASE("truth check: rules count from the tick that changes them") {
         }
         check.tick(std::move(record));
     }
-    CHECK(check.told().counters.mismatches == 0);
+    CHECK(check.reported().counters.mismatches == 0);
 }
 
 }  // namespace purview::test

@@ -12,10 +12,10 @@ namespace purview::app {
 
 namespace {
 
-/// A world file and the map that it names, gone at the end of the test.
+/// A world file and its map. Both files are deleted at the end of the test.
 class SmallMap {
   public:
-    /// `properties` are those of the goblins in layer `layer`.
+    /// `properties`: the properties of the goblins in layer `layer`.
     explicit SmallMap(const std::string& layer = "roaming", const std::string& properties = "{}",
                       const std::string& type = "goblin") {
         std::ofstream(map_)
@@ -47,7 +47,7 @@ class SmallMap {
     }
 
   private:
-    /// The process in their names: tests run side by side.
+    /// The names contain the process id because tests run in parallel.
     std::string map_ = "purview-test-" + std::to_string(getpid()) + "-setup.json";
     std::string file_ = "purview-test-" + std::to_string(getpid()) + "-setup.toml";
 };
@@ -56,25 +56,23 @@ using Warnings = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("world setup: what is misspelled, and nothing answers to, is told") {
+TEST_CASE("world setup: misspelled names that match nothing cause warnings") {
     const std::string kinds = "[kinds.goblin]\nhidden = true\n[kinds.cart]\nmode = 'global'\n";
     CHECK(SmallMap().warnings(kinds).empty());
     CHECK(SmallMap().warnings("[kinds.gobln]\nhidden = true\n") ==
-          Warnings{"kinds.gobln: nothing in this world is of this kind"});
-    CHECK(SmallMap("Roaming").warnings("") ==
-          Warnings{"layer 'Roaming': it is 'roaming' that fills the world"});
+          Warnings{"kinds.gobln: no entity of this world has this kind"});
+    CHECK(SmallMap("Roaming").warnings("") == Warnings{"layer 'Roaming': did you mean 'roaming'?"});
     CHECK(SmallMap("Roaming").warnings("objects = { Roaming = 'rock' }\n").empty());
     CHECK(SmallMap("roaming", R"({"Nb":"20","TEAM":"1","Note":"x"})").warnings("") ==
-          Warnings{"layer 'roaming': property 'Nb': it is 'nb' that counts",
-                   "layer 'roaming': property 'TEAM': it is 'team' that counts"});
+          Warnings{"layer 'roaming': property 'Nb': did you mean 'nb'?",
+                   "layer 'roaming': property 'TEAM': did you mean 'team'?"});
     const SmallMap fifth("roaming", R"({"team":"5"})");
     CHECK(fifth.warnings("[players]\nteams = 5\n").empty());
     CHECK(fifth.warnings("[players]\nteams = 2\n") ==
           Warnings{"layer 'roaming': there is no team 5: players.teams is 2"});
 }
 
-TEST_CASE(
-    "world setup: things of a layer rest whatever else is said of their kind, but its motion") {
+TEST_CASE("world setup: layer objects do not move unless their kind sets a motion") {
     const auto motion_of_rocks = [](const std::string& more) {
         const auto world = SmallMap().load("objects = { things = 'rock' }\n" + more);
         REQUIRE_MESSAGE(world, world.problem());
@@ -84,12 +82,12 @@ TEST_CASE(
         return vale::Motion::herd;
     };
     CHECK(motion_of_rocks("") == vale::Motion::rest);
-    CHECK(motion_of_rocks("[kinds.rock]\nurgency = 2.0\n") == vale::Motion::rest);
+    CHECK(motion_of_rocks("[kinds.rock]\npriority = 2.0\n") == vale::Motion::rest);
     CHECK(motion_of_rocks("[kinds.rock]\nmotion = 'wander'\n") == vale::Motion::wander);
-    CHECK(motion_of_rocks("[kinds.goblin]\nurgency = 2.0\n") == vale::Motion::rest);
+    CHECK(motion_of_rocks("[kinds.goblin]\npriority = 2.0\n") == vale::Motion::rest);
 }
 
-TEST_CASE("world setup: a map does not make the kinds that the game makes itself") {
+TEST_CASE("world setup: a map cannot contain kinds that the game itself spawns") {
     const auto ends_with = [](const std::string& text, const std::string& end) {
         return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
     };
@@ -99,7 +97,7 @@ TEST_CASE("world setup: a map does not make the kinds that the game makes itself
                     ".toml: layer 'things': the game makes kind 'crate' itself"));
 }
 
-TEST_CASE("world setup: nb and team are whole numbers, and what is not is refused") {
+TEST_CASE("world setup: nb and team must be whole numbers") {
     const auto counts = [](const std::string& properties) {
         const auto world = SmallMap("roaming", properties).load("");
         REQUIRE_MESSAGE(world, world.problem());
@@ -109,7 +107,7 @@ TEST_CASE("world setup: nb and team are whole numbers, and what is not is refuse
     CHECK(counts("{}") == std::pair(1U, 0U));
     CHECK(counts(R"({"nb":20,"team":2})") == std::pair(20U, 2U));
     CHECK(counts(R"({"nb":"0","team":"8"})") == std::pair(0U, 8U));
-    // A value of JSON, and how it is told.
+    // A JSON value, and its form in the error message.
     const std::pair<const char*, const char*> wrong[] = {
         {"\"many\"", "many"},
         {"true", "true"},
@@ -121,15 +119,15 @@ TEST_CASE("world setup: nb and team are whole numbers, and what is not is refuse
         {"\"5 sheep\"", "5 sheep"},
         {"\"\"", ""},
         {"[5]", ""}};
-    for (const auto& [value, told] : wrong) {
+    for (const auto& [value, replicated] : wrong) {
         for (const auto& [property, max] :
              {std::pair<std::string, std::string>{"nb", "1000000"}, {"team", "1000"}}) {
             const std::string text = "{\"" + property + "\":" + value + "}";
-            const std::string said = "layer 'roaming': property '" + property +
+            const std::string sent = "layer 'roaming': property '" + property +
                                      "' must be a whole number from 0 to " + max + ", not '" +
-                                     told + "'";
+                                     replicated + "'";
             const std::string problem = SmallMap("roaming", text).problem("");
-            CHECK_MESSAGE(problem.find(said) != std::string::npos, text, ": ", problem);
+            CHECK_MESSAGE(problem.find(sent) != std::string::npos, text, ": ", problem);
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Fields of every type and copies that are kept, through the C interface.
+// Fields of every type and retained ghosts, through the C interface.
 #include <cstring>
 #include <string>
 
@@ -10,7 +10,7 @@
 
 namespace purview::test {
 
-TEST_CASE("capi: texts, rotations, references, audiences and copies that are kept") {
+TEST_CASE("capi: texts, rotations, references, audiences and retained ghosts") {
     const SmallSchema schema;
     ServerDef def;
     def.rules.kinds.resize(schema.schema.kinds().size());
@@ -54,9 +54,9 @@ TEST_CASE("capi: texts, rotations, references, audiences and copies that are kep
     REQUIRE(pv_client_take_events(client) == 2);
     CHECK(pv_client_events(client)[0].enter == 1);
     CHECK(pv_client_events(client)[0].copy == 0);
-    CHECK(pv_client_events(client)[0].reason == 3);  // by hand
+    CHECK(pv_client_events(client)[0].reason == 3);  // forced
     const std::uint32_t its = index_of(schema.mind.id);
-    REQUIRE(pv_client_change_count(client) == 2);  // with all that they are told
+    REQUIRE(pv_client_change_count(client) == 2);  // with all replicated components
     CHECK((pv_client_changes(client)[0].components >> its & 1U) == 1);
     CHECK(pv_client_changes(client)[0].owner_changed == 1);
     CHECK(std::string(pv_client_text(client, 0, its, 0)) == "Akela");
@@ -64,8 +64,8 @@ TEST_CASE("capi: texts, rotations, references, audiences and copies that are kep
     CHECK(pv_client_reference(client, 1, its, 1) == PV_NO_GHOST);
     CHECK(pv_client_rotation(client, 0, its, 2)[2] == 1);
     CHECK(pv_client_rotation(client, 1, its, 2)[3] == 1);
-    CHECK(pv_client_is_told(client, 0, its) == 1);
-    // What is another from then on, and nothing else.
+    CHECK(pv_client_is_replicated(client, 0, its) == 1);
+    // From then on, only what changes is reported.
     CHECK(pv_client_take_events(client) == 0);
     CHECK(pv_client_change_count(client) == 0);
     stage.world().edit(deer, schema.mind)->target = wolf;
@@ -76,30 +76,30 @@ TEST_CASE("capi: texts, rotations, references, audiences and copies that are kep
     CHECK(pv_client_changes(client)[0].components == 1U << its);
     CHECK(pv_client_changes(client)[0].owner_changed == 0);
     CHECK(pv_client_change_count(nullptr) == 0);
-    // None of it for what is not there.
+    // Unknown ghosts and components give empty values.
     CHECK(std::string(pv_client_text(client, 7, its, 0)).empty());
     CHECK(std::string(pv_client_text(client, 0, 99, 0)).empty());
     CHECK(pv_client_rotation(client, 0, 99, 0)[3] == 1);
     CHECK(pv_client_reference(client, 0, its, 99) == PV_NO_GHOST);
-    CHECK(pv_client_is_told(client, 0, 99) == 0);
-    CHECK(pv_client_is_told(nullptr, 0, 0) == 0);
-    CHECK(pv_client_kept_as(client, 0) == 0);
-    // It leaves and its copy stays, for thirty ticks.
+    CHECK(pv_client_is_replicated(client, 0, 99) == 0);
+    CHECK(pv_client_is_replicated(nullptr, 0, 0) == 0);
+    CHECK(pv_client_retention(client, 0) == 0);
+    // The ghost leaves and is retained for thirty ticks.
     CHECK(stage.visibility().allow(me, wolf, false) == Status::ok);
     step(4);
-    CHECK(pv_client_kept_as(client, 0) == 1);
+    CHECK(pv_client_retention(client, 0) == 1);
     CHECK(pv_client_ghost_count(client) == 1);
     CHECK(std::string(pv_client_text(client, 0, its, 0)) == "Akela");
     REQUIRE(pv_client_take_events(client) == 1);
     CHECK(pv_client_events(client)[0].copy == 2);
-    REQUIRE(pv_client_change_count(client) == 1);  // who named it names nobody now
+    REQUIRE(pv_client_change_count(client) == 1);  // the reference to it is empty now
     CHECK(pv_client_changes(client)[0].ghost == 1);
     step(40);
-    CHECK(pv_client_kept_as(client, 0) == 0);
+    CHECK(pv_client_retention(client, 0) == 0);
     REQUIRE(pv_client_take_events(client) == 1);
     CHECK(pv_client_events(client)[0].copy == 4);
     CHECK(pv_client_change_count(client) == 0);
-    // As it was last, until events are taken again.
+    // The last values stay readable until events are taken again.
     CHECK(std::string(pv_client_text(client, 0, its, 0)) == "Akela");
     CHECK(pv_client_take_events(client) == 0);
     CHECK(std::string(pv_client_text(client, 0, its, 0)).empty());

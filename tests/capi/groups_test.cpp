@@ -13,7 +13,7 @@ namespace purview::test {
 
 namespace {
 
-/// A server with shared cells and one client of the C interface, on a perfect line.
+/// A server with shared cells and one client of the C interface, over a perfect connection.
 class CellStage {
   public:
     CellStage() : stage(is.schema, 0, def_of(is)) {
@@ -45,12 +45,12 @@ class CellStage {
         }
     }
     std::uint32_t ghost(EntityId entity) {
-        const LocalId lane =
-            internal(*stage.server).sessions.find(stage.observers[0])->ghosts.find(entity);
-        REQUIRE(lane != no_local_id);
-        return lane;
+        const LocalId slot =
+            internal(*stage.server).sessions.find(stage.observers[0])->ghosts.slots().find(entity);
+        REQUIRE(slot != no_local_id);
+        return slot;
     }
-    /// The one relation since the events were taken last.
+    /// Takes events and returns the only relation.
     pv_relation one_relation() {
         (void)pv_client_take_events(client);
         REQUIRE(pv_client_relation_count(client) == 1);
@@ -73,7 +73,7 @@ class CellStage {
 
 }  // namespace
 
-TEST_CASE("capi: roots, and what is attached, moved and broken off on a client (O42)") {
+TEST_CASE("capi: a client reports roots, and attach, move and detach relations (O42)") {
     CellStage its;
     World& world = its.stage.world();
     const EntityId me = its.stage.spawn(its.is.walker, {175, 140, 0});
@@ -100,7 +100,7 @@ TEST_CASE("capi: roots, and what is attached, moved and broken off on a client (
     CHECK(pv_client_parent_of(its.client, c) == b);
     CHECK(pv_client_kind_of(its.client, c) == index_of(its.is.crate));
     CHECK(pv_client_kind_of(its.client, b) == index_of(its.is.walker));
-    // Told once, and gone with the next events.
+    // A relation is reported once. The next events replace it.
     CHECK(pv_client_take_events(its.client) == 0);
     CHECK(pv_client_relation_count(its.client) == 0);
 
@@ -128,18 +128,18 @@ TEST_CASE("capi: roots, and what is attached, moved and broken off on a client (
     CHECK(pv_client_relations(nullptr) == nullptr);
 }
 
-TEST_CASE("capi: where a ghost is, whose, and what fields are") {
+TEST_CASE("capi: position and owner of a ghost, and the types of its fields") {
     CellStage its;
     const EntityId me = its.stage.spawn(its.is.fox, {175, 140, 0});
     REQUIRE(its.stage.visibility().set_viewpoint(its.stage.observers[0], me) == Status::ok);
     its.step(6);
     const std::uint32_t ghost = its.ghost(me);
     const double tick = pv_client_newest_tick(its.client);
-    const float* at = pv_client_place(its.client, ghost, tick);
+    const float* at = pv_client_position(its.client, ghost, tick);
     CHECK(at[0] == doctest::Approx(175).epsilon(0.001));
     CHECK(at[1] == doctest::Approx(140).epsilon(0.001));
-    CHECK(pv_client_place(its.client, 77, tick)[0] == 0);
-    CHECK(pv_client_place(nullptr, 0, tick) == nullptr);
+    CHECK(pv_client_position(its.client, 77, tick)[0] == 0);
+    CHECK(pv_client_position(nullptr, 0, tick) == nullptr);
     CHECK(pv_client_is_owned(its.client, ghost) == 0);
     REQUIRE(its.stage.world().set_owner(me, its.stage.observers[0]) == Status::ok);
     its.step(4);
@@ -155,14 +155,14 @@ TEST_CASE("capi: where a ghost is, whose, and what fields are") {
     CHECK(pv_client_field_type(nullptr, 0, 0) == 0);
 }
 
-TEST_CASE("capi: how a ghost is turned (O4)") {
+TEST_CASE("capi: the orientation of a ghost (O4)") {
     CellStage its;
     const float* turned = pv_client_orientation(its.client, 0, 1);
     CHECK(std::vector<float>(turned, turned + 4) == std::vector<float>{0, 0, 0, 1});
     CHECK(pv_client_orientation(nullptr, 0, 1) == nullptr);
 }
 
-TEST_CASE("capi: the cell of a ghost is the server's, and none where there is none") {
+TEST_CASE("capi: the cell of a ghost equals the server's, or is PV_NO_CELL") {
     CellStage its;
     const EntityId me = its.stage.spawn(its.is.walker, {175, 140, 0});
     REQUIRE(its.stage.visibility().set_viewpoint(its.stage.observers[0], me) == Status::ok);
@@ -172,7 +172,7 @@ TEST_CASE("capi: the cell of a ghost is the server's, and none where there is no
     const Rules rules = its.is.rules(Payload::read_many);
     const CellGrid grid = cell_grid_of(rules, rules.nodes[0].steps[0]);
     CHECK(pv_client_cell_of(its.client, ghost, 0) == grid.cell_of({175, 140, 0}));
-    CHECK(pv_client_cell_of(its.client, ghost, 0) == 24);  // column 3 and row 3, seven in a row
+    CHECK(pv_client_cell_of(its.client, ghost, 0) == 24);  // column 3 and row 3, seven columns
     REQUIRE(its.stage.world().move(me, {125, 170, 0}) == Status::ok);
     its.step(4);
     CHECK(pv_client_cell_of(its.client, ghost, 0) == 30);

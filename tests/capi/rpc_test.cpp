@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Calls through the C interface, as a browser makes them.
+// RPCs through the C interface, as a browser makes them.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -24,25 +24,26 @@ namespace {
 class OneClientGame final : public Game {
   public:
     explicit OneClientGame(const SmallSchema& schema) : schema_(&schema) {}
-    bool joined(Server& server, ObserverId observer, const JoinRequest& request) override {
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest& request) override {
         came = observer;
         name = request.name;
         credential.assign(reinterpret_cast<const char*>(request.credential.data()),
                           request.credential.size());
-        player = *server.world().spawn(schema_->player, {20, 20, 0});
+        player = server.world().spawn({.kind = schema_->player, .position = {20, 20, 0}});
         (void)server.world().set_owner(player, observer);
-        return server.visibility().set_viewpoint(observer, player) == Status::ok;
+        return player;
     }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick) override {}
-    void rpc(Server&, ObserverId, RpcId rpc, EntityId target,
-             std::span<const std::byte> args) override {
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server&, Tick) override {}
+    void on_rpc(Server&, ObserverId, RpcId rpc, EntityId target,
+                std::span<const std::byte> args) override {
         CHECK(read_args(Rpc<Ping>{rpc}, rpc, args, got));
         got_rpc = rpc;
         got_target = target;
     }
-    void message(Server&, ObserverId, std::span<const std::byte> bytes) override {
+    void on_message(Server&, ObserverId, std::span<const std::byte> bytes) override {
         messages.push_back(bytes.size());
     }
     std::vector<std::size_t> messages;
@@ -57,7 +58,7 @@ class OneClientGame final : public Game {
     const SmallSchema* schema_;
 };
 
-/// What a browser says, and hears.
+/// The arguments of the RPCs in both directions.
 struct Line {
     char text[12] = {};
     float loud = 0;
@@ -67,9 +68,9 @@ struct Line {
 struct LineSchema {
     LineSchema() {
         (void)schema.kind("thing", {add_position(schema, 0, 100).id});
-        say = line({RpcDirection::to_server, RpcTarget::nobody}, "say");
-        said = line({RpcDirection::to_observers, RpcTarget::nobody}, "said");
-        REQUIRE(schema.status() == Status::ok);
+        submit = line({RpcDirection::to_server, RpcTarget::none}, "say");
+        sent_bytes = line({RpcDirection::to_observers, RpcTarget::none}, "said");
+        REQUIRE(schema.problem().empty());
     }
     Rpc<Line> line(const RpcDesc& desc, const char* name) {
         return schema.rpc<Line>(name, desc)
@@ -78,21 +79,23 @@ struct LineSchema {
             .rotation("turn", &Line::turn);
     }
     Schema schema;
-    Rpc<Line> say, said;
+    Rpc<Line> submit, sent_bytes;
 };
 
-/// Says to all what somebody has said to it.
+/// Sends the arguments of each received RPC to all observers.
 class Crier final : public Game {
   public:
     explicit Crier(const LineSchema& schema) : schema_(&schema) {}
-    bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick) override {}
-    void rpc(Server& server, ObserverId, RpcId rpc, EntityId,
-             std::span<const std::byte> args) override {
-        REQUIRE(read_args(schema_->say, rpc, args, got));
-        CHECK(server.call({}, schema_->said, got).has_value());
+    std::optional<EntityId> on_join(Server&, ObserverId, const JoinRequest&) override {
+        return EntityId::none;
+    }
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server&, Tick) override {}
+    void on_rpc(Server& server, ObserverId, RpcId rpc, EntityId,
+                std::span<const std::byte> args) override {
+        REQUIRE(read_args(schema_->submit, rpc, args, got));
+        CHECK(server.call({}, schema_->sent_bytes, got).has_value());
     }
     Line got;
 
@@ -100,9 +103,9 @@ class Crier final : public Game {
     const LineSchema* schema_;
 };
 
-/// One client of the C interface, 50 ms a step.
+/// One client of the C interface, 50 ms per step.
 struct OnePlayer {
-    OnePlayer(Server& its, pv_client* who) : server(&its), client(who) {
+    OnePlayer(Server& its, pv_client* index) : server(&its), client(index) {
         address.carrier = Address::Carrier::memory;
         address.port = 1;
     }
@@ -128,8 +131,7 @@ struct OnePlayer {
 
 }  // namespace
 
-TEST_CASE(
-    "rpc: texts and rotations go through the C interface, both ways, cut where they are full") {
+TEST_CASE("rpc: texts and rotations pass the C interface both ways, texts are truncated") {
     const LineSchema schema;
     Crier game(schema);
     ServerDef def;
@@ -141,11 +143,11 @@ TEST_CASE(
     OnePlayer player(server, client);
     for (int i = 0; i < 30; ++i) player.step();
     REQUIRE(pv_client_state(client) == 2);
-    const std::uint32_t say = index_of(schema.say.id);
-    CHECK(pv_client_argument_type(client, say, 0) == 1);
-    CHECK(pv_client_argument_type(client, say, 1) == 0);
-    CHECK(pv_client_argument_type(client, say, 2) == 2);
-    CHECK(pv_client_argument_type(client, say, 3) == 0);
+    const std::uint32_t submit = index_of(schema.submit.id);
+    CHECK(pv_client_argument_type(client, submit, 0) == 1);
+    CHECK(pv_client_argument_type(client, submit, 1) == 0);
+    CHECK(pv_client_argument_type(client, submit, 2) == 2);
+    CHECK(pv_client_argument_type(client, submit, 3) == 0);
     CHECK(pv_client_argument_type(client, 900, 0) == 0);
     const auto give_text = [&](std::uint32_t argument, std::string_view text) {
         std::memcpy(pv_client_input(client), text.data(), text.size());
@@ -153,44 +155,44 @@ TEST_CASE(
     };
     const auto call = [&](std::initializer_list<double> numbers) {
         std::memcpy(pv_client_input(client), std::data(numbers), numbers.size() * sizeof(double));
-        REQUIRE(pv_client_call(client, say, PV_NO_GHOST,
+        REQUIRE(pv_client_call(client, submit, PV_NO_GHOST,
                                static_cast<std::uint32_t>(numbers.size())) == 1);
         for (int i = 0; i < 3; ++i) player.step();
         REQUIRE(pv_client_take_calls(client) == 1);
         return pv_client_calls(client)[0].first;
     };
-    struct Said {
-        std::string_view text, told;
+    struct TextCase {
+        std::string_view text, replicated;
     };
     using namespace std::string_view_literals;
-    for (const Said& one :
-         {Said{"hello", "hello"}, Said{"", ""}, Said{"twelve bytes", "twelve bytes"},
-          Said{"more than twelve", "more than tw"},
-          Said{"ends in an\xc3\xab", "ends in an\xc3\xab"},
-          Said{"goes over a\xc3\xab", "goes over a"}, Said{"stops\0here"sv, "stops"},
-          Said{"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", ""}}) {
-        CAPTURE(one.told);
+    for (const TextCase& one :
+         {TextCase{"hello", "hello"}, TextCase{"", ""}, TextCase{"twelve bytes", "twelve bytes"},
+          TextCase{"more than twelve", "more than tw"},
+          TextCase{"ends in an\xc3\xab", "ends in an\xc3\xab"},
+          TextCase{"goes over a\xc3\xab", "goes over a"}, TextCase{"stops\0here"sv, "stops"},
+          TextCase{"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", ""}}) {
+        CAPTURE(one.replicated);
         give_text(0, one.text);
         const double half = std::sqrt(0.5);
         const std::array<double, 4> turn{0, 0, half, half};
         std::memcpy(pv_client_input(client), turn.data(), sizeof turn);
         pv_client_give_rotation(client, 2);
         const std::uint32_t first =
-            call({5, 2.5, 7});  // the numbers in their places count for nothing
-        CHECK(std::string_view(game.got.text, strnlen(game.got.text, 12)) == one.told);
+            call({5, 2.5, 7});  // the numbers at text and rotation arguments are ignored
+        CHECK(std::string_view(game.got.text, strnlen(game.got.text, 12)) == one.replicated);
         CHECK(game.got.loud == 2.5F);
         CHECK(std::abs(game.got.turn.z - half) < 0.01);
-        CHECK(pv_client_call_text(client, first) == one.told);
+        CHECK(pv_client_call_text(client, first) == one.replicated);
         CHECK(pv_client_call_values(client)[first] == 0);
         CHECK(pv_client_call_values(client)[first + 1] == 2.5);
         CHECK(std::abs(pv_client_call_rotation(client, first + 2)[2] - half) < 0.01);
         CHECK(std::abs(pv_client_call_rotation(client, first + 2)[3] - half) < 0.01);
     }
-    // What was given was for one call, and what is not given is empty and not turned.
+    // Given arguments apply to one call. Missing ones are an empty text and the identity rotation.
     const std::uint32_t first = call({1, 4.5});
     CHECK(std::string_view(pv_client_call_text(client, first)).empty());
     CHECK(pv_client_call_rotation(client, first + 2)[3] > 0.99F);
-    // A text for a number, or the other way round, is none; and so is what stands nowhere.
+    // A value for an argument of another type, or for an unknown argument, is ignored.
     give_text(1, "7");
     give_text(2, "8");
     give_text(90, "nowhere");
@@ -211,7 +213,7 @@ TEST_CASE(
     pv_client_destroy(client);
 }
 
-TEST_CASE("capi: who takes nothing is told how much was dropped") {
+TEST_CASE("capi: a client that takes no events can read how many were dropped") {
     const SmallSchema schema;
     OneClientGame game(schema);
     ServerDef def;
@@ -236,7 +238,7 @@ TEST_CASE("capi: who takes nothing is told how much was dropped") {
     CHECK(stats->messages_dropped == 20 - (1U << 20) / 60'008);
     CHECK(stats->events_dropped == 0);
     CHECK(stats->calls_unsent == 0);
-    // Of 65,536 more, which are not told one by one here.
+    // As after 65,536 more events, which are not generated here.
     internal(*client_of(client)).stats.events_dropped = 32'768;
     internal(*client_of(client)).stats.calls_unsent = 7;
     stats = pv_client_stats(client);
@@ -248,7 +250,7 @@ TEST_CASE("capi: who takes nothing is told how much was dropped") {
     pv_client_destroy(client);
 }
 
-TEST_CASE("capi: a client that was closed keeps what it had and tells no leaves") {
+TEST_CASE("capi: a closed client keeps its ghosts and reports no leave events") {
     const SmallSchema schema;
     OneClientGame game(schema);
     ServerDef def;
@@ -276,7 +278,7 @@ TEST_CASE("capi: a client that was closed keeps what it had and tells no leaves"
     pv_client_destroy(client);
 }
 
-TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls and makes them") {
+TEST_CASE("rpc: a C interface client reads RPC types, receives RPCs and makes RPCs") {
     const SmallSchema schema;
     OneClientGame game(schema);
     ServerDef def;
@@ -286,15 +288,15 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     def.secret = test_secret;
     Server server = std::move(Server::create(def, game)).value();
     pv_client* client = pv_client_create(1, 2, 1, 0);
-    const ClientData* const before = &internal(*client_of(client));  // a Prediction may hold it
-    constexpr std::string_view name = "Ada, who has a name of more than 32 bytes";
+    const ClientData* const before = &internal(*client_of(client));  // a Prediction may refer to it
+    constexpr std::string_view name = "Ada, with a name of more than 32 bytes";
     std::memcpy(pv_client_input(client), name.data(), name.size());
     pv_client_set_name(client, static_cast<std::uint32_t>(name.size()));
     std::memcpy(pv_client_input(client), "ticket", 6);
     pv_client_set_credential(client, 6);
     pv_client_set_credential(client, 4'000);
     pv_client_set_credential(nullptr, 1);
-    pv_client_set_name(client, 4'000);  // no such room: ignored
+    pv_client_set_name(client, 4'000);  // larger than the buffer: ignored
     pv_client_set_name(nullptr, 1);
     CHECK(&internal(*client_of(client)) == before);
     OnePlayer player(server, client);
@@ -365,7 +367,7 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
     CHECK(pv_client_next_message(nullptr) == 0);
     CHECK(pv_client_message(nullptr) == nullptr);
     CHECK(pv_client_message_size(nullptr) == 0);
-    CHECK(pv_client_send_message(client, 0) == 0);  // no room was asked for
+    CHECK(pv_client_send_message(client, 0) == 0);  // no buffer was requested
     CHECK(pv_client_message_room(client, 65'535) == nullptr);
     for (const std::uint32_t size : {3U, 0U, 5'000U}) {
         std::uint8_t* const room = pv_client_message_room(client, size);
@@ -373,13 +375,13 @@ TEST_CASE("rpc: a client of the C interface reads the types of calls, gets calls
         std::memset(room, 9, size);
         CHECK(pv_client_send_message(client, size + 1) == 0);
         CHECK(pv_client_send_message(client, size) == 1);
-        CHECK(pv_client_send_message(client, size) == 0);  // once
+        CHECK(pv_client_send_message(client, size) == 0);  // each buffer is sent once
     }
     for (int i = 0; i < 12; ++i) step();
     CHECK(game.messages == std::vector<std::size_t>{3, 0, 5'000});
     CHECK(pv_client_message_room(nullptr, 1) == nullptr);
     CHECK(pv_client_send_message(nullptr, 0) == 0);
-    // Whom it is about has gone before anybody takes it.
+    // The entity of the call is despawned before the call is taken.
     CHECK(server.call({.entity = game.player}, schema.pings[6], Ping{1, 2}).has_value());
     for (int i = 0; i < 3; ++i) step();
     CHECK(server.world().despawn(game.player) == Status::ok);

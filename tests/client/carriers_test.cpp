@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Who is carried: passengers, those who change their seats, and those whose carriers go or turn.
+// Predicted passengers: boarding, changing seats, and carriers that turn or despawn.
 #include "core/rotation.hpp"
 #include "idle_game.hpp"
 #include "support/car.hpp"
@@ -11,7 +11,8 @@ using namespace purview::test;
 
 namespace {
 
-/// From now on, how far the first player's client has drawn it from there at most.
+/// Returns a function that reads the largest drawn distance from `position`. It covers the frames
+/// of the first player's client from this call on.
 std::function<double()> farthest_from(DriveWorld& world, EntityId entity, Vec3 position) {
     const auto farthest = std::make_shared<double>(0);
     world.after_client = [&world, entity, position, farthest](auto& player, Micros at) {
@@ -37,7 +38,7 @@ TEST_CASE("prediction: a passenger is drawn on the predicted vehicle and turns w
     double worst = 0, furthest = 0, ahead = 0;
     world.after_client = [&](auto&, Micros at) {
         const GhostId vehicle = world.ghost(0, car.vehicle), its = world.ghost(0, rider);
-        if (vehicle == no_ghost || its == no_ghost) return;
+        if (vehicle == GhostId::none || its == GhostId::none) return;
         const Vec3 position = prediction.position_of(vehicle, at),
                    on_it = prediction.position_of(its, at);
         const Rotation turn = prediction.orientation_of(vehicle, at);
@@ -46,17 +47,17 @@ TEST_CASE("prediction: a passenger is drawn on the predicted vehicle and turns w
         const double y = position.y - 3 * std::sin(yaw) + std::cos(yaw);
         worst = std::max(worst, std::hypot(on_it.x - x, on_it.y - y));
         furthest = std::max(furthest, std::hypot(position.x - 100.0, position.y - 100.0));
-        const Vec3 heard = world.player().client.position_of(its, prediction.view_tick(at));
-        ahead = std::max(ahead, std::hypot(heard.x - x, heard.y - y));
+        const Vec3 received = world.player().client.position_of(its, prediction.view_tick(at));
+        ahead = std::max(ahead, std::hypot(received.x - x, received.y - y));
     };
     world.run(1500);
     CHECK(worst < 0.01);
     CHECK(furthest > 100);
-    CHECK(ahead > 2);  // as the server last had him he would be out of the car
+    CHECK(ahead > 2);  // the unpredicted position is outside the car
     CHECK(prediction.stats().corrections == 0);
 }
 
-TEST_CASE("prediction: an own passenger is predicted where he is in the world") {
+TEST_CASE("prediction: an owned passenger is predicted without corrections") {
     DriveWorld world(1);
     const Car car = make_car(world, 0, {100, 100, 0});
     world.spawn_under(car.vehicle, world.schema.rider, world.player().observer, {97, 101, 0});
@@ -65,24 +66,23 @@ TEST_CASE("prediction: an own passenger is predicted where he is in the world") 
     CHECK(world.player().prediction->stats().corrections == 0);
 }
 
-TEST_CASE(
-    "prediction: who is carried goes along, whoever drives, also if his client predicts him (O4 "
-    "O33)") {
+TEST_CASE("prediction: passengers move with the vehicle, predicted or not (O4 O33)") {
     for (const bool is_bad : {false, true}) {
         CAPTURE(is_bad);
         DriveWorld world(2, is_bad ? bad_network : Faults{});
         const auto& s = world.schema;
         const Car car = make_car(world, 0, {100, 100, 0});
-        // One of the driver's own and two of the other one's: who walks about, and who only sits.
-        std::array<EntityId, 3> who{};
-        for (std::size_t i = 0; i < who.size(); ++i) {
+        // The first passenger belongs to the driver, the others to the other player. The first two
+        // can walk, the last one only sits.
+        std::array<EntityId, 3> index{};
+        for (std::size_t i = 0; i < index.size(); ++i) {
             const KindId kind = i == 2 ? s.rider : s.walker;
-            who[i] = world.spawn(kind, {98 + static_cast<float>(i), 101, 0},
-                                 world.player(i == 0 ? 0 : 1).observer);
-            REQUIRE(world.world().attach(who[i], car.vehicle, OwnerPolicy::keep) == Status::ok);
+            index[i] = world.spawn(kind, {98 + static_cast<float>(i), 101, 0},
+                                   world.player(i == 0 ? 0 : 1).observer);
+            REQUIRE(world.world().attach(index[i], car.vehicle, OwnerPolicy::keep) == Status::ok);
         }
         world.run(120);
-        const auto local = [&](std::size_t i) { return world.world().local_position_of(who[i]); };
+        const auto local = [&](std::size_t i) { return world.world().local_position_of(index[i]); };
         const std::array<Vec3, 3> before{local(0), local(1), local(2)};
         const std::uint64_t corrected[] = {world.player(0).prediction->stats().corrections,
                                            world.player(1).prediction->stats().corrections};
@@ -91,17 +91,17 @@ TEST_CASE(
         };
         bool walks = true;
         world.player(1).control = [&](auto& player, InputNumber) {
-            const GhostId ghost = world.ghost(1, who[1]);
-            if (ghost != no_ghost)
+            const GhostId ghost = world.ghost(1, index[1]);
+            if (ghost != GhostId::none)
                 (void)player.prediction->set_part(
                     ghost, s.drive, Drive{walks ? 0.05F : 0, walks ? 0.02F : 0, false});
         };
         double apart =
-            0;  // of where the sitting one is drawn and where the car is, less their distance
+            0;  // largest change of the drawn distance between the seated passenger and the car
         world.after_client = [&](auto& player, Micros at) {
             if (&player != &world.player(1)) return;
-            const GhostId ghost = world.ghost(1, who[2]), vehicle = world.ghost(1, car.vehicle);
-            if (ghost == no_ghost || vehicle == no_ghost) return;
+            const GhostId ghost = world.ghost(1, index[2]), vehicle = world.ghost(1, car.vehicle);
+            if (ghost == GhostId::none || vehicle == GhostId::none) return;
             const Vec3 a = player.prediction->position_of(ghost, at);
             const Vec3 b = player.prediction->position_of(vehicle, at);
             apart = std::max(apart, std::abs(std::hypot(a.x - b.x, a.y - b.y) -
@@ -115,23 +115,23 @@ TEST_CASE(
         CHECK(local(2) == before[2]);
         CHECK(std::hypot(local(1).x - before[1].x, local(1).y - before[1].y) > 5);
         CHECK(apart < 0.02);
-        // Neither is corrected because the other one drives or walks about.
+        // Neither player is corrected while the other one drives or walks.
         CHECK(world.player(0).prediction->stats().corrections == corrected[0]);
         CHECK(world.player(1).prediction->stats().corrections == corrected[1]);
-        // At rest what he predicts is what the server has, as seen from the car.
+        // Once nothing moves, the predicted local position equals that of the server.
         walks = false;
         world.player(0).control = [&](auto& player, InputNumber) {
             (void)player.prediction->set_part(world.ghost(0, car.vehicle), s.drive, Drive{});
         };
         world.run(600);
-        const GhostId ghost = world.ghost(1, who[1]);
-        const Prediction& his = *world.player(1).prediction;
+        const GhostId ghost = world.ghost(1, index[1]);
+        const Prediction& own = *world.player(1).prediction;
         const auto* position =
-            static_cast<const Spot*>(his.read(ghost, s.position.id, his.newest_command()));
+            static_cast<const Spot*>(own.read(ghost, s.position.id, own.newest_input()));
         REQUIRE(position != nullptr);
         CHECK(position->at == local(1));
-        // He gets off and on again: there he stands, and is not drawn elsewhere for a moment.
-        Vec3 last = his.position_of(ghost, world.now);
+        // The passenger leaves and boards the car again. Its drawn position must not jump.
+        Vec3 last = own.position_of(ghost, world.now);
         double farthest = 0;
         world.after_client = [&](auto& player, Micros at) {
             if (&player != &world.player(1)) return;
@@ -140,14 +140,13 @@ TEST_CASE(
             last = drawn;
         };
         for (const bool is_on : {false, true, false}) {
-            const Status status = is_on
-                                      ? world.world().attach(who[1], car.vehicle, OwnerPolicy::keep)
-                                      : world.world().detach(who[1]);
+            const Status status =
+                is_on ? world.world().attach(index[1], car.vehicle, OwnerPolicy::keep)
+                      : world.world().detach(index[1]);
             REQUIRE(status == Status::ok);
             world.run(120);
-            const Vec3 is = is_on ? local(1) : world.world().position_of(who[1]);
-            position =
-                static_cast<const Spot*>(his.read(ghost, s.position.id, his.newest_command()));
+            const Vec3 is = is_on ? local(1) : world.world().position_of(index[1]);
+            position = static_cast<const Spot*>(own.read(ghost, s.position.id, own.newest_input()));
             REQUIRE(position != nullptr);
             CHECK(position->at == is);
         }
@@ -155,7 +154,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("prediction: whose carrier is despawned stands where he stood") {
+TEST_CASE("prediction: a passenger keeps its position when its carrier despawns") {
     for (const bool is_silent : {false, true}) {
         CAPTURE(is_silent);
         DriveWorld world(1);
@@ -171,7 +170,7 @@ TEST_CASE("prediction: whose carrier is despawned stands where he stood") {
             const Vec3 drawn = player.prediction->position_of(world.ghost(0, rider), at);
             farthest = std::max<double>(farthest, std::hypot(drawn.x - 503, drawn.y - 501));
         };
-        player.is_silent = is_silent;  // no tick is due
+        player.is_silent = is_silent;  // a silent client runs no ticks
         REQUIRE(world.world().despawn(ship) == Status::ok);
         world.run(20);
         CHECK(farthest < 0.05);
@@ -181,7 +180,7 @@ TEST_CASE("prediction: whose carrier is despawned stands where he stood") {
     }
 }
 
-TEST_CASE("prediction: who sits on another carrier with the id of the last stands where he stood") {
+TEST_CASE("prediction: a passenger keeps its position if a new carrier reuses the ghost id") {
     DriveWorld world(1);
     DriveWorld::Player& player = world.player();
     const EntityId first = world.spawn(world.schema.vehicle, {500, 500, 0});
@@ -189,7 +188,7 @@ TEST_CASE("prediction: who sits on another carrier with the id of the last stand
         world.spawn_under(first, world.schema.walker, player.observer, {503, 501, 0});
     world.run(60);
     const GhostId id = world.ghost(0, first);
-    player.is_silent = true;  // all of it between two of its ticks
+    player.is_silent = true;  // all changes happen between two client ticks
     REQUIRE(world.world().despawn(first) == Status::ok);
     world.run(20);
     const EntityId second = world.spawn(world.schema.vehicle, {520, 500, 0});
@@ -203,7 +202,7 @@ TEST_CASE("prediction: who sits on another carrier with the id of the last stand
     CHECK(farthest() < 0.05);
 }
 
-TEST_CASE("prediction: who changes the seat stands where he stood, and is not corrected") {
+TEST_CASE("prediction: a passenger that changes seats keeps its position uncorrected") {
     for (const Micros delay_us : {0, 40'000}) {
         CAPTURE(delay_us);
         DriveWorld world(1, Faults{.delay_us = delay_us});
@@ -225,7 +224,7 @@ TEST_CASE("prediction: who changes the seat stands where he stood, and is not co
     }
 }
 
-TEST_CASE("prediction: whose carrier is turned is turned as he was when he boards and leaves") {
+TEST_CASE("prediction: a passenger keeps its orientation when it boards or leaves a carrier") {
     for (const Micros delay_us : {0, 40'000}) {
         CAPTURE(delay_us);
         DriveWorld world(1, Faults{.delay_us = delay_us});
@@ -256,7 +255,8 @@ TEST_CASE("prediction: whose carrier is turned is turned as he was when he board
             world.run(60);
             CHECK(angle_between(world.world().orientation_of(rider), before) < 0.001);
         }
-        // Below what has no place he is in the world; then in a seat of which he has not heard yet.
+        // First under a parent without a position, then on a seat that the client has not received
+        // yet.
         const EntityId jetpack = world.spawn_under(car, s.jetpack, ObserverId::none);
         REQUIRE(world.world().attach(rider, jetpack, OwnerPolicy::keep) == Status::ok);
         world.run(60);

@@ -36,7 +36,7 @@ struct KitSchema {
         lock = schema.component<Lock>("lock").integer("code", &Lock::code, 0, 9);
         box = schema.kind("box", {kit.id});
         safe = schema.kind("safe", {kit.id, lock.id});
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
     }
     Schema schema;
     Component<Kit> kit;
@@ -46,7 +46,7 @@ struct KitSchema {
 
 }  // namespace
 
-TEST_CASE("client: a typed read has every field as the untyped reads have it") {
+TEST_CASE("client: a typed read returns the same field values as untyped reads") {
     const KitSchema is;
     Stage stage(is.schema, 1);
     Client& client = stage.client();
@@ -62,8 +62,9 @@ TEST_CASE("client: a typed read has every field as the untyped reads have it") {
     REQUIRE(stage.world().set(safe, is.lock, {7}) == Status::ok);
     stage.step(4);
     const GhostId ghost = stage.ghost(0, box), other = stage.ghost(0, safe);
-    REQUIRE(ghost != no_ghost);
-    REQUIRE(other != no_ghost);
+    REQUIRE(ghost != GhostId::none);
+    REQUIRE(other != GhostId::none);
+    internal(client).def.schema = nullptr;
     CHECK_FALSE(client.get(ghost, is.kit));  // without ClientDef::schema
     internal(client).def.schema = &is.schema;
     const auto read = client.get(ghost, is.kit);
@@ -76,27 +77,27 @@ TEST_CASE("client: a typed read has every field as the untyped reads have it") {
     CHECK(std::string(read->label) == "nails");
     CHECK(read->of == EntityId::none);
     CHECK(client.reference_of(ghost, is.kit.id, 5) == other);
-    CHECK_FALSE(client.get(ghost, is.lock));  // its kind lacks it
+    CHECK_FALSE(client.get(ghost, is.lock));  // its kind lacks the component
     REQUIRE(client.get(other, is.lock));
     CHECK(client.get(other, is.lock)->code == 7);
-    CHECK_FALSE(client.get(no_ghost, is.kit));
-    CHECK_FALSE(client.get(client.ghost_end() + 9, is.kit));
-    // As it was last, until the program has read that it left.
+    CHECK_FALSE(client.get(GhostId::none, is.kit));
+    CHECK_FALSE(client.get(GhostId{1'000}, is.kit));
+    // The last values stay readable until the program clears the leave event.
     REQUIRE(stage.world().despawn(safe) == Status::ok);
     stage.step(3);
-    REQUIRE(stage.ghost(0, safe) == no_ghost);
+    REQUIRE(stage.ghost(0, safe) == GhostId::none);
     REQUIRE(client.get(other, is.lock));
     client.clear_events();
 }
 
-TEST_CASE("client: a typed read refuses a server whose fields are of other types") {
+TEST_CASE("client: a typed read fails if the fields of the server have other types") {
     const KitSchema is;
     Stage stage(is.schema, 1);
     const EntityId safe = stage.spawn(is.safe);
     stage.step(3);
     const GhostId ghost = stage.ghost(0, safe);
-    REQUIRE(ghost != no_ghost);
-    Schema lying;  // that the client was built for; a server with its hash could be malicious
+    REQUIRE(ghost != GhostId::none);
+    Schema lying;  // the client's own schema; a malicious server may claim its hash
     struct Other {
         float code = 0;
     };
@@ -105,7 +106,7 @@ TEST_CASE("client: a typed read refuses a server whose fields are of other types
     CHECK_FALSE(stage.client().get(ghost, other));
 }
 
-TEST_CASE("client: a definition with a schema asks for its hash") {
+TEST_CASE("client: the schema hash of a definition defaults to the hash of its schema") {
     const KitSchema is;
     ClientDef def;
     def.nonce = 5;
@@ -113,8 +114,8 @@ TEST_CASE("client: a definition with a schema asks for its hash") {
     Client client(def);
     CHECK(internal(client).def.schema_hash == is.schema.hash());
     def.schema_hash = 77;
-    Client asks(def);
-    CHECK(internal(asks).def.schema_hash == 77);
+    Client queries(def);
+    CHECK(internal(queries).def.schema_hash == 77);
 }
 
 }  // namespace purview::test

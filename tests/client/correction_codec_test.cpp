@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The reader of corrections, fed with what no server sends.
+// Decoding of corrections that no server sends.
 #include <cstring>
 #include <map>
 
@@ -18,10 +18,10 @@ using namespace purview::test;
 
 namespace {
 
-/// As large as it is and no larger: a read behind its end is one that a sanitizer sees.
+/// The capacity equals the size, so that a sanitizer detects reads past the end.
 using Message = std::vector<std::byte>;
 
-/// Of one to three groups, some of them unknown.
+/// Returns a correction of one to three groups, some of them unknown.
 Message random_correction(const DriveSchema& s, const PredictedLayout& layout, InputNumber tick,
                           SplitMix& random) {
     Message bytes(4'096);
@@ -36,8 +36,8 @@ Message random_correction(const DriveSchema& s, const PredictedLayout& layout, I
         const std::uint32_t members = 1 + random.below(5);
         out.varint(members);
         for (std::uint32_t m = 0; m < members; ++m) {
-            const KindId kind{static_cast<std::uint16_t>(
-                random.below(static_cast<std::uint32_t>(s.schema.kinds().size())))};
+            const KindId kind =
+                id_at<KindId>(random.below(static_cast<std::uint32_t>(s.schema.kinds().size())));
             out.varint(random.below(1U << random.below(20)));
             out.bits(index_of(kind), kind_bits(s.schema));
             out.boolean(random.chance(0.5F));
@@ -62,7 +62,7 @@ Message random_correction(const DriveSchema& s, const PredictedLayout& layout, I
     return bytes;
 }
 
-/// What was read, as bits again; groups that are not known are lost, so only members.
+/// Returns the encoded size of the decoded members in bits. Unknown groups have no members.
 std::size_t bits_of_members(const PredictedLayout& layout, const DriveSchema& s,
                             const Correction& correction) {
     std::size_t bits = 0;
@@ -84,19 +84,18 @@ Message damage(Message message, SplitMix& random) {
     return Message(message);
 }
 
-/// All that its player would see of a client's prediction.
+/// Returns the positions of all ghosts as the player would see them.
 std::vector<Vec3> shown(DriveWorld& world) {
     std::vector<Vec3> positions;
-    for (GhostId ghost = 0; ghost < world.player().client.ghost_end(); ++ghost)
+    world.player().client.for_each([&](GhostId ghost) {
         positions.push_back(world.player().prediction->position_of(ghost, world.now));
+    });
     return positions;
 }
 
 }  // namespace
 
-TEST_CASE(
-    "correction: random and damaged bytes are refused whole or read to the last bit, and a part "
-    "of one is none") {
+TEST_CASE("correction: malformed and truncated messages are refused as a whole") {
     const DriveSchema s;
     const PredictedLayout layout(s.schema);
     SplitMix random(20'31);
@@ -138,48 +137,48 @@ TEST_CASE(
     }
     MESSAGE(taken[true] << " taken, " << taken[false] << " refused");
     CHECK(taken[false] > 6'000);
-    // None of a command that was never given.
+    // A correction of a command that was never issued is refused.
     CHECK_FALSE(look(random_correction(s, layout, 8, random), 7));
     CHECK_FALSE(look(random_correction(s, layout, 1, random), 0));
 }
 
-TEST_CASE("prediction: a schema with the hash of the program's own is not taken for it") {
+TEST_CASE("prediction: a different schema with the same hash is not accepted") {
     DriveWorld world(1);
     Client& client = world.player().client;
-    const std::uint64_t joined = world.player().prediction->newest_command();
+    const std::uint64_t joined = world.player().prediction->newest_input();
     world.run(30);
-    CHECK(world.player().prediction->newest_command() > joined);
-    // As if somebody had made one up that has this hash: all of it is compared.
+    CHECK(world.player().prediction->newest_input() > joined);
+    // Simulates a forged schema with the same hash: the whole schema is compared.
     Schema other;
     const Component<Vec3> tag = other.component<Vec3>("tag").real("x", &Vec3::x);
     for (int k = 0; k < 3; ++k) other.kind("kind" + std::to_string(k), {tag.id});
-    other.take_input(KindId{0}, other.input<Vec3>("drive").real("x", &Vec3::x).id());
+    other.take_input(id_at<KindId>(0), other.input<Vec3>("drive").real("x", &Vec3::x).id());
     RpcDesc desc;
     desc.direction = RpcDirection::to_server;
-    desc.target = RpcTarget::nobody;
+    desc.target = RpcTarget::none;
     const Rpc<Vec3> call = other.rpc<Vec3>("call", desc).real("x", &Vec3::x);
-    REQUIRE(other.status() == Status::ok);
-    internal(client).schema_hash = other.hash();
+    REQUIRE(other.problem().empty());
+    internal(client).schema_match.server_hash = other.hash();
     auto made = Prediction::create(client, {.schema = &other});
     REQUIRE(made);
     CHECK(made->ticks_due(world.now) == 0);
     CHECK(made->run_tick() == Status::not_ready);
-    CHECK(client.call(other, call, no_ghost, Vec3{}) == Status::bad_argument);
+    CHECK(client.call(call, GhostId::none, Vec3{}) == Status::bad_argument);
     CHECK_FALSE(internal(client).is_own(other, other.hash()));
-    internal(client).schema_hash = world.schema.schema.hash();
+    internal(client).schema_match.server_hash = world.schema.schema.hash();
     CHECK(internal(client).is_own(world.schema.schema, world.schema.schema.hash()));
     DriveSchema again;
     CHECK(internal(client).is_own(again.schema, again.schema.hash()));
 }
 
-TEST_CASE("correction: one that is none is counted, and changes nothing that its player sees") {
+TEST_CASE("correction: a malformed correction is counted and changes no visible state") {
     DriveWorld world(1, Faults{.delay_us = 30'000});
     const ObserverId owner = world.player().observer;
     const EntityId car = world.spawn(world.schema.vehicle, {}, owner);
     (void)world.spawn_under(car, world.schema.turret, owner);
     world.player().control = [&](auto& player, InputNumber) {
         const GhostId ghost = world.ghost(0, car);
-        if (ghost != no_ghost)
+        if (ghost != GhostId::none)
             (void)player.prediction->set_part(ghost, world.schema.drive, Drive{0.8F, 0.2F, false});
     };
     world.run(60);
@@ -193,10 +192,9 @@ TEST_CASE("correction: one that is none is counted, and changes nothing that its
     const PredictionStats stats = prediction.stats();
     std::uint64_t refused = 0;
     while (refused < 300) {
-        Message bad =
-            damage(random_correction(world.schema, layout, prediction.newest_command() - 3, random),
-                   random);
-        if (read_correction(world.schema.schema, layout, prediction.newest_command(), bad, read))
+        Message bad = damage(
+            random_correction(world.schema, layout, prediction.newest_input() - 3, random), random);
+        if (read_correction(world.schema.schema, layout, prediction.newest_input(), bad, read))
             continue;
         const std::uint64_t malformed = world.player().client.stats().packets_malformed;
         inputs.messages.push_back(std::move(bad));
@@ -209,5 +207,5 @@ TEST_CASE("correction: one that is none is counted, and changes nothing that its
     CHECK(std::memcmp(after.data(), before.data(), before.size() * sizeof(Vec3)) == 0);
     CHECK(prediction.stats().corrections == stats.corrections);
     CHECK(prediction.stats().confirmations == stats.confirmations);
-    CHECK(prediction.stats().replayed_commands == stats.replayed_commands);
+    CHECK(prediction.stats().replayed_inputs == stats.replayed_inputs);
 }

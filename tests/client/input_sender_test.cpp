@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a player commands reaches his vehicle, whatever else is his and whatever he tried before.
+// The inputs of a player reach the vehicle, whatever else the player owns and whichever inputs were
+// refused before.
 #include <map>
 
 #include "client/clocks.hpp"
@@ -15,7 +16,7 @@
 
 namespace purview::test {
 
-TEST_CASE("control: whoever draws 60 frames a second gives all commands of any tick rate") {
+TEST_CASE("input sender: 60 frames per second issue all commands at any tick rate") {
     for (const std::uint32_t hz : {20U, 60U, 128U, 250U, 1'000U}) {
         CommandClock clock(hz, 2);
         Micros now = 1'000'000;
@@ -28,10 +29,10 @@ TEST_CASE("control: whoever draws 60 frames a second gives all commands of any t
     }
 }
 
-TEST_CASE("control: between two commands a component is what its fields say, and nothing else") {
+TEST_CASE("input sender: predicted state is reduced to its quantized fields") {
     struct Gun {
         float heat = 0;
-        float charge = 0;  // no field
+        float charge = 0;  // not a schema field
     };
     Schema schema;
     const Component<Gun> gun =
@@ -39,7 +40,7 @@ TEST_CASE("control: between two commands a component is what its fields say, and
     (void)schema.kind("gun", {gun.id});
     schema.predict(gun.id);
     const PredictedLayout layout(schema);
-    const PredictedPart& part = layout.parts(KindId{0})[0];
+    const PredictedPart& part = layout.parts(id_at<KindId>(0))[0];
     Gun one{1.3F, 7}, other{1.4F, 8};
     const std::uint64_t digest = settle_part(part, false, reinterpret_cast<std::byte*>(&one), 5);
     CHECK(settle_part(part, false, reinterpret_cast<std::byte*>(&other), 5) == digest);
@@ -57,13 +58,13 @@ std::map<Status, int> counted(const std::vector<Status>& statuses) {
     return count;
 }
 
-/// A vehicle that is told to drive on, and how far it comes in two seconds.
+/// A vehicle that drives straight ahead. `meters` returns how far it moves in two seconds.
 struct Driver {
     explicit Driver(DriveWorld& its_world) : world(its_world) {
         vehicle = world.spawn(world.schema.vehicle, {10, 10, 0}, world.player().observer);
         world.run(20);
         ghost = world.ghost(0, vehicle);
-        REQUIRE(ghost != no_ghost);
+        REQUIRE(ghost != GhostId::none);
         world.player().control = [this](DriveWorld::Player& player, InputNumber) {
             (void)player.prediction->set_part(ghost, world.schema.drive, Drive{1, 0, false});
         };
@@ -75,12 +76,12 @@ struct Driver {
     }
     DriveWorld& world;
     EntityId vehicle{};
-    GhostId ghost = no_ghost;
+    GhostId ghost = GhostId::none;
 };
 
 }  // namespace
 
-TEST_CASE("control: a player who owns much that takes no input drives all the same (O17)") {
+TEST_CASE("input sender: owned entities without inputs do not affect driving (O17)") {
     const auto meters = [](KindId DriveSchema::*kind, int count) {
         DriveWorld world(1);
         for (int i = 0; i < count; ++i)
@@ -91,11 +92,11 @@ TEST_CASE("control: a player who owns much that takes no input drives all the sa
     };
     const float alone = meters(&DriveSchema::shell, 0);
     CHECK(alone > 10);
-    CHECK(meters(&DriveSchema::shell, 20) == alone);    // nothing of it is predicted
+    CHECK(meters(&DriveSchema::shell, 20) == alone);    // not predicted
     CHECK(meters(&DriveSchema::jetpack, 20) == alone);  // predicted, but takes no input
 }
 
-TEST_CASE("control: a part for which a command has no room is refused when it is set") {
+TEST_CASE("input sender: an input that does not fit into a command is refused when set") {
     DriveWorld world(1);
     for (std::uint32_t i = 0; i < limits::input_groups; ++i)
         world.spawn(world.schema.vehicle, {10, 10, 0}, world.player().observer);
@@ -109,7 +110,7 @@ TEST_CASE("control: a part for which a command has no room is refused when it is
     CHECK(last == Status::capacity);
 }
 
-TEST_CASE("control: a command that was too large is gone, and the next one is given") {
+TEST_CASE("input sender: a command that is too large is dropped, and the next one is issued") {
     struct Wishes {
         float a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
     };
@@ -162,7 +163,7 @@ TEST_CASE("control: a command that was too large is gone, and the next one is gi
     CHECK(after[Status::too_large] == 0);
 }
 
-TEST_CASE("control: commands of many parts do not starve the server on a long line") {
+TEST_CASE("input sender: large commands cause no input starvation at a high latency") {
     DriveWorld world(1, Faults{.delay_us = 65'000});
     const auto& s = world.schema;
     std::vector<EntityId> cars, turrets;
@@ -184,7 +185,7 @@ TEST_CASE("control: commands of many parts do not starve the server on a long li
             set(car, s.drive, Drive{random.between(-1, 1), random.between(-1, 1), false});
         for (const EntityId turret : turrets)
             set(turret, s.turn, Turn{random.between(-1, 1), false});
-        // And what takes room beside them.
+        // A raw command takes room in the same packets.
         (void)player.client.send_command(std::vector<std::byte>(limits::command_bytes));
     };
     world.run(300);
@@ -197,7 +198,7 @@ TEST_CASE("control: commands of many parts do not starve the server on a long li
     CHECK(internal(*world.server).drops.total() == 0);
 }
 
-TEST_CASE("control: a prediction that is made anew goes on where the last one was") {
+TEST_CASE("input sender: a recreated prediction continues the commands of the last one") {
     DriveWorld world(1);
     Driver driver(world);
     const float before = driver.meters();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// How others are drawn: as far behind as is looked, and where they were then.
+// Remote entities are drawn at the interpolation delay, at their positions of that time.
 #include "idle_game.hpp"
 #include "support/car.hpp"
 #include "support/stage.hpp"
@@ -11,8 +11,8 @@ using namespace purview::test;
 
 namespace {
 
-/// Two seconds long: how far along x the first player's client draws it from where it was in the
-/// tick at which he looks.
+/// Runs two seconds. Returns the largest error along x of the position that the first player's
+/// client draws, compared with the position of the entity in the viewed tick.
 double farthest_from_truth(DriveWorld& world, EntityId entity, std::map<Tick, float>& was) {
     const GhostId ghost = world.ghost(0, entity);
     double farthest = 0;
@@ -29,7 +29,7 @@ double farthest_from_truth(DriveWorld& world, EntityId entity, std::map<Tick, fl
 
 }  // namespace
 
-TEST_CASE("prediction: what is shown keeps its distance to the server when that stood still") {
+TEST_CASE("prediction: the interpolation delay recovers after a server stall") {
     DriveWorld world(1);
     const Car car = make_car(world, 0);
     world.player().control = [&](auto& player, InputNumber tick) {
@@ -43,13 +43,12 @@ TEST_CASE("prediction: what is shown keeps its distance to the server when that 
     const double usual = behind();
     CHECK(usual > 0);
     CHECK(usual < 4);
-    world.now += 1'200'000;  // the server did nothing
+    world.now += 1'200'000;  // the server stalls
     world.run(3 * static_cast<int>(world.player().client.tick_hz()));
     CHECK(behind() == doctest::Approx(usual).epsilon(0.3));
 }
 
-TEST_CASE(
-    "prediction: what is told with every tick is drawn as it was, as far behind as is looked") {
+TEST_CASE("prediction: an entity updated every tick is drawn exactly at the delayed tick") {
     for (const float delay : {2.0F, 7.0F, 12.0F, 15.0F}) {
         CAPTURE(delay);
         PredictionDef def;
@@ -57,7 +56,7 @@ TEST_CASE(
         DriveWorld world(1, Faults{.delay_us = 30'000}, 60, def);
         const EntityId car = world.spawn(world.schema.vehicle);
         std::map<Tick, float> was;
-        world.on_simulate = [&](Server& its, Tick tick) {
+        world.when_tick = [&](Server& its, Tick tick) {
             const float x = its.world().position_of(car).x + 20.0F / 60;
             REQUIRE(its.world().move(car, {x, 0, 0}) == Status::ok);
             was[tick] = x;
@@ -68,20 +67,18 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "prediction: who rests longer than the view is behind is drawn at rest until he goes, whatever "
-    "else is told of him") {
-    for (const bool is_told_of : {false, true}) {
-        CAPTURE(is_told_of);
+TEST_CASE("prediction: an idle entity stands until it moves, whatever other updates it gets") {
+    for (const bool is_replicated_too : {false, true}) {
+        CAPTURE(is_replicated_too);
         PredictionDef def;
         def.view_delay_ticks = 6;
         DriveWorld world(1, Faults{.delay_us = 30'000}, 60, def);
         const EntityId car = world.spawn(world.schema.vehicle);
         std::map<Tick, float> was;
-        world.on_simulate = [&](Server& its, Tick tick) {
+        world.when_tick = [&](Server& its, Tick tick) {
             float x = its.world().position_of(car).x;
             if (tick % 30 < 10) REQUIRE(its.world().move(car, {x += 1, 0, 0}) == Status::ok);
-            if (is_told_of && tick % 3 == 2)
+            if (is_replicated_too && tick % 3 == 2)
                 its.world().edit(car, world.schema.motion)->speed = static_cast<float>(tick);
             was[tick] = x;
         };
@@ -91,10 +88,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "prediction: who moves goes on in an outage, also if packets before it told of others, or of "
-    "nobody") {
-    // Told in every fourth tick, or beside messages that take a packet of their own.
+TEST_CASE("prediction: a moving entity is extrapolated in an outage after unrelated packets") {
+    // Updates are sent every fourth tick, or beside messages that take packets of their own.
     for (const bool has_messages : {false, true}) {
         for (int phase = 0; phase < 4; ++phase) {
             CAPTURE(has_messages);
@@ -108,7 +103,7 @@ TEST_CASE(
             DriveWorld world(1, {}, 60, prediction, def);
             const EntityId car = world.spawn(world.schema.vehicle);
             const std::vector<std::byte> message(4'000);
-            world.on_simulate = [&](Server& its, Tick) {
+            world.when_tick = [&](Server& its, Tick) {
                 const float x = its.world().position_of(car).x + 0.2F;
                 REQUIRE(its.world().move(car, {x, 0, 0}) == Status::ok);
                 if (has_messages) (void)its.send_message(world.player().observer, message);
@@ -117,17 +112,17 @@ TEST_CASE(
             world.player().down.blackout = true;
             world.run(2);
             const GhostId ghost = world.ghost(0, car);
-            const float told =
+            const float replicated =
                 world.player().client.position_of(ghost, world.player().client.newest_tick()).x;
             world.run(30);
             const float drawn = world.player().prediction->position_of(ghost, world.now).x;
-            CHECK(drawn - told ==
+            CHECK(drawn - replicated ==
                   doctest::Approx(0.2F * prediction.extrapolate_ticks_max).epsilon(0.02));
         }
     }
 }
 
-TEST_CASE("prediction: what is ours stands in an outage in which no more commands have room") {
+TEST_CASE("prediction: an owned entity does not move back when commands run out of room") {
     DriveWorld world(1, Faults{.delay_us = 40'000});
     const EntityId vehicle = world.spawn(world.schema.vehicle, {}, world.player().observer);
     world.run(60);
@@ -152,7 +147,7 @@ TEST_CASE("prediction: what is ours stands in an outage in which no more command
     CHECK(back < 0.001F);
 }
 
-TEST_CASE("prediction: without inputs there is nothing to run, and what is shown has its clock") {
+TEST_CASE("prediction: without inputs no ticks are due, but the view time advances") {
     Schema schema;
     const Component<Position> position = add_position(schema, 0, 100);
     const KindId kind = schema.kind("one", {position.id});
@@ -173,12 +168,12 @@ TEST_CASE("prediction: without inputs there is nothing to run, and what is shown
     const Vec3 newest = stage.client().position_of(ghost, stage.client().newest_tick());
     const Vec3 shown = prediction.position_of(ghost, stage.now);
     CHECK(newest.x - shown.x == doctest::Approx(behind).epsilon(0.05));
-    // Between two ticks it goes on.
+    // The drawn position also advances between two ticks.
     CHECK(prediction.position_of(ghost, stage.now + 25'000).x - shown.x ==
           doctest::Approx(0.5).epsilon(0.05));
 }
 
-TEST_CASE("prediction: a client goes as slowly as a server that cannot keep its rate") {
+TEST_CASE("prediction: a client slows down with a server that cannot keep its tick rate") {
     DriveWorld world(1, {.loss = 0.02F, .delay_us = 30'000, .jitter_us = 15'000});
     const Car car = make_car(world, 0);
     world.player().control = [&](auto& player, InputNumber tick) {
@@ -190,7 +185,7 @@ TEST_CASE("prediction: a client goes as slowly as a server that cannot keep its 
     for (const double pace : {0.45, 0.8, 1.0}) {
         CAPTURE(pace);
         world.pace = pace;
-        world.run(6 * second);  // it learns
+        world.run(6 * second);  // the client adapts
         const PredictionStats before = prediction.stats();
         double behind_most = -100;
         double behind_least = 100;
@@ -201,16 +196,16 @@ TEST_CASE("prediction: a client goes as slowly as a server that cannot keep its 
             behind_most = std::max(behind_most, behind);
             behind_least = std::min(behind_least, behind);
         }
-        // Two ticks are the delay, the rest is jitter and what a lost packet lacks.
+        // The delay is two ticks. The rest is jitter and lost packets.
         CHECK(behind_least > -2);
         CHECK(behind_most < 5);
         const PredictionStats after = prediction.stats();
         CHECK(after.starved - before.starved < 20);
         CHECK(after.waiting < 8);
         CHECK(after.corrections - after.invisible == before.corrections - before.invisible);
-        MESSAGE("pace " << pace << ": behind " << behind_least << " to " << behind_most
-                        << ", starved " << after.starved - before.starved << ", waiting "
-                        << after.waiting << ", corrections "
-                        << after.corrections - before.corrections);
+        MESSAGE("tick rate factor " << pace << ": interpolation delay " << behind_least << " to "
+                                    << behind_most << ", starved " << after.starved - before.starved
+                                    << ", buffered inputs " << after.waiting << ", corrections "
+                                    << after.corrections - before.corrections);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Where somebody is between two ticks: on the way, or in the old place until he is in the new one.
+// Positions between two ticks: interpolated, or the old position until a jump ends.
 #include <cmath>
 
 #include "purview/prediction.hpp"
@@ -17,7 +17,7 @@ struct JumpSchema {
         ball = schema.kind("ball", {position.id});
         wizard = schema.kind("wizard", {position.id});
         schema.edit_kind(wizard).teleport_distance = 5;
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
     }
     Schema schema;
     Component<Position> position;
@@ -30,17 +30,17 @@ float meters_between(Vec3 a, Vec3 b) {
 
 }  // namespace
 
-TEST_CASE("client: who moves farther than his kind walks in a tick is nowhere in between") {
+TEST_CASE("client: a move beyond the teleport distance is not interpolated") {
     const JumpSchema is;
     Stage stage(is.schema, 1);
     SplitMix random(5);
-    const EntityId clock = stage.spawn(is.ball, {0, 0, 0});  // in every tick there is a packet
+    const EntityId clock = stage.spawn(is.ball, {0, 0, 0});  // causes a packet in every tick
     for (const KindId kind : {is.ball, is.wizard}) {
         CAPTURE(index_of(kind));
         const EntityId entity = stage.spawn(kind, {500, 500, 0});
         stage.step(3);
         const GhostId ghost = stage.ghost(0, entity);
-        REQUIRE(ghost != no_ghost);
+        REQUIRE(ghost != GhostId::none);
         Vec3 before{500, 500, 0};
         std::uint32_t ways = 0, jumps = 0;
         for (int tick = 0; tick < 600; ++tick) {
@@ -69,22 +69,21 @@ TEST_CASE("client: who moves farther than his kind walks in a tick is nowhere in
     }
 }
 
-TEST_CASE(
-    "client: who rested in a quiet world is where he rested until he goes, and then on the way") {
+TEST_CASE("client: an idle ghost starts to interpolate only when its next update arrives") {
     const JumpSchema is;
     Stage stage(is.schema, 1);
     SplitMix random(6);
     const EntityId entity = stage.spawn(is.ball, {500, 500, 0});
     stage.step(3);
     const GhostId ghost = stage.ghost(0, entity);
-    REQUIRE(ghost != no_ghost);
+    REQUIRE(ghost != GhostId::none);
     Vec3 before{500, 500, 0};
-    std::uint32_t rests = 0;
+    std::uint32_t is_idle = 0;
     for (int walk = 0; walk < 60; ++walk) {
-        const std::uint32_t pause = random.below(120);  // no snapshots in it
+        const std::uint32_t pause = random.below(120);  // no snapshots are sent during it
         const Tick newest_before = stage.client().newest_tick();
         stage.step(pause);
-        rests += stage.client().newest_tick() < newest_before + pause ? 1 : 0;
+        is_idle += stage.client().newest_tick() < newest_before + pause ? 1 : 0;
         for (std::uint32_t tick = random.below(3) + 1; tick > 0; --tick) {
             const Vec3 now{before.x + (before.x < 500 ? 3.0F : -3.0F), before.y, 0};
             REQUIRE(stage.world().move(entity, now) == Status::ok);
@@ -100,10 +99,10 @@ TEST_CASE(
             before = now;
         }
     }
-    CHECK(rests > 30);
+    CHECK(is_idle > 30);
 }
 
-TEST_CASE("client: who has the place of a child of before is told as a child when he becomes one") {
+TEST_CASE("client: an entity that reuses a child's index gets its parent when attached") {
     const JumpSchema is;
     Stage stage(is.schema, 1);
     const EntityId parent = stage.spawn(is.ball, {500, 500, 0});
@@ -115,13 +114,13 @@ TEST_CASE("client: who has the place of a child of before is told as a child whe
     const EntityId after = stage.spawn(is.ball, {501, 500, 0});
     REQUIRE(index_of(after) == index_of(before));
     stage.step(3);
-    CHECK(stage.client().parent_of(stage.ghost(0, after)) == no_ghost);
+    CHECK(stage.client().parent_of(stage.ghost(0, after)) == GhostId::none);
     REQUIRE(stage.world().attach(after, parent) == Status::ok);
     stage.step(3);
     CHECK(stage.client().parent_of(stage.ghost(0, after)) == stage.ghost(0, parent));
 }
 
-TEST_CASE("prediction: nobody goes on as he jumped when nothing arrives") {
+TEST_CASE("prediction: a jump is not extrapolated when no packets arrive") {
     const JumpSchema is;
     for (const bool jumps : {false, true}) {
         CAPTURE(jumps);
@@ -143,35 +142,35 @@ TEST_CASE("prediction: nobody goes on as he jumped when nothing arrives") {
             farthest =
                 std::max(farthest, prediction.position_of(ghost, stage.now + i * 10'000).x - x);
         CHECK(farthest < (jumps ? 0.1F : 6.1F));
-        CHECK(farthest > (jumps ? -0.1F : 5.9F));  // three ticks on
+        CHECK(farthest > (jumps ? -0.1F : 5.9F));  // extrapolated by three ticks
     }
 }
 
-TEST_CASE("prediction: who is told every fourth tick goes on as fast as he went") {
+TEST_CASE("prediction: an entity sent every fourth tick is extrapolated at its real speed") {
     JumpSchema is;
-    is.schema.edit_kind(is.ball).rates = {{0, 4}};
+    is.schema.edit_kind(is.ball).intervals = {{0, 4}};
     Stage stage(is.schema, 1);
-    const EntityId clock = stage.spawn(is.wizard);  // in every tick there is a packet
+    const EntityId clock = stage.spawn(is.wizard);  // causes a packet in every tick
     const EntityId entity = stage.spawn(is.ball, {100, 500, 0});
     Prediction prediction =
         std::move(Prediction::create(stage.client(), {.schema = &is.schema})).value();
     float x = 100;
-    Tick told = 0;
-    for (int tick = 0; tick < 60 || told < stage.client().newest_tick(); ++tick) {
+    Tick replicated = 0;
+    for (int tick = 0; tick < 60 || replicated < stage.client().newest_tick(); ++tick) {
         REQUIRE(tick < 70);
         x += 1;
         REQUIRE(stage.world().move(entity, {x, 500, 0}) == Status::ok);
         REQUIRE(stage.world().move(clock, {static_cast<float>(tick) / 2, 0, 0}) == Status::ok);
         stage.step();
         (void)prediction.ticks_due(stage.now);
-        told = stage.client().updated_of(stage.ghost(0, entity));
+        replicated = stage.client().updated_of(stage.ghost(0, entity));
     }
-    float farthest = 0;  // of what is drawn while nothing arrives
+    float farthest = 0;  // drawn while no packets arrive
     for (int i = 0; i < 100; ++i) {
         const Vec3 drawn = prediction.position_of(stage.ghost(0, entity), stage.now + i * 10'000);
         farthest = std::max(farthest, drawn.x - x);
     }
-    CHECK(farthest == doctest::Approx(3).epsilon(0.05));  // three ticks on
+    CHECK(farthest == doctest::Approx(3).epsilon(0.05));  // extrapolated by three ticks
 }
 
 }  // namespace purview::test

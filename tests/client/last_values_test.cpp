@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What has left can be read as it was last, until the program has read that it left.
+// The last values of a ghost stay readable until the program clears its leave event.
 #include "support/stage.hpp"
 
 namespace purview::test {
@@ -24,7 +24,7 @@ struct RocketSchema {
                      .reference("at", &Rocket::at);
         schema.set_position(position.id);
         kind = schema.kind("rocket", {position.id, rocket.id});
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
         def.rules.kinds.resize(1);
         def.rules.kinds[0].mode = EntityMode::explicit_only;
     }
@@ -37,7 +37,7 @@ struct RocketSchema {
 
 }  // namespace
 
-TEST_CASE("client: who has left is read as it was last, until that is read") {
+TEST_CASE("client: the last values of a ghost are readable until its leave event is cleared") {
     const RocketSchema is;
     for (const bool despawns : {true, false}) {
         CAPTURE(despawns);
@@ -50,7 +50,7 @@ TEST_CASE("client: who has left is read as it was last, until that is read") {
         stage.world().edit(rocket, is.rocket)->at = other;
         stage.step(3);
         const GhostId ghost = stage.ghost(0, rocket);
-        REQUIRE(ghost != no_ghost);
+        REQUIRE(ghost != GhostId::none);
         client.clear_events();
         if (despawns) {
             REQUIRE(stage.world().despawn(rocket) == Status::ok);
@@ -58,8 +58,8 @@ TEST_CASE("client: who has left is read as it was last, until that is read") {
             show(stage, 0, rocket, false);
         }
         stage.step();
-        REQUIRE(client.events().size() == 1);
-        CHECK(client.events()[0].is_leave());
+        REQUIRE(lifetimes_of(client).size() == 1);
+        CHECK(lifetimes_of(client)[0].is_leave());
         CHECK_FALSE(client.is_held(ghost));
         CHECK(client.ghost_count() == 1);
         const auto fuel = [&] { return client.value_of(ghost, is.rocket.id, 0); };
@@ -67,10 +67,10 @@ TEST_CASE("client: who has left is read as it was last, until that is read") {
         CHECK(client.kind_of(ghost) == is.kind);
         CHECK(fuel() == 70);
         CHECK(client.reference_of(ghost, is.rocket.id, 1) == stage.ghost(0, other));
-        // What it named goes as well.
+        // The referenced entity despawns as well.
         REQUIRE(stage.world().despawn(other) == Status::ok);
         stage.step();
-        CHECK(client.reference_of(ghost, is.rocket.id, 1) == no_ghost);
+        CHECK(client.reference_of(ghost, is.rocket.id, 1) == GhostId::none);
         CHECK(fuel() == 70);
         client.clear_events();
         CHECK(fuel() == 0);
@@ -79,7 +79,7 @@ TEST_CASE("client: who has left is read as it was last, until that is read") {
     }
 }
 
-TEST_CASE("client: an id that is used again is the one who has come") {
+TEST_CASE("client: a reused ghost id reads the values of the new ghost") {
     const RocketSchema is;
     Stage stage(is.schema, 1, is.def);
     Client& client = stage.client();

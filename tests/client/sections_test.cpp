@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Rosters as a client reads them: whatever the bytes.
+// Decoding of member maps on clients, also from malformed bytes.
 #include <doctest/doctest.h>
 
 #include <array>
 
-#include "client/ghosts.hpp"
+#include "client/replica.hpp"
 #include "client/sections.hpp"
 #include "core/hash.hpp"
 #include "protocol/bit_writer.hpp"
@@ -25,8 +25,8 @@ struct Bits {
     BitWriter out;
 };
 
-void write_roster(BitWriter& out, std::uint64_t slot, std::initializer_list<std::uint64_t> ghosts,
-                  unsigned width = 6) {
+void write_member_map(BitWriter& out, std::uint64_t slot,
+                      std::initializer_list<std::uint64_t> ghosts, unsigned width = 6) {
     out.bits(slot, ClientSections::slot_bits);
     out.boolean(true);
     out.varint(ghosts.size());
@@ -38,15 +38,15 @@ void write_roster(BitWriter& out, std::uint64_t slot, std::initializer_list<std:
 }
 
 std::span<const ClientSections::Member> read(ClientSections& sections, BitReader& in) {
-    return sections.read_roster(in, 32, 3, 2);
+    return sections.read_member_map(in, 32, 3, 2);
 }
 
 }  // namespace
 
-TEST_CASE("shared: a roster holds once its packet is applied, and none is guessed (P19)") {
+TEST_CASE("shared cells: a member map is valid once its packet is applied (P19)") {
     ClientSections sections;
     Bits first, again, other;
-    write_roster(first.out, 3, {5, 7, 30});
+    write_member_map(first.out, 3, {5, 7, 30});
     again.out.bits(3, ClientSections::slot_bits);
     again.out.boolean(false);
     other.out.bits(4, ClientSections::slot_bits);
@@ -67,17 +67,17 @@ TEST_CASE("shared: a roster holds once its packet is applied, and none is guesse
     sections.accept();
     BitReader known = again.in();
     sections.begin();
-    const auto roster = read(sections, known);
-    REQUIRE(roster.size() == 3);
-    CHECK(roster[2].ghost == 30);
-    CHECK(roster[2].kind == KindId{1});
+    const auto member_map = read(sections, known);
+    REQUIRE(member_map.size() == 3);
+    CHECK(member_map[2].ghost == 30);
+    CHECK(member_map[2].kind == id_at<KindId>(1));
     BitReader unknown = other.in();
     sections.begin();
     (void)read(sections, unknown);
     CHECK(!unknown.ok());
 }
 
-TEST_CASE("shared: rosters with ids and kinds that there are not, or a slot twice, are refused") {
+TEST_CASE("shared cells: a member map with invalid ids, kinds or repeated slots is refused") {
     ClientSections sections;
     const auto refuses = [&](auto&& write) {
         Bits bits;
@@ -89,11 +89,11 @@ TEST_CASE("shared: rosters with ids and kinds that there are not, or a slot twic
         if (in.ok()) (void)read(sections, in);
         return !in.ok();
     };
-    CHECK(refuses([](BitWriter& out) { write_roster(out, 1, {32}); }));
-    CHECK(refuses([](BitWriter& out) { write_roster(out, 1, {0, 0}, 0); }));
+    CHECK(refuses([](BitWriter& out) { write_member_map(out, 1, {32}); }));
+    CHECK(refuses([](BitWriter& out) { write_member_map(out, 1, {0, 0}, 0); }));
     CHECK(refuses([](BitWriter& out) {
-        write_roster(out, 1, {2});
-        write_roster(out, 1, {2});
+        write_member_map(out, 1, {2});
+        write_member_map(out, 1, {2});
     }));
     CHECK(refuses([](BitWriter& out) {
         out.bits(1, ClientSections::slot_bits);
@@ -109,7 +109,7 @@ TEST_CASE("shared: rosters with ids and kinds that there are not, or a slot twic
         out.bits(1, 6);
         out.bits(3, 2);  // there are three kinds
     }));
-    // Nothing but bytes: it ends, and takes no more memory than they have bits.
+    // Random bytes: decoding ends, and the number of members does not exceed the number of bits.
     SplitMix random(1);
     for (int round = 0; round < 20'000; ++round) {
         std::array<std::byte, 24> bytes;
@@ -117,14 +117,14 @@ TEST_CASE("shared: rosters with ids and kinds that there are not, or a slot twic
         BitReader in(bytes);
         sections.begin();
         while (in.ok() && in.bits_left() > 0) {
-            const auto roster = read(sections, in);
-            CHECK(roster.size() <= bytes.size() * 8);
+            const auto member_map = read(sections, in);
+            CHECK(member_map.size() <= bytes.size() * 8);
         }
         if (in.ok()) sections.accept();
     }
 }
 
-TEST_CASE("shared: a section whose roster has another kind for a ghost is refused whole") {
+TEST_CASE("shared cells: a payload with the wrong kind for a ghost is refused as a whole") {
     struct Lamp {
         bool is_on = false;
     };
@@ -132,8 +132,8 @@ TEST_CASE("shared: a section whose roster has another kind for a ghost is refuse
     const Component<Lamp> lamp = schema.component<Lamp>("lamp").boolean("is_on", &Lamp::is_on);
     (void)schema.kind("lamp", {lamp.id});
     (void)schema.kind("bell", {lamp.id});
-    REQUIRE(schema.status() == Status::ok);
-    ClientGhosts ghosts(schema);
+    REQUIRE(schema.problem().empty());
+    Replica replica(schema);
     Tick newest = 0;
     // Ghost 0 is a lamp that is on.
     std::array<std::byte, 16> enter{};
@@ -142,12 +142,12 @@ TEST_CASE("shared: a section whose roster has another kind for a ghost is refuse
     first.varint(0);
     first.varint(1);
     first.varint(0);
-    first.bits(0b10100000, 8);  // kind 0, entered, nobody's, whole, no parent, on
+    first.bits(0b10100000, 8);  // kind 0, entered, not owned, complete, no parent, on
     for (int section = 0; section < 2; ++section) first.varint(0);
     first.boolean(false);
     BitReader in(enter);
-    REQUIRE(ghosts.read(in));
-    ghosts.accept(newest);
+    REQUIRE(replica.decoder.read(in));
+    replica.accept(newest);
     const auto takes = [&](std::uint64_t kind, std::uint64_t rank, std::uint64_t ghost = 0) {
         std::array<std::byte, 32> bytes{};
         BitWriter out(bytes);
@@ -166,18 +166,18 @@ TEST_CASE("shared: a section whose roster has another kind for a ghost is refuse
         out.varint(1);
         out.bits(0, rice_parameter_bits);
         out.rice(rank, 0);
-        out.boolean(false);  // the lamp goes out
+        out.boolean(false);  // the lamp is switched off
         BitReader packet(bytes);
-        if (!ghosts.read(packet)) return false;
-        ghosts.accept(newest);
+        if (!replica.decoder.read(packet)) return false;
+        replica.accept(newest);
         return true;
     };
-    const auto is_on = [&] { return ghosts.words(0)[0] == 1; };
+    const auto is_on = [&] { return replica.ghosts.words(0)[0] == 1; };
     CHECK_FALSE(takes(1, 0));
     CHECK(is_on());
-    CHECK_FALSE(takes(0, 2));  // there is no such rank
+    CHECK_FALSE(takes(0, 2));  // there is no such member index
     CHECK(is_on());
-    CHECK(takes(0, 1));  // the second is not held: read past
+    CHECK(takes(0, 1));  // the second ghost is not held: skipped
     CHECK(is_on());
     CHECK(takes(0, 0));
     CHECK(!is_on());

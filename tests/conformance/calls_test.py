@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""What the decoder must refuse of calls, whatever a server or a client sends."""
+"""RPC data that the decoder must refuse, from a server and from a client."""
 
 import os
 import sys
@@ -41,7 +41,7 @@ TYPES = [call_type(), call_type(delivery=1), call_type(delivery=2), call_type(de
 
 
 class OfTypes:
-    """As much of a schema as a call needs."""
+    """The part of a schema that an RPC needs."""
 
     def __init__(self, types):
         self.rpcs = types
@@ -63,7 +63,7 @@ class OfCalls(Refusing):
     def setUp(self):
         Calls.unlike = False
 
-    def test_a_call_is_read_to_its_last_bit(self):
+    def test_an_rpc_is_read_to_its_last_bit(self):
         schema = OfTypes(TYPES)
         text = ("1" + little(ORDERED, 3) + little(7, 8) + "0" + "1100" + little(5, 3) +
                 "1" + little(ORDERED, 3) + little(8, 8) + "1" +
@@ -89,17 +89,17 @@ class OfCalls(Refusing):
         text = "1" + little(7, 3) + little(0xFF800001, 32) + "0"
         self.assertEqual(read_calls(bits(text), OfTypes([to_server]), 1)[0].words, ((5,), (0x7FC00000,)))
 
-    def test_types_are_as_the_paper_allows(self):
+    def test_rpc_types_follow_the_protocol_document(self):
         self.assertEqual(call_type(policy=1, hold=little(9, 16)).hold_ticks, 9)
-        self.refuses("for no tick", lambda: call_type(policy=1, hold=little(0, 16)))
+        self.refuses("zero hold ticks", lambda: call_type(policy=1, hold=little(0, 16)))
         self.refuses("unknown attribute", lambda: call_type(delivery=3))
         self.refuses("a policy", lambda: call_type(policy=2, target=2))
         self.refuses("a policy", lambda: call_type(direction=1, policy=2))
-        self.refuses("about a place", lambda: call_type(direction=1, target=1))
+        self.refuses("positional call", lambda: call_type(direction=1, target=1))
         self.refuses("callers", lambda: call_type(callers=2))
         self.refuses("callers", lambda: call_type(direction=1, target=2, callers=1))
 
-    def test_the_hash_covers_calls(self):
+    def test_the_schema_hash_covers_rpcs(self):
         def name(text):
             return little(len(text), 8) + "".join(little(byte, 8) for byte in text)
 
@@ -110,8 +110,8 @@ class OfCalls(Refusing):
         jumps = kinds[:-2] + "1{}0" + little(0, 8) + no_inputs
         ten = 0x41200000
         self.assertEqual(Schema(bits(jumps.format(little(ten, 32)))).hash, combine(combine(h, 65538), ten))
-        for nothing in (0, 0x80000000, 0xBF800000, 0x7F800000, 0x7FC00000):  # 0, -0, -1, infinite, no number
-            self.refuses("no number of metres", lambda: Schema(bits(jumps.format(little(nothing, 32)))))
+        for nothing in (0, 0x80000000, 0xBF800000, 0x7F800000, 0x7FC00000):  # 0, -0, -1, infinity, NaN
+            self.refuses("invalid teleport distance", lambda: Schema(bits(jumps.format(little(nothing, 32)))))
         one = name(b"boom") + "0" + little(0, 2) + little(2, 2) + little(1, 2) + little(0, 2) + little(20, 16)
         argument = little(1, 5) + name(b"on") + little(0, 3)
         for value in (0, 0, 2, 1, 20, 0, hash_bytes(b"boom", 0), 1, hash_bytes(b"on", 0), 0):
@@ -120,36 +120,36 @@ class OfCalls(Refusing):
         reference = little(1, 5) + name(b"on") + little(7, 3)
         self.refuses("a reference", lambda: Schema(bits(kinds + little(1, 8) + one + reference + no_inputs)))
 
-    def test_numbers_come_in_order_and_again_only_when_lost(self):
+    def test_numbers_are_in_order_and_repeated_only_when_lost(self):
         down = CallsDown()
         down.write(1, [ordered(0), ordered(1)], TYPES)
-        self.refuses("2 is left out", lambda: down.write(2, [ordered(3)], TYPES))
-        self.refuses("under way", lambda: down.write(2, [ordered(0)], TYPES))
-        self.refuses("void from the first", lambda: down.write(2, [ordered(2, words=None)], TYPES))
+        self.refuses("2 is missing", lambda: down.write(2, [ordered(3)], TYPES))
+        self.refuses("in flight", lambda: down.write(2, [ordered(0)], TYPES))
+        self.refuses("void when first sent", lambda: down.write(2, [ordered(2, words=None)], TYPES))
         down.fate(1, False, TYPES)
         self.assertEqual(down.due(), 2)
         self.refuses("other arguments", lambda: down.write(2, [ordered(0, words=((2,),))], TYPES))
-        self.refuses("about ghost 4", lambda: down.write(2, [ordered(0, ghost=4)], TYPES))
+        self.refuses("for ghost 4", lambda: down.write(2, [ordered(0, ghost=4)], TYPES))
         self.refuses("with type", lambda: down.write(2, [ordered(0, kind=STATIC)], TYPES))
         down.write(2, [ordered(0), ordered(1, None, None)], TYPES)
         self.assertEqual((down.counts["repeated"], down.counts["voids"]), (2, 1))
-        self.assertEqual(down.due(), 1)  # the leave that explains the void one
+        self.assertEqual(down.due(), 1)  # the leave that explains the void call
         down.leave(3, 2, TYPES)
         self.assertEqual(down.due(), 0)
         down.fate(2, True, TYPES)
-        self.refuses("has arrived", lambda: down.write(3, [ordered(0)], TYPES))
+        self.refuses("after it arrived", lambda: down.write(3, [ordered(0)], TYPES))
 
-    def test_a_void_one_stays_void_and_a_forced_one_goes_on(self):
+    def test_a_void_rpc_stays_void_and_a_forced_rpc_is_repeated(self):
         down = CallsDown()
         down.write(1, [ordered(0), ordered(1, kind=FORCED), ordered(2, None, kind=STATIC)], TYPES)
         down.fate(1, False, TYPES)
         down.write(2, [ordered(0, None, None), ordered(1, None, kind=FORCED)], TYPES)
-        self.refuses("is void, and", lambda: down.write(9, [ordered(2, None, None, STATIC)], TYPES))
+        self.refuses("is void, but", lambda: down.write(9, [ordered(2, None, None, STATIC)], TYPES))
         down.fate(2, False, TYPES)
-        self.refuses("not any more", lambda: down.write(3, [ordered(0)], TYPES))
-        self.refuses("is void, and", lambda: down.write(3, [ordered(1, None, None, FORCED)], TYPES))
+        self.refuses("resent with arguments", lambda: down.write(3, [ordered(0)], TYPES))
+        self.refuses("is void, but", lambda: down.write(3, [ordered(1, None, None, FORCED)], TYPES))
 
-    def test_the_window_is_64_numbers(self):
+    def test_at_most_64_numbers_are_in_flight(self):
         down = CallsDown()
         down.write(1, [ordered(0)], TYPES)
         for number in range(1, 64):
@@ -158,7 +158,7 @@ class OfCalls(Refusing):
         down.fate(1, True, TYPES)
         down.write(3, [ordered(64)], TYPES)
 
-    def test_unordered_ones_come_again_only_when_lost(self):
+    def test_unordered_rpcs_are_repeated_only_when_lost(self):
         Calls.unlike = True
         call = Call(UNORDERED, None, 3, ((1,),))
         down = CallsDown()
@@ -172,10 +172,10 @@ class OfCalls(Refusing):
         down.write(4, [other], TYPES)
         down.leave(3, 5, TYPES)
         down.fate(4, False, TYPES)
-        self.assertEqual(down.due(), 0)  # it left with its ghost
+        self.assertEqual(down.due(), 0)  # dropped together with its ghost
         self.refuses("none was lost", lambda: down.write(6, [other], TYPES))
 
-    def test_a_client_calls_what_it_holds_and_each_number_once(self):
+    def test_a_client_calls_held_ghosts_and_uses_each_number_once(self):
         up = CallsUp()
         self.refuses("does not hold", lambda: up.receive([ordered(0)], TYPES, {4}))
         up.late([ordered(0)], TYPES)
@@ -183,9 +183,9 @@ class OfCalls(Refusing):
         self.refuses("other arguments", lambda: up.receive([ordered(0, words=((2,),))], TYPES, {3}))
         up.receive([ordered(0)], TYPES, {3})
         self.assertEqual((up.missing, up.counts["repeated"]), (2, 1))
-        self.refuses("came before", lambda: up.receive([ordered(1)], TYPES, {3}))
+        self.refuses("is a duplicate", lambda: up.receive([ordered(1)], TYPES, {3}))
         up.receive([ordered(65)], TYPES, {3})
-        self.refuses("came before", lambda: up.receive([ordered(65)], TYPES, {3}))
+        self.refuses("is a duplicate", lambda: up.receive([ordered(65)], TYPES, {3}))
         self.refuses("while 2 has not", lambda: up.receive([ordered(66)], TYPES, {3}))
 
 
@@ -199,31 +199,31 @@ class OfWritten(Refusing):
     def write(self, packet, **sections):
         made = Snapshot.__new__(Snapshot)
         made.tick_low = packet
-        made.leaves, made.enters, made.verbose, made.plain, made.shared, made.rosters = [], [], [], [], [], {}
+        made.leaves, made.enters, made.verbose, made.plain, made.shared, made.member_maps = [], [], [], [], [], {}
         for name, items in sections.items():
             setattr(made, name, items)
         self.written.write(packet, made, self.kinds)
         return made
 
-    def names(self, ghost, packet, told):
-        self.written.check_named(Call(0, None, ghost, ()), packet, told)
+    def names(self, ghost, packet, replicated):
+        self.written.check_named(Call(0, None, ghost, ()), packet, replicated)
 
-    def test_a_call_names_what_has_entered_and_not_left(self):
+    def test_an_rpc_names_a_ghost_that_entered_and_did_not_leave(self):
         enter = Enter(3, 0, Link(), [(0, (1,)), (1, (1,))])
         self.refuses("has not entered", lambda: self.names(3, 1, 0))
         self.write(1, enters=[enter])
         self.names(3, 1, 0)
-        self.names(3, 2, 0)  # it waits if the enter is lost
+        self.names(3, 2, 0)  # the call waits if the enter is lost
         self.refuses("written in packet 1", lambda: self.names(3, 2, 1))
         self.write(2, enters=[enter])
         self.names(3, 2, 1)
         self.write(3, leaves=[Leave(3, 4)])
         self.refuses("has left", lambda: self.names(3, 3, 1))
-        self.refuses("whose leave was written", lambda: self.write(4, plain=[Plain(3, 0, [(0, (2,))])]))
-        self.write(5, verbose=[Verbose(3, 0, Link(), [])])  # a copy goes on
+        self.refuses("after its leave was written", lambda: self.write(4, plain=[Plain(3, 0, [(0, (2,))])]))
+        self.write(5, verbose=[Verbose(3, 0, Link(), [])])  # a retained ghost resumes
         self.names(3, 5, 1)
 
-    def test_what_changed_goes_with_the_call_or_has_arrived(self):
+    def test_changes_are_sent_with_the_rpc_or_have_arrived(self):
         first = self.write(1, enters=[Enter(3, 0, Link(), [(0, (1,)), (1, (1,))])])
         second = self.write(2, plain=[Plain(3, 0, [(0, (2,))])])
         self.refuses("part 0", lambda: self.names(3, 3, 0))
@@ -232,10 +232,10 @@ class OfWritten(Refusing):
         self.write(4, plain=[Plain(3, 0, [(1, (4,))])])
         self.refuses("part 0", lambda: self.names(3, 4, 0))
         self.written.arrived(1, first)
-        self.written.arrived(2, second)  # with the value that packet 3 had too
+        self.written.arrived(2, second)  # with the value that packet 3 had, too
         self.names(3, 4, 2)
 
-    def test_what_arrived_before_a_copy_was_kept_counts(self):
+    def test_data_that_arrived_before_a_ghost_was_retained_counts(self):
         first = self.write(1, enters=[Enter(3, 0, Link(), [(0, (1,)), (1, (1,))])])
         self.written.arrived(1, first)
         second = self.write(2, plain=[Plain(3, 0, [(0, (2,))])])
@@ -247,14 +247,14 @@ class OfWritten(Refusing):
         self.written.arrived(2, second)
         self.names(3, 5, 2)
 
-    def test_the_view_is_complete_once_and_not_before_it_is(self):
+    def test_the_view_completes_once_and_not_too_early(self):
         enters = [Enter(i, 0, Link(), [(0, (1,)), (1, (1,))]) for i in (1, 2)]
         self.write(1, enters=enters)
         self.refuses("1 ghosts of the first tick", lambda: self.written.view_complete({1: None}))
         self.written.complete = False
         self.write(2, leaves=[Leave(2, 4)], enters=[Enter(5, 0, Link(), [])])
         self.written.view_complete({1: None})
-        self.refuses("complete twice", lambda: self.written.view_complete({1: None}))
+        self.refuses("a second view-complete", lambda: self.written.view_complete({1: None}))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# conformance_test.sh CASE PROGRAM [SOUND_PROGRAM]: records a run, lives it again, reads it with the
-# second program, and sees both refuse it once a bit is another.
+# conformance_test.sh CASE PROGRAM [SOUND_PROGRAM]: records a run, replays it, and decodes it with the second
+# program. Both must refuse the recording after a bit has changed.
 set -eu
 case_name=$1
 program=$2
@@ -27,12 +27,12 @@ run() {
 }
 said() {
     if ! grep -q -- "$1" "$dir/out" "$dir/err"; then
-        echo "FAILED: it does not say: $1"
+        echo "FAILED: the output lacks: $1"
         cat "$dir/out" "$dir/err"
         exit 1
     fi
 }
-# damaged WHAT REPLAY_CODE DECODE_CODE: what both say to a recording with one thing spoiled.
+# damaged WHAT REPLAY_CODE DECODE_CODE: damages one part of the recording and checks both exit codes.
 damaged() {
     python3 "$here/damage.py" "$dir/recording" "$dir/damaged" "$1"
     run "$2" $replay "$dir/damaged"
@@ -41,7 +41,7 @@ damaged() {
 
 case $case_name in
 sim)
-    # Each of the three has another budget.
+    # Each of the three seeds has another byte budget.
     replay="$program --replay"
     for seed in 5 3 1; do
         run 0 "$program" --seed $seed --minutes 0.16 --clients 12 --small --record "$dir/recording"
@@ -49,19 +49,19 @@ sim)
         run 0 python3 "$tools/decode.py" "$dir/recording" --min-datagrams 2000 --min-sessions 12 \
             --min-snapshots 1000 --min-enters 1000 --min-updates 10000 --min-leaves 400 --min-digests 500 \
             --min-references 100 --min-unnamed 5 --min-texts 2000 --min-rotations 3000 --min-ranged 3000 \
-            --min-gained 300 --min-lost 300 --min-untold 100 --min-differences 3000 --min-extrapolated 6000 --min-kept 300 --min-resumed 100 --min-ended 20 \
+            --min-gained 300 --min-lost 300 --min-withheld 100 --min-differences 3000 --min-extrapolated 6000 --min-kept 300 --min-resumed 100 --min-ended 20 \
             --unlike --at-rest --min-unreliable 400 --min-unordered 400 --min-ordered 400 --min-ghostless 500 \
-            --min-repeated 80 --min-shared 500 --min-rosters 100 --min-waiting 2 --min-to-server 120 --min-commands 40 --min-views 9 --min-refused 1 \
+            --min-repeated 80 --min-shared 500 --min-member-maps 100 --min-waiting 2 --min-to-server 120 --min-commands 40 --min-views 9 --min-refused 1 \
             --min-spawned 50 --min-owned 5 --min-frames 1500 --min-repeated-frames 8000 --min-parts 800 --min-starved 100 \
             --min-corrections 25 --min-corrected-groups 25
         cat "$dir/out"
         voids=$((${voids:-0} + $(sed 's/.* \([0-9]*\) voids.*/\1/' "$dir/out")))
     done
     if [ "$voids" -lt 5 ]; then
-        echo "FAILED: only $voids numbers of calls were given up"
+        echo "FAILED: only $voids RPC numbers were voided"
         exit 1
     fi
-    # What is spoiled is noticed in a short one as well.
+    # Damage is also detected in a short recording.
     run 0 "$program" --seed 1 --minutes 0.05 --clients 12 --small --record "$dir/recording"
     run 0 python3 "$tools/decode.py" "$dir/recording"
     damaged_max=$(sed 's/.* \([0-9]*\) damaged.*/\1/' "$dir/out")
@@ -73,7 +73,7 @@ sim)
     damaged cut 2 2
     damaged magic 2 2
     damaged length 2 2
-    # What is too little is not taken for good.
+    # A recording with too few digests is not accepted.
     run 1 python3 "$tools/decode.py" "$dir/recording" --min-digests 100000000
     said "too few digests"
     ;;
@@ -94,21 +94,21 @@ demo)
     printf 'name = "other"\n[map]\nfile = "m.json"\n' >"$dir/other.toml"
     run 2 $replay "$dir/recording" --world "$dir/other.toml"
     ;;
-spoiled)
-    # Clients are asked for their states when a digest is wrong; and a sound server does not do what
-    # a spoiled one did.
+faulty_server)
+    # Clients report their states after a wrong digest. An intact server sends other bytes than one with an injected
+    # fault.
     run 3 "$program" demo --check --no-pace --port 0 --bots 5 --seconds 6 --break field --record "$dir/recording"
-    # A bit that is flipped makes numbers that no server may send.
+    # A flipped bit results in numbers that no server may send.
     run 1 python3 "$tools/decode.py" "$dir/recording"
     said "a number .*, at most"
-    run 0 python3 "$tools/decode.py" "$dir/recording" --spoiled --min-digests 10 --min-states 1
+    run 0 python3 "$tools/decode.py" "$dir/recording" --faulty-server --min-digests 10 --min-states 1
     cat "$dir/out"
     run 3 "$3" replay "$dir/recording"
     said "differs at byte"
     ;;
 inputs)
     replay=true  # no other program has this game
-    run 0 env PURVIEW_RECORDING="$dir/recording" "$program" -tc="prediction: a recorded run has commands*"
+    run 0 env PURVIEW_RECORDING="$dir/recording" "$program" -tc="prediction: a recorded run has inputs*"
     run 0 python3 "$tools/decode.py" "$dir/recording" --unbound --at-rest --max-damaged 0 --min-sessions 3 \
         --min-enters 800 --min-updates 5000 --min-leaves 300 --min-digests 1000 --min-frames 2500 \
         --min-repeated-frames 10000 --min-parts 5000 --min-starved 1 --min-corrections 100 --min-corrected-groups 120 \

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""damage.py FROM TO WHAT: spoils one thing of a recording. WHAT: sent, received (the last bit of a packet in
-the middle, as if that had been recorded), bit (as sent, and the file's checksum tells), cut (half of it), magic,
-length (of the last chunk but one), value (a bit of some packets to clients, from the front of the first to the end of
-the last, with right checksums: in some of them only who follows the ghosts can notice)."""
+"""damage.py FROM TO WHAT: damages one part of a recording. WHAT: sent, received (the last bit of a packet in the
+middle, with a correct file checksum), bit (as sent, but the file checksum is wrong), cut (only the first half is
+left), magic, length (of the last chunk but one), value (one bit in each of some packets to clients, from the front of
+the first to the end of the last, with correct checksums: some of these can be detected only from the ghosts' state)."""
 
 import os
 import struct
@@ -25,7 +25,7 @@ def put_checksum(data):
     struct.pack_into("<I", data, len(data) - 4, zlib.crc32(data[:-9]))
 
 
-def spoil_values(data, chunks):
+def inject_wrong_values(data, chunks):
     sent = [(begin, size) for kind, begin, size in chunks if kind == NAMES["sent"]]
     connections = {bytes(data[begin:begin + 4]): int.from_bytes(data[begin + 17:begin + 25], "little")
                    for begin, _ in sent if data[begin + 4] == ACCEPT}
@@ -53,7 +53,7 @@ def main(source, target, what):
     elif what == "magic":
         data[0] ^= 1
     elif what == "value":
-        spoil_values(data, chunks)
+        inject_wrong_values(data, chunks)
     elif what == "length":
         struct.pack_into("<I", data, chunks[-2][1] - 4, 0x3FFFFF)
     else:

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include <limits>
+#include <string_view>
 
 #include <purview/client.hpp>
 #include <purview/interest.hpp>
 #include <purview/server.hpp>
 
 int main() {
+#ifdef PACKAGE_VERSION
+    if (std::string_view(PURVIEW_VERSION_TEXT) != PACKAGE_VERSION) return 7;
+#endif
+    static_assert(PURVIEW_VERSION >= 1000 && PURVIEW_VERSION_MAJOR < 1000);
     purview::Rules rules;
     rules.node("near").add(purview::within(60).leave_at(66));
     purview::InterestManager manager(rules);

@@ -2,17 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# consumer_test.sh BUILD_DIRECTORY: installs the built library and uses it as a stranger would, whose own
-# code is compiled with -ffast-math.
+# consumer_test.sh BUILD_DIRECTORY [--whole]: installs the built library and uses it from an external project, which is
+# compiled with -ffast-math. --whole also builds the library as a part of that project; otherwise only its commands are
+# read.
 set -eu
 build=$1
+whole=${2:-}
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cmake --install "$build" --prefix "$dir/prefix" >"$dir/log" || { cat "$dir/log"; exit 1; }
 for way in find_package add_subdirectory; do
     cmake -S "$here/$way" -B "$dir/$way" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS=-ffast-math -DCMAKE_PREFIX_PATH="$dir/prefix" \
-        -DPURVIEW_SOURCE="$here/../.." >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+        -DPURVIEW_SOURCE="$here/../.." -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+    if [ $way = add_subdirectory ]; then
+        grep '"command"' "$dir/$way/compile_commands.json" | grep -v ' consumer.cpp\|/consumer.cpp' >"$dir/commands"
+        [ "$(wc -l <"$dir/commands")" -ge 20 ] || { echo "FAILED: the library has too few sources"; exit 1; }
+        if grep -v -e '-ffast-math .*-fno-fast-math' "$dir/commands"; then echo "FAILED: compiled with -ffast-math"; exit 1; fi
+        [ -n "$whole" ] || continue
+    fi
     cmake --build "$dir/$way" --target consumer >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
     "$dir/$way/consumer" || { echo "FAILED: $way"; exit 1; }
 done
@@ -24,18 +32,18 @@ if [ -f "$dir/prefix/include/purview/net/server_loop.hpp" ] && [ -n "$(find "$di
     timeout 3 stdbuf -oL "$dir/find_package/hello_client" >"$dir/client.out" 2>&1 || true
     wait $server || true
     if grep -q 'in use' "$dir/server.out"; then
-        echo "port 7777 is in use here: hello_server was built, and not run"
+        echo "port 7777 is in use: hello_server was built but not run"
     elif ! grep -q 'ghost 0 entered' "$dir/client.out" || [ "$(grep -c 'ghost 0 is at 5' "$dir/client.out")" -lt 10 ]; then
-        echo "FAILED: the hello client sees nothing"
+        echo "FAILED: the hello client receives nothing"
         cat "$dir/server.out" "$dir/client.out"
         exit 1
     fi
 fi
-# A game may have modules of the names of ours, and what it installs is its own.
+# A game may have CMake modules with the same names as Purview's. It installs only its own files.
 cmake -S "$here/add_subdirectory" -B "$dir/apps" -G Ninja -DPURVIEW_BUILD_APPS=ON \
     -DPURVIEW_SOURCE="$here/../.." >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 if grep 'file(INSTALL' "$dir/apps/purview/cmake_install.cmake"; then echo "FAILED: a game installs Purview"; exit 1; fi
-# What is linked whole into a shared library is there for other languages.
+# A shared library that contains the whole archive exports the C interface to other languages.
 c++ -shared -o "$dir/client.so" -Wl,--whole-archive "$(find "$dir/prefix" -name libpurview.a)" -Wl,--no-whole-archive -lhwy
 nm -D --defined-only "$dir/client.so" >"$dir/names"
 names=$(grep -o 'pv_client_[a-z_]*(' "$dir/prefix/include/purview.h" | tr -d '(')

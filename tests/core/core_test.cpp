@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -10,10 +11,25 @@
 #include "core/flat_map.hpp"
 #include "core/gather_bits.hpp"
 #include "core/id_pool.hpp"
+#include "core/observer_ids.hpp"
+#include "purview/types.hpp"
 
 namespace purview::test {
 
-TEST_CASE("core: a flat map answers like std::map through a hundred thousand random operations") {
+TEST_CASE("core: ids count from 1, none is 0, and their indices count from 0") {
+    static_assert(KindId{} == KindId::none && FlagId{} == FlagId::none && NodeId{} == NodeId::none);
+    static_assert(id_at<KindId>(0) == KindId{1});
+    static_assert(index_of(id_at<KindId>(7)) == 7);
+    static_assert(id_at<FlagId>(254) == FlagId{255});
+    static_assert(id_at<FlagId>(255) == FlagId::none);  // the type cannot hold it
+    static_assert(id_at<KindId>(0xffff) == KindId::none);
+    // The index of `none` fails every bounds check.
+    static_assert(index_of(ComponentId::none) == 0xffffffffU);
+    static_assert(index_of(make_entity_id(3, 9)) == 3 && index_of(make_observer_id(4, 9)) == 4);
+    static_assert(index_of(Key{5}) == 5);
+}
+
+TEST_CASE("core: a flat map equals std::map during 100,000 random operations") {
     SplitMix random(7);
     FlatMap<std::uint32_t, std::uint32_t> map;
     std::map<std::uint32_t, std::uint32_t> twin;
@@ -40,8 +56,7 @@ TEST_CASE("core: a flat map answers like std::map through a hundred thousand ran
     CHECK(map.find(twin.begin()->first) == nullptr);
 }
 
-TEST_CASE(
-    "core: a released index rests until it is recycled, and comes back with another generation") {
+TEST_CASE("core: a released index is reused after recycle() with another generation") {
     IdPool pool(3);
     const auto a = pool.acquire();
     const auto b = pool.acquire();
@@ -50,7 +65,7 @@ TEST_CASE(
     CHECK_FALSE(pool.is_live(a));
     const auto c = pool.acquire();
     CHECK(c != a);
-    const auto d = pool.acquire();  // one that rests does not count against the capacity
+    const auto d = pool.acquire();  // a released index does not count against the capacity
     CHECK(d != a);
     CHECK(pool.acquire() == IdPool::no_index);
     pool.recycle();
@@ -62,8 +77,56 @@ TEST_CASE(
     CHECK(pool.is_live(b));
 }
 
-TEST_CASE(
-    "core: an id never comes back: an index without generations left makes room for another") {
+TEST_CASE("core: caller-chosen and pool-chosen indices never collide") {
+    constexpr std::uint32_t capacity = 12;
+    SplitMix random(8);
+    IdPool pool(capacity);
+    std::map<std::uint32_t, std::uint32_t> alive;  // index: generation
+    std::map<std::uint32_t, std::uint32_t> last;   // highest generation that an index had
+    std::set<std::uint32_t> idle;
+    std::uint32_t named = 0, assigned = 0;
+    for (int step = 0; step < 20'000; ++step) {
+        const std::uint32_t index = random.below(capacity + 2);
+        if (random.chance(0.4F)) {
+            const std::uint32_t generation = last[index] + random.below(3);
+            const bool is_free = index < capacity && generation > last[index] &&
+                                 alive.count(index) == 0 && idle.count(index) == 0;
+            REQUIRE(pool.is_free(index, generation) == is_free);
+            const bool made = pool.acquire_as(index, generation);
+            REQUIRE(made == (is_free && alive.size() < capacity));
+            if (!made) continue;
+            ++named;
+            alive[index] = last[index] = generation;
+        } else if (random.chance(0.4F)) {
+            const std::uint32_t own = pool.acquire();
+            if (own == IdPool::no_index) {
+                REQUIRE((alive.size() == capacity || idle.size() > capacity));
+                continue;
+            }
+            ++assigned;
+            REQUIRE(alive.count(own) == 0);
+            REQUIRE(idle.count(own) == 0);
+            REQUIRE(pool.generation(own) > last[own]);
+            alive[own] = last[own] = pool.generation(own);
+        } else if (!alive.empty() && random.chance(0.8F)) {
+            const auto gone =
+                std::next(alive.begin(), random.below(static_cast<std::uint32_t>(alive.size())));
+            pool.release(gone->first);
+            idle.insert(gone->first);
+            alive.erase(gone);
+        } else {
+            pool.recycle();
+            idle.clear();
+        }
+        REQUIRE(pool.live_count() == alive.size());
+        for (std::uint32_t i = 0; i < pool.index_end(); ++i)
+            REQUIRE(pool.is_live(i) == (alive.count(i) == 1));
+    }
+    CHECK(named > 500);
+    CHECK(assigned > 500);
+}
+
+TEST_CASE("core: an id is never reused, an index without generations left is replaced") {
     IdPool pool(1, 3);
     std::vector<std::uint32_t> indices, generations;
     for (int i = 0; i < 5; ++i) {
@@ -76,7 +139,7 @@ TEST_CASE(
     }
     CHECK(indices == std::vector<std::uint32_t>{0, 0, 0, 1, 1});
     CHECK(generations == std::vector<std::uint32_t>{1, 2, 3, 1, 2});
-    IdPool few(1, 1, 3);  // no more than three
+    IdPool few(1, 1, 3);  // at most three indices
     for (std::uint32_t i = 0; i < 4; ++i) {
         CHECK(few.acquire() == (i < 3 ? i : IdPool::no_index));
         if (i < 3) few.release(i);
@@ -108,7 +171,7 @@ TEST_CASE("core: bits beyond the size of a bitset are zero after it shrinks") {
     CHECK(visited == 69 * 70 / 2);
 }
 
-TEST_CASE("core: the set bits of words, listed, are those visited one by one") {
+TEST_CASE("core: list_bits returns the same bits as for_each") {
     SplitMix random(12);
     std::vector<std::uint32_t> visited, listed;
     for (int round = 0; round < 300; ++round) {
@@ -127,7 +190,7 @@ TEST_CASE("core: the set bits of words, listed, are those visited one by one") {
     }
 }
 
-TEST_CASE("core: sixty-four bits gathered at once are those asked for one by one") {
+TEST_CASE("core: gather_bits returns the same 64 bits as single tests") {
     SplitMix random(11);
     for (int round = 0; round < 500; ++round) {
         Bitset row(1 + random.below(5000));
@@ -142,8 +205,7 @@ TEST_CASE("core: sixty-four bits gathered at once are those asked for one by one
     }
 }
 
-TEST_CASE(
-    "core: an assertion calls the handler, and the call answers safely when the handler returns") {
+TEST_CASE("core: a failed assertion calls the handler and returns if the handler does") {
     static int failures;
     failures = 0;
     const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++failures; });

@@ -11,7 +11,7 @@ namespace purview::test {
 
 namespace {
 
-/// PROTOCOL.md, "Bits and bytes", to the letter.
+/// The checksum exactly as PROTOCOL.md, "Bits and bytes", defines it.
 std::uint64_t sum_of(const std::vector<std::byte>& bytes, std::uint64_t seed) {
     std::uint64_t chain[4];
     for (unsigned i = 0; i < 4; ++i) chain[i] = mix64(seed + i);
@@ -30,7 +30,7 @@ std::uint64_t sum_of(const std::vector<std::byte>& bytes, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("hash: the checksum of a packet is the paper's, and sees bits, swaps and cuts") {
+TEST_CASE("hash: the packet checksum follows PROTOCOL.md and detects flips, swaps and cuts") {
     SplitMix random(17);
     std::size_t same = 0, tried = 0;
     for (std::size_t size = 0; size < 200; ++size) {
@@ -57,7 +57,7 @@ TEST_CASE("hash: the checksum of a packet is the paper's, and sees bits, swaps a
             differs(damaged, seed);
             std::swap_ranges(begin, begin + 8, begin + 8);
             if (at + 40 > size) continue;
-            std::swap_ranges(begin, begin + 8, begin + 32);  // of one chain
+            std::swap_ranges(begin, begin + 8, begin + 32);  // within one chain
             differs(damaged, seed);
             std::swap_ranges(begin, begin + 8, begin + 32);
         }
@@ -68,19 +68,18 @@ TEST_CASE("hash: the checksum of a packet is the paper's, and sees bits, swaps a
             differs(damaged, seed);
         }
     }
-    // Of so many one in 4 billion may be the same: none is.
+    // Each pair collides with a chance of 1 in 4 billion, so none may collide here.
     CHECK(same == 0);
     CHECK(tried > 150'000);
 }
 
-TEST_CASE(
-    "hash: the checksum of a packet sees any two bits, and three in the same place of words") {
+TEST_CASE("hash: the packet checksum detects two flips, and three at one word position") {
     SplitMix random(18);
     std::size_t same = 0;
     for (const std::size_t size : {32UL, 75UL, 96UL}) {
         std::vector<std::byte> bytes(size);
         for (auto& byte : bytes) byte = static_cast<std::byte>(random.next());
-        const std::uint64_t sum = checksum_bytes(bytes, 5);  // all 64 bits: none may be the same
+        const std::uint64_t sum = checksum_bytes(bytes, 5);  // all 64 bits: no collision allowed
         const auto flip = [&](std::size_t bit) {
             bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
         };

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What random worlds seldom do, or never: numbers and orders of calls at the edge of what is
-// allowed.
+// Call sequences and numbers at the limits of what is allowed. Random worlds rarely produce them.
 #include <algorithm>
 #include <array>
 #include <limits>
 
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "interest/relations/minimum_relevance.hpp"
+#include "interest/rules/interest_kernel.hpp"
 #include "interest/windows/scan.hpp"
-#include "purview/sight.hpp"
+#include "purview/extend/kernel.hpp"
 #include "support/line_support.hpp"
 #include "support/make_manager.hpp"
 
@@ -30,7 +30,7 @@ NodeDef subtracting(std::string name, std::vector<Kernel> steps) {
     return subtracts;
 }
 
-/// Kind 0 counts by the bounds of its group; an observer at 100 rests, and movers wake him.
+/// Kind 0 uses the bounds of its group. Entities that move wake an idle observer at 100.
 Rules pushed_def() {
     Rules def = def_of({node("near", {within(Combine::add, 60)})});
     def.max = {400, 400, 0};
@@ -43,11 +43,11 @@ Rules pushed_def() {
 EntityDef of_kind0(float x) {
     EntityDef def;
     def.position = {x, 50, 0};
-    def.kind = KindId{0};
+    def.kind = id_at<KindId>(0);
     return def;
 }
 
-/// Remembers as many planes as it is told to, and reaches as far.
+/// A kernel with a given number of memory planes and a given reach.
 class Planes final : public InterestKernel {
   public:
     Planes(unsigned planes, float reach) : planes_(planes), reach_m_(reach) {}
@@ -64,7 +64,7 @@ class Planes final : public InterestKernel {
     float reach_m_;
 };
 
-/// Says yes to all who share a key.
+/// Matches every entity, and depends on a key.
 class ByKey final : public InterestKernel {
   public:
     explicit ByKey(KeyId domain) : domain_(domain) {}
@@ -80,7 +80,7 @@ class ByKey final : public InterestKernel {
     KeyId domain_;
 };
 
-/// Nothing is in the way, until it stands.
+/// Blocks no ray until `stands` is set.
 class LateWall final : public RayTest {
   public:
     void test(ObserverId, std::span<const Ray>,
@@ -92,7 +92,7 @@ class LateWall final : public RayTest {
 
 }  // namespace
 
-TEST_CASE("interest: a shorter stay counts for those who are there as well") {
+TEST_CASE("interest: a shorter minimum relevance time applies to relevant entities") {
     Rules def = def_of({node("near", {within(Combine::add, 10)})});
     def.minimum_relevance_ticks = 1'000;
     InterestManager manager = make(def);
@@ -107,10 +107,10 @@ TEST_CASE("interest: a shorter stay counts for those who are there as well") {
     put(manager, 2, 90);
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
     for (int i = 0; i < 9; ++i) manager.tick();
-    CHECK(seen(manager, observer) == Set{0, 2});  // twenty ticks after it came
+    CHECK(seen(manager, observer) == Set{0, 2});  // 1 leaves twenty ticks after it entered
     for (int i = 0; i < 12; ++i) manager.tick();
     CHECK(seen(manager, observer) == Set{0});
-    // None at all: who is held, goes; whoever is hidden, is not held.
+    // A time of 0 ends the hold with the next tick. A longer time holds again.
     put(manager, 1, 55);
     manager.tick();
     put(manager, 1, 90);
@@ -124,7 +124,7 @@ TEST_CASE("interest: a shorter stay counts for those who are there as well") {
     for (int i = 0; i < 40; ++i) CHECK(ticked(manager, observer) == Set{0, 1});
 }
 
-TEST_CASE("interest: of pairs that begin anew for ever no more than two ends of a stay are kept") {
+TEST_CASE("interest: restarted minimum relevance times do not accumulate") {
     MinimumRelevance stays;
     std::size_t most = 0;
     for (Tick tick = 1; tick <= 5'000; ++tick) {
@@ -135,7 +135,7 @@ TEST_CASE("interest: of pairs that begin anew for ever no more than two ends of 
         most = std::max(most, stays.ends());
     }
     CHECK(most < 200);
-    // Those that are kept are the last ones.
+    // The last start counts: 7 ends at tick 14,000, the others at 15,000.
     Set over;
     const auto note = [&](std::uint32_t, EntityId unit) { over.insert(index_of(unit)); };
     stays.expire(13'999, note);
@@ -145,7 +145,7 @@ TEST_CASE("interest: of pairs that begin anew for ever no more than two ends of 
     stays.expire(15'000, note);
     CHECK(over.size() == 20);
     CHECK(stays.size() == 0);
-    // Also where all of them are for ever.
+    // Also with times that never end.
     MinimumRelevance endless;
     for (Tick tick = 1; tick <= 1'000; ++tick) {
         endless.end(3, make_entity_id(1, 1));
@@ -154,7 +154,7 @@ TEST_CASE("interest: of pairs that begin anew for ever no more than two ends of 
     CHECK(endless.ends() < 100);
 }
 
-TEST_CASE("interest: no stay holds whom a node that subtracts takes away by what he says himself") {
+TEST_CASE("interest: a subtracting node ends the minimum relevance time of an entity") {
     Rules def = def_of({node("near", {within(Combine::add, 10)}),
                         subtracting("cloak", {flag(Combine::add, 0), flag(Combine::subtract, 1)})});
     def.minimum_relevance_ticks = 50;
@@ -165,23 +165,23 @@ TEST_CASE("interest: no stay holds whom a node that subtracts takes away by what
     const ObserverId observer = watch(manager, id(0));
     const auto reason = [&] { return manager.events(observer)[0].reason; };
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
-    // Whom that node leaves alone is not hidden by it.
-    CHECK(manager.set_flag(id(1), FlagId{1}, true) == Status::ok);
+    // Flag 1 excludes the entity from the subtracting node, so it stays relevant.
+    CHECK(manager.set_flag(id(1), id_at<FlagId>(1), true) == Status::ok);
     put(manager, 1, 90);
     CHECK(tick_news(manager, observer) == News{});
-    CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);
+    CHECK(manager.set_flag(id(1), id_at<FlagId>(0), true) == Status::ok);
     CHECK(tick_news(manager, observer) == News{});
-    CHECK(manager.set_flag(id(1), FlagId{1}, false) == Status::ok);
+    CHECK(manager.set_flag(id(1), id_at<FlagId>(1), false) == Status::ok);
     REQUIRE(tick_news(manager, observer) == News{{}, {1}});
     CHECK(reason() == Reason::hidden);
-    CHECK(manager.set_flag(id(1), FlagId{0}, false) == Status::ok);
+    CHECK(manager.set_flag(id(1), id_at<FlagId>(0), false) == Status::ok);
     CHECK(tick_news(manager, observer) == News{});
-    CHECK(manager.set_flag(id(2), FlagId{0}, true) == Status::ok);
+    CHECK(manager.set_flag(id(2), id_at<FlagId>(0), true) == Status::ok);
     REQUIRE(tick_news(manager, observer) == News{{}, {2}});
     CHECK(reason() == Reason::hidden);
 }
 
-TEST_CASE("interest: what hides and is taken back before the tick leaves a stay as it was") {
+TEST_CASE("interest: a hide reverted before the tick keeps the minimum relevance time") {
     enum class By : std::uint8_t { hide, mode, denial, denials };
     for (const By by : {By::hide, By::mode, By::denial, By::denials}) {
         Rules def = def_of({node("near", {within(Combine::add, 10)})});
@@ -204,7 +204,7 @@ TEST_CASE("interest: what hides and is taken back before the tick leaves a stay 
         CHECK(hide(false) == Status::ok);
         for (int tick = 2; tick < 10; ++tick) CHECK(tick_news(manager, observer) == News{});
         CHECK(tick_news(manager, observer) == News{{}, {1}});
-        // A hide that stands at the tick ends it.
+        // A hide that is still set at the tick ends it.
         put(manager, 1, 55);
         CHECK(tick_news(manager, observer) == News{{1}, {}});
         put(manager, 1, 90);
@@ -216,7 +216,7 @@ TEST_CASE("interest: what hides and is taken back before the tick leaves a stay 
     }
 }
 
-TEST_CASE("interest: whose bounds grow wakes observers that rest as far away as bounds reach") {
+TEST_CASE("interest: growing bounds wake idle observers within their reach") {
     InterestManager manager = make_manager(pushed_def(), WindowUpdate::push);
     spawn(manager, 0, 100);
     for (std::uint32_t i = 1; i < 17; ++i) spawn(manager, i, of_kind0(251));
@@ -230,7 +230,7 @@ TEST_CASE("interest: whose bounds grow wakes observers that rest as far away as 
     CHECK(tick_news(manager, observer) == News{{17}, {}});
 }
 
-TEST_CASE("interest: observers that rest know all blocks around them, whichever cells are larger") {
+TEST_CASE("interest: idle observers notice new blocks in layers of any cell size") {
     Rules def = def_of({node("near", {within(Combine::add, 100)})});
     def.nodes[0].steps[0].range = RangeFrom::entity;
     def.max = {2'000, 2'000, 0};
@@ -252,58 +252,60 @@ TEST_CASE("interest: observers that rest know all blocks around them, whichever 
     CHECK(ticked(manager, observer).size() == 18);
 }
 
-TEST_CASE("interest: rules that ask nobody window by window look at no blocks") {
+TEST_CASE("interest: rules without effective spatial steps test no blocks") {
     InterestManager manager = make({node("near", {within(Combine::add, 10)})});
     for (std::uint32_t i = 0; i < 16; ++i) spawn(manager, i, 50);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer).size() == 16);
-    // The first step has no effect, though it remembers; the other one is shared in a row.
+    // The first step has no effect although it has hysteresis. The second one uses shared interest
+    // groups.
     Rules rules = manager.rules();
     rules.nodes = {node("flagged", {within(Combine::require, 10, 5), flag(Combine::add, 0)})};
     CHECK(manager.set_rules(rules) == "");
-    internal(manager).set_count_tested(true);
+    internal(manager).windows.set_count_tested(true);
     CHECK(ticked(manager, observer) == Set{});
-    CHECK(manager.set_flag(spawn(manager, 16, 50), FlagId{0}, true) == Status::ok);
+    CHECK(manager.set_flag(spawn(manager, 16, 50), id_at<FlagId>(0), true) == Status::ok);
     CHECK(ticked(manager, observer) == Set{16});  // in another block of the cell
     CHECK(manager.recheck(observer) == Status::ok);
     put(manager, 16, 90);
     CHECK(tick_news(manager, observer) == News{});
-    CHECK(internal(manager).counters.blocks_tested == 0);
+    CHECK(internal(manager).counters().blocks_tested == 0);
 }
 
-TEST_CASE("interest: a key of an observer asks about the members of its room, and nobody else") {
-    const auto pairs_asked = [](std::uint32_t in_lobby) {
-        constexpr KeyId rooms{0}, teams{1};
-        InterestData data(def_of({node("room", {same(Combine::add, 0)})}), {});
+TEST_CASE("interest: a key change of an observer evaluates only members of that room") {
+    const auto pairs_queried = [](std::uint32_t in_lobby) {
+        constexpr KeyId rooms = id_at<KeyId>(0), teams = id_at<KeyId>(1);
+        InterestEngine data(def_of({node("room", {same(Combine::add, 0)})}), {});
         for (std::uint32_t i = 0; i < in_lobby; ++i) {
-            CHECK(data.spawn(id(i), {}) == Status::ok);
-            CHECK(data.set_key(id(i), rooms, Key{1}) == Status::ok);
+            CHECK(data.entities.spawn(id(i), {}) == Status::ok);
+            CHECK(data.attributes.set_key(id(i), rooms, Key{1}) == Status::ok);
         }
         const EntityId last = id(in_lobby - 1);
-        CHECK(data.edit_more_keys(last, rooms, Key{2}, true) == Status::ok);
-        const ObserverId observer = *data.add_observer();
-        CHECK(data.set_viewpoint(observer, id(0)) == Status::ok);
-        CHECK(data.set_ready(observer, true) == Status::ok);
-        CHECK(data.is_relevant(observer, last));
-        const std::uint64_t before = data.pairs_asked;
-        CHECK(data.edit_more_keys(id(0), rooms, Key{2}, true) == Status::ok);
-        CHECK(data.edit_more_observer_keys(observer, rooms, Key{3}, true) == Status::ok);
-        CHECK(data.set_key(id(0), teams, Key{7}) == Status::ok);
-        CHECK(data.edit_more_keys(id(0), rooms, Key{2}, false) == Status::ok);
-        CHECK(data.is_relevant(observer, last));
-        return data.pairs_asked - before;
+        CHECK(data.attributes.edit_more_keys(last, rooms, Key{2}, true) == Status::ok);
+        const ObserverId observer = *data.observers.add_observer();
+        CHECK(data.observers.set_viewpoint(observer, id(0)) == Status::ok);
+        CHECK(data.observers.set_ready(observer, true) == Status::ok);
+        CHECK(data.answers.is_relevant(observer, last));
+        const std::uint64_t before = data.pairs_queried();
+        CHECK(data.attributes.edit_more_keys(id(0), rooms, Key{2}, true) == Status::ok);
+        CHECK(data.observers.edit_more_observer_keys(observer, rooms, Key{3}, true) == Status::ok);
+        CHECK(data.attributes.set_key(id(0), teams, Key{7}) == Status::ok);
+        CHECK(data.attributes.edit_more_keys(id(0), rooms, Key{2}, false) == Status::ok);
+        CHECK(data.answers.is_relevant(observer, last));
+        return data.pairs_queried() - before;
     };
-    CHECK(pairs_asked(20) > 0);
-    CHECK(pairs_asked(400) == pairs_asked(20));
+    CHECK(pairs_queried(20) > 0);
+    CHECK(pairs_queried(400) == pairs_queried(20));
 }
 
-TEST_CASE("interest: in a window the overflow of all cells ascends, and each block is found") {
+TEST_CASE("interest: overflow blocks of a block set ascend, and each block is found") {
     BlockTable table(false);
     table.add_layer({0, 0, 0}, {100, 100, 0}, 20);
     (void)table.add_abstract_layer();
     EntityFacts facts;
     facts.columns = Columns::add_to(table, 0, 0, 0);
-    // In turn into two cells near the observer, one that he sees in part, and one out of sight.
+    // Alternates between cells near the observer. The last thousand go into a cell partly in range
+    // and one out of range.
     for (std::uint32_t i = 0; i < 4'000; ++i)
         table.insert(id(i), 0, {i % 2 == 0 ? 10.0F : 30.0F, i % 4 < 3 ? 30.0F : 10.0F, 0});
     for (std::uint32_t i = 4'000; i < 5'000; ++i)
@@ -335,9 +337,7 @@ TEST_CASE("interest: in a window the overflow of all cells ascends, and each blo
     }
 }
 
-TEST_CASE(
-    "interest: who stands where his observer looked from already is looked from as what he "
-    "is") {
+TEST_CASE("interest: a new viewpoint counts even at a position that was viewed already") {
     Kernel from_main = within(Combine::add, 30), from_owned = within(Combine::add, 10);
     from_main.view_from = Viewpoints::entity;
     from_owned.view_from = Viewpoints::owned;
@@ -360,7 +360,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("interest: whoever was a member in between stands as he left, whatever was said before") {
+TEST_CASE("interest: a detached member has the position and range of its definition") {
     Rules def = def_of({node("near", {within(Combine::add, 10)})});
     def.nodes[0].steps[0].range = RangeFrom::entity;
     def.max = {1'000, 1'000, 0};
@@ -380,7 +380,7 @@ TEST_CASE("interest: whoever was a member in between stands as he left, whatever
     out.range = 400;
     CHECK(manager.detach(member, out) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 2});
-    // One that had no place, stood for one that has, and has its own now.
+    // An abstract entity that had a position source now has a position of its own.
     CHECK(manager.set_position_source(hidden, root) == Status::ok);
     manager.tick();
     CHECK(manager.set_position_source(hidden, EntityId::none) == Status::ok);
@@ -389,7 +389,7 @@ TEST_CASE("interest: whoever was a member in between stands as he left, whatever
     CHECK(ticked(manager, observer) == Set{0, 2, 4});
 }
 
-TEST_CASE("interest: whoever stood for one without a place is moved as soon as he does not") {
+TEST_CASE("interest: an entity can move again once its abstract source is removed") {
     for (const bool by_override : {false, true}) {
         InterestManager manager = make({node("near", {within(Combine::add, 10)})});
         spawn(manager, 0, 50);
@@ -410,7 +410,7 @@ TEST_CASE("interest: whoever stood for one without a place is moved as soon as h
     }
 }
 
-TEST_CASE("interest: whoever has no place is moved nowhere") {
+TEST_CASE("interest: an abstract entity ignores moves") {
     InterestManager manager = make({node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 50);
     const EntityId near = spawn(manager, 1, 55);
@@ -427,7 +427,7 @@ TEST_CASE("interest: whoever has no place is moved nowhere") {
     CHECK(ticked(manager, observer) == Set{0, 1});
 }
 
-TEST_CASE("interest: an observer is told nothing of what his number's last owner was told") {
+TEST_CASE("interest: an observer at a reused index has no events of the former one") {
     InterestManager manager = make({node("all", {})});
     spawn(manager, 0, 50);
     const ObserverId first = watch(manager);
@@ -440,7 +440,7 @@ TEST_CASE("interest: an observer is told nothing of what his number's last owner
     CHECK(manager.events(second).empty());
 }
 
-TEST_CASE("interest: a node that subtracts hides at once, however seldom nodes are asked (N22)") {
+TEST_CASE("interest: a subtracting node hides at once at any evaluation interval (N22)") {
     NodeDef cloak = node("cloak", {flag(Combine::add, 0)});
     cloak.combine = Combine::subtract;
     cloak.every_ticks = 10;
@@ -450,30 +450,30 @@ TEST_CASE("interest: a node that subtracts hides at once, however seldom nodes a
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer).size() == 12);
     for (std::uint32_t i = 1; i < 12; ++i) {  // in any tick
-        CHECK(manager.set_flag(id(i), FlagId{0}, true) == Status::ok);
+        CHECK(manager.set_flag(id(i), id_at<FlagId>(0), true) == Status::ok);
         CHECK(tick_news(manager, observer) == News{{}, {i}});
     }
 }
 
-TEST_CASE("interest: where leaves wait, what a step takes away does not (N22)") {
+TEST_CASE("interest: with lazy leaves, a subtracting step takes effect at once (N22)") {
     NodeDef near = node("near", {within(Combine::add, 10), same(Combine::subtract, 0)});
     near.every_ticks = 10;
     near.lazy_leave = true;
     InterestManager manager = make({near});
     spawn(manager, 0, 50);
     for (std::uint32_t i = 1; i < 12; ++i) spawn(manager, i, 55);
-    CHECK(manager.set_key(id(0), KeyId{0}, Key{7}) == Status::ok);
+    CHECK(manager.set_key(id(0), id_at<KeyId>(0), Key{7}) == Status::ok);
     const ObserverId observer = watch(manager, id(0));
-    CHECK(ticked(manager, observer).size() == 11);  // all but itself: its key is its own
+    CHECK(ticked(manager, observer).size() == 11);  // not itself: it shares its own key
     for (std::uint32_t i = 1; i < 12; ++i) {
-        CHECK(manager.set_key(id(i), KeyId{0}, Key{7}) == Status::ok);
+        CHECK(manager.set_key(id(i), id_at<KeyId>(0), Key{7}) == Status::ok);
         CHECK(tick_news(manager, observer) == News{{}, {i}});
     }
     put(manager, 0, 52);
     CHECK(tick_news(manager, observer) == News{});
 }
 
-TEST_CASE("interest: where leaves wait, what is taken away and given again stays (N22)") {
+TEST_CASE("interest: with lazy leaves, an entity that a later step adds again stays (N22)") {
     for (const bool remembers : {false, true}) {
         NodeDef near = node("near", {same(Combine::subtract, 0), within(Combine::add, 40),
                                      same(Combine::subtract, 0), within(Combine::add, 3)});
@@ -482,24 +482,23 @@ TEST_CASE("interest: where leaves wait, what is taken away and given again stays
         if (remembers) near.steps.back().leave = 4;
         InterestManager manager = make({near});
         spawn(manager, 0, 50);
-        CHECK(manager.set_key(id(0), KeyId{0}, Key{7}) == Status::ok);
+        CHECK(manager.set_key(id(0), id_at<KeyId>(0), Key{7}) == Status::ok);
         for (std::uint32_t i = 1; i < 5; ++i) spawn(manager, i, i == 1 ? 52 : 60);
         for (const std::uint32_t mate : {1U, 2U})
-            CHECK(manager.set_key(id(mate), KeyId{0}, Key{7}) == Status::ok);
+            CHECK(manager.set_key(id(mate), id_at<KeyId>(0), Key{7}) == Status::ok);
         const ObserverId observer = watch(manager, id(0));
         CHECK(ticked(manager, observer) == Set{0, 1, 3, 4});
         for (int tick = 0; tick < 25; ++tick) {
             put(manager, 3,
-                60.0F + static_cast<float>(tick) * 0.01F);  // there is something to look at
+                60.0F + static_cast<float>(tick) * 0.01F);  // causes a scan
             CHECK(tick_news(manager, observer) == News{});
         }
-        CHECK(manager.set_key(id(4), KeyId{0}, Key{7}) == Status::ok);
+        CHECK(manager.set_key(id(4), id_at<KeyId>(0), Key{7}) == Status::ok);
         CHECK(tick_news(manager, observer) == News{{}, {4}});
     }
 }
 
-TEST_CASE(
-    "interest: where leaves wait, no answer of a line of sight outlives its grace time (N22)") {
+TEST_CASE("interest: with lazy leaves, line of sight ends within ray_valid_ticks (N22)") {
     const auto wall = std::make_shared<LateWall>();
     NodeDef near = node("near", {within(Combine::add, 40), require(in_sight(wall))});
     near.steps.back().ray_entities_per_tick = 1;
@@ -508,7 +507,7 @@ TEST_CASE(
     near.lazy_leave = true;
     InterestManager manager = make({near});
     for (std::uint32_t i = 0; i < 3; ++i) spawn(manager, i, 50.0F + static_cast<float>(i));
-    std::vector<ObserverId> observers;  // each has its own ticks
+    std::vector<ObserverId> observers;  // each is evaluated in its own ticks
     for (int i = 0; i < 10; ++i) observers.push_back(watch(manager, id(0)));
     for (int tick = 0; tick < 40; ++tick) manager.tick();
     for (const ObserverId observer : observers) CHECK(seen(manager, observer) == Set{0, 1, 2});
@@ -517,7 +516,7 @@ TEST_CASE(
     for (const ObserverId observer : observers) CHECK(seen(manager, observer) == Set{});
 }
 
-TEST_CASE("interest: of a node that waits, explain and settings say what it said last (N22)") {
+TEST_CASE("interest: explain and settings use the last result of a waiting node (N22)") {
     for (const bool is_lazy : {false, true}) {
         NodeDef near = node("near", {same(Combine::add, 0), within(Combine::add, 10)});
         near.every_ticks = 16;
@@ -526,7 +525,7 @@ TEST_CASE("interest: of a node that waits, explain and settings say what it said
         InterestManager manager = make({near});
         for (std::uint32_t i = 0; i < 4; ++i) spawn(manager, i, i % 2 == 0 ? 50 : 90);
         for (const std::uint32_t mate : {0U, 3U})
-            CHECK(manager.set_key(id(mate), KeyId{0}, Key{7}) == Status::ok);
+            CHECK(manager.set_key(id(mate), id_at<KeyId>(0), Key{7}) == Status::ok);
         const ObserverId observer = watch(manager, id(0));
         CHECK(ticked(manager, observer) == Set{0, 2, 3});
         put(manager, 1, 55);
@@ -541,21 +540,22 @@ TEST_CASE("interest: of a node that waits, explain and settings say what it said
                 CHECK(why.relevant == is_known);
                 CHECK(why.nodes[0].result == is_known);
                 CHECK(why.settings.settings.every_ticks == (is_known ? 3 : 1));
-                const bool turns_by_itself = i == 1 || (i == 2 && is_lazy);
-                CHECK(why.single.empty() == turns_by_itself);
-                Replication asked;
+                const bool changes_by_itself = i == 1 || (i == 2 && is_lazy);
+                CHECK(why.single.empty() == changes_by_itself);
+                Replication requested;
                 float score = 0;
                 const EntityId entity = id(i);
-                internal(manager).score(observer, {&entity, 1}, {&score, 1}, {&asked, 1});
-                CHECK(asked.leave == (is_known ? Retention::freeze : Retention::despawn));
-                CHECK(asked.every_ticks == (is_known ? 3 : 1));
+                internal(manager).answers.score(observer, {&entity, 1}, {&score, 1},
+                                                {&requested, 1});
+                CHECK(requested.leave == (is_known ? Retention::freeze : Retention::despawn));
+                CHECK(requested.every_ticks == (is_known ? 3 : 1));
                 CHECK((score > 0) == is_known);
             }
         }
     }
 }
 
-TEST_CASE("interest: of nodes with one name each keeps what it remembers while rules change") {
+TEST_CASE("interest: nodes with equal names keep their own hysteresis when rules change") {
     for (const char* name : {"", "both"}) {
         CAPTURE(name);
         NodeDef off = node(name, {within(Combine::add, 10, 20)}, Members::bound);
@@ -575,13 +575,13 @@ TEST_CASE("interest: of nodes with one name each keeps what it remembers while r
     }
 }
 
-TEST_CASE("interest: a trial refuses the rules that would be refused, and no others (N39)") {
+TEST_CASE("interest: try_rules refuses exactly the rules that set_rules refuses (N39)") {
     InterestManager manager = make({node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 70);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0});
-    // Of bounds, cells and classes those count that are there.
+    // The bounds, cells and range classes of the engine apply.
     Rules shared;
     shared.nodes = {node("shared", {cells(0.05F, 0.05F)})};
     shared.nodes[0].payload = Payload::update_many;
@@ -591,19 +591,19 @@ TEST_CASE("interest: a trial refuses the rules that would be refused, and no oth
     CHECK(manager.set_rules(shared) != "");
     Rules wider;
     wider.nodes = {node("near", {within(Combine::add, 30)})};
-    wider.max = {};
-    wider.cell_size = -1;
-    wider.range_classes = {3, 2};
-    CHECK_FALSE(problem_of(wider).empty());
+    wider.cell_size = 7;
+    CHECK(manager.try_rules(wider).problem.find("cell_size is fixed") != std::string::npos);
+    CHECK(manager.set_rules(wider).find("cell_size is fixed") != std::string::npos);
+    wider.cell_size = 0;
     const RuleTrial trial = manager.try_rules(wider);
     CHECK(trial.gains.size() == 1);
-    CHECK(trial.observers_asked == 1);
-    CHECK(trial.observers_left_out == 0);
+    CHECK(trial.observers_evaluated == 1);
+    CHECK(trial.observers_skipped == 0);
     CHECK(manager.set_rules(wider) == "");
     CHECK(ticked(manager, observer) == Set{0, 1});
 }
 
-TEST_CASE("interest: a dry run asks no more observers than a bound of pairs has room for") {
+TEST_CASE("interest: a trial evaluates only as many observers as its pair limit allows") {
     for (const bool is_open : {false, true}) {
         InterestManager manager = make({node("near", {within(Combine::add, 1)})});
         for (std::uint32_t i = 0; i < 50; ++i) spawn(manager, i, static_cast<float>(i) * 2);
@@ -618,25 +618,25 @@ TEST_CASE("interest: a dry run asks no more observers than a bound of pairs has 
         };
         CAPTURE(is_open);
         const RuleTrial whole = tried(500, ~std::size_t{0});
-        CHECK(whole.observers_asked == 50);
+        CHECK(whole.observers_evaluated == 50);
         CHECK(whole.gains.size() == 50 * 49);
-        // All that each may gain: as many as are sure to be within the bound.
-        const RuleTrial dear = tried(500, 500);
-        CHECK(dear.observers_asked == 9);
-        CHECK(dear.observers_left_out == 41);
-        CHECK(dear.gains.size() == 9 * 49);
-        CHECK(dear.gains.front().observer == observers.front());
-        CHECK(tried(500, 1).observers_asked == 1);
-        // What changes little is asked of everybody.
+        // Each may gain all entities: only the observers that are sure to fit are evaluated.
+        const RuleTrial expensive = tried(500, 500);
+        CHECK(expensive.observers_evaluated == 9);
+        CHECK(expensive.observers_skipped == 41);
+        CHECK(expensive.gains.size() == 9 * 49);
+        CHECK(expensive.gains.front().observer == observers.front());
+        CHECK(tried(500, 1).observers_evaluated == 1);
+        // A small change is evaluated for all observers.
         const RuleTrial cheap = tried(2, 500);
-        CHECK(cheap.observers_asked == 50);
+        CHECK(cheap.observers_evaluated == 50);
         CHECK(cheap.gains.size() == 2 * 49);
         CHECK(manager.rules().nodes.front().steps.size() == 1);
         CHECK(ticked(manager, observers[3]) == Set{3});
     }
 }
 
-TEST_CASE("interest: where leaves wait, whoever else goes hurries none of them") {
+TEST_CASE("interest: with lazy leaves, moves of other entities cause no early leave") {
     NodeDef near = node("near", {within(Combine::add, 10)});
     near.every_ticks = 10;
     near.lazy_leave = true;
@@ -650,12 +650,12 @@ TEST_CASE("interest: where leaves wait, whoever else goes hurries none of them")
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
     put(manager, 0, 58);
     CHECK(tick_news(manager, observer) == News{});
-    put(manager, 2, 55);  // out of a cell that he looked at
+    put(manager, 2, 55);  // out of a cell in the visible block set
     for (int tick = 3; tick < 10; ++tick) CHECK(tick_news(manager, observer) == News{});
     CHECK(tick_news(manager, observer) == News{{}, {1}});
 }
 
-TEST_CASE("interest: two who stand for each other's places through a group are back at their own") {
+TEST_CASE("interest: a longer position source cycle through a group is ignored") {
     for (const bool first : {false, true}) {
         InterestManager manager = make({node("near", {within(Combine::add, 10)})});
         const EntityId a = spawn(manager, 0, 50), b = spawn(manager, 1, 80);
@@ -675,8 +675,7 @@ TEST_CASE("interest: two who stand for each other's places through a group are b
     }
 }
 
-TEST_CASE(
-    "interest: kernels count with all that they remember, and reach no farther than numbers") {
+TEST_CASE("interest: too many memory planes or an invalid kernel reach are refused") {
     const auto is_sound = [](std::size_t steps, unsigned planes, float reach) {
         NodeDef custom = node("custom", {});
         for (std::size_t i = 0; i < steps; ++i)
@@ -696,7 +695,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("interest: no step reaches farther than a float can say") {
+TEST_CASE("interest: a step with a reach beyond the range of a float is refused") {
     const auto is_sound = [](Kernel kernel, float widen) {
         Rules def = def_of({node("far", {add(std::move(kernel))})});
         def.nodes[0].every_ticks = 2;
@@ -713,16 +712,17 @@ TEST_CASE("interest: no step reaches farther than a float can say") {
     CHECK_FALSE(is_sound(in_area(9e17F), 9e17F));
 }
 
-TEST_CASE("interest: a kernel that depends on a key names one that is there") {
+TEST_CASE("interest: a kernel that depends on an undeclared key domain is refused") {
     const auto rules_with = [](KeyId domain) {
         const auto kernel = std::make_shared<ByKey>(domain);
         return def_of({node("keyed", {own_kernel(Combine::add, kernel)})});
     };
-    make(rules_with(KeyId{1}));
-    for (const KeyId none : {KeyId{2}, KeyId::none}) CHECK(problem_of(rules_with(none)) != "");
+    make(rules_with(id_at<KeyId>(1)));
+    for (const KeyId none : {id_at<KeyId>(2), KeyId::none})
+        CHECK(problem_of(rules_with(none)) != "");
 }
 
-TEST_CASE("interest: a group that closes a circle of places leaves everybody at his own (F12)") {
+TEST_CASE("interest: a position source cycle through a group is ignored (F12)") {
     InterestManager manager = make({node("near", {within(Combine::add, 10)})});
     const EntityId root = spawn(manager, 0, 50), member = spawn(manager, 1, 80);
     const ObserverId observer = watch(manager, spawn(manager, 2, 50));
@@ -736,7 +736,7 @@ TEST_CASE("interest: a group that closes a circle of places leaves everybody at 
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
 }
 
-TEST_CASE("interest: whoever is hung elsewhere in his group takes those below him along") {
+TEST_CASE("interest: a member that moves within its group keeps its children") {
     InterestManager manager = make({node("all", {})});
     const EntityId root = spawn(manager, 0, 50), a = spawn(manager, 1, 50),
                    b = spawn(manager, 2, 50), c = spawn(manager, 3, 50);
@@ -751,7 +751,7 @@ TEST_CASE("interest: whoever is hung elsewhere in his group takes those below hi
     CHECK(order == std::vector<EntityId>{root, c, a, b});
 }
 
-TEST_CASE("interest: who is gone is not relevant before the tick that tells it (N50)") {
+TEST_CASE("interest: a despawned entity is not relevant even before the next tick (N50)") {
     InterestManager manager = make({node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 55);
@@ -762,11 +762,11 @@ TEST_CASE("interest: who is gone is not relevant before the tick that tells it (
     CHECK(relevant_count(internal(manager), observer) == 1);
     CHECK(tick_news(manager, observer) == News{{}, {1}});
     CHECK(manager.despawn(id(0)) == Status::ok);
-    CHECK(manager.set_ready(observer, false) == Status::ok);  // all that he has leaves
+    CHECK(manager.set_ready(observer, false) == Status::ok);  // all its entities leave
     CHECK(tick_news(manager, observer) == News{{}, {0}});
 }
 
-TEST_CASE("interest: whoever gets the index of one who is gone, in the same tick, is another") {
+TEST_CASE("interest: an entity that reuses an index in the same tick is a new entity") {
     Rules def = def_of({node("near", {within(Combine::add, 10)})});
     def.count_observers = true;
     InterestManager manager = make(def);
@@ -789,7 +789,8 @@ TEST_CASE("interest: whoever gets the index of one who is gone, in the same tick
     CHECK(manager.events(observer)[0].entity == old);
     CHECK_FALSE(manager.events(observer)[0].enter);
     CHECK(manager.observer_count(member) == 0);
-    // One loses the old one while another gets the new one: it has its first observer.
+    // One observer loses the old entity while another gains the new one at its index: the new one
+    // is newly observed.
     watch(manager, spawn(manager, 7, 90));
     manager.tick();
     CHECK(manager.observer_count(young) == 1);
@@ -805,7 +806,7 @@ TEST_CASE("interest: whoever gets the index of one who is gone, in the same tick
     CHECK(seen(manager, observer) == Set{0, 5});
 }
 
-TEST_CASE("interest: what comes and goes between ticks is not told, whoever had its index before") {
+TEST_CASE("interest: an entity that is relevant only between two ticks has no event") {
     InterestManager manager = make({node("near", {within(Combine::add, 10)})});
     const ObserverId observer = watch(manager, spawn(manager, 0, 50));
     const EntityId old = make_entity_id(5, 1), young = make_entity_id(5, 2);
@@ -821,16 +822,16 @@ TEST_CASE("interest: what comes and goes between ticks is not told, whoever had 
     CHECK(manager.allow(observer, young, true) == Status::ok);
     CHECK(manager.set_ready(observer, false) == Status::ok);
     manager.tick();
-    std::set<EntityId> told;
+    std::set<EntityId> replicated;
     for (const InterestEvent& event : manager.events(observer)) {
         CHECK_FALSE(event.enter);
-        told.insert(event.entity);
+        replicated.insert(event.entity);
     }
     CHECK(manager.events(observer).size() == 2);
-    CHECK(told == std::set<EntityId>{id(0), old});
+    CHECK(replicated == std::set<EntityId>{id(0), old});
 }
 
-TEST_CASE("interest: whoever has come into a box since the last tick is in it") {
+TEST_CASE("interest: a box query includes moves since the last tick") {
     Rules def = def_of({node("near", {within(Combine::add, 10)})});
     def.cell_size = 10;
     InterestManager manager = make(def);
@@ -855,14 +856,14 @@ TEST_CASE("interest: whoever has come into a box since the last tick is in it") 
     CHECK(in_box() == Set{0});
 }
 
-TEST_CASE("interest: ids that nobody has are stale, also where there are groups") {
+TEST_CASE("interest: ids that were never assigned are stale") {
     InterestManager manager = make({node("all", {})});
     CHECK(manager.attach(spawn(manager, 1, 50), spawn(manager, 0, 50)) == Status::ok);
-    const EntityId nobody{~std::uint64_t{0}};
-    CHECK(manager.move(nobody, {1, 1, 1}) == Status::stale_id);
-    CHECK(manager.despawn(nobody) == Status::stale_id);
-    CHECK(manager.attach(nobody, id(0)) == Status::stale_id);
-    CHECK_FALSE(manager.is_relevant(watch(manager), nobody));
+    const EntityId no_one{~std::uint64_t{0}};
+    CHECK(manager.move(no_one, {1, 1, 1}) == Status::stale_id);
+    CHECK(manager.despawn(no_one) == Status::stale_id);
+    CHECK(manager.attach(no_one, id(0)) == Status::stale_id);
+    CHECK_FALSE(manager.is_relevant(watch(manager), no_one));
 }
 
 }  // namespace purview::test::lines

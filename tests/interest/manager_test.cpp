@@ -10,13 +10,14 @@
 #include <set>
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "core/observer_ids.hpp"
+#include "interest/engine.hpp"
+#include "interest/rules/interest_kernel.hpp"
 #include "purview/interest.hpp"
-#include "purview/kernel.hpp"
 #include "support/print_set.hpp"
 #include "support/steps.hpp"
 
-namespace purview::test::behaviour {
+namespace purview::test::behavior {
 
 namespace {
 
@@ -70,9 +71,7 @@ using Set = std::set<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE(
-    "interest: N2 M1 without rules every ready observer is told of everything, and of nothing "
-    "before it is ready") {
+TEST_CASE("interest: without rules a ready observer receives all entities (N2 M1)") {
     InterestManager manager = make({}, false);
     for (std::uint32_t i = 0; i < 50; ++i) spawn(manager, i, static_cast<float>(i) * 1000);
     const ObserverId observer = manager.add_observer({.is_ready = false});
@@ -89,23 +88,21 @@ TEST_CASE(
     CHECK(seen(manager, observer).size() == 50);
 }
 
-TEST_CASE("interest: M32 becoming ready twice changes nothing") {
+TEST_CASE("interest: becoming ready twice changes nothing (M32)") {
     InterestManager manager = make({within(Combine::add, 10, 10)});
     spawn(manager, 0, 50);
     spawn(manager, 1, 55);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
     CHECK(manager.events().size() == 2);
-    const auto scanned = internal(manager).counters.windows_scanned;
+    const auto scanned = internal(manager).counters().windows_scanned;
     for (int i = 0; i < 100; ++i) CHECK(manager.set_ready(observer, true) == Status::ok);
     manager.tick();
     CHECK(manager.events().empty());
-    CHECK(internal(manager).counters.windows_scanned == scanned);  // it rests
+    CHECK(internal(manager).counters().windows_scanned == scanned);  // it is idle
 }
 
-TEST_CASE(
-    "interest: M7 an observer that is not ready observes nothing, and what it saw leaves when "
-    "readiness is lost") {
+TEST_CASE("interest: an observer that is no longer ready loses all entities (M7)") {
     InterestManager manager = make({within(Combine::add, 10, 10)});
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager, id(0));
@@ -118,7 +115,7 @@ TEST_CASE(
     CHECK(manager.events()[0].reason == Reason::hidden);
 }
 
-TEST_CASE("interest: M4 an observer that joins sees exactly what one sees that was there before") {
+TEST_CASE("interest: a late observer has the same relevant set as an earlier one (M4)") {
     InterestManager manager =
         make({within(Combine::add, 20, 25), same(Combine::add, 0), flag(Combine::subtract, 0)});
     for (std::uint32_t i = 0; i < 90; ++i) {
@@ -134,7 +131,7 @@ TEST_CASE("interest: M4 an observer that joins sees exactly what one sees that w
     CHECK(seen(manager, early).size() > 40);
 }
 
-TEST_CASE("interest: the distance includes its border, and leaving needs more than entering") {
+TEST_CASE("interest: enter and leave radius are inclusive, with hysteresis between") {
     InterestManager manager = make({within(Combine::add, 10, 12.5F)});
     spawn(manager, 0, 50);
     spawn(manager, 1, 60);  // exactly at the radius
@@ -172,7 +169,7 @@ TEST_CASE("interest: the order of steps counts (N15)") {
     CHECK_FALSE(sees_cloaked_mate({flag(Combine::subtract, 0)}));
 }
 
-TEST_CASE("interest: team 0 is nobody's team") {
+TEST_CASE("interest: team key 0 matches nothing") {
     InterestManager manager = make({same(Combine::add, 0)});
     spawn(manager, 0, 10, 0, Key{0});
     spawn(manager, 1, 20, 0, Key{0});
@@ -184,13 +181,13 @@ TEST_CASE("interest: team 0 is nobody's team") {
     CHECK(seen(manager, none).empty());
     CHECK(seen(manager, two) == Set{2, 3});
     // The observer changes team with its main entity.
-    CHECK(manager.set_key(id(0), KeyId{0}, Key{2}) == Status::ok);
+    CHECK(manager.set_key(id(0), id_at<KeyId>(0), Key{2}) == Status::ok);
     manager.tick();
     CHECK(seen(manager, none) == Set{0, 2, 3});
     CHECK(seen(manager, two) == Set{0, 2, 3});
 }
 
-TEST_CASE("interest: fixed stages, the first that answers decides (M8 M9 O1)") {
+TEST_CASE("interest: the first fixed stage that applies decides (M8 M9 O1)") {
     InterestManager manager = make({within(Combine::add, 10, 10)});
     for (std::uint32_t i = 0; i < 4; ++i) spawn(manager, i, 50 + static_cast<float>(i));
     spawn(manager, 4, 99);
@@ -210,7 +207,7 @@ TEST_CASE("interest: fixed stages, the first that answers decides (M8 M9 O1)") {
     CHECK(seen(manager, observer) == Set{0, 1, 2, 3, 4});
 }
 
-TEST_CASE("interest: an entity that moves past many cells in one tick is exact (P21)") {
+TEST_CASE("interest: an entity that crosses many cells in one tick is exact (P21)") {
     InterestManager manager = make({within(Combine::add, 10, 10)});
     spawn(manager, 0, 50);
     spawn(manager, 1, 0);
@@ -227,26 +224,27 @@ TEST_CASE("interest: an entity that moves past many cells in one tick is exact (
     CHECK(seen(manager, observer) == Set{0});
 }
 
-TEST_CASE("interest: bad input is named, and changes nothing") {
+TEST_CASE("interest: invalid input returns an error and changes nothing") {
     InterestManager manager = make({within(Combine::add, 10, 10)});
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager, id(0));
     const float nan = std::numeric_limits<float>::quiet_NaN();
     const float inf = std::numeric_limits<float>::infinity();
-    CHECK(internal(manager).spawn(id(0), {}) == Status::duplicate);
-    CHECK(internal(manager).spawn(make_entity_id(0, 2), {}) == Status::duplicate);
-    CHECK(internal(manager).spawn(EntityId::none, {}) == Status::bad_argument);
-    CHECK(internal(manager).spawn(id(9), {.position = {nan, 0, 0}}) == Status::bad_position);
+    CHECK(internal(manager).entities.spawn(id(0), {}) == Status::duplicate);
+    CHECK(internal(manager).entities.spawn(make_entity_id(0, 2), {}) == Status::duplicate);
+    CHECK(internal(manager).entities.spawn(EntityId::none, {}) == Status::bad_argument);
+    CHECK(internal(manager).entities.spawn(id(9), {.position = {nan, 0, 0}}) ==
+          Status::bad_position);
     CHECK(manager.move(id(0), {inf, 0, 0}) == Status::bad_position);
     CHECK(manager.move(id(7), {1, 1, 0}) == Status::stale_id);
     CHECK(manager.despawn(id(7)) == Status::stale_id);
-    CHECK(manager.set_flag(id(0), FlagId{5}, true) == Status::bad_argument);
-    CHECK(manager.set_key(id(0), KeyId{3}, Key{1}) == Status::bad_argument);
+    CHECK(manager.set_flag(id(0), id_at<FlagId>(5), true) == Status::bad_argument);
+    CHECK(manager.set_key(id(0), id_at<KeyId>(3), Key{1}) == Status::bad_argument);
     CHECK(manager.set_area(observer, 1, Area::at({nan, 0, 0})) == Status::bad_position);
     CHECK(manager.remove_area(observer, 1) == Status::not_found);
     CHECK(manager.set_ready(make_observer_id(3, 1), true) == Status::stale_id);
-    CHECK(internal(manager).counters.bad_positions == 1);
-    CHECK(internal(manager).counters.stale_ids == 1);
+    CHECK(internal(manager).counters().bad_positions == 1);
+    CHECK(internal(manager).counters().stale_ids == 1);
     for (std::uint32_t i = 0; i < 16; ++i)
         CHECK(manager.set_area(observer, i, Area::at({1, 1, 0})) == Status::ok);
     CHECK(manager.set_area(observer, 99, Area::at({1, 1, 0})) == Status::capacity);
@@ -257,7 +255,7 @@ TEST_CASE("interest: bad input is named, and changes nothing") {
     CHECK(problem_of(def) != "");
 }
 
-TEST_CASE("interest: a group is shown and hidden as one, parents first, children first out") {
+TEST_CASE("interest: a group enters parents first and leaves children first") {
     InterestManager manager = make({within(Combine::add, 10, 10)});
     spawn(manager, 0, 50);
     for (std::uint32_t i = 1; i <= 3; ++i) spawn(manager, i, 80);
@@ -275,58 +273,56 @@ TEST_CASE("interest: a group is shown and hidden as one, parents first, children
     manager.tick();
     REQUIRE(manager.events().size() == 3);
     CHECK(index_of(manager.events()[2].entity) == 1);
-    // One breaks off where the observer stands.
+    // One is detached next to the observer.
     CHECK(manager.detach(id(2), {.position = {51, 50, 0}}) == Status::ok);
     manager.tick();
     CHECK(seen(manager, observer) == Set{0, 2});
 }
 
-TEST_CASE(
-    "interest: a kernel that remembers and takes them is asked about what steps before it leave "
-    "open, and about nobody who is not there") {
-    /// Yes to all it is asked about.
+TEST_CASE("interest: a kernel with memory tests only undecided entities that exist") {
+    /// Matches every entity that it receives in `asked`.
     class Taking final : public InterestKernel {
       public:
         void test(const KernelQuery& q, std::span<Mask> out,
                   std::span<Mask>) const noexcept override {
-            wrong += q.asked.size() != q.blocks.size() ? 1 : 0;
-            for (std::size_t i = 0; i < q.asked.size(); ++i) {
-                wrong += (q.asked[i] & ~q.slots.occupied()[q.blocks[i]]) != 0 ? 1 : 0;
-                asked += static_cast<unsigned>(std::popcount(q.asked[i]));
-                out[i] = q.asked[i];
+            wrong += q.requested.size() != q.blocks.size() ? 1 : 0;
+            for (std::size_t i = 0; i < q.requested.size(); ++i) {
+                wrong += (q.requested[i] & ~q.slots.occupied()[q.blocks[i]]) != 0 ? 1 : 0;
+                queried += static_cast<unsigned>(std::popcount(q.requested[i]));
+                out[i] = q.requested[i];
             }
         }
         std::string describe(const KernelQuery&, unsigned) const override { return "taking"; }
         bool remembers() const noexcept override { return true; }
-        bool takes_asked() const noexcept override { return true; }
+        bool uses_requested() const noexcept override { return true; }
         DependsOn depends_on() const noexcept override { return depends; }
         DependsOn depends = DependsOn::pair;
-        mutable unsigned wrong = 0, asked = 0;
+        mutable unsigned wrong = 0, queried = 0;
     };
-    const auto asked_as = [](Combine combine, std::vector<Kernel> before) {
+    const auto evaluated_as = [](Combine combine, std::vector<Kernel> before) {
         const auto taking = std::make_shared<Taking>();
         before.push_back(step(combine, Kernel(taking)));
         InterestManager manager = make(before);
         for (std::uint32_t i = 0; i < 20; ++i) spawn(manager, i, static_cast<float>(i) * 5);
         const ObserverId observer = watch(manager, id(0));
         manager.tick();
-        for (std::uint32_t i = 1; i < 20; ++i)  // lanes are left, and some become empty
+        for (std::uint32_t i = 1; i < 20; ++i)  // some lanes become empty
             CHECK(manager.move(id(i), {static_cast<float>(i) * 5, 20, 0}) == Status::ok);
         CHECK(manager.despawn(id(19)) == Status::ok);
-        taking->asked = 0;
+        taking->queried = 0;
         manager.tick();
-        const unsigned asked = taking->asked;
+        const unsigned queried = taking->queried;
         CHECK(!manager.explain(observer, id(1)).text().empty());
         CHECK(taking->wrong == 0);
-        return asked;
+        return queried;
     };
-    CHECK(asked_as(Combine::add, {}) == 19);
-    // Within 41 of id(0) at (0, 50), 30 m below them: 0, 5, ... 25.
-    CHECK(asked_as(Combine::require, {within(Combine::add, 41, 41)}) == 6);
-    CHECK(asked_as(Combine::subtract, {within(Combine::add, 41, 41)}) == 6);
-    CHECK(asked_as(Combine::add, {within(Combine::add, 41, 41)}) == 13);
+    CHECK(evaluated_as(Combine::add, {}) == 19);
+    // Within 41 m of id(0) at (0, 50), the others at y = 20: x = 0, 5, ... 25.
+    CHECK(evaluated_as(Combine::require, {within(Combine::add, 41, 41)}) == 6);
+    CHECK(evaluated_as(Combine::subtract, {within(Combine::add, 41, 41)}) == 6);
+    CHECK(evaluated_as(Combine::add, {within(Combine::add, 41, 41)}) == 13);
 
-    // While enters and leaves wait, hides do not: whoever depends on the entity alone is asked.
+    // Enters and leaves wait, hides do not: a kernel that depends on the entity alone still runs.
     const auto taking = std::make_shared<Taking>();
     taking->depends = DependsOn::entity;
     Rules def;
@@ -339,14 +335,14 @@ TEST_CASE(
     for (std::uint32_t i = 0; i < 20; ++i) spawn(manager, i, static_cast<float>(i) * 5);
     watch(manager, id(0));
     for (int tick = 0; tick < 8; ++tick) {
-        taking->asked = 0;
+        taking->queried = 0;
         CHECK(manager.move(id(0), {static_cast<float>(tick), 50, 0}) == Status::ok);
         manager.tick();
         CHECK(taking->wrong == 0);
     }
 }
 
-TEST_CASE("interest: reasons say what happened") {
+TEST_CASE("interest: each event has the reason of its change") {
     InterestManager manager = make({within(Combine::add, 10, 10), flag(Combine::subtract, 0)});
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager, id(0));
@@ -362,7 +358,7 @@ TEST_CASE("interest: reasons say what happened") {
     CHECK(only() == Reason::left);
     CHECK(manager.move(id(1), {52, 50, 0}) == Status::ok);
     CHECK(only() == Reason::entered);
-    CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);
+    CHECK(manager.set_flag(id(1), id_at<FlagId>(0), true) == Status::ok);
     CHECK(only() == Reason::hidden);
     CHECK(manager.set_owner(id(1), observer) == Status::ok);
     CHECK(only() == Reason::owned);
@@ -372,4 +368,4 @@ TEST_CASE("interest: reasons say what happened") {
     CHECK(only() == Reason::disconnected);
 }
 
-}  // namespace purview::test::behaviour
+}  // namespace purview::test::behavior

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Numbers at the end of what a float holds, and calls that are the caller's mistake.
+// Numbers at the limits of a float, and invalid calls.
 #include <array>
 #include <functional>
 #include <limits>
@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
@@ -25,7 +25,7 @@ bool names_move(const Explanation& why) {
 
 }  // namespace
 
-TEST_CASE("interest: a space or cells whose extent is no float are refused in words") {
+TEST_CASE("interest: bounds and cells beyond the range of a float are refused") {
     Rules def = def_of({});
     def.min = {-float_most, -float_most, -float_most};
     def.max = {float_most, float_most, float_most};
@@ -45,7 +45,7 @@ TEST_CASE("interest: a space or cells whose extent is no float are refused in wo
     }
 }
 
-TEST_CASE("interest: an area that follows somebody out of all numbers shows nothing") {
+TEST_CASE("interest: an area at an overflowing position matches nothing") {
     for (const Area& area :
          {Area::box({float_most, 0, 0}, {5, 5, 5}), Area::sphere({float_most, 0, 0}, 5)}) {
         InterestManager manager = make({node("areas", {in_area()})});
@@ -62,7 +62,7 @@ TEST_CASE("interest: an area that follows somebody out of all numbers shows noth
     }
 }
 
-TEST_CASE("interest: who stays for ever stays") {
+TEST_CASE("interest: an unlimited minimum relevance time never ends") {
     for (const std::uint32_t ticks : {300U, std::numeric_limits<std::uint32_t>::max() - 3,
                                       std::numeric_limits<std::uint32_t>::max()}) {
         CAPTURE(ticks);
@@ -79,25 +79,25 @@ TEST_CASE("interest: who stays for ever stays") {
     }
 }
 
-TEST_CASE("interest: strengths into too little room are those that fit") {
+TEST_CASE("interest: scores beyond the output span are not written") {
     InterestManager manager = make({node("near", {within(Combine::add, 10)})});
     for (std::uint32_t i = 0; i < 3; ++i) spawn(manager, i, 50);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
-    const std::array<EntityId, 3> who{id(0), id(1), id(2)};
+    const std::array<EntityId, 3> client{id(0), id(1), id(2)};
     std::array<float, 3> score{-1, -1, -1};
-#ifdef NDEBUG  // elsewhere it is asserted
+#ifdef NDEBUG  // debug builds assert
     std::array<Replication, 1> settings;
-    internal(manager).score(observer, who, std::span(score).first(2), settings);
+    internal(manager).answers.score(observer, client, std::span(score).first(2), settings);
     CHECK(score[0] > 0);
     CHECK(score[1] > 0);
     CHECK(score[2] == -1);
 #endif
-    manager.scores(observer, who, score);
+    manager.scores(observer, client, score);
     CHECK(score[2] > 0);
 }
 
-TEST_CASE("interest: the id of an observer that was removed is not used again") {
+TEST_CASE("interest: the id of a removed observer is not reused") {
     InterestManager manager = make({node("all", {})});
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager);
@@ -107,7 +107,7 @@ TEST_CASE("interest: the id of an observer that was removed is not used again") 
     CHECK(watch(manager) != observer);
 }
 
-TEST_CASE("interest: a move is named as a change unless what is looked from goes along") {
+TEST_CASE("interest: explain proposes a move unless the viewpoint would move along") {
     InterestManager manager = make({node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 10);
     spawn(manager, 1, 60);
@@ -115,14 +115,14 @@ TEST_CASE("interest: a move is named as a change unless what is looked from goes
     const ObserverId me = watch(manager, id(0)), other = watch(manager, id(2));
     manager.tick();
     CHECK(names_move(manager.explain(me, id(1))));
-    // Areas that others have, and places that others take, are nothing to him.
+    // Areas of other observers and position sources of other entities have no effect.
     Area eyes;
     CHECK(manager.set_area(other, 1, eyes.following(id(1))) == Status::ok);
     spawn(manager, 3, 90);
     CHECK(manager.set_position_source(id(3), id(1)) == Status::ok);
     manager.tick();
     CHECK(names_move(manager.explain(me, id(1))));
-    // Where he looks from there himself, or from who stands there, it is out of the question.
+    // If the observer views from that entity or its position, no move is proposed.
     CHECK(manager.set_viewpoint(me, id(3)) == Status::ok);
     manager.tick();
     CHECK_FALSE(names_move(manager.explain(me, id(1))));
@@ -133,7 +133,7 @@ TEST_CASE("interest: a move is named as a change unless what is looked from goes
     CHECK(names_move(manager.explain(me, id(2))));
 }
 
-TEST_CASE("interest: a move to an area that ends with the next tick is not named as a change") {
+TEST_CASE("interest: explain proposes no move to an area that ends with the next tick") {
     NodeDef near = node("near", {within(Combine::add, 10)});
     near.steps[0].view_from = Viewpoints::points;
     InterestManager manager = make({near});
@@ -143,10 +143,10 @@ TEST_CASE("interest: a move to an area that ends with the next tick is not named
     CHECK(manager.set_area(me, 1, Area::at({20, 50, 0}).lasting(2)) == Status::ok);
     CHECK(ticked(manager, me) == Set{2});
     CHECK(names_move(manager.explain(me, id(1))));
-    CHECK_FALSE(manager.explain(me, id(2)).turns_by_itself);
+    CHECK_FALSE(manager.explain(me, id(2)).changes_by_itself);
     CHECK(ticked(manager, me) == Set{2});
     CHECK_FALSE(names_move(manager.explain(me, id(1))));
-    CHECK(manager.explain(me, id(2)).turns_by_itself);  // it is about to leave
+    CHECK(manager.explain(me, id(2)).changes_by_itself);  // it is about to leave
     CHECK(manager.explain(me, id(2)).relevant);
     CHECK(ticked(manager, me) == Set{});
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Sessions of hosts, beside a list that is looked through.
+// Session counts per host, compared with a linear search.
 #include "link/host_counts.hpp"
+#include "link/address.hpp"
 
 #include <doctest/doctest.h>
 
@@ -20,7 +21,8 @@ struct Known {
     bool is_closing = false;
 };
 
-/// One of few hosts, so that they meet: IPv4, IPv6, and such as look alike in one of the two ways.
+/// Returns one of few addresses, so that hosts repeat: IPv4, IPv6, and addresses that resemble
+/// either.
 Address some_address(SplitMix& random) {
     Address address;
     address.port = static_cast<std::uint16_t>(random.below(3));
@@ -31,7 +33,7 @@ Address some_address(SplitMix& random) {
             address.host[10] = address.host[11] = 0xff;
             address.host[15] = last;
             break;
-        case 1:  // of one network of 64 bits, whatever follows
+        case 1:  // one 64-bit network, different hosts
             address.host[0] = 0x20;
             address.host[7] = 1;
             address.host[15] = last;
@@ -40,7 +42,7 @@ Address some_address(SplitMix& random) {
             address.host[0] = 0x20;
             address.host[7] = last;
             break;
-        default:  // in the network of ::, beside IPv4
+        default:  // in the network of ::, like IPv4
             address.host[15] = last;
     }
     return address;
@@ -57,7 +59,7 @@ HostCounts::Count counted(const std::vector<Known>& list, const Address& host, b
 
 }  // namespace
 
-TEST_CASE("link: sessions of hosts are counted as a walk through all of them counts") {
+TEST_CASE("link: session counts per host equal a linear count") {
     SplitMix random(7);
     HostCounts counts;
     std::vector<Known> list;
@@ -87,10 +89,10 @@ TEST_CASE("link: sessions of hosts are counted as a walk through all of them cou
                 counts.gone(list[at].address);
                 list.erase(list.begin() + at);
         }
-        const Address asked = some_address(random);
+        const Address requested = some_address(random);
         for (const bool all : {false, true}) {
-            const HostCounts::Count is = all ? counts.all() : counts.of(asked);
-            const HostCounts::Count should = counted(list, asked, all);
+            const HostCounts::Count is = all ? counts.all() : counts.of(requested);
+            const HostCounts::Count should = counted(list, requested, all);
             CHECK(is.connected == should.connected);
             CHECK(is.closing == should.closing);
         }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/hash.hpp"
+#include "link/address.hpp"
 #include "link/handshake.hpp"
 #include "link/packet_link.hpp"
 #include "link/stream.hpp"
@@ -20,7 +21,7 @@ struct End {
     PacketLink link;
     StreamSender out;
     StreamReceiver in;
-    std::map<std::uint32_t, bool> applied_by_other;  ///< truth: number -> accepted
+    std::map<std::uint32_t, bool> applied_by_other;  ///< expected: number -> accepted
     std::uint32_t next_notice = 1;
     std::vector<std::string> sent;
     std::size_t received = 0;
@@ -62,9 +63,7 @@ void read_packet(End& to, End& from, std::uint32_t sequence, const std::vector<s
 
 }  // namespace
 
-TEST_CASE(
-    "link: the fate of every packet is told once, in order and truly, and every message arrives in "
-    "order") {
+TEST_CASE("link: each delivery status is correct, in order and once, messages keep order") {
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         SplitMix random(seed);
         End a;
@@ -120,7 +119,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("link: numbers wrap at 16 bits without a false fate") {
+TEST_CASE("link: numbers wrap at 16 bits without a wrong delivery status") {
     End a;
     End b;
     std::uint32_t back = 0;
@@ -132,7 +131,7 @@ TEST_CASE("link: numbers wrap at 16 bits without a false fate") {
     CHECK(a.next_notice > 139'000);
 }
 
-TEST_CASE("link: acknowledgements of what was never sent, or with a gap, are malformed") {
+TEST_CASE("link: acknowledgements of unsent packets, or with a gap, are malformed") {
     PacketLink link;
     std::vector<std::byte> bytes(64);
     BitWriter out(bytes);
@@ -154,7 +153,7 @@ TEST_CASE("link: acknowledgements of what was never sent, or with a gap, are mal
     CHECK(header(5000, 1, 0) == PacketLink::Verdict::malformed);  // far ahead of anything possible
 }
 
-TEST_CASE("link: when nothing comes back, sending stops at the bound, and goes on afterwards") {
+TEST_CASE("link: without acknowledgements sending stops at the limit, then resumes") {
     End a;
     End b;
     std::uint32_t sent = 0;
@@ -170,7 +169,7 @@ TEST_CASE("link: when nothing comes back, sending stops at the bound, and goes o
     CHECK(a.next_notice == sent + 1);
 }
 
-TEST_CASE("link: a stream refuses what is too large and what does not fit, and says which") {
+TEST_CASE("link: a stream refuses a message that is too large or exceeds its capacity") {
     StreamSender out;
     std::vector<std::byte> large(message_bytes_max + 1);
     CHECK(out.send(large) == Status::too_large);
@@ -181,7 +180,7 @@ TEST_CASE("link: a stream refuses what is too large and what does not fit, and s
     CHECK(out.send(large) == Status::capacity);
 }
 
-TEST_CASE("link: a fragment that was cut for a large packet and lost goes on in small ones") {
+TEST_CASE("link: a lost fragment of a large packet is resent in small packets") {
     StreamSender out;
     StreamReceiver in;
     const std::vector<std::byte> message(300, std::byte{7});
@@ -206,11 +205,11 @@ TEST_CASE("link: a fragment that was cut for a large packet and lost goes on in 
     while (!in.next_message(got) && sequence < 40) CHECK(carry(sequence++, 64, true));
     REQUIRE(got.size() == message.size());
     CHECK(std::equal(got.begin(), got.end(), message.begin()));
-    CHECK(!out.wants_to_send());
+    CHECK(!out.has_data_to_send());
     CHECK(!carry(sequence, 64, true));  // nothing is left to write
 }
 
-TEST_CASE("link: handshake packets come back as they went, and no other bytes pass for one") {
+TEST_CASE("link: handshake packets are read as written, and other bytes are refused") {
     SplitMix random(2);
     std::array<std::byte, 64> bytes{};
     const Hello hello{7, 123456789, 42};
@@ -229,7 +228,7 @@ TEST_CASE("link: handshake packets come back as they went, and no other bytes pa
     }
 }
 
-TEST_CASE("link: a cookie is good for its address, its nonce and its time only") {
+TEST_CASE("link: a cookie is valid only for its address, nonce and time") {
     std::array<std::byte, 32> key{};
     CookieJar jar(key, &test_mac);
     Address here;
@@ -249,7 +248,7 @@ TEST_CASE("link: a cookie is good for its address, its nonce and its time only")
     CHECK_FALSE(jar.is_fresh(cookie, 99'999'999));
 }
 
-TEST_CASE("link: an IPv4 address is a host, and so is an IPv6 network of 64 bits") {
+TEST_CASE("link: a host is an IPv4 address or a 64-bit IPv6 network") {
     const auto ipv6 = [](std::uint8_t network, std::uint8_t host) {
         Address address;
         address.host[0] = network;
@@ -269,12 +268,12 @@ TEST_CASE("link: an IPv4 address is a host, and so is an IPv6 network of 64 bits
     CHECK_FALSE(is_same_host(ipv4(1), ipv4(2)));
     CHECK(is_same_host(ipv6(0x20, 1), ipv6(0x20, 2)));
     CHECK_FALSE(is_same_host(ipv6(0x20, 1), ipv6(0x21, 1)));
-    const Address loopback = ipv6(0, 1);  // ::1, whose network is the mapped addresses', too
+    const Address loopback = ipv6(0, 1);  // ::1, in the network of mapped IPv4
     CHECK_FALSE(is_same_host(loopback, ipv4(1)));
     CHECK_FALSE(is_same_host(ipv4(1), loopback));
 }
 
-TEST_CASE("link: what a cookie began does not begin once more while the cookie is good") {
+TEST_CASE("link: a connection that ended cannot restart while its cookie is valid") {
     const std::array<std::byte, 32> key{};
     CookieJar jar(key, &test_mac);
     SplitMix random(8);
@@ -295,7 +294,7 @@ TEST_CASE("link: what a cookie began does not begin once more while the cookie i
     }
 }
 
-TEST_CASE("link: what a cookie began stays over where time goes back a little") {
+TEST_CASE("link: a connection that ended stays ended if time goes back slightly") {
     const std::array<std::byte, 32> key{};
     CookieJar jar(key, &test_mac);
     jar.spend(1, 100'001'000);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// 16 bits of a packet's number travel: what was recorded a whole turn of them ago must not count.
+// A packet carries 16 bits of its number. A recorded packet from 65,536 packets ago must not be
+// accepted.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -31,7 +32,7 @@ struct OneKind {
     ServerDef def;
 };
 
-/// One client and its server, and what both sent as their packets 200 to 299.
+/// A client and its server. Keeps what both sent as packets 200 to 299.
 struct Recorded {
     Recorded() {
         walker = stage.spawn(is.walker, {1, 1, 0});
@@ -41,14 +42,14 @@ struct Recorded {
     Session& session() { return *internal(*stage.server).sessions.front(); }
     void step() {
         now += 50'000;
-        ++ticks;  // so that the server has something to say in every tick
+        ++ticks;  // so that the server has an update in every tick
         (void)stage.world().move(walker, {ticks % 2 == 0 ? 1.0F : 9.0F, 1, 0});
         Client& client = *stage.clients[0];
         client.tick(now);
-        std::span<const std::byte> said;
-        while (client.next_datagram(said)) {
-            stage.server->receive(said, from, now);
-            keep(to_server, session().link.newest_accepted(), said);
+        std::span<const std::byte> message;
+        while (client.next_datagram(message)) {
+            stage.server->receive(message, from, now);
+            keep(to_server, session().link.newest_accepted(), message);
         }
         stage.server->tick(now);
         OutgoingDatagram out;
@@ -74,7 +75,7 @@ struct Recorded {
 
 }  // namespace
 
-TEST_CASE("old packets: one from 65,536 packets ago is not new, either way") {
+TEST_CASE("link: a packet from 65,536 packets ago is dropped in both directions") {
     Recorded world;
     REQUIRE(world.to_server.size() == kept_count);
     const std::uint32_t newest = world.session().link.newest_accepted();
@@ -99,15 +100,14 @@ TEST_CASE("old packets: one from 65,536 packets ago is not new, either way") {
     }
     REQUIRE(sent > 10);
     CHECK(client.stats().packets_received == taken);
-    // And the connection goes on as if nothing had been.
+    // The connection continues unaffected.
     for (int i = 0; i < 50; ++i) world.step();
     CHECK(world.session().link.newest_accepted() == newest + 50);
     CHECK(client.state() == ClientState::joined);
 }
 
-TEST_CASE(
-    "old packets: one that is half of the numbers behind or more is none of this connection") {
-    // What a receiver at 40,000 takes numbers for, and with which seed it would believe them.
+TEST_CASE("link: a packet half the number range behind does not match its seed") {
+    // How a receiver at packet 40,000 expands numbers, and which checksum seed it expects for them.
     PacketLink sender, receiver;
     std::array<std::byte, 64> bytes{};
     std::vector<std::byte> early;
@@ -133,14 +133,14 @@ TEST_CASE(
     CHECK(number_of(40'001) == 40'001);
     CHECK(number_of(39'000) == 39'000);
     CHECK(number_of(40'001 + 32'767) == 40'001 + 32'767);
-    // 32,769 behind: it would be the one of the next turn, whose seed is another.
+    // 32,769 behind: it expands to a number of the next turn, which has another seed.
     constexpr std::uint64_t id = 0x1234;
     const std::uint32_t old = 40'001 - 32'769;
     CHECK(number_of(old) == old + turn);
     CHECK(data_seed(id, old) != data_seed(id, number_of(old)));
     CHECK(data_seed(id, 1) == id);
     CHECK(data_seed(id, 65'535) == id);
-    CHECK(data_seed(id, 70'000) == 0x9E3779B97F4A8E49);  // as tools/conformance has it
+    CHECK(data_seed(id, 70'000) == 0x9E3779B97F4A8E49);  // as in tools/conformance
     CHECK(data_seed(id, 140'000) == 0x3C6EF372FE950A5E);
     CHECK(data_seed(id, turn) != data_seed(id, 2 * turn));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Files that live as long as the program does.
+// Temporary directories for files that the program removes at its end.
 #include "net/child_process.hpp"
 
 #include <doctest/doctest.h>
@@ -12,11 +12,11 @@
 
 namespace purview::test {
 
-TEST_CASE("temporary directory: where there is no room for one that is said, and nothing thrown") {
+TEST_CASE("temporary directory: a failure to create it returns an empty path, no exception") {
     const char* before = std::getenv("TMPDIR");
     const std::string usual = before != nullptr ? before : "";
     REQUIRE(::setenv("TMPDIR", "/nonexistent", 1) == 0);
-    std::string none = "not asked";
+    std::string none = "not set";
     CHECK_NOTHROW(none = net::make_temporary_directory());
     CHECK(none.empty());
     REQUIRE((before != nullptr ? ::setenv("TMPDIR", usual.c_str(), 1) : ::unsetenv("TMPDIR")) == 0);

@@ -34,9 +34,9 @@ bool is_unhurt(const Piece& piece) {
 
 }  // namespace
 
-TEST_CASE("memory on large pages is aligned, nobody else's, and handed out again") {
+TEST_CASE("huge pages: blocks are aligned, do not overlap and are reused") {
     const MemoryHooks hooks = net::huge_page_hooks();
-    if (hooks.allocate == nullptr) return;  // an address sanitizer watches operator new
+    if (hooks.allocate == nullptr) return;  // none: the address sanitizer checks operator new
     constexpr std::size_t large_page = std::size_t{2} << 20;
     SplitMix random(7);
     std::vector<Piece> pieces;
@@ -51,7 +51,7 @@ TEST_CASE("memory on large pages is aligned, nobody else's, and handed out again
     for (std::uint32_t i = 0; i < 2000; ++i) {
         if (pieces.size() > 40) release(random.below(static_cast<std::uint32_t>(pieces.size())));
         const std::size_t alignment = std::size_t{1} << (4 + random.below(9));
-        // As many of a hundred bytes as of a megabyte.
+        // Sizes are spread evenly over all magnitudes, from a hundred bytes to megabytes.
         const std::size_t bytes = std::size_t{1 + random.below(255)} << random.below(15);
         auto* const memory = static_cast<std::byte*>(hooks.allocate(bytes, alignment, hooks.user));
         const auto address = reinterpret_cast<std::uintptr_t>(memory);
@@ -70,10 +70,10 @@ TEST_CASE("memory on large pages is aligned, nobody else's, and handed out again
     CHECK(hurt == 0);
 }
 
-TEST_CASE("memory that the system does not have ends the process, which says so") {
+TEST_CASE("huge pages: a lack of memory ends the process with a message") {
     const MemoryHooks hooks = net::huge_page_hooks();
-    if (hooks.allocate == nullptr) return;  // an address sanitizer watches operator new
-    // A small block, which shares pages, and a large one, which does not.
+    if (hooks.allocate == nullptr) return;  // none: the address sanitizer checks operator new
+    // A small block shares pages with others, a large block does not.
     for (const std::size_t bytes : {std::size_t{1'000}, std::size_t{64} << 20}) {
         int ends[2];
         REQUIRE(::pipe(ends) == 0);
@@ -82,8 +82,8 @@ TEST_CASE("memory that the system does not have ends the process, which says so"
             (void)::dup2(ends[1], STDERR_FILENO);
             const rlimit none{0, 0};
             (void)::setrlimit(RLIMIT_CORE, &none);
-            (void)::signal(SIGABRT, SIG_DFL);  // doctest's would report a failure
-            const rlimit little{1, 1};         // what is mapped stays; nothing comes to it
+            (void)::signal(SIGABRT, SIG_DFL);  // doctest's handler would report a failure
+            const rlimit little{1, 1};         // mappings stay; none can be added
             (void)::setrlimit(RLIMIT_AS, &little);
             for (int i = 0; i < 1'000'000; ++i)
                 if (hooks.allocate(bytes, 64, hooks.user) == nullptr) break;
@@ -91,17 +91,17 @@ TEST_CASE("memory that the system does not have ends the process, which says so"
         }
         REQUIRE(child > 0);
         ::close(ends[1]);
-        std::string said;
+        std::string sent;
         char piece[256];
         for (ssize_t got = 0; (got = ::read(ends[0], piece, sizeof piece)) > 0;)
-            said.append(piece, static_cast<std::size_t>(got));
+            sent.append(piece, static_cast<std::size_t>(got));
         ::close(ends[0]);
         int status = 0;
         REQUIRE(::waitpid(child, &status, 0) == child);
         CHECK(WIFSIGNALED(status));
         CHECK(WTERMSIG(status) == SIGABRT);
-        CHECK(said.starts_with("purview: the system has no "));
-        CHECK(said.ends_with(" bytes of memory more\n"));
+        CHECK(sent.starts_with("purview: out of memory: cannot map "));
+        CHECK(sent.ends_with(" bytes\n"));
     }
 }
 

@@ -29,12 +29,12 @@ struct Walk final : Game {
         schema.set_position(body.id);
         walker = schema.kind("walker", {body.id});
     }
-    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
-        own = *server.world().spawn(walker, {500, 500, 0});
-        return server.visibility().set_viewpoint(observer, own) == Status::ok;
+    std::optional<EntityId> on_join(Server& server, ObserverId, const JoinRequest&) override {
+        own = server.world().spawn({.kind = walker, .position = {500, 500, 0}});
+        return own;
     }
-    void left(Server&, ObserverId) override { has_left = true; }
-    void simulate(Server& server, Tick) override {
+    void on_leave(Server&, ObserverId) override { has_left = true; }
+    void on_tick(Server& server, Tick) override {
         if (own != EntityId::none) (void)server.world().move(own, {510, 500, 0});
     }
     ServerDef def() const {
@@ -54,7 +54,7 @@ struct Walk final : Game {
 
 }  // namespace
 
-TEST_CASE("net: a client joins a server loop over UDP and reads what moves, until the loop stops") {
+TEST_CASE("net: a client joins a server loop over UDP and gets updates until it stops") {
     Walk game;
     Server server = std::move(Server::create(game.def(), game)).value();
     std::atomic<bool> is_seen = false;
@@ -82,10 +82,10 @@ TEST_CASE("net: a client joins a server loop over UDP and reads what moves, unti
         while (client.state() <= ClientState::joined &&
                std::chrono::steady_clock::now() < begin + std::chrono::seconds(60)) {
             connection.update();
-            for (GhostId ghost = 0; ghost < client.ghost_end(); ++ghost) {
+            client.for_each([&](GhostId ghost) {
                 body = client.get(ghost, game.body);
                 if (body && body->at.x == 510) is_seen = true;
-            }
+            });
             std::this_thread::sleep_for(std::chrono::milliseconds(2));
         }
         last = client.state();
@@ -94,7 +94,7 @@ TEST_CASE("net: a client joins a server loop over UDP and reads what moves, unti
     player.join();
     CHECK(is_seen);
     CHECK(ticks > 0);
-    CHECK(last == ClientState::closed);  // the loop said so when it ended
+    CHECK(last == ClientState::closed);  // the loop disconnected it at the end
     CHECK(game.has_left);
 }
 
@@ -107,7 +107,7 @@ void count_interrupt(int) {
 
 }  // namespace
 
-TEST_CASE("net: an interrupt ends a loop, and afterwards does what it did before") {
+TEST_CASE("net: an interrupt ends a loop, which then restores the previous handler") {
     void (*const before)(int) = std::signal(SIGINT, count_interrupt);
     Walk game;
     Server server = std::move(Server::create(game.def(), game)).value();
@@ -117,14 +117,14 @@ TEST_CASE("net: an interrupt ends a loop, and afterwards does what it did before
         net::ServerLoop loop(server, def);
         REQUIRE(loop.problem() == "");
         loop.run(60);
-        CHECK(interrupts == round);  // it went to the loop
+        CHECK(interrupts == round);  // the loop received it
         (void)std::raise(SIGINT);
         CHECK(interrupts == round + 1);
     }
     (void)std::signal(SIGINT, before);
 }
 
-TEST_CASE("net: a loop whose port is taken says so, and does not run") {
+TEST_CASE("net: a loop on a port in use reports a problem and does not run") {
     Walk game;
     Server server = std::move(Server::create(game.def(), game)).value();
     net::ServerLoop first(server, {});
@@ -135,6 +135,15 @@ TEST_CASE("net: a loop whose port is taken says so, and does not run") {
     CHECK(second.problem() != "");
     second.run();  // returns
     CHECK(other.current_tick() == 0);
+}
+
+TEST_CASE("net: a loop with WebSockets needs no operator token on any host") {
+    Walk game;
+    Server server = std::move(Server::create(game.def(), game)).value();
+    // The IPv4-mapped form of loopback does not count as a loopback address.
+    const net::ServerLoop loop(server, {.host = "::ffff:127.0.0.1", .web = true});
+    CHECK(loop.problem().find("operator") == std::string::npos);
+    if (loop.problem().empty()) CHECK(loop.web_port() != 0);
 }
 
 }  // namespace purview

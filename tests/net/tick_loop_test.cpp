@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The loop of a ready server, with a client on loopback.
+// The tick loop of a server, with a client on loopback.
 #include "net/tick_loop.hpp"
 
 #include <doctest/doctest.h>
@@ -20,15 +20,18 @@ namespace {
 
 class CountingGame final : public Game {
   public:
-    bool joined(Server&, ObserverId, const JoinRequest&) override { return ++came > 0; }
-    void left(Server&, ObserverId) override { ++went; }
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick) override { std::this_thread::sleep_for(takes); }
+    std::optional<EntityId> on_join(Server&, ObserverId, const JoinRequest&) override {
+        ++came;
+        return EntityId::none;
+    }
+    void on_leave(Server&, ObserverId) override { ++went; }
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server&, Tick) override { std::this_thread::sleep_for(takes); }
     int came = 0, went = 0;
     std::chrono::milliseconds takes{0};
 };
 
-/// On loopback, on ports that are free.
+/// A UDP socket and a web server on loopback, on free ports.
 struct Carriers {
     Carriers() {
         REQUIRE(udp.bind("127.0.0.1", 0).empty());
@@ -59,7 +62,7 @@ struct ReadyServer {
 
 }  // namespace
 
-TEST_CASE("loop: at its end the game is told who leaves, behind what is still asked of them") {
+TEST_CASE("loop: the ending callback runs before the game is notified of leaving clients") {
     ReadyServer ready;
     ClientDef client_def;
     client_def.nonce = net::random_number();
@@ -90,7 +93,7 @@ TEST_CASE("loop: at its end the game is told who leaves, behind what is still as
     CHECK(ready.server.stats().sessions == 0);
 }
 
-TEST_CASE("loop: a game that is too slow is counted, and how late it is") {
+TEST_CASE("loop: a slow game is counted in overruns, skipped ticks and lateness") {
     ReadyServer ready;
     ready.game.takes = std::chrono::milliseconds(120);
     const bool stop = false;
@@ -103,7 +106,7 @@ TEST_CASE("loop: a game that is too slow is counted, and how late it is") {
     CHECK(stats.late_us > 0);
 }
 
-TEST_CASE("loop: who is late is told so, and the more seldom the longer that lasts") {
+TEST_CASE("loop: lateness is reported, and less often the longer it lasts") {
     constexpr Micros second = 1'000'000;
     net::LoopStats stats;
     stats.period_us = 50'000;
@@ -117,15 +120,15 @@ TEST_CASE("loop: who is late is told so, and the more seldom the longer that las
         return lateness.look(stats, now);
     };
     CHECK_FALSE(after(0, 0, 0));
-    CHECK_FALSE(after(4, 50, 0));  // too early to say
+    CHECK_FALSE(after(4, 50, 0));  // too early to report
     CHECK(after(2, 0, 0));
     CHECK_FALSE(after(9, 50, 0));
     CHECK(after(2, 50, 0));
     CHECK_FALSE(after(19, 50, 0));
     CHECK(after(2, 50, 0));
-    CHECK_FALSE(after(41, 0, 0));  // it keeps up
+    CHECK_FALSE(after(41, 0, 0));  // the loop keeps up
     stats.ticks -= 99;
-    CHECK_FALSE(after(6, 1, 0));  // one now and then is made up for
+    CHECK_FALSE(after(6, 1, 0));  // single overruns are caught up
     stats.behind_us = 3'410'000;
     const auto late = after(6, 0, 68);
     REQUIRE(late);
@@ -135,7 +138,7 @@ TEST_CASE("loop: who is late is told so, and the more seldom the longer that las
     CHECK(late->behind_us == 3'410'000);
 }
 
-TEST_CASE("loop: a stall counts once, and what is told of the clock never falls") {
+TEST_CASE("loop: a stall counts once, and the reported delay never decreases") {
     ReadyServer ready;
     bool stop = false;
     const net::LoopStats& stats = ready.loop.stats();
@@ -145,7 +148,8 @@ TEST_CASE("loop: a stall counts once, and what is told of the clock never falls"
     ready.loop.run(&stop, 20, [&] {
         fell += stats.behind_us < before ? 1 : 0;
         before = stats.behind_us;
-        // The world stands where so many ticks have brought it; five late ones are made up for.
+        // World time plus the reported delay never exceeds the clock, except for five late ticks
+        // that are caught up.
         const Micros clock = net::now() - start + 6 * stats.period_us;
         twice += stats.ticks * stats.period_us + stats.behind_us > clock ? 1 : 0;
         if (stats.ticks == 3) std::this_thread::sleep_for(std::chrono::milliseconds(1'200));

@@ -12,7 +12,7 @@
 
 namespace purview {
 
-TEST_CASE("net: a UDP client sends the handshake, and says what is wrong with an address") {
+TEST_CASE("net: a UDP client sends the handshake and reports an invalid address") {
     net::UdpSocket server;
     REQUIRE(server.bind("127.0.0.1", 0) == "");
     ClientDef def;

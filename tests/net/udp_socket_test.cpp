@@ -3,6 +3,7 @@
 //
 // Sockets on loopback, which has 16 million addresses.
 #include "net/udp_socket.hpp"
+#include "link/address.hpp"
 
 #include <doctest/doctest.h>
 #include <poll.h>
@@ -22,7 +23,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
     return std::as_bytes(std::span(text));
 }
 
-/// What arrives first within a while, and from where.
+/// Returns the first datagram that arrives within 300 ms, and its sender.
 std::string next_text(UdpSocket& socket, Address* from = nullptr) {
     pollfd waiting{socket.descriptor(), POLLIN, 0};
     (void)::poll(&waiting, 1, 300);
@@ -39,7 +40,8 @@ void send(UdpSocket& socket, const std::string& text, const Address& to = {}) {
     socket.flush();
 }
 
-/// Bound to all addresses, but of no other device; closed where that cannot be.
+/// Returns a socket bound to all addresses of the loopback device, or a closed one if that is not
+/// allowed.
 UdpSocket everywhere(const std::string& host) {
     UdpSocket socket;
     const std::string device = "lo";
@@ -54,7 +56,7 @@ UdpSocket everywhere(const std::string& host) {
 
 }  // namespace
 
-TEST_CASE("udp: who asks one of a server's addresses is answered from that one") {
+TEST_CASE("udp: a reply is sent from the address that the client used") {
     for (const std::string host : {"0.0.0.0", "::"}) {
         CAPTURE(host);
         UdpSocket server = everywhere(host);
@@ -73,14 +75,14 @@ TEST_CASE("udp: who asks one of a server's addresses is answered from that one")
         CHECK(from_first.channel != from_second.channel);
         CHECK(from_third.channel == from_second.channel);
         CHECK(is_ipv4(from_second));
-        // A client that is connected hears nobody else.
+        // A connected client receives from its server's address only.
         send(server, "to the second", from_second);
         CHECK(next_text(second) == "to the second");
         send(server, "to the third", from_third);
         CHECK(next_text(third) == "to the third");
         send(server, "to the first", from_first);
         CHECK(next_text(first) == "to the first");
-        // From what is not known any more, as the system chooses.
+        // With an unknown channel, the system chooses the source address.
         from_first.channel = 99;
         send(server, "again", from_first);
         CHECK(next_text(first) == "again");
@@ -98,7 +100,7 @@ TEST_CASE("udp: who asks one of a server's addresses is answered from that one")
     }
 }
 
-TEST_CASE("udp: who asks an address from which nothing can leave is answered all the same") {
+TEST_CASE("udp: a datagram to a broadcast address gets a reply from another address") {
     UdpSocket server = everywhere("::"), client;
     if (!server.is_open()) return;
     REQUIRE(client.bind("127.0.0.1", 0).empty());
@@ -107,16 +109,16 @@ TEST_CASE("udp: who asks an address from which nothing can leave is answered all
     Address to_all;
     to_all.host = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 255, 255, 255};
     to_all.port = server.port();
-    send(client, "anybody there?", to_all);
+    send(client, "first datagram", to_all);
     Address from;
-    CHECK(next_text(server, &from) == "anybody there?");
+    CHECK(next_text(server, &from) == "first datagram");
     CHECK(from.channel != 0);
     send(server, "yes", from);
     CHECK(next_text(client) == "yes");
     CHECK(server.counters().refused == 0);
 }
 
-TEST_CASE("udp: bound to one address there are no channels") {
+TEST_CASE("udp: a socket bound to one address has no channels") {
     UdpSocket server, client;
     REQUIRE(server.bind("127.0.0.1", 0).empty());
     REQUIRE(client.connect("127.0.0.1", server.port()).empty());
@@ -126,21 +128,21 @@ TEST_CASE("udp: bound to one address there are no channels") {
     CHECK(from.channel == 0);
 }
 
-TEST_CASE("udp: what was sent to where nobody listens is counted, whoever hears of it first") {
-    UdpSocket nobody, sender, listener;
-    REQUIRE(nobody.bind("127.0.0.1", 0).empty());
-    REQUIRE(sender.connect("127.0.0.1", nobody.port()).empty());
-    REQUIRE(listener.connect("127.0.0.1", nobody.port()).empty());
-    nobody = {};
-    send(sender, "anybody there?");
-    send(sender, "nobody?");
+TEST_CASE("udp: datagrams to a closed port are counted, whether send or receive fails") {
+    UdpSocket no_one, sender, listener;
+    REQUIRE(no_one.bind("127.0.0.1", 0).empty());
+    REQUIRE(sender.connect("127.0.0.1", no_one.port()).empty());
+    REQUIRE(listener.connect("127.0.0.1", no_one.port()).empty());
+    no_one = {};
+    send(sender, "first datagram");
+    send(sender, "second");
     CHECK(sender.counters().refused == 1);
-    send(listener, "anybody there?");
+    send(listener, "first datagram");
     CHECK(next_text(listener).empty());
     CHECK(listener.counters().refused == 1);
 }
 
-TEST_CASE("udp: what found no room in the system's buffer is counted") {
+TEST_CASE("udp: datagrams that the system's receive buffer drops are counted") {
     UdpSocket server, client;
     REQUIRE(server.bind("127.0.0.1", 0).empty());
     REQUIRE(client.connect("127.0.0.1", server.port()).empty());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Whom the web server lets in: pages by their origin, operators by their token and not too fast.
+// Admission by the web server: pages by their origin, operators by their token, with a delay after
+// wrong tokens.
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <sys/socket.h>
@@ -18,14 +19,14 @@ namespace purview::test {
 
 namespace {
 
-/// What one request is answered with, and how long that took.
+/// The reply to one request, and the time until it arrived.
 struct Answered {
     std::string head;
     Micros took_us = 0;
     std::string status() const { return head.size() < 12 ? "none" : head.substr(9, 3); }
 };
 
-Answered ask(net::WebServer& server, const std::string& request) {
+Answered query(net::WebServer& server, const std::string& request) {
     const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in to{};
     to.sin_family = AF_INET;
@@ -49,7 +50,7 @@ Answered ask(net::WebServer& server, const std::string& request) {
     return answered;
 }
 
-/// `origin` empty: none is said.
+/// If `origin` is empty, no Origin header is sent.
 std::string upgrade(const std::string& target, const std::string& host, const std::string& origin) {
     return "GET " + target + " HTTP/1.1\r\nHost: " + host +
            "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
@@ -66,7 +67,7 @@ Address at(std::uint8_t last) {
 
 }  // namespace
 
-TEST_CASE("web: only our own pages and those that are named may play, and programs that are none") {
+TEST_CASE("web: own pages, allowed origins and programs without an origin may play") {
     net::WebDef def;
     def.operator_token = "token";
     def.origins = {"https://game.example", "http://127.0.0.1:8000"};
@@ -74,7 +75,7 @@ TEST_CASE("web: only our own pages and those that are named may play, and progra
     REQUIRE(server.open().empty());
     const std::string host = "127.0.0.1:" + std::to_string(server.port());
     const auto status = [&](const std::string& from, const std::string& to) {
-        return ask(server, upgrade("/play", to, from)).status();
+        return query(server, upgrade("/play", to, from)).status();
     };
     CHECK(status("", host) == "101");
     CHECK(status("http://" + host, host) == "101");
@@ -89,33 +90,33 @@ TEST_CASE("web: only our own pages and those that are named may play, and progra
           "https://game.example:444", "https://game.exampl", "http://127.0.0.1:8001", "file://"})
         CHECK_MESSAGE(status(foreign, host) == "403", foreign);
     CHECK(server.counters().refused_origins == 8);
-    // A foreign name that leads here, and a page that was opened under it.
+    // A foreign host name that resolves to this server, with a page of the same origin.
     CHECK(status("http://evil.example", "evil.example") == "403");
-    // Who may play is no operator for that.
-    CHECK(ask(server, upgrade("/operator?token=token", host, "https://game.example")).status() ==
+    // An origin that may play gives no access to the operator channel.
+    CHECK(query(server, upgrade("/operator?token=token", host, "https://game.example")).status() ==
           "403");
     server.close();
 }
 
-TEST_CASE("web: pages of any origin may play where the host says so") {
+TEST_CASE("web: a wildcard origin allows pages of any origin to play") {
     net::WebDef def;
     def.origins = {"*"};
     net::WebServer server(def);
     REQUIRE(server.open().empty());
     const std::string host = "127.0.0.1:" + std::to_string(server.port());
-    CHECK(ask(server, upgrade("/play", host, "http://evil.example")).status() == "101");
-    CHECK(ask(server, upgrade("/play", host, "null")).status() == "101");
+    CHECK(query(server, upgrade("/play", host, "http://evil.example")).status() == "101");
+    CHECK(query(server, upgrade("/play", host, "null")).status() == "101");
     server.close();
 }
 
-TEST_CASE("web: whoever shows wrong tokens waits ever longer, and so does the right one behind") {
+TEST_CASE("web: wrong tokens delay the replies to a host, even to the right token") {
     net::WebDef def;
     def.operator_token = "token";
     net::WebServer server(def);
     REQUIRE(server.open().empty());
     const std::string host = "127.0.0.1:" + std::to_string(server.port());
     const auto show = [&](const std::string& token) {
-        return ask(server, upgrade("/operator?token=" + token, host, ""));
+        return query(server, upgrade("/operator?token=" + token, host, ""));
     };
     CHECK(show("token").status() == "101");
     std::vector<Micros> took;
@@ -129,11 +130,11 @@ TEST_CASE("web: whoever shows wrong tokens waits ever longer, and so does the ri
     CHECK(took[3] >= 400'000);
     CHECK(server.counters().refused_operators == 4);
     // Players of the same host do not wait.
-    CHECK(ask(server, upgrade("/play", host, "")).took_us < 800'000);
+    CHECK(query(server, upgrade("/play", host, "")).took_us < 800'000);
     const Answered right = show("token");
     CHECK(right.status() == "101");
     CHECK(right.took_us >= 800'000);
-    CHECK(show("token").took_us < 800'000);  // it is forgotten
+    CHECK(show("token").took_us < 800'000);  // the delay is reset
     server.close();
 }
 
@@ -163,7 +164,7 @@ TEST_CASE("web: a network of many addresses gets no more connections than sixtee
     server.close();
 }
 
-TEST_CASE("web: wrong tokens are remembered for a while, of so many hosts, and forgotten") {
+TEST_CASE("web: wrong tokens are remembered for a limited time and number of hosts") {
     net::FailedTokens failed;
     using Failed = net::FailedTokens;
     Micros now = 5'000'000;
@@ -180,13 +181,13 @@ TEST_CASE("web: wrong tokens are remembered for a while, of so many hosts, and f
     CHECK(failed.delay_us(at(1), now + Failed::forgotten_after_us + 1) == 0);
     failed.succeeded(at(1));
     CHECK(failed.delay_us(at(1), now) == 0);
-    // All networks of a line are one.
+    // All IPv6 networks within a /48 count as one.
     Address six;
     six.host = {0x20, 1, 0x0d, 0xb8, 0, 1, 0, 0};
     failed.failed(six, now);
     six.host[6] = 77;
     CHECK(failed.delay_us(six, now) == Failed::first_delay_us);
-    // The oldest make room.
+    // The oldest entries are removed first.
     for (std::uint32_t i = 0; i < 3 * Failed::hosts_max; ++i) {
         Address other = at(static_cast<std::uint8_t>(i));
         other.host[14] = static_cast<std::uint8_t>(i >> 8);
@@ -196,7 +197,7 @@ TEST_CASE("web: wrong tokens are remembered for a while, of so many hosts, and f
     CHECK(failed.delay_us(six, now) == 0);
 }
 
-TEST_CASE("web: no page is told our addresses, shows us in a frame, or takes us for another type") {
+TEST_CASE("web: headers forbid referrers, framing and content sniffing") {
     net::WebDef def;
     def.content_policy = "default-src 'self'";
     net::WebServer server(def);
@@ -204,7 +205,7 @@ TEST_CASE("web: no page is told our addresses, shows us in a frame, or takes us 
     server.serve("/", {"text/html", "<p>"});
     for (const char* path : {"/", "/nowhere"}) {
         const std::string head =
-            ask(server, std::string("GET ") + path + " HTTP/1.1\r\nHost: x\r\n\r\n").head;
+            query(server, std::string("GET ") + path + " HTTP/1.1\r\nHost: x\r\n\r\n").head;
         CHECK(head.find("Referrer-Policy: no-referrer\r\n") != std::string::npos);
         CHECK(head.find("X-Frame-Options: DENY\r\n") != std::string::npos);
         CHECK(head.find("X-Content-Type-Options: nosniff\r\n") != std::string::npos);
@@ -214,13 +215,13 @@ TEST_CASE("web: no page is told our addresses, shows us in a frame, or takes us 
     CHECK(net::WebDef{}.content_policy == "frame-ancestors 'none'");
 }
 
-TEST_CASE("web: beyond loopback there is no server that asks operators for no token") {
+TEST_CASE("web: a server beyond loopback requires an operator token") {
     for (const char* host : {"0.0.0.0", "::"}) {
         net::WebDef def;
         def.host = host;
         net::WebServer open_to_all(def);
         CHECK(open_to_all.open() ==
-              std::string(host) + " is not loopback: operators need a token there");
+              std::string(host) + " is not a loopback address: an operator token is required");
     }
     net::WebDef def;
     net::WebServer at_home(def);

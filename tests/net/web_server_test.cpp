@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// HTTP and WebSocket as strangers use them: with plain sockets on loopback.
+// HTTP and WebSocket with unauthenticated peers, over plain sockets on loopback.
 #include "net/web_server.hpp"
 
 #include <arpa/inet.h>
@@ -22,10 +22,10 @@ namespace purview::test {
 
 namespace {
 
-/// A TCP connection by hand; never blocks.
-class Stranger {
+/// A TCP connection without a client library. It never blocks.
+class Outsider {
   public:
-    explicit Stranger(std::uint16_t port)
+    explicit Outsider(std::uint16_t port)
         : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in to{};
         to.sin_family = AF_INET;
@@ -34,11 +34,11 @@ class Stranger {
         is_open_ = descriptor_ >= 0 &&
                    ::connect(descriptor_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
     }
-    ~Stranger() {
+    ~Outsider() {
         if (descriptor_ >= 0) ::close(descriptor_);
     }
-    Stranger(const Stranger&) = delete;
-    Stranger& operator=(const Stranger&) = delete;
+    Outsider(const Outsider&) = delete;
+    Outsider& operator=(const Outsider&) = delete;
     bool is_open() const { return is_open_; }
     std::size_t send(const std::string& bytes) {
         const ssize_t sent =
@@ -51,7 +51,7 @@ class Stranger {
         bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
         return bytes;
     }
-    /// By the other side, and nothing is left to be read.
+    /// Returns whether the peer closed the connection and nothing is left to read.
     bool is_closed() const {
         char byte = 0;
         const ssize_t count = ::recv(descriptor_, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
@@ -63,15 +63,15 @@ class Stranger {
     bool is_open_ = false;
 };
 
-/// What is answered to a request, all of it, while the server is given time.
+/// Sends a request, runs the server, and returns the whole reply.
 std::string answer_to(net::WebServer& server, const std::string& request) {
-    Stranger stranger(server.port());
-    REQUIRE(stranger.is_open());
-    CHECK(stranger.send(request) == request.size());
+    Outsider outsider(server.port());
+    REQUIRE(outsider.is_open());
+    CHECK(outsider.send(request) == request.size());
     std::string all;
     for (int i = 0; i < 50; ++i) {
         server.wait_until(net::now() + 2'000);
-        all += stranger.receive();
+        all += outsider.receive();
     }
     return all;
 }
@@ -86,44 +86,43 @@ std::string upgrade_to(const std::string& target, const std::string& host,
 
 }  // namespace
 
-TEST_CASE("web: whoever never stops asking does not keep the tick waiting") {
+TEST_CASE("web: a client that floods the server with requests does not delay the tick") {
     net::WebServer server({});
     REQUIRE(server.open().empty());
     server.serve("/", {"text/plain", "here"});
-    std::atomic<bool> is_over{false}, is_heard{false};
+    std::atomic<bool> is_over{false}, is_received{false};
     std::thread flood([&] {
-        Stranger stranger(server.port());
+        Outsider outsider(server.port());
         std::string requests;
         for (int i = 0; i < 500; ++i) requests += "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n";
         std::string left;
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
         while (!is_over && std::chrono::steady_clock::now() < end) {
             if (left.empty()) left = requests;
-            left.erase(0, stranger.send(left));
-            if (!stranger.receive().empty()) is_heard = true;
+            left.erase(0, outsider.send(left));
+            if (!outsider.receive().empty()) is_received = true;
         }
         is_over = true;
     });
     int turns = 0;
-    while (turns < 10 || (!is_heard && !is_over)) {
+    while (turns < 10 || (!is_received && !is_over)) {
         server.wait_until(net::now() + 20'000);
         ++turns;
     }
-    CHECK(is_heard);
-    CHECK_FALSE(is_over.exchange(true));  // each turn came to an end while it went on
+    CHECK(is_received);
+    CHECK_FALSE(is_over.exchange(true));  // each turn ended during the flood
     flood.join();
     CHECK(server.counters().requests > 100);
     server.close();
 }
 
-TEST_CASE(
-    "web: without descriptors for more connections the server goes on, and takes them later") {
+TEST_CASE("web: without free descriptors the server continues and accepts later") {
     net::WebServer server({});
     REQUIRE(server.open().empty());
     server.serve("/", {"text/plain", "here"});
     rlimit before{};
     REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
-    Stranger waiting(server.port());
+    Outsider waiting(server.port());
     std::vector<int> taken;
     rlimit few = before;
     few.rlim_cur = 40;
@@ -134,7 +133,7 @@ TEST_CASE(
     for (const int one : taken) ::close(one);
     REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
     CHECK(counted.accept_failed >= 1);
-    CHECK(counted.accept_failed <= 3);  // not again and again
+    CHECK(counted.accept_failed <= 3);  // no busy loop
     CHECK(counted.refused_connections == 0);
     const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
     CHECK(waiting.send(request) == request.size());
@@ -147,12 +146,12 @@ TEST_CASE(
     server.close();
 }
 
-TEST_CASE("web: of one host, connections beyond the cap are closed and counted") {
+TEST_CASE("web: connections beyond the cap per host are closed and counted") {
     net::WebDef def;
     def.connections_per_host_max = 2;
     net::WebServer server(def);
     REQUIRE(server.open().empty());
-    Stranger first(server.port()), second(server.port()), third(server.port());
+    Outsider first(server.port()), second(server.port()), third(server.port());
     for (int i = 0; i < 20; ++i) server.wait_until(net::now() + 1'000);
     CHECK_FALSE(first.is_closed());
     CHECK_FALSE(second.is_closed());
@@ -162,7 +161,7 @@ TEST_CASE("web: of one host, connections beyond the cap are closed and counted")
     server.close();
 }
 
-TEST_CASE("web: a HEAD is the head of the GET, and no body is copied for either") {
+TEST_CASE("web: HEAD returns the head of GET, and requests with a body are closed") {
     net::WebServer server({});
     REQUIRE(server.open().empty());
     const std::string body(100'000, 'b');
@@ -172,7 +171,8 @@ TEST_CASE("web: a HEAD is the head of the GET, and no body is copied for either"
     const std::string head = answer_to(server, "HEAD /big" + tail);
     CHECK(head.find("Content-Length: 100000\r\n") != std::string::npos);
     CHECK(get == head + body);
-    // Nobody asks with a body, in whatever pieces: none is waited for, and none is kept.
+    // A request with a body, in any encoding, is closed without a reply. The body is neither
+    // awaited nor stored.
     const std::string chunked = " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
     CHECK(answer_to(server, "GET /big" + chunked + "0;a\r\n\r\n").empty());
     CHECK(answer_to(server, "GET /big" + chunked).empty());
@@ -180,7 +180,7 @@ TEST_CASE("web: a HEAD is the head of the GET, and no body is copied for either"
     server.close();
 }
 
-TEST_CASE("web: a player's WebSocket without a session is closed, however much it says") {
+TEST_CASE("web: a player's WebSocket without a session is closed despite its traffic") {
     net::WebDef def;
     def.operator_token = "token";
     def.session_wait_ms = 600;
@@ -194,7 +194,7 @@ TEST_CASE("web: a player's WebSocket without a session is closed, however much i
     };
     std::uint32_t closed = 0;
     server.on_play_closed = [&](const Address&) { ++closed; };
-    Stranger first(server.port()), second(server.port()), looking(server.port());
+    Outsider first(server.port()), second(server.port()), looking(server.port());
     const auto turns = [&](Micros us, const auto& each) {
         for (const Micros end = net::now() + us; net::now() < end;) {
             server.wait_until(net::now() + 5'000);
@@ -213,7 +213,8 @@ TEST_CASE("web: a player's WebSocket without a session is closed, however much i
     second.send(frame);
     turns(20'000, [] {});
     REQUIRE(talking.size() == 2);
-    // One is answered as strangers are, the other as whoever plays.
+    // One gets a challenge, like any unauthenticated peer. The other gets data, like a client with
+    // a session.
     const std::array<std::byte, 5> challenge{std::byte{2}}, data{std::byte{6}};
     turns(1'600'000, [&] {
         first.send(frame);
@@ -225,7 +226,7 @@ TEST_CASE("web: a player's WebSocket without a session is closed, however much i
     CHECK_FALSE(second.is_closed());
     CHECK(server.counters().without_session == 1);
     CHECK(closed == 1);
-    // Its session ends.
+    // The second one's session ends.
     turns(1'600'000, [&] { second.send(frame); });
     CHECK(second.is_closed());
     CHECK_FALSE(looking.is_closed());
@@ -234,20 +235,20 @@ TEST_CASE("web: a player's WebSocket without a session is closed, however much i
     server.close();
 }
 
-TEST_CASE("web: an operator's token may have any letters, and its page may be behind TLS") {
+TEST_CASE("web: an operator token may have any characters, and its page may use TLS") {
     net::WebDef def;
     def.operator_token = "a/b+c=d%";
     net::WebServer server(def);
     REQUIRE(server.open().empty());
     const std::string host = "127.0.0.1:" + std::to_string(server.port());
     const auto status = [&](const std::string& token, const std::string& origin) {
-        std::string answer;  // after wrong tokens the next one waits
+        std::string answer;  // after wrong tokens the next reply is delayed
         const std::string request = upgrade_to("/operator?token=" + token, host, origin);
-        Stranger stranger(server.port());
-        CHECK(stranger.send(request) == request.size());
+        Outsider outsider(server.port());
+        CHECK(outsider.send(request) == request.size());
         for (int i = 0; i < 4'000 && answer.empty(); ++i) {
             server.wait_until(net::now() + 2'000);
-            answer = stranger.receive();
+            answer = outsider.receive();
         }
         return answer.substr(0, answer.find("\r\n")).substr(9, 3);
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What is said of a client's state that is not what it must be.
+// The text of a digest check that finds a wrong client state.
 #include "oracle/digests.hpp"
 
 #include <doctest/doctest.h>
@@ -18,14 +18,14 @@ struct Purse {
     std::uint16_t coins = 0;
 };
 struct Look {
-    std::uint8_t colour = 0;
+    std::uint8_t color = 0;
 };
 
-/// What is said of a state in which these parts of one ghost are told, of which the first must be.
-std::string explained(std::uint32_t told) {
+/// Explains the state of one ghost with these replicated components. Only the first is expected.
+std::string explained(std::uint32_t replicated) {
     Schema schema;
     const Component<Look> look =
-        schema.component<Look>("look").integer("colour", &Look::colour, 0, 255);
+        schema.component<Look>("look").integer("color", &Look::color, 0, 255);
     const Component<Purse> purse =
         schema.component<Purse>("purse").integer("coins", &Purse::coins, 0, 999);
     schema.audience(purse.id, {AudienceType::owner});
@@ -34,11 +34,11 @@ std::string explained(std::uint32_t told) {
     checker.keep_states();
     ManifestItem item;
     item.type = ManifestItem::Type::enter;
-    item.lane = 3;
+    item.slot = 3;
     item.entity = make_entity_id(7, 1);
     item.kind = kind;
     item.values = Words({5, 100});
-    item.told = 1U << index_of(look.id);
+    item.allowed = 1U << index_of(look.id);
     Manifest manifest{1, 10, {}};
     manifest.items.push_back(std::move(item));
     CHECK(checker.sent(std::move(manifest)).empty());
@@ -51,18 +51,18 @@ std::string explained(std::uint32_t told) {
     out.u32(3);
     out.u16(static_cast<std::uint16_t>(index_of(kind)));
     out.u32(0);
-    out.u32(told);
+    out.u32(replicated);
     out.u32(5);
-    out.u32(told == 0 ? 0 : 100);
+    out.u32(replicated == 0 ? 0 : 100);
     out.boolean(false);
     return checker.explain(std::span(bytes).first(out.bytes_written()));
 }
 
 }  // namespace
 
-TEST_CASE("check: of a state that differs only in what is told it is said what is, and must be") {
-    CHECK(explained(0) == "the client's state is right by now");
-    CHECK(explained(2) == "entity 7#1 (lane 3) as of tick 10: parts told are 2, must be 0");
+TEST_CASE("oracle: a digest report lists actual and expected components of a ghost") {
+    CHECK(explained(0) == "the client's state matches");
+    CHECK(explained(2) == "entity 7#1 (slot 3) at tick 10: replicated components are 2, must be 0");
 }
 
 }  // namespace purview::check

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A check that cannot fail proves nothing: each way of spoiling the server must be noticed, in
-// words. (These tests are built with PURVIEW_BREAKABLE; the released program has no such switch.)
+// A check that cannot fail proves nothing: each injected fault of the server must be detected and
+// described. PURVIEW_BREAKABLE enables the faults; released builds do not have them.
 #include <doctest/doctest.h>
 
 #include "core/internal_access.hpp"
@@ -13,9 +13,10 @@ namespace purview::test {
 
 namespace {
 
-std::string first_word_of_trouble(Spoil spoil, std::uint64_t& truth, std::uint64_t& wire) {
+std::string first_word_of_trouble(InjectedFault injected_fault, std::uint64_t& truth,
+                                  std::uint64_t& wire) {
     SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
-    internal(*world.server).set_spoil(spoil);
+    internal(*world.server).inject_fault(injected_fault);
     for (int i = 0; i < 6; ++i) world.add_client();
     world.run(300);
     truth = world.proof->counters().truth_mismatches;
@@ -25,87 +26,87 @@ std::string first_word_of_trouble(Spoil spoil, std::uint64_t& truth, std::uint64
     return all;
 }
 
-/// What the packets that reach clients say of a server that was sound for a while.
-std::string trouble_of_packets(Spoil spoil) {
+/// Findings of the check of packets, for a server with a fault that starts after a while.
+std::string trouble_of_packets(InjectedFault injected_fault) {
     SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
     for (int i = 0; i < 6; ++i) world.add_client();
     world.run(150);
     CHECK(world.permits.trouble().empty());
     CHECK(world.permits.named().bodies > 1'000);
     CHECK(world.permits.named().partial > 1'000);
-    internal(*world.server).set_spoil(spoil);
+    internal(*world.server).inject_fault(injected_fault);
     world.run(150);
     return world.permits.trouble();
 }
 
 }  // namespace
 
-TEST_CASE("check: an untouched server is not accused") {
+TEST_CASE("oracle: a server without faults has no findings") {
     std::uint64_t truth = 0;
     std::uint64_t wire = 0;
-    CHECK(first_word_of_trouble(Spoil::none, truth, wire).empty());
+    CHECK(first_word_of_trouble(InjectedFault::none, truth, wire).empty());
     CHECK(truth + wire == 0);
 }
 
-TEST_CASE("check: an entity that leaks to an observer is found by the truth check") {
+TEST_CASE("oracle: the truth check finds an entity that leaks to an observer") {
     std::uint64_t truth = 0;
     std::uint64_t wire = 0;
-    const std::string text = first_word_of_trouble(Spoil::leak, truth, wire);
+    const std::string text = first_word_of_trouble(InjectedFault::leak, truth, wire);
     CHECK(truth > 0);
     CHECK(text.find("neither relevant nor leaving") != std::string::npos);
 }
 
-TEST_CASE("check: an entity that leaks is found by the packets that reach a client") {
-    CHECK(trouble_of_packets(Spoil::leak).find("may not know of it") != std::string::npos);
+TEST_CASE("oracle: the packet check finds an entity that leaks to a client") {
+    CHECK(trouble_of_packets(InjectedFault::leak).find("not relevant to it") != std::string::npos);
 }
 
-TEST_CASE("check: a value that is for others is found by the packets that reach a client") {
-    CHECK(trouble_of_packets(Spoil::audience).find("which is for others") != std::string::npos);
+TEST_CASE("oracle: the packet check finds a value for another audience") {
+    CHECK(trouble_of_packets(InjectedFault::audience).find("not in its allowed components") !=
+          std::string::npos);
 }
 
-TEST_CASE("check: a change that is never sent is found, with entity and field") {
+TEST_CASE("oracle: a change that is never sent is found with entity and field") {
     std::uint64_t truth = 0;
     std::uint64_t wire = 0;
-    const std::string text = first_word_of_trouble(Spoil::stale, truth, wire);
+    const std::string text = first_word_of_trouble(InjectedFault::stale, truth, wire);
     CHECK(truth + wire > 0);
     CHECK(text.find("field") != std::string::npos);
 }
 
-TEST_CASE("check: a damaged field is found by the digests, and named by the client's own state") {
+TEST_CASE("oracle: digests find a damaged field, and the client state identifies it") {
     std::uint64_t truth = 0;
     std::uint64_t wire = 0;
-    const std::string text = first_word_of_trouble(Spoil::field, truth, wire);
+    const std::string text = first_word_of_trouble(InjectedFault::field, truth, wire);
     CHECK(wire > 0);
     CHECK(text.find("digest differs") != std::string::npos);
     CHECK(text.find("must be") != std::string::npos);
 }
 
-TEST_CASE("check: a child sent before its parent is found") {
+TEST_CASE("oracle: a child that is sent before its parent is found") {
     std::uint64_t truth = 0;
     std::uint64_t wire = 0;
-    const std::string text = first_word_of_trouble(Spoil::order, truth, wire);
+    const std::string text = first_word_of_trouble(InjectedFault::order, truth, wire);
     CHECK(wire > 0);
     CHECK(text.find("before its parent") != std::string::npos);
 }
 
-TEST_CASE("check: who is never sent is found by how long he waits") {
+TEST_CASE("oracle: an entity that is never sent is found by its waiting time") {
     std::uint64_t truth = 0;
     std::uint64_t wire = 0;
-    const std::string text = first_word_of_trouble(Spoil::unsent, truth, wire);
+    const std::string text = first_word_of_trouble(InjectedFault::unsent, truth, wire);
     CHECK(truth > 0);
     CHECK(text.find("is not sent") != std::string::npos);
 }
 
-TEST_CASE(
-    "check: a leave that is never told is found by how long it is not known to have arrived") {
+TEST_CASE("oracle: a leave that is never sent is found by its time without an ack") {
     std::uint64_t truth = 0;
     std::uint64_t wire = 0;
-    const std::string text = first_word_of_trouble(Spoil::unsaid, truth, wire);
+    const std::string text = first_word_of_trouble(InjectedFault::unsaid, truth, wire);
     CHECK(truth > 0);
-    CHECK(text.find("its leave is not known to have arrived") != std::string::npos);
+    CHECK(text.find("its leave is not acknowledged") != std::string::npos);
 }
 
-TEST_CASE("check: while a client does not answer, nothing waits too long") {
+TEST_CASE("oracle: a client without a connection causes no waiting time findings") {
     SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
     for (int i = 0; i < 6; ++i) world.add_client();
     world.run(100);
@@ -121,7 +122,7 @@ TEST_CASE("check: while a client does not answer, nothing waits too long") {
     CHECK(world.proof->mismatches().empty());
 }
 
-TEST_CASE("check: a member that is out of its group is not expected below its parent") {
+TEST_CASE("oracle: a member that is disabled in its group need not follow its parent") {
     SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
     for (int i = 0; i < 6; ++i) world.add_client();
     world.run(60);
@@ -139,7 +140,7 @@ TEST_CASE("check: a member that is out of its group is not expected below its pa
     }
 }
 
-TEST_CASE("check: a key that the game did not give does not make who is told by it right") {
+TEST_CASE("oracle: data sent because of a key that the game did not set is found") {
     SmallWorld world(40, {0.05F, 0, 0, 10'000, 5'000});
     for (int i = 0; i < 6; ++i) world.add_client();
     world.run(60);
@@ -154,7 +155,7 @@ TEST_CASE("check: a key that the game did not give does not make who is told by 
     std::string text;
     for (const std::string& one : world.proof->mismatches()) text += one + "\n";
     CHECK(world.proof->counters().digest_mismatches > 0);
-    CHECK(text.find("parts told are") != std::string::npos);
+    CHECK(text.find("replicated components are") != std::string::npos);
 }
 
 }  // namespace purview::test

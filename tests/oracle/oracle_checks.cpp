@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a random world asks the engine after a tick, and compares with the oracle.
+// The results that a random world reads from the engine after a tick and compares with the oracle.
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "random_world.hpp"
 
 namespace purview::test {
 
 namespace {
 
-constexpr std::size_t entities_asked_backwards = 6;
+constexpr std::size_t entities_queried_backwards = 6;
 
-bool generous(const Replication& told, const Replication& should) {
-    return told.every_ticks == should.every_ticks && told.priority == should.priority &&
-           told.leave == should.leave;
+bool generous(const Replication& replicated, const Replication& should) {
+    return replicated.every_ticks == should.every_ticks && replicated.priority == should.priority &&
+           replicated.leave == should.leave;
 }
 
-/// The most generous of both (N43).
+/// Takes the most generous settings of both (N43).
 void take(Replication& best, const Replication& other) {
     best.every_ticks = std::min(best.every_ticks, other.every_ticks);
     best.priority = std::max(best.priority, other.priority);
@@ -30,14 +30,14 @@ void take(Replication& best, const Replication& other) {
 
 const char* name_of(check::TruthStage stage) {
     static constexpr std::array<const char*, 12> names{
-        "not ready", "denied",          "owned", "force hidden", "shown to all", "allowed",
-        "explicit",  "sees everything", "node",  "stay",         "promoted",     "no node"};
+        "not ready", "denied",   "owned", "force hidden",      "shown to all", "allowed",
+        "explicit",  "unculled", "node",  "minimum relevance", "promoted",     "no node"};
     return names[static_cast<std::size_t>(stage)];
 }
 
 }  // namespace
 
-struct RandomWorld::ToldOfObserver {
+struct RandomWorld::ReceivedByObserver {
     ObserverId id = ObserverId::none;
     std::vector<EntityId> relevant;
     std::vector<EntityId> visited;
@@ -46,13 +46,13 @@ struct RandomWorld::ToldOfObserver {
     std::vector<float> scores;              ///< [alive entities]
     std::vector<EntityId> changed;
     std::vector<float> changed_scores;  ///< [changed]
-    std::vector<float> asked_scores;    ///< [changed] the same, one by one
+    std::vector<float> queried_scores;  ///< [changed] the same, queried one by one
 };
 
-struct RandomWorld::Told {
+struct RandomWorld::Replicated {
     std::vector<EntityId> alive;
     std::vector<InterestEvent> events;
-    std::vector<ToldOfObserver> observers;
+    std::vector<ReceivedByObserver> observers;
     std::vector<std::uint32_t> counts;  ///< [alive entities]
     std::vector<ObserverEdge> edges;
     std::vector<std::pair<EntityId, std::vector<ObserverId>>> inverse;
@@ -65,21 +65,20 @@ struct RandomWorld::Told {
 
 const check::Verdict& RandomWorld::verdict(ObserverId observer, EntityId entity) {
     static const check::Verdict none;
-    const std::vector<check::Verdict>& verdicts = oracle_.judge(observer);
+    const std::vector<check::Verdict>& verdicts = oracle_.verdicts(observer);
     return index_of(entity) < verdicts.size() ? verdicts[index_of(entity)] : none;
 }
 
-// -- asking
-// -----------------------------------------------------------------------------------------
+// -- queries ------------------------------------------------------------------------------------
 
-void RandomWorld::ask(Told& told) {
+void RandomWorld::query(Replicated& replicated) {
     for (const auto& entity : entities_) {
-        if (entity.id != EntityId::none) told.alive.push_back(entity.id);
+        if (entity.id != EntityId::none) replicated.alive.push_back(entity.id);
     }
     const std::span<const InterestEvent> events = manager_.events();
-    told.events.assign(events.begin(), events.end());
+    replicated.events.assign(events.begin(), events.end());
     for (const auto& observer : observers_) {
-        ToldOfObserver& one = told.observers.emplace_back();
+        ReceivedByObserver& one = replicated.observers.emplace_back();
         one.id = observer.id;
         if (random_.chance(0.5F)) {
             manager_.relevant(observer.id, one.relevant);
@@ -95,112 +94,115 @@ void RandomWorld::ask(Told& told) {
         }
         one.count = relevant_count(internal(manager_), observer.id);
         ++operations["relevant_count"];
-        for (const EntityId entity : told.alive)
+        for (const EntityId entity : replicated.alive)
             one.is_relevant.push_back(manager_.is_relevant(observer.id, entity) ? 1 : 0);
-        operations["is_relevant"] += told.alive.size();
+        operations["is_relevant"] += replicated.alive.size();
         if (has(Feature::score) && random_.chance(0.2F)) {
-            one.scores.resize(told.alive.size(), -1);
-            manager_.scores(observer.id, told.alive, one.scores);
-            ++operations["strength"];
+            one.scores.resize(replicated.alive.size(), -1);
+            manager_.scores(observer.id, replicated.alive, one.scores);
+            ++operations["scores"];
         }
     }
     for (std::size_t o = 0; def_.measures_changed && o < observers_.size(); ++o) {
-        ToldOfObserver& one = told.observers[o];
+        ReceivedByObserver& one = replicated.observers[o];
         const Scores changed = manager_.changed_scores(one.id);
         for (const std::uint32_t index : changed.entities)
             one.changed.push_back(index < entities_.size() ? entities_[index].id : EntityId::none);
         one.changed_scores.assign(changed.score.begin(), changed.score.end());
-        one.asked_scores.resize(one.changed.size());
-        manager_.scores(one.id, one.changed, one.asked_scores);
-        ++operations["changed_strengths"];
+        one.queried_scores.resize(one.changed.size());
+        manager_.scores(one.id, one.changed, one.queried_scores);
+        ++operations["changed_scores"];
     }
     if (has(Feature::counts)) {
-        for (const EntityId entity : told.alive)
-            told.counts.push_back(manager_.observer_count(entity));
+        for (const EntityId entity : replicated.alive)
+            replicated.counts.push_back(manager_.observer_count(entity));
         for (const EntityId entity : manager_.newly_observed())
-            told.edges.push_back({entity, true});
+            replicated.edges.push_back({entity, true});
         for (const EntityId entity : manager_.no_longer_observed())
-            told.edges.push_back({entity, false});
-        operations["observer_count"] += told.alive.size();
-        ++operations["edges"];
+            replicated.edges.push_back({entity, false});
+        operations["observer_count"] += replicated.alive.size();
+        ++operations["observer edges"];
     }
     if (has(Feature::inverse)) {
-        for (std::size_t i = 0; i < entities_asked_backwards && !told.alive.empty(); ++i) {
-            const auto at = random_.below(static_cast<std::uint32_t>(told.alive.size()));
-            auto& [entity, observers] = told.inverse.emplace_back();
-            entity = told.alive[at];
+        for (std::size_t i = 0; i < entities_queried_backwards && !replicated.alive.empty(); ++i) {
+            const auto at = random_.below(static_cast<std::uint32_t>(replicated.alive.size()));
+            auto& [entity, observers] = replicated.inverse.emplace_back();
+            entity = replicated.alive[at];
             manager_.observers_of(entity, observers);
             ++operations["observers_of"];
         }
     }
     if (has(Feature::boxes)) {
-        told.box_min = random_position();
+        replicated.box_min = random_position();
         if (const auto* entity = random_entity(); entity != nullptr && random_.chance(0.5F))
-            told.box_min =
-                oracle_.unit_view(entity->id).position;  // a border that somebody stands on
-        told.box_max = {told.box_min.x + length(0, 60), told.box_min.y + length(0, 60),
-                        told.box_min.z + length(0, 60)};
-        if (!def_.kinds.empty() && random_.chance(0.3F)) told.box_kind = KindId{0};
-        manager_.entities_in(told.box_min, told.box_max, told.box, told.box_kind);
+            replicated.box_min =
+                oracle_.unit_view(entity->id).position;  // a border at the position of an entity
+        replicated.box_max = {replicated.box_min.x + length(0, 60),
+                              replicated.box_min.y + length(0, 60),
+                              replicated.box_min.z + length(0, 60)};
+        if (!def_.kinds.empty() && random_.chance(0.3F)) replicated.box_kind = id_at<KindId>(0);
+        manager_.entities_in(replicated.box_min, replicated.box_max, replicated.box,
+                             replicated.box_kind);
         ++operations["entities_in"];
     }
     if (has(Feature::positions)) {
-        for (const EntityId entity : told.alive)
-            told.positions.push_back(manager_.position(entity));
-        operations["place_of"] += told.alive.size();
+        for (const EntityId entity : replicated.alive)
+            replicated.positions.push_back(manager_.entity(entity).position());
+        operations["position_of"] += replicated.alive.size();
     }
 }
 
-// -- spoiling
-// ---------------------------------------------------------------------------------------
+// -- fault injection ----------------------------------------------------------------------------
 
-bool RandomWorld::spoil_observer(ToldOfObserver& told) {
-    switch (def_.spoil) {
-        case Spoil::lose_entity:
-            if (told.relevant.empty()) return false;
-            told.relevant.pop_back();
+bool RandomWorld::faulty_observer(ReceivedByObserver& replicated) {
+    switch (def_.injected_fault) {
+        case InjectedFault::lose_entity:
+            if (replicated.relevant.empty()) return false;
+            replicated.relevant.pop_back();
             return true;
-        case Spoil::double_entity:
-            if (told.relevant.empty()) return false;
-            told.relevant.push_back(told.relevant.front());
+        case InjectedFault::double_entity:
+            if (replicated.relevant.empty()) return false;
+            replicated.relevant.push_back(replicated.relevant.front());
             return true;
-        case Spoil::add_entity:
+        case InjectedFault::add_entity:
             for (const auto& entity : entities_) {
-                if (entity.id == EntityId::none || verdict(told.id, entity.id).relevant) continue;
-                told.relevant.push_back(entity.id);
+                if (entity.id == EntityId::none || verdict(replicated.id, entity.id).relevant)
+                    continue;
+                replicated.relevant.push_back(entity.id);
                 return true;
             }
             return false;
-        case Spoil::flip_pair:
-            if (told.is_relevant.empty()) return false;
-            told.is_relevant.front() ^= 1U;
+        case InjectedFault::flip_pair:
+            if (replicated.is_relevant.empty()) return false;
+            replicated.is_relevant.front() ^= 1U;
             return true;
-        case Spoil::score:
-            for (float& score : told.scores) {
+        case InjectedFault::score:
+            for (float& score : replicated.scores) {
                 if (!(score > 0.2F)) continue;
                 score -= 0.001F;
                 return true;
             }
             return false;
-        case Spoil::changed:
-            for (std::size_t i = 0; i < told.changed.size(); ++i) {
-                if (!has_moved(told.changed[i])) continue;
-                for (auto* list : {&told.changed_scores, &told.asked_scores})
+        case InjectedFault::changed:
+            for (std::size_t i = 0; i < replicated.changed.size(); ++i) {
+                if (!has_moved(replicated.changed[i])) continue;
+                for (auto* list : {&replicated.changed_scores, &replicated.queried_scores})
                     list->erase(list->begin() + static_cast<std::ptrdiff_t>(i));
-                told.changed.erase(told.changed.begin() + static_cast<std::ptrdiff_t>(i));
+                replicated.changed.erase(replicated.changed.begin() +
+                                         static_cast<std::ptrdiff_t>(i));
                 return true;
             }
             return false;
-        case Spoil::range:
-        case Spoil::flicker: {
-            // Whoever the nodes show by their radii alone: some in the circle, some in the margin.
-            const bool is_margin = def_.spoil == Spoil::flicker;
-            const check::ObserverView* view = oracle_.observer_view(told.id);
+        case InjectedFault::range:
+        case InjectedFault::flicker: {
+            // Entities that nodes match by radius alone: inside the radius, or within the margin.
+            const bool is_margin = def_.injected_fault == InjectedFault::flicker;
+            const check::ObserverView* view = oracle_.observer_view(replicated.id);
             if (view == nullptr || rules_.nodes.empty() || rules_.nodes[0].steps.empty())
                 return false;
             const Kernel& kernel = rules_.nodes[0].steps[0];
-            for (const EntityId entity : told.relevant) {
-                if (verdict(told.id, entity).stage != check::TruthStage::node) continue;
+            for (const EntityId entity : replicated.relevant) {
+                if (verdict(replicated.id, entity).stage != check::TruthStage::node) continue;
                 const auto& positions = view->from(kernel.view_from);
                 const bool is_in =
                     std::any_of(positions.begin(), positions.end(), [&](Vec3 position) {
@@ -208,7 +210,7 @@ bool RandomWorld::spoil_observer(ToldOfObserver& told) {
                                kernel.enter * kernel.enter;
                     });
                 if (is_in == is_margin) continue;
-                std::erase(told.relevant, entity);
+                std::erase(replicated.relevant, entity);
                 return true;
             }
             return false;
@@ -218,76 +220,75 @@ bool RandomWorld::spoil_observer(ToldOfObserver& told) {
     }
 }
 
-void RandomWorld::spoil(Told& told) {
-    if (spoiled_ || def_.spoil == Spoil::none || tick_ < 3) return;
-    for (ToldOfObserver& one : told.observers) {
-        if (!spoiled_) spoiled_ = spoil_observer(one);
+void RandomWorld::injected_fault(Replicated& replicated) {
+    if (injected_count_ || def_.injected_fault == InjectedFault::none || tick_ < 3) return;
+    for (ReceivedByObserver& one : replicated.observers) {
+        if (!injected_count_) injected_count_ = faulty_observer(one);
     }
-    const auto spoil_event = [&](auto&& change) {
-        if (told.events.empty()) return;
+    const auto inject_event_fault = [&](auto&& change) {
+        if (replicated.events.empty()) return;
         change();
-        spoiled_ = true;
+        injected_count_ = true;
     };
-    switch (def_.spoil) {
-        case Spoil::lose_event:
-            spoil_event([&] { told.events.pop_back(); });
+    switch (def_.injected_fault) {
+        case InjectedFault::lose_event:
+            inject_event_fault([&] { replicated.events.pop_back(); });
             break;
-        case Spoil::double_event:
-            spoil_event([&] { told.events.push_back(told.events.back()); });
+        case InjectedFault::double_event:
+            inject_event_fault([&] { replicated.events.push_back(replicated.events.back()); });
             break;
-        case Spoil::turn_event:
-            spoil_event([&] { told.events[0].enter = !told.events[0].enter; });
+        case InjectedFault::turn_event:
+            inject_event_fault([&] { replicated.events[0].enter = !replicated.events[0].enter; });
             break;
-        case Spoil::lie_reason:
-            spoil_event([&] {
-                told.events[0].reason = told.events[0].reason == Reason::disconnected
-                                            ? Reason::entered
-                                            : Reason::disconnected;
+        case InjectedFault::lie_reason:
+            inject_event_fault([&] {
+                replicated.events[0].reason = replicated.events[0].reason == Reason::disconnected
+                                                  ? Reason::entered
+                                                  : Reason::disconnected;
             });
             break;
-        case Spoil::count:
-            if (!told.counts.empty()) ++told.counts.back();
-            spoiled_ = !told.counts.empty();
+        case InjectedFault::count:
+            if (!replicated.counts.empty()) ++replicated.counts.back();
+            injected_count_ = !replicated.counts.empty();
             break;
-        case Spoil::lose_edge:
-            for (std::size_t i = 0; i < told.edges.size() && !spoiled_; ++i) {
-                if (alive(told.edges[i].entity) == nullptr) continue;
-                told.edges.erase(told.edges.begin() + static_cast<std::ptrdiff_t>(i));
-                spoiled_ = true;
+        case InjectedFault::lose_edge:
+            for (std::size_t i = 0; i < replicated.edges.size() && !injected_count_; ++i) {
+                if (alive(replicated.edges[i].entity) == nullptr) continue;
+                replicated.edges.erase(replicated.edges.begin() + static_cast<std::ptrdiff_t>(i));
+                injected_count_ = true;
             }
             break;
-        case Spoil::inverse:
-            for (auto& [entity, observers] : told.inverse) {
-                if (observers.empty() || spoiled_) continue;
+        case InjectedFault::inverse:
+            for (auto& [entity, observers] : replicated.inverse) {
+                if (observers.empty() || injected_count_) continue;
                 observers.pop_back();
-                spoiled_ = true;
+                injected_count_ = true;
             }
             break;
-        case Spoil::box:
-            if (!told.box.empty()) told.box.pop_back();
-            spoiled_ = true;
+        case InjectedFault::box:
+            if (!replicated.box.empty()) replicated.box.pop_back();
+            injected_count_ = true;
             break;
-        case Spoil::position:
-            if (told.positions.empty()) break;
-            told.positions.front().x += 0.5F;
-            spoiled_ = true;
+        case InjectedFault::position:
+            if (replicated.positions.empty()) break;
+            replicated.positions.front().x += 0.5F;
+            injected_count_ = true;
             break;
         default:
             break;
     }
 }
 
-// -- checking
-// ---------------------------------------------------------------------------------------
+// -- checks -------------------------------------------------------------------------------------
 
-void RandomWorld::check_events(const Told& told, std::vector<Difference>& wrong) {
-    events_seen += told.events.size();
-    if (Difference found = replay_.take(told.events)) wrong.push_back(std::move(found));
+void RandomWorld::check_events(const Replicated& replicated, std::vector<Difference>& wrong) {
+    events_seen += replicated.events.size();
+    if (Difference found = replay_.take(replicated.events)) wrong.push_back(std::move(found));
     for (const ObserverId id : removed_) {
         if (Difference found = replay_.matches(id, {})) wrong.push_back(std::move(found));
     }
     if (!has(Feature::reasons)) return;
-    for (const InterestEvent& event : told.events) {
+    for (const InterestEvent& event : replicated.events) {
         EventFacts facts;
         facts.entity_is_gone = alive(event.entity) == nullptr;
         facts.entity_is_new = born_.count(event.entity) != 0;
@@ -301,8 +302,8 @@ void RandomWorld::check_events(const Told& told, std::vector<Difference>& wrong)
     }
 }
 
-void RandomWorld::check_sets(const Told& told, std::vector<Difference>& wrong) {
-    for (const ToldOfObserver& one : told.observers) {
+void RandomWorld::check_sets(const Replicated& replicated, std::vector<Difference>& wrong) {
+    for (const ReceivedByObserver& one : replicated.observers) {
         const std::vector<EntityId> expected = oracle_.relevant(one.id);
         if (Difference found = compare_sets(one.id, expected, one.relevant))
             wrong.push_back(std::move(found));
@@ -314,30 +315,30 @@ void RandomWorld::check_sets(const Told& told, std::vector<Difference>& wrong) {
             wrong.push_back({"sets", "relevant_count is wrong", one.id, EntityId::none});
         if (Difference found = replay_.matches(one.id, expected)) wrong.push_back(std::move(found));
         std::vector<EntityId> one_by_one;
-        for (std::size_t i = 0; i < told.alive.size(); ++i) {
-            if (one.is_relevant[i] != 0) one_by_one.push_back(told.alive[i]);
+        for (std::size_t i = 0; i < replicated.alive.size(); ++i) {
+            if (one.is_relevant[i] != 0) one_by_one.push_back(replicated.alive[i]);
         }
         if (Difference found = compare_sets(one.id, expected, std::move(one_by_one))) {
             found.check = "is_relevant";
             wrong.push_back(std::move(found));
         }
         if (!one.scores.empty()) {
-            // Nobody looks for whom other steps have shown, and sight lends no strength then.
+            // Line of sight is not tested for entities that other steps match: it adds no score.
             const bool is_exact = !has_kernel(rules_, KernelType::line_of_sight);
-            if (Difference found =
-                    compare_scores(one.id, oracle_.judge(one.id), told.alive, one.scores, is_exact))
+            if (Difference found = compare_scores(one.id, oracle_.verdicts(one.id),
+                                                  replicated.alive, one.scores, is_exact))
                 wrong.push_back(std::move(found));
         }
         if (!did_something_) continue;
-        pairs_compared += told.alive.size();
+        pairs_compared += replicated.alive.size();
         pairs_relevant += expected.size();
-        for (const check::Verdict& verdict : oracle_.judge(one.id)) {
+        for (const check::Verdict& verdict : oracle_.verdicts(one.id)) {
             if (verdict.entity != EntityId::none) ++stages[name_of(verdict.stage)];
         }
     }
 }
 
-/// Its unit stands elsewhere than the tick before, or stood or stands nowhere.
+/// Returns whether the position of its cull group changed since the previous tick.
 bool RandomWorld::has_moved(EntityId entity) const {
     const check::EntityView& now = oracle_.unit_view(entity);
     const auto before = stood_.find(now.id);
@@ -346,9 +347,9 @@ bool RandomWorld::has_moved(EntityId entity) const {
     return before->second != now.position;
 }
 
-void RandomWorld::check_changed(const Told& told, std::vector<Difference>& wrong) {
+void RandomWorld::check_changed(const Replicated& replicated, std::vector<Difference>& wrong) {
     const auto was_touched = [&](EntityId entity) {
-        if (trace.find("set_rules") != std::string::npos) return true;  // dormant ones are awake
+        if (trace.find("set_rules") != std::string::npos) return true;  // ends dormancy
         const check::TruthEntity& record = entities_[index_of(entity)];
         if (touched_.count(entity) != 0 || touched_.count(record.root) != 0) return true;
         if (born_.count(entity) != 0) return true;
@@ -356,7 +357,7 @@ void RandomWorld::check_changed(const Told& told, std::vector<Difference>& wrong
         return std::any_of(members.begin(), members.end(),
                            [&](EntityId one) { return touched_.count(one) != 0; });
     };
-    for (const ToldOfObserver& one : told.observers) {
+    for (const ReceivedByObserver& one : replicated.observers) {
         if (!def_.measures_changed) break;
         const auto complain = [&](const char* what, EntityId entity) {
             wrong.push_back({"changed", what + (" " + name_of(entity)), one.id, entity});
@@ -365,48 +366,50 @@ void RandomWorld::check_changed(const Told& told, std::vector<Difference>& wrong
         for (std::size_t i = 0; i < one.changed.size(); ++i) {
             const EntityId entity = one.changed[i];
             if (entity == EntityId::none || alive(entity) == nullptr) {
-                complain("nobody", entity);
+                complain("unknown entity", entity);
                 break;
             }
-            if (!listed.insert(entity).second) complain("twice", entity);
-            if (one.changed_scores[i] != one.asked_scores[i])
-                complain("another strength when asked:", entity);
+            if (!listed.insert(entity).second) complain("listed twice:", entity);
+            if (one.changed_scores[i] != one.queried_scores[i])
+                complain("another score when queried:", entity);
             if (!verdict(one.id, entity).relevant) complain("not relevant:", entity);
-            if (!has_moved(entity) && !was_touched(entity)) complain("nothing was done to", entity);
+            if (!has_moved(entity) && !was_touched(entity))
+                complain("no operation changed", entity);
         }
         for (const EntityId entity : oracle_.relevant(one.id)) {
-            if (has_moved(entity) && listed.count(entity) == 0) complain("left out:", entity);
+            if (has_moved(entity) && listed.count(entity) == 0) complain("missing:", entity);
         }
     }
     stood_.clear();
-    for (const EntityId entity : told.alive) {
+    for (const EntityId entity : replicated.alive) {
         const check::EntityView& view = oracle_.unit_view(entity);
         if (view.has_position) stood_[view.id] = view.position;
     }
 }
 
-void RandomWorld::check_counts(const Told& told, std::vector<Difference>& wrong) {
+void RandomWorld::check_counts(const Replicated& replicated, std::vector<Difference>& wrong) {
     if (!has(Feature::counts)) return;
     std::vector<std::uint32_t> now(entities_.size(), 0);
     for (const auto& observer : observers_) {
         for (const EntityId entity : oracle_.relevant(observer.id)) ++now[index_of(entity)];
     }
     counted_.resize(entities_.size(), 0);
-    counted_who_.resize(entities_.size(), EntityId::none);
+    counted_clients_.resize(entities_.size(), EntityId::none);
     std::vector<EntityCount> counts;
-    for (std::size_t i = 0; i < told.alive.size(); ++i) {
-        const EntityId entity = told.alive[i];
+    for (std::size_t i = 0; i < replicated.alive.size(); ++i) {
+        const EntityId entity = replicated.alive[i];
         const std::uint32_t index = index_of(entity);
-        const std::uint32_t before = counted_who_[index] == entity ? counted_[index] : 0;
-        counts.push_back({entity, before, now[index], told.counts[i]});
+        const std::uint32_t before = counted_clients_[index] == entity ? counted_[index] : 0;
+        counts.push_back({entity, before, now[index], replicated.counts[i]});
         counted_[index] = now[index];
-        counted_who_[index] = entity;
+        counted_clients_[index] = entity;
     }
-    if (Difference found = compare_counts(counts, told.edges)) wrong.push_back(std::move(found));
+    if (Difference found = compare_counts(counts, replicated.edges))
+        wrong.push_back(std::move(found));
 }
 
-void RandomWorld::check_inverse(const Told& told, std::vector<Difference>& wrong) {
-    for (const auto& [entity, observers] : told.inverse) {
+void RandomWorld::check_inverse(const Replicated& replicated, std::vector<Difference>& wrong) {
+    for (const auto& [entity, observers] : replicated.inverse) {
         std::vector<ObserverId> expected;
         for (const auto& observer : observers_) {
             if (verdict(observer.id, entity).relevant) expected.push_back(observer.id);
@@ -420,11 +423,11 @@ bool RandomWorld::is_hidden(const check::TruthObserver& observer,
                             const check::TruthEntity& unit) const {
     const auto& denied = observer.denied;
     if (std::find(denied.begin(), denied.end(), unit.id) != denied.end()) return true;
-    if (unit.parent != EntityId::none) return true;  // never without those above it
+    if (unit.parent != EntityId::none) return true;  // never relevant without its ancestors
     return unit.force_hidden || unit.mode == EntityMode::explicit_only;
 }
 
-void RandomWorld::check_promises(const Told& told, std::vector<Difference>& wrong) {
+void RandomWorld::check_promises(const Replicated& replicated, std::vector<Difference>& wrong) {
     if (promise_.is_empty()) return;
     std::vector<std::vector<bool>> members(entities_.size());
     for (const auto& unit : entities_) {
@@ -432,8 +435,8 @@ void RandomWorld::check_promises(const Told& told, std::vector<Difference>& wron
         for (std::size_t n = 0; n < rules_.nodes.size(); ++n)
             members[index_of(unit.id)].push_back(oracle_.is_member(rules_.nodes[n], n, unit));
     }
-    for (std::size_t o = 0; o < told.observers.size(); ++o) {
-        const ToldOfObserver& one = told.observers[o];
+    for (std::size_t o = 0; o < replicated.observers.size(); ++o) {
+        const ReceivedByObserver& one = replicated.observers[o];
         const check::ObserverView* observer = oracle_.observer_view(one.id);
         if (observer == nullptr) {
             promise_.forget(one.id);
@@ -452,19 +455,20 @@ void RandomWorld::check_promises(const Told& told, std::vector<Difference>& wron
     }
 }
 
-void RandomWorld::check_positions(const Told& told, std::vector<Difference>& wrong) {
+void RandomWorld::check_positions(const Replicated& replicated, std::vector<Difference>& wrong) {
     const check::Frame& frame = oracle_.frame();
-    for (std::size_t i = 0; i < told.positions.size(); ++i) {
-        const check::EntityView& unit = oracle_.unit_view(told.alive[i]);
-        if (unit.has_position && frame.flat(told.positions[i]) != unit.position)
-            wrong.push_back({"places",
-                             "place_of " + purview::test::name_of(unit.id) + " says " +
-                                 text_of(told.positions[i]) + ", not " + text_of(unit.position),
+    for (std::size_t i = 0; i < replicated.positions.size(); ++i) {
+        const check::EntityView& unit = oracle_.unit_view(replicated.alive[i]);
+        if (unit.has_position && frame.flat(replicated.positions[i]) != unit.position)
+            wrong.push_back({"positions",
+                             "position_of " + purview::test::name_of(unit.id) + " returns " +
+                                 text_of(replicated.positions[i]) + ", expected " +
+                                 text_of(unit.position),
                              ObserverId::none, unit.id});
     }
     if (!has(Feature::boxes)) return;
-    const Vec3 min = frame.flat(told.box_min);
-    const Vec3 max = frame.flat(told.box_max);
+    const Vec3 min = frame.flat(replicated.box_min);
+    const Vec3 max = frame.flat(replicated.box_max);
     std::vector<EntityId> expected;
     for (const auto& entity : entities_) {
         if (entity.id == EntityId::none || entity.root != entity.id) continue;
@@ -472,35 +476,36 @@ void RandomWorld::check_positions(const Told& told, std::vector<Difference>& wro
         const Vec3 at = unit.position;
         if (!unit.has_position || at.x < min.x || at.y < min.y || at.z < min.z) continue;
         if (at.x > max.x || at.y > max.y || at.z > max.z) continue;
-        if (told.box_kind != KindId::none && entity.kind != told.box_kind) continue;
+        if (replicated.box_kind != KindId::none && entity.kind != replicated.box_kind) continue;
         expected.push_back(entity.id);
     }
     std::sort(expected.begin(), expected.end());
-    if (Difference found = compare_sets(ObserverId::none, expected, told.box)) {
+    if (Difference found = compare_sets(ObserverId::none, expected, replicated.box)) {
         found.check = "boxes";
-        found.text = "entities_in " + text_of(told.box_min) + " to " + text_of(told.box_max) +
-                     ": " + found.text;
+        found.text = "entities_in " + text_of(replicated.box_min) + " to " +
+                     text_of(replicated.box_max) + ": " + found.text;
         wrong.push_back(std::move(found));
     }
 }
 
-/// Of rules whose only places are circles of the rule's radius; what is in a margin may be told.
+/// Checks rules with circles of the rule's radius. Positions within the margin may be covered.
 void RandomWorld::check_covering(std::vector<Difference>& wrong) {
     if (!has(Feature::covering)) return;
     const Vec3 raw = random_position();
     const Vec3 position = oracle_.frame().flat(raw);
-    std::vector<ObserverId> told;
-    manager_.observers_covering(raw, told);
+    std::vector<ObserverId> replicated;
+    manager_.observers_covering(raw, replicated);
     ++operations["observers_covering"];
-    if (def_.spoil == Spoil::covering) told.clear();
+    if (def_.injected_fault == InjectedFault::covering) replicated.clear();
     for (const auto& observer : observers_) {
         const check::ObserverView* view = oracle_.observer_view(observer.id);
-        const bool is_replicated = std::find(told.begin(), told.end(), observer.id) != told.end();
+        const bool is_replicated =
+            std::find(replicated.begin(), replicated.end(), observer.id) != replicated.end();
         bool must = false;
         bool may = false;
         for (const NodeDef& node : rules_.nodes) {
             if (!node.enabled || view == nullptr || node.combine == Combine::subtract) continue;
-            bool is_within = false;  // by a circle of the rule
+            bool is_within = false;  // within a circle of the rule
             bool may_be_within = false;
             bool has_circle = false;
             bool has_else = node.dispatcher != nullptr || node.custom != nullptr;
@@ -527,30 +532,32 @@ void RandomWorld::check_covering(std::vector<Difference>& wrong) {
             }
         }
         if (is_replicated ? !(may || must) : must)
-            wrong.push_back({"covering",
-                             std::string("observers_covering ") +
-                                 (is_replicated ? "names one too many" : "leaves one out"),
-                             observer.id, EntityId::none});
+            wrong.push_back(
+                {"covering",
+                 std::string("observers_covering ") +
+                     (is_replicated ? "returns one observer too many" : "misses an observer"),
+                 observer.id, EntityId::none});
     }
 }
 
-/// Asked for many as for one; and, where nodes only add, as the oracle says.
+/// Queries for many entities equal single ones. If all nodes add, they also equal the oracle.
 void RandomWorld::check_settings(std::vector<Difference>& wrong) {
     if (!has(Feature::settings)) return;
     if (const auto* observer = random_observer(); observer != nullptr) {
-        std::vector<EntityId> asked;
+        std::vector<EntityId> requested;
         for (int i = 0; i < 6; ++i) {
             if (const auto* entity = random_entity(); entity != nullptr)
-                asked.push_back(entity->id);
+                requested.push_back(entity->id);
         }
-        std::vector<float> score(asked.size());
-        std::vector<Replication> told(asked.size());
-        internal(manager_).score(observer->id, asked, score, told);
-        for (std::size_t i = 0; i < asked.size(); ++i) {
-            ++operations["settings of many"];
-            if (!generous(told[i], internal(manager_).settings(observer->id, asked[i]))) {
-                wrong.push_back(
-                    {"settings", "settings of many are not those of one", observer->id, asked[i]});
+        std::vector<float> score(requested.size());
+        std::vector<Replication> replicated(requested.size());
+        internal(manager_).answers.score(observer->id, requested, score, replicated);
+        for (std::size_t i = 0; i < requested.size(); ++i) {
+            ++operations["settings (list)"];
+            if (!generous(replicated[i],
+                          internal(manager_).explainer.settings(observer->id, requested[i]))) {
+                wrong.push_back({"settings", "settings of a list differ from single ones",
+                                 observer->id, requested[i]});
             }
         }
     }
@@ -575,38 +582,40 @@ void RandomWorld::check_settings(std::vector<Difference>& wrong) {
             }
             any = true;
         }
-        Replication told = internal(manager_).settings(observer->id, entity->id);
-        if (def_.spoil == Spoil::settings) ++told.every_ticks;
+        Replication replicated = internal(manager_).explainer.settings(observer->id, entity->id);
+        if (def_.injected_fault == InjectedFault::settings) ++replicated.every_ticks;
         ++operations["settings"];
-        if (!generous(told, should))
-            wrong.push_back(
-                {"settings", "settings are not the most generous", observer->id, entity->id});
+        if (!generous(replicated, should))
+            wrong.push_back({"settings", "settings differ from the most generous ones",
+                             observer->id, entity->id});
     }
 }
 
-void RandomWorld::check_trial(const Told& told, std::vector<Difference>& wrong) {
+void RandomWorld::check_trial(const Replicated& replicated, std::vector<Difference>& wrong) {
     if (!in_trial_) return;
-    if (def_.spoil == Spoil::trial && !trial_.gains.empty()) trial_.gains.pop_back();
-    // A stay ends by its clock, not by rules; whether a trial counts that is its own affair.
-    std::map<std::uint32_t, std::set<EntityId>> kept = stays_before_;
-    for (const ToldOfObserver& one : told.observers) {
-        for (const EntityId entity : kept_by_time(oracle_.judge(one.id)))
+    if (def_.injected_fault == InjectedFault::trial && !trial_.gains.empty())
+        trial_.gains.pop_back();
+    // A minimum relevance time does not depend on rules. Trials may or may not include its end.
+    std::map<std::uint32_t, std::set<EntityId>> kept = stays_at_;
+    for (const ReceivedByObserver& one : replicated.observers) {
+        for (const EntityId entity : kept_by_time(oracle_.verdicts(one.id)))
             kept[static_cast<std::uint32_t>(one.id)].insert(entity);
     }
     const auto is_left_out = [&](ObserverId observer, EntityId entity) {
         return kept[static_cast<std::uint32_t>(observer)].count(entity) != 0;
     };
-    std::map<std::uint32_t, std::set<EntityId>> after = told_before_;
+    std::map<std::uint32_t, std::set<EntityId>> after = replicated_before_;
     const auto change = [&](const RuleTrial::Pair& pair, bool gains) {
         std::set<EntityId>& set = after[static_cast<std::uint32_t>(pair.observer)];
         const bool is_new = gains ? set.insert(pair.entity).second : set.erase(pair.entity) != 0;
         if (is_new || is_left_out(pair.observer, pair.entity)) return;
-        wrong.push_back({"trial", gains ? "gains what was there" : "loses what was not there",
-                         pair.observer, pair.entity});
+        wrong.push_back(
+            {"trial", gains ? "gains a relevant entity" : "loses an entity that was not relevant",
+             pair.observer, pair.entity});
     };
     for (const RuleTrial::Pair& pair : trial_.losses) change(pair, false);
     for (const RuleTrial::Pair& pair : trial_.gains) change(pair, true);
-    for (const ToldOfObserver& one : told.observers) {
+    for (const ReceivedByObserver& one : replicated.observers) {
         const std::set<EntityId>& set = after[static_cast<std::uint32_t>(one.id)];
         std::vector<EntityId> expected(set.begin(), set.end());
         std::vector<EntityId> now = one.relevant;
@@ -619,7 +628,7 @@ void RandomWorld::check_trial(const Told& told, std::vector<Difference>& wrong) 
             wrong.push_back(std::move(found));
         }
     }
-    ++operations["try_rules (carried out)"];
+    ++operations["try_rules (applied)"];
 }
 
 void RandomWorld::check_one_explanation(std::vector<Difference>& wrong) {
@@ -627,16 +636,17 @@ void RandomWorld::check_one_explanation(std::vector<Difference>& wrong) {
     const auto* observer = random_observer();
     if (entity == nullptr || observer == nullptr) return;
     Explanation why = manager_.explain(observer->id, entity->id);
-    if (def_.spoil == Spoil::explain) why.relevant = !why.relevant;
+    if (def_.injected_fault == InjectedFault::explain) why.relevant = !why.relevant;
     ++operations["explain"];
     if (why.relevant != manager_.is_relevant(observer->id, entity->id))
-        wrong.push_back({"explain", "explain says otherwise than the set:\n" + why.text(),
+        wrong.push_back({"explain", "explain differs from the relevant set:\n" + why.text(),
                          observer->id, entity->id});
     bool any_node = false;
     for (const ExplainedNode& node : why.nodes) {
         any_node = any_node || node.result;
         if (!node.steps.empty() && (node.steps.back().so_far && node.is_member) != node.result)
-            wrong.push_back({"explain", "a node is not what its last step leaves:\n" + why.text(),
+            wrong.push_back({"explain",
+                             "the result of a node differs from its last step:\n" + why.text(),
                              observer->id, entity->id});
     }
     if (why.stage == Stage::node && !any_node && !why.held)
@@ -667,28 +677,27 @@ std::string RandomWorld::compare() {
     }
     if (depth_of(rules_) >= 3) shapes.insert(shape_of(rules_));
     reseed(7'000'000);
-    Told told;
-    ask(told);
-    spoil(told);
+    Replicated replicated;
+    query(replicated);
+    injected_fault(replicated);
     std::vector<Difference> wrong;
-    check_events(told, wrong);
-    check_sets(told, wrong);
-    check_changed(told, wrong);
-    check_counts(told, wrong);
-    check_inverse(told, wrong);
-    check_promises(told, wrong);
-    check_positions(told, wrong);
+    check_events(replicated, wrong);
+    check_sets(replicated, wrong);
+    check_changed(replicated, wrong);
+    check_counts(replicated, wrong);
+    check_inverse(replicated, wrong);
+    check_promises(replicated, wrong);
+    check_positions(replicated, wrong);
     check_covering(wrong);
     check_settings(wrong);
-    check_trial(told, wrong);
+    check_trial(replicated, wrong);
     check_one_explanation(wrong);
     if (wrong.empty()) return {};
     for (const Difference& one : wrong) complaints.insert(one.check);
     return report(wrong.front());
 }
 
-// -- what an explanation suggests
-// -------------------------------------------------------------------
+// -- suggested changes of explanations ----------------------------------------------------------
 
 void RandomWorld::apply(const WhatIf& change, check::TruthObserver& observer,
                         check::TruthEntity& entity) {
@@ -699,7 +708,7 @@ void RandomWorld::apply(const WhatIf& change, check::TruthObserver& observer,
             std::erase(list, entity.id);
         }
     };
-    if (def_.spoil == Spoil::suggestion) return;
+    if (def_.injected_fault == InjectedFault::suggestion) return;
     switch (change.type) {
         case WhatIfType::ready:
             observer.ready = change.value;
@@ -716,13 +725,13 @@ void RandomWorld::apply(const WhatIf& change, check::TruthObserver& observer,
             return expect(manager_.set_owner(entity.id, entity.owner), "set_owner");
         case WhatIfType::force_hide:
             entity.force_hidden = change.value;
-            return expect(manager_.set_hidden(entity.id, change.value), "force_hide");
+            return expect(manager_.set_hidden(entity.id, change.value), "set_hidden");
         case WhatIfType::show_to_all:
             entity.shown_to_all = change.value;
             return expect(manager_.show_to_all(entity.id, change.value), "show_to_all");
         case WhatIfType::sees_everything:
             observer.sees_everything = change.value;
-            return expect(manager_.set_unculled(observer.id, change.value), "set_sees_everything");
+            return expect(manager_.set_unculled(observer.id, change.value), "set_unculled");
         case WhatIfType::flag:
             entity.flags ^= static_cast<std::uint16_t>(1U << index_of(change.flag));
             return expect(manager_.set_flag(entity.id, change.flag, change.value), "set_flag");
@@ -731,7 +740,7 @@ void RandomWorld::apply(const WhatIf& change, check::TruthObserver& observer,
             return expect(manager_.set_key(entity.id, change.domain, change.key), "set_key");
         case WhatIfType::move:
             entity.position = change.position;
-            hear_of(entity);
+            note_entity(entity);
             return expect(manager_.move(entity.id, change.position), "move");
         case WhatIfType::explicit_only:
             entity.mode = change.value ? EntityMode::explicit_only : EntityMode::nodes;
@@ -748,27 +757,27 @@ std::string RandomWorld::check_explain(std::uint32_t pairs) {
         auto* entity = random_entity();
         auto* observer = random_observer();
         if (entity == nullptr || observer == nullptr) return {};
-        const EntityId asked = entity->id;
-        const ObserverId asker = observer->id;
-        const Explanation why = manager_.explain(asker, asked);
-        const bool is = manager_.is_relevant(asker, asked);
+        const EntityId requested = entity->id;
+        const ObserverId requester = observer->id;
+        const Explanation why = manager_.explain(requester, requested);
+        const bool is = manager_.is_relevant(requester, requested);
         ++explained;
         if (why.relevant != is)
-            return report({"explain", "says otherwise than the set", asker, asked});
+            return report({"explain", "differs from the relevant set", requester, requested});
         if (why.single.empty() && why.pair.empty()) {
             ++explained_without_change;
             continue;
         }
-        // One suggestion is carried out, nothing else; the answer must turn.
+        // Applies one suggested change and nothing else: the result must flip.
         trace = " explain";
         born_.clear();
         removed_.clear();
         in_trial_ = false;
         auto* unit = &entities_[index_of(why.unit)];
         const bool is_split = unit->root == unit->id && unit->parent != EntityId::none;
-        const bool is_mixed = is_split || !splits_below(unit->id).empty();
-        turned_mixed += is_mixed ? 1 : 0;
-        turned_mixed_by_pair += is_mixed && why.single.empty() ? 1 : 0;
+        const bool is_split_group = is_split || !splits_below(unit->id).empty();
+        turned_split_group += is_split_group ? 1 : 0;
+        turned_split_group_by_pair += is_split_group && why.single.empty() ? 1 : 0;
         const auto carry_out = [&](const WhatIf& change) {
             trace += " " + change.what + ";";
             apply(change, *observer, *unit);
@@ -784,9 +793,10 @@ std::string RandomWorld::check_explain(std::uint32_t pairs) {
         ++tick_;
         decide();
         if (std::string wrong = compare(); !wrong.empty()) return wrong;
-        if (manager_.is_relevant(asker, asked) == is) {
+        if (manager_.is_relevant(requester, requested) == is) {
             complaints.insert("suggestion");
-            return report({"suggestion", "does not turn the answer:\n" + why.text(), asker, asked});
+            return report(
+                {"suggestion", "does not flip the result:\n" + why.text(), requester, requested});
         }
     }
     return {};

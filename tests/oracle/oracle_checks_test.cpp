@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A check that cannot fail proves nothing: each check of the random worlds is given something that
-// is wrong on purpose, as plain data and inside a whole world, and must complain.
+// A check that cannot fail proves nothing: each check of the random worlds gets deliberately wrong
+// data, alone and inside a whole world, and must fail.
 #include <doctest/doctest.h>
 
+#include "core/observer_ids.hpp"
 #include "oracle_run.hpp"
 
 namespace purview::test::oracle_control {
@@ -15,7 +16,7 @@ EntityId id(std::uint32_t index) {
     return make_entity_id(index, 1);
 }
 
-const ObserverId somebody = make_observer_id(0, 1);
+const ObserverId some_entity = make_observer_id(0, 1);
 const ObserverId another = make_observer_id(1, 1);
 
 check::Verdict verdict(EntityId entity, check::TruthStage stage, bool relevant, float score) {
@@ -27,7 +28,7 @@ check::Verdict verdict(EntityId entity, check::TruthStage stage, bool relevant, 
     return verdict;
 }
 
-/// One distance with a margin, and many who wander around a few observers.
+/// One distance with a margin, and many entities that move around a few observers.
 RandomWorldDef plain_world(Features features) {
     RandomWorldDef def;
     def.seed = 4711;
@@ -35,7 +36,7 @@ RandomWorldDef plain_world(Features features) {
     def.space.twins.flags = 2;
     def.space.twins.keys = 2;
     def.space.twins.side_m = 120;
-    def.space.twins.roster = std::make_shared<Roster>();
+    def.space.twins.choice = std::make_shared<PairChoice>();
     def.measures_changed = features.has(Feature::changed);
     def.rules.max = {120, 120, 0};
     Kernel near;
@@ -51,15 +52,15 @@ RandomWorldDef plain_world(Features features) {
     return def;
 }
 
-/// The checks that complained within so many ticks of the first world that had something to spoil.
-std::set<std::string> complaints(Spoil spoil, Features features) {
+/// Returns the checks that failed in the first world in which the fault was possible.
+std::set<std::string> complaints(InjectedFault injected_fault, Features features) {
     RandomWorldDef def = plain_world(features);
-    def.spoil = spoil;
+    def.injected_fault = injected_fault;
     for (int worlds = 0; worlds < 10; ++worlds, ++def.seed) {
         RandomWorld world(def);
         for (int tick = 0; tick < 150 && world.complaints.empty(); ++tick) {
             (void)world.step();
-            if (spoil == Spoil::suggestion) (void)world.check_explain(3);
+            if (injected_fault == InjectedFault::suggestion) (void)world.check_explain(3);
         }
         if (!world.complaints.empty()) return world.complaints;
     }
@@ -67,14 +68,14 @@ std::set<std::string> complaints(Spoil spoil, Features features) {
 }
 
 struct Control {
-    Spoil spoil;
+    InjectedFault injected_fault;
     const char* check;
     Feature needs = Feature::count;  ///< count: nothing
 };
 
 }  // namespace
 
-TEST_CASE("interest: a world that nobody spoiled is not accused") {
+TEST_CASE("oracle: a world without an injected fault has no findings") {
     RandomWorld world(plain_world(engine_features()));
     for (int tick = 0; tick < 60; ++tick) {
         const std::string wrong = world.step();
@@ -84,77 +85,78 @@ TEST_CASE("interest: a world that nobody spoiled is not accused") {
     CHECK(world.pairs_relevant > 1'000);
 }
 
-TEST_CASE("interest: whatever is spoiled in a world is found by the check that is there for it") {
+TEST_CASE("oracle: each injected fault is found by the check for it") {
     const std::initializer_list<Control> controls{
-        {Spoil::other_rules, "sets"},
-        {Spoil::lose_entity, "sets"},
-        {Spoil::add_entity, "sets"},
-        {Spoil::double_entity, "sets"},
-        {Spoil::flip_pair, "is_relevant"},
-        {Spoil::lose_event, "events"},
-        {Spoil::double_event, "events"},
-        {Spoil::turn_event, "events"},
-        {Spoil::explain, "explain"},
-        {Spoil::suggestion, "suggestion"},
-        {Spoil::range, "range"},
-        {Spoil::flicker, "flicker"},
-        {Spoil::lie_reason, "reasons", Feature::reasons},
-        {Spoil::count, "counts", Feature::counts},
-        {Spoil::lose_edge, "counts", Feature::counts},
-        {Spoil::score, "strength", Feature::score},
-        {Spoil::changed, "changed", Feature::changed},
-        {Spoil::inverse, "inverse", Feature::inverse},
-        {Spoil::box, "boxes", Feature::boxes},
-        {Spoil::position, "places", Feature::positions},
-        {Spoil::covering, "covering", Feature::covering},
-        {Spoil::settings, "settings", Feature::settings},
-        {Spoil::trial, "trial", Feature::trials},
+        {InjectedFault::other_rules, "sets"},
+        {InjectedFault::lose_entity, "sets"},
+        {InjectedFault::add_entity, "sets"},
+        {InjectedFault::double_entity, "sets"},
+        {InjectedFault::flip_pair, "is_relevant"},
+        {InjectedFault::lose_event, "events"},
+        {InjectedFault::double_event, "events"},
+        {InjectedFault::turn_event, "events"},
+        {InjectedFault::explain, "explain"},
+        {InjectedFault::suggestion, "suggestion"},
+        {InjectedFault::range, "range"},
+        {InjectedFault::flicker, "flicker"},
+        {InjectedFault::lie_reason, "reasons", Feature::reasons},
+        {InjectedFault::count, "counts", Feature::counts},
+        {InjectedFault::lose_edge, "counts", Feature::counts},
+        {InjectedFault::score, "scores", Feature::score},
+        {InjectedFault::changed, "changed", Feature::changed},
+        {InjectedFault::inverse, "inverse", Feature::inverse},
+        {InjectedFault::box, "boxes", Feature::boxes},
+        {InjectedFault::position, "positions", Feature::positions},
+        {InjectedFault::covering, "covering", Feature::covering},
+        {InjectedFault::settings, "settings", Feature::settings},
+        {InjectedFault::trial, "trial", Feature::trials},
     };
-    CHECK(controls.size() == static_cast<std::size_t>(Spoil::end) - 1);
+    CHECK(controls.size() == static_cast<std::size_t>(InjectedFault::end) - 1);
     for (const Control& control : controls) {
         if (control.needs != Feature::count && !engine_features().has(control.needs)) continue;
         CAPTURE(control.check);
-        CAPTURE(static_cast<int>(control.spoil));
-        CHECK(complaints(control.spoil, engine_features()).count(control.check) == 1);
+        CAPTURE(static_cast<int>(control.injected_fault));
+        CHECK(complaints(control.injected_fault, engine_features()).count(control.check) == 1);
     }
 }
 
-TEST_CASE("interest: the comparison of sets names what is missing, extra or twice") {
+TEST_CASE("oracle: the comparison of sets lists missing, extra and duplicate entities") {
     const std::vector<EntityId> right{id(1), id(2), id(3)};
-    CHECK_FALSE(compare_sets(somebody, right, {id(3), id(1), id(2)}));
-    CHECK(compare_sets(somebody, right, {id(3), id(1)}).text == "should be shown: e2#1");
-    CHECK(compare_sets(somebody, right, {id(3), id(1), id(2), id(7)}).text ==
-          "shown but should not be: e7#1");
-    CHECK(compare_sets(somebody, right, {id(3), id(1), id(2), id(1)}).text == "listed twice: e1#1");
+    CHECK_FALSE(compare_sets(some_entity, right, {id(3), id(1), id(2)}));
+    CHECK(compare_sets(some_entity, right, {id(3), id(1)}).text == "missing: e2#1");
+    CHECK(compare_sets(some_entity, right, {id(3), id(1), id(2), id(7)}).text ==
+          "unexpected: e7#1");
+    CHECK(compare_sets(some_entity, right, {id(3), id(1), id(2), id(1)}).text ==
+          "listed twice: e1#1");
 }
 
-TEST_CASE("interest: the replay of events finds a lost, a doubled, a turned and a stray one") {
-    const InterestEvent enter{id(1), somebody, Reason::entered, true};
-    const InterestEvent leave{id(1), somebody, Reason::left, false};
+TEST_CASE("oracle: the event replay finds lost, duplicate, reversed and stray events") {
+    const InterestEvent enter{id(1), some_entity, Reason::entered, true};
+    const InterestEvent leave{id(1), some_entity, Reason::left, false};
     const InterestEvent other{id(1), another, Reason::entered, true};
     const auto take = [](std::vector<InterestEvent> events) {
         EventReplay replay;
         return replay.take(events).text;
     };
     CHECK(take({enter, other}).empty());
-    CHECK(take({enter, enter}).find("two of one pair") != std::string::npos);
-    CHECK(take({enter, leave}).find("two of one pair") != std::string::npos);
+    CHECK(take({enter, enter}).find("two events of one pair") != std::string::npos);
+    CHECK(take({enter, leave}).find("two events of one pair") != std::string::npos);
     CHECK(take({leave}).find("left without entering") != std::string::npos);
     InterestEvent second = enter;
     second.entity = id(2);
     CHECK(take({enter, other, second}).find("not grouped") != std::string::npos);
     EventReplay replay;
     CHECK_FALSE(replay.take(std::vector{enter}));
-    CHECK_FALSE(replay.matches(somebody, {id(1)}));
-    CHECK(replay.matches(somebody, {}));
-    CHECK(replay.matches(somebody, {id(1), id(2)}));
+    CHECK_FALSE(replay.matches(some_entity, {id(1)}));
+    CHECK(replay.matches(some_entity, {}));
+    CHECK(replay.matches(some_entity, {id(1), id(2)}));
     CHECK(replay.take(std::vector{enter}).text.find("entered twice") != std::string::npos);
 }
 
-TEST_CASE("interest: a reason that is not true is found") {
+TEST_CASE("oracle: a wrong event reason is found") {
     using check::TruthStage;
     const auto wrong = [](bool is_enter, Reason reason, const EventFacts& facts) {
-        return !compare_reason({id(1), somebody, reason, is_enter}, facts).text.empty();
+        return !compare_reason({id(1), some_entity, reason, is_enter}, facts).text.empty();
     };
     EventFacts facts;
     facts.now = verdict(id(1), TruthStage::node, true, 1);
@@ -189,12 +191,12 @@ TEST_CASE("interest: a reason that is not true is found") {
     CHECK(wrong(false, Reason::left, facts));
 }
 
-TEST_CASE("interest: a count that is off by one, an edge too many and one too few are found") {
+TEST_CASE("oracle: a count off by one and extra or missing edges are found") {
     const std::vector<EntityCount> counts{{id(1), 0, 2, 2}, {id(2), 3, 1, 1}, {id(3), 1, 0, 0}};
     const std::vector<ObserverEdge> edges{{id(1), true}, {id(3), false}};
     CHECK_FALSE(compare_counts(counts, edges));
     std::vector<EntityCount> off = counts;
-    ++off[1].told;
+    ++off[1].replicated;
     CHECK(compare_counts(off, edges).text.find("observers of e2#1") != std::string::npos);
     CHECK(compare_counts(counts, std::vector<ObserverEdge>{{id(1), true}}));
     CHECK(compare_counts(counts, std::vector<ObserverEdge>{{id(1), true}, {id(3), true}}));
@@ -204,7 +206,7 @@ TEST_CASE("interest: a count that is off by one, an edge too many and one too fe
                          std::vector<ObserverEdge>{{id(1), true}, {id(3), false}, {id(1), true}}));
 }
 
-TEST_CASE("interest: a strength out of bounds or beside the right one is found") {
+TEST_CASE("oracle: a relevance score that is wrong or out of bounds is found") {
     using check::TruthStage;
     std::vector<check::Verdict> verdicts(4);
     verdicts[1] = verdict(id(1), TruthStage::node, true, 0.75F);
@@ -212,8 +214,8 @@ TEST_CASE("interest: a strength out of bounds or beside the right one is found")
     verdicts[3] = verdict(id(3), TruthStage::stay, true, 1);
     const std::vector<EntityId> entities{id(1), id(2), id(3)};
     const auto wrong = [&](float one, float two, float three) {
-        const std::vector<float> told{one, two, three};
-        return !compare_scores(somebody, verdicts, entities, told).text.empty();
+        const std::vector<float> replicated{one, two, three};
+        return !compare_scores(some_entity, verdicts, entities, replicated).text.empty();
     };
     CHECK_FALSE(wrong(0.75F, 0, 0.3F));
     CHECK_FALSE(wrong(0.75005F, 0, 1));
@@ -223,28 +225,28 @@ TEST_CASE("interest: a strength out of bounds or beside the right one is found")
     CHECK(wrong(0.75F, 0, 1.01F));
 }
 
-TEST_CASE("interest: a wrong answer to who sees an entity is found") {
-    CHECK_FALSE(compare_inverse(id(1), {somebody, another}, {another, somebody}));
-    CHECK(compare_inverse(id(1), {somebody, another}, {another}));
-    CHECK(compare_inverse(id(1), {somebody}, {another, somebody}));
-    CHECK(compare_inverse(id(1), {somebody}, {somebody, somebody}));
+TEST_CASE("oracle: a wrong list of the observers of an entity is found") {
+    CHECK_FALSE(compare_inverse(id(1), {some_entity, another}, {another, some_entity}));
+    CHECK(compare_inverse(id(1), {some_entity, another}, {another}));
+    CHECK(compare_inverse(id(1), {some_entity}, {another, some_entity}));
+    CHECK(compare_inverse(id(1), {some_entity}, {some_entity, some_entity}));
 }
 
-TEST_CASE("interest: a broken promise of range or margin is found, and a hidden one is none") {
+TEST_CASE("oracle: a violation of range or margin is found, except for hidden entities") {
     Rules rules = plain_world({}).rules;
     check::ObserverView observer;
-    observer.id = somebody;
+    observer.id = some_entity;
     observer.positions[0] = {{50, 50, 0}};
     check::EntityView unit;
     unit.id = id(1);
     unit.is_unit = unit.has_position = true;
     Promise promise;
     promise.set_rules(rules);
-    const auto check_at = [&](float x, bool told, bool is_hidden = false) {
+    const auto check_at = [&](float x, bool replicated, bool is_hidden = false) {
         unit.position = {x, 50, 0};
-        return promise.check({observer, unit, is_hidden, told}, {true}).check;
+        return promise.check({observer, unit, is_hidden, replicated}, {true}).check;
     };
-    CHECK(check_at(90, false).empty());  // in the margin, and never was inside
+    CHECK(check_at(90, false).empty());  // in the margin without having been inside
     CHECK(check_at(80, true).empty());
     CHECK(check_at(80, false) == "range");
     CHECK(check_at(80, false, true).empty());
@@ -252,15 +254,15 @@ TEST_CASE("interest: a broken promise of range or margin is found, and a hidden 
     CHECK(check_at(90, false) == "flicker");
     CHECK(check_at(95, false) == "flicker");  // exactly at the leave radius
     CHECK(check_at(95.01F, false).empty());
-    CHECK(check_at(90, false).empty());  // out is out
+    CHECK(check_at(90, false).empty());  // in the margin after having left
     CHECK(check_at(80, true).empty());
     observer.times_ready = 1;  // it was not ready in between: forgotten
     CHECK(check_at(90, false).empty());
-    // A step that takes away, or a node, makes no promise.
+    // No guarantee with a step or node that subtracts.
     Kernel hides;
     hides.combine = Combine::subtract;
     hides.type = KernelType::flag;
-    hides.flag = FlagId{0};
+    hides.flag = id_at<FlagId>(0);
     rules.nodes[0].steps.push_back(hides);
     promise.set_rules(rules);
     CHECK(promise.is_empty());

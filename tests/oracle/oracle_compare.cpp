@@ -29,25 +29,23 @@ std::string name_of(ObserverId observer) {
     return "o" + std::to_string(index_of(observer)) + "#" + std::to_string(generation_of(observer));
 }
 
-// -- sets
-// -------------------------------------------------------------------------------------------
+// -- sets ---------------------------------------------------------------------------------------
 
 Difference compare_sets(ObserverId observer, const std::vector<EntityId>& expected,
-                        std::vector<EntityId> told) {
-    std::sort(told.begin(), told.end());
-    if (told == expected) return nothing();
+                        std::vector<EntityId> replicated) {
+    std::sort(replicated.begin(), replicated.end());
+    if (replicated == expected) return nothing();
     std::vector<EntityId> wrong;
-    std::set_symmetric_difference(told.begin(), told.end(), expected.begin(), expected.end(),
-                                  std::back_inserter(wrong));
-    const bool is_extra = std::binary_search(told.begin(), told.end(), wrong[0]);
+    std::set_symmetric_difference(replicated.begin(), replicated.end(), expected.begin(),
+                                  expected.end(), std::back_inserter(wrong));
+    const bool is_extra = std::binary_search(replicated.begin(), replicated.end(), wrong[0]);
     const bool is_expected = std::binary_search(expected.begin(), expected.end(), wrong[0]);
-    const char* what = is_extra ? "shown but should not be: " : "should be shown: ";
+    const char* what = is_extra ? "unexpected: " : "missing: ";
     if (is_extra && is_expected) what = "listed twice: ";
     return {"sets", what + name_of(wrong[0]), observer, wrong[0]};
 }
 
-// -- events
-// -----------------------------------------------------------------------------------------
+// -- events -------------------------------------------------------------------------------------
 
 Difference EventReplay::take(std::span<const InterestEvent> events) {
     std::set<std::pair<std::uint32_t, EntityId>> pairs;
@@ -65,7 +63,8 @@ Difference EventReplay::take(std::span<const InterestEvent> events) {
             if (!groups.insert(observer).second) return complain("not grouped by observer");
             group = observer;
         }
-        if (!pairs.insert({observer, event.entity}).second) return complain("two of one pair");
+        if (!pairs.insert({observer, event.entity}).second)
+            return complain("two events of one pair");
         std::set<EntityId>& set = sets_[observer];
         if (event.enter && !set.insert(event.entity).second) return complain("entered twice");
         if (!event.enter && set.erase(event.entity) == 0) return complain("left without entering");
@@ -81,12 +80,13 @@ Difference EventReplay::matches(ObserverId observer, const std::vector<EntityId>
     std::vector<EntityId> wrong;
     std::set_symmetric_difference(set.begin(), set.end(), expected.begin(), expected.end(),
                                   std::back_inserter(wrong));
-    return {"events", "do not add up to the set, " + name_of(wrong[0]), observer, wrong[0]};
+    return {"events", "do not add up to the relevant set, " + name_of(wrong[0]), observer,
+            wrong[0]};
 }
 
 namespace {
 
-/// Why it is relevant: the stage that decided.
+/// Reasons for an enter, by the stage that decided.
 std::vector<Reason> reasons_to_enter(const EventFacts& facts) {
     using check::TruthStage;
     const Reason by_nodes = facts.entity_is_new ? Reason::spawned : Reason::entered;
@@ -98,14 +98,14 @@ std::vector<Reason> reasons_to_enter(const EventFacts& facts) {
             return {Reason::forced};
         case TruthStage::promoted:
             return {Reason::promoted};
-        case TruthStage::sees_everything:  // no reason of its own
+        case TruthStage::sees_everything:  // has no own reason
             return {by_nodes, Reason::forced};
         default:
             return {by_nodes};
     }
 }
 
-/// Why it is not: several may be true at once.
+/// Reasons for a leave. Several may hold at once.
 std::vector<Reason> reasons_to_leave(const EventFacts& facts) {
     using check::TruthStage;
     std::vector<Reason> right;
@@ -116,8 +116,8 @@ std::vector<Reason> reasons_to_leave(const EventFacts& facts) {
     const TruthStage stage = facts.now.stage;
     const bool is_denied = stage == TruthStage::denied || stage == TruthStage::force_hidden;
     if (is_denied || facts.now.hides) right.push_back(Reason::hidden);
-    const bool nodes_say_no = facts.now.nodes == 0;
-    if (!is_denied || nodes_say_no) right.push_back(Reason::left);
+    const bool no_node_matches = facts.now.nodes == 0;
+    if (!is_denied || no_node_matches) right.push_back(Reason::left);
     return right;
 }
 
@@ -129,19 +129,18 @@ Difference compare_reason(const InterestEvent& event, const EventFacts& facts) {
     if (std::find(right.begin(), right.end(), event.reason) != right.end()) return nothing();
     return {"reasons",
             std::string(event.enter ? "enter of " : "leave of ") + name_of(event.entity) +
-                " says " + std::string(to_string(event.reason)) + ", not " +
+                " has reason " + std::string(to_string(event.reason)) + ", expected " +
                 std::string(to_string(right[0])),
             event.observer, event.entity};
 }
 
-// -- counts, strength, inverse
-// ----------------------------------------------------------------------
+// -- counts, scores, inverse --------------------------------------------------------------------
 
 Difference compare_counts(std::span<const EntityCount> counts,
                           std::span<const ObserverEdge> edges) {
-    std::map<EntityId, bool> told;
+    std::map<EntityId, bool> replicated;
     for (const ObserverEdge& edge : edges) {
-        if (!told.emplace(edge.entity, edge.first).second)
+        if (!replicated.emplace(edge.entity, edge.first).second)
             return {"counts", "two edges of " + name_of(edge.entity), ObserverId::none,
                     edge.entity};
     }
@@ -150,51 +149,51 @@ Difference compare_counts(std::span<const EntityCount> counts,
             return Difference{"counts",
                               what + " of " + name_of(count.entity) + ": " +
                                   std::to_string(count.before) + " before, " +
-                                  std::to_string(count.now) + " now, told " +
-                                  std::to_string(count.told),
+                                  std::to_string(count.now) + " now, reported " +
+                                  std::to_string(count.replicated),
                               ObserverId::none, count.entity};
         };
-        if (count.told != count.now) return complain("observers");
-        const auto edge = told.find(count.entity);
+        if (count.replicated != count.now) return complain("observers");
+        const auto edge = replicated.find(count.entity);
         const bool should = (count.before == 0) != (count.now == 0);
-        if (should != (edge != told.end())) return complain(should ? "no edge" : "an edge");
+        if (should != (edge != replicated.end())) return complain(should ? "no edge" : "an edge");
         if (should && edge->second != (count.now > 0)) return complain("the wrong edge");
     }
     return nothing();
 }
 
 Difference compare_scores(ObserverId observer, const std::vector<check::Verdict>& verdicts,
-                          std::span<const EntityId> entities, std::span<const float> told,
+                          std::span<const EntityId> entities, std::span<const float> replicated,
                           bool is_exact) {
     for (std::size_t i = 0; i < entities.size(); ++i) {
         const std::uint32_t index = index_of(entities[i]);
         const check::Verdict verdict = index < verdicts.size() ? verdicts[index] : check::Verdict{};
-        const bool is_in_bounds = verdict.relevant ? told[i] > 0 && told[i] <= 1 : told[i] == 0;
+        const bool is_in_bounds =
+            verdict.relevant ? replicated[i] > 0 && replicated[i] <= 1 : replicated[i] == 0;
         const bool any = !is_exact || verdict.stage == check::TruthStage::stay;
-        const bool is_near = std::fabs(told[i] - verdict.score) <= score_tolerance;
+        const bool is_near = std::fabs(replicated[i] - verdict.score) <= score_tolerance;
         if (is_in_bounds && (any || is_near)) continue;
-        return {"strength",
-                "of " + name_of(entities[i]) + " is " + std::to_string(told[i]) + ", not " +
-                    std::to_string(verdict.score),
+        return {"scores",
+                "of " + name_of(entities[i]) + " is " + std::to_string(replicated[i]) +
+                    ", expected " + std::to_string(verdict.score),
                 observer, entities[i]};
     }
     return nothing();
 }
 
 Difference compare_inverse(EntityId entity, std::vector<ObserverId> expected,
-                           std::vector<ObserverId> told) {
+                           std::vector<ObserverId> replicated) {
     std::sort(expected.begin(), expected.end());
-    std::sort(told.begin(), told.end());
-    if (expected == told) return nothing();
+    std::sort(replicated.begin(), replicated.end());
+    if (expected == replicated) return nothing();
     std::vector<ObserverId> wrong;
-    std::set_symmetric_difference(told.begin(), told.end(), expected.begin(), expected.end(),
-                                  std::back_inserter(wrong));
+    std::set_symmetric_difference(replicated.begin(), replicated.end(), expected.begin(),
+                                  expected.end(), std::back_inserter(wrong));
     return {"inverse", "observers_of " + name_of(entity) + " is wrong about " + name_of(wrong[0]),
             wrong[0], entity};
 }
 
-// -- promises
-// ---------------------------------------------------------------------------------------
+// -- guarantees ---------------------------------------------------------------------------------
 
 void Promise::set_rules(const Rules& rules) {
     plain_.clear();
@@ -213,7 +212,7 @@ void Promise::set_rules(const Rules& rules) {
                 of_node.push_back({n, step, {}});
             }
         }
-        // A dispatcher shows nothing outside of its bucket.
+        // A dispatcher matches nothing outside of its bucket.
         if (node.custom != nullptr || node.dispatcher != nullptr) of_node.clear();
         plain_.insert(plain_.end(), of_node.begin(), of_node.end());
     }
@@ -256,12 +255,12 @@ Difference Promise::check(const Pair& pair, const std::vector<bool>& is_member) 
         }
         if (is_in) plain.inside.insert(key);
         if (!is_near) plain.inside.erase(key);
-        if (pair.is_hidden || pair.told || !is_member[plain.node]) continue;
+        if (pair.is_hidden || pair.replicated || !is_member[plain.node]) continue;
         if (is_in)
-            return {"range", "within the radius and not shown: " + name_of(pair.unit.id), observer,
-                    pair.unit.id};
+            return {"range", "within the radius and not relevant: " + name_of(pair.unit.id),
+                    observer, pair.unit.id};
         if (plain.inside.count(key) != 0)
-            return {"flicker", "left inside the margin: " + name_of(pair.unit.id), observer,
+            return {"flicker", "left within the margin: " + name_of(pair.unit.id), observer,
                     pair.unit.id};
     }
     return nothing();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The checks of a random world: what a manager told in one tick, beside what it should have told.
-// Each is a function of data, so that each can be given spoiled data and must complain
+// The checks of a random world: the results of a manager in one tick, compared with the expected
+// ones. Each check is a function of data, so that tests can pass wrong data, which it must detect
 // (oracle_checks_test.cpp).
 #pragma once
 
@@ -17,9 +17,9 @@
 
 namespace purview::test {
 
-/// What a check found; no text: nothing.
+/// The finding of a check. The text is empty if there is none.
 struct Difference {
-    std::string check;  ///< by name
+    std::string check;  ///< name of the check
     std::string text;
     ObserverId observer = ObserverId::none;
     EntityId entity = EntityId::none;
@@ -29,15 +29,15 @@ struct Difference {
 std::string name_of(EntityId entity);
 std::string name_of(ObserverId observer);
 
-/// "sets": `expected` is ascending, `told` in any order.
+/// "sets": compares relevant sets. `expected` is ascending, `told` in any order.
 Difference compare_sets(ObserverId observer, const std::vector<EntityId>& expected,
-                        std::vector<EntityId> told);
+                        std::vector<EntityId> replicated);
 
-/// "events": adds the events of all ticks up; what results must be the sets.
+/// "events": applies the events of all ticks. The result must equal the relevant sets.
 class EventReplay {
   public:
-    /// At most one of a pair, grouped by observer, no enter of what is in and no leave of what is
-    /// out.
+    /// Checks for at most one event of a pair, grouped by observer, with no repeated enter or
+    /// leave.
     Difference take(std::span<const InterestEvent> events);
     Difference matches(ObserverId observer, const std::vector<EntityId>& expected) const;
 
@@ -45,57 +45,58 @@ class EventReplay {
     std::map<std::uint32_t, std::set<EntityId>> sets_;  ///< by observer
 };
 
-/// What is known of an event beside itself.
+/// The facts that decide which reasons of an event are right.
 struct EventFacts {
     bool entity_is_new = false;
     bool entity_is_gone = false;
     bool observer_is_gone = false;
     bool observer_is_ready = true;
-    check::Verdict now;  ///< of the pair, if both are there
+    check::Verdict now;  ///< of the pair, if both exist
 };
-/// "reasons"
+/// "reasons": checks the reason of an event.
 Difference compare_reason(const InterestEvent& event, const EventFacts& facts);
 
 struct EntityCount {
     EntityId entity;
-    std::uint32_t before;  ///< observers after the tick before
+    std::uint32_t before;  ///< observers in the previous tick
     std::uint32_t now;
-    std::uint32_t told;
+    std::uint32_t replicated;
 };
-/// It gained its first observer, or lost its last one.
+/// The entity gained its first observer or lost its last one.
 struct ObserverEdge {
     EntityId entity;
     bool first;
 };
-/// "counts": edges of entities that are gone are not looked at.
+/// "counts": edges of despawned entities are ignored.
 Difference compare_counts(std::span<const EntityCount> counts, std::span<const ObserverEdge> edges);
 
-/// "strength": told[n] for entities[n]. Not exact: within bounds only.
+/// "scores": `told[n]` is the score of `entities[n]`. If not exact, only its bounds are checked.
 Difference compare_scores(ObserverId observer, const std::vector<check::Verdict>& verdicts,
-                          std::span<const EntityId> entities, std::span<const float> told,
+                          std::span<const EntityId> entities, std::span<const float> replicated,
                           bool is_exact = true);
 
-/// "inverse": who sees the entity.
+/// "inverse": compares the observers of an entity.
 Difference compare_inverse(EntityId entity, std::vector<ObserverId> expected,
-                           std::vector<ObserverId> told);
+                           std::vector<ObserverId> replicated);
 
-/// "range" and "flicker": what a player was promised, from radii alone. Whoever is within the enter
-/// radius of a plain distance, and is not hidden, is relevant; once in, it stays up to the leave
-/// radius. Plain: an `add` by the rule's radius that no later step or node takes anything from.
+/// "range" and "flicker": guarantees that follow from radii alone. An entity within the enter
+/// radius of a plain distance is relevant unless it is hidden. It then remains relevant up to the
+/// leave radius. A plain distance is an `add` by the rule's radius that no later step or node
+/// restricts.
 class Promise {
   public:
     struct Pair {
         const check::ObserverView& observer;
         const check::EntityView& unit;
-        bool is_hidden;  ///< by a stage or mark
-        bool told;       ///< relevant
+        bool is_hidden;   ///< by a fixed stage or an override
+        bool replicated;  ///< relevant
     };
-    /// As of now on; whoever was inside of a radius that stays is not forgotten only by name.
+    /// Replaces the rules and forgets which entities were inside a radius.
     void set_rules(const Rules& rules);
     bool is_empty() const { return plain_.empty(); }
-    /// Of each pair in each tick. `is_member` by number of node.
+    /// Call for each pair in each tick. `is_member` has an entry for each node.
     Difference check(const Pair& pair, const std::vector<bool>& is_member);
-    /// The observer was not ready.
+    /// Call when the observer was not ready.
     void forget(ObserverId observer);
 
   private:

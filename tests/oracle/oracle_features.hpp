@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a random world may contain, each part by itself: so that a finding can be narrowed down, and
-// a part that is being built can be left out.
+// The features of a random world. Each can be disabled, to narrow down a failure or to leave out a
+// feature under development.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace purview::test {
 enum class Feature : std::uint8_t {
     groups,        ///< join_unit, leave_unit
     own_kernels,   ///< custom kernels, recheck, rescan
-    binding,       ///< members of nodes, kinds' and own
+    binding,       ///< node bindings of kinds and entities
     kinds,         ///< kinds with modes, ranges, owner_sees
-    combine,       ///< nodes that count in order, nodes switched off
-    dispatchers,   ///< nodes of nodes
-    custom_nodes,  ///< nodes of our own, set_node_pair, rescan_node
+    combine,       ///< nodes that combine in order, disabled nodes
+    dispatchers,   ///< nodes with inner nodes
+    custom_nodes,  ///< custom nodes, set_node_pair, rescan_node
     shapes,        ///< areas with a shape, and their kernel
     areas,         ///< areas that follow or end, set_areas, single_area
     look_from,     ///< Viewpoints other than the default
@@ -30,7 +30,7 @@ enum class Feature : std::uint8_t {
     neighborhood,  ///< cells
     hexagons,
     sight,              ///< line of sight, lookahead, velocities
-    more_keys,          ///< overlapping groups
+    more_keys,          ///< extra keys
     modes,              ///< global, explicit only
     level,              ///< set_level
     min_stay,           ///< minimum_relevance_ticks
@@ -39,7 +39,7 @@ enum class Feature : std::uint8_t {
     new_rules,          ///< set_rules
     trials,             ///< try_rules
     counts,             ///< observer_count, edges
-    score,              ///< strength
+    score,              ///< relevance scores
     changed,            ///< measure_scores, changed_scores
     inverse,            ///< observers_of
     visits,             ///< for_each_relevant
@@ -50,21 +50,21 @@ enum class Feature : std::uint8_t {
     positions,          ///< position_of
     executors,          ///< set_executor
     needs_entity,       ///< ready_requires_viewpoint
-    no_place_to_stand,  ///< overrides of and to what has no place
+    no_place_to_stand,  ///< position sources of and to abstract entities
     moved_steps,        ///< set_rules with steps at other positions of their node
-    custom_trials,      ///< try_rules with nodes of our own
-    chains,             ///< overrides of overrides
-    other_kind,         ///< leave_unit with another kind than it had
+    custom_trials,      ///< try_rules with custom nodes
+    chains,             ///< chains of position sources
+    other_kind,         ///< leave_unit with another kind
     fewer_nodes,        ///< set_rules with fewer nodes
     single_area,        ///< Rules::single_area
-    statuses,           ///< of bad calls with numbers
-    nested,             ///< join_unit of what has members
-    reasons,            ///< of events
-    no_adds,            ///< nodes that do not begin with an add, or have none
-    splits,             ///< kinds of split members
-    bounds,             ///< kinds whose groups count by their bounds
-    many_nodes,         ///< more bound nodes than have a column each, some with equal steps
-    count               ///< how many there are
+    statuses,           ///< statuses of calls with invalid numbers
+    nested,             ///< join_unit of entities that have members
+    reasons,            ///< reasons of events
+    no_adds,            ///< nodes with another first step than add, or no add
+    splits,             ///< kinds that are culled independently
+    bounds,             ///< kinds that use the bounds of their group
+    many_nodes,         ///< more bound nodes than columns, some with equal steps
+    count               ///< the number of features
 };
 
 std::string_view to_string(Feature feature);
@@ -104,11 +104,11 @@ class Features {
     std::uint64_t bits_ = 0;
 };
 
-/// All that the engine is asked to do.
+/// The features that the engine supports.
 Features engine_features();
 
-/// "all", or names with commas in between, each with a minus before it to leave it out of all.
-/// False: there is no such name.
+/// Parses "all" or names separated by commas. A minus before a name removes it from all. Returns
+/// false for an unknown name.
 bool parse_features(std::string_view text, Features& out);
 
 }  // namespace purview::test

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The operations of a random world: every call of the manager that changes something, made on the
-// engine and on the records.
+// The operations of a random world: every manager call that changes something, applied to the
+// engine and to the records.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -10,10 +10,11 @@
 #include <thread>
 #include <utility>
 
+#include "core/observer_ids.hpp"
 #include "random_world.hpp"
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 
 namespace purview::test {
 
@@ -23,18 +24,18 @@ constexpr std::uint32_t area_keys = 6;
 constexpr std::size_t observers_at_most = 32;
 constexpr unsigned overrides_at_most = 8;
 
-/// Runs the tasks in one thread, from the last to the first.
+/// Runs the tasks on one thread, last to first.
 void run_backwards(void*, std::uint32_t count, void (*task)(void*, std::uint32_t), void* context) {
     for (std::uint32_t i = count; i > 0; --i) task(context, i - 1);
 }
 
-/// The odd ones first.
+/// Runs the odd tasks first.
 void run_odd_first(void*, std::uint32_t count, void (*task)(void*, std::uint32_t), void* context) {
     for (std::uint32_t i = 1; i < count; i += 2) task(context, i);
     for (std::uint32_t i = 0; i < count; i += 2) task(context, i);
 }
 
-/// `workers` threads, each takes the next task; the context is their number.
+/// Runs the tasks on several threads, each of which takes the next one. `workers` is their number.
 void run_on_threads(void* workers, std::uint32_t count, void (*task)(void*, std::uint32_t),
                     void* context) {
     std::atomic<std::uint32_t> next{0};
@@ -71,15 +72,15 @@ const std::vector<RandomWorld::Operation>& RandomWorld::all_operations() {
         {"remove_key", 8, &W::remove_key, Feature::more_keys},
         {"set_value", 8, &W::set_value, Feature::values},
         {"set_range", 6, &W::set_range, Feature::ranges},
-        {"set_bounds", 12, &W::set_group_radius, Feature::bounds},
+        {"set_group_radius", 12, &W::set_group_radius, Feature::bounds},
         {"set_mode", 4, &W::set_mode, Feature::modes},
-        {"set_place_override", 6, &W::set_position_source, Feature::overrides},
+        {"set_position_source", 6, &W::set_position_source, Feature::overrides},
         {"set_velocity", 5, &W::set_velocity, Feature::sight},
         {"add_node", 6, &W::add_node, Feature::binding},
         {"remove_node", 6, &W::remove_node, Feature::binding},
         {"set_nodes", 4, &W::set_nodes, Feature::binding},
         {"add_default_node", 4, &W::add_default_node, Feature::binding},
-        {"force_hide", 6, &W::force_hide},
+        {"set_hidden", 6, &W::force_hide},
         {"show_to_all", 5, &W::show_to_all},
         {"recheck", 5, &W::recheck, Feature::own_kernels},
         {"update", 6, &W::update, Feature::dormant},
@@ -87,7 +88,7 @@ const std::vector<RandomWorld::Operation>& RandomWorld::all_operations() {
         {"add_observer", 5, &W::add_observer},
         {"remove_observer", 4, &W::remove_observer},
         {"set_ready", 6, &W::set_ready},
-        {"set_main_entity", 6, &W::set_viewpoint},
+        {"set_viewpoint", 6, &W::set_viewpoint},
         {"set_area", 8, &W::set_area},
         {"remove_area", 5, &W::remove_area},
         {"set_areas", 4, &W::set_areas, Feature::areas},
@@ -96,7 +97,7 @@ const std::vector<RandomWorld::Operation>& RandomWorld::all_operations() {
         {"set_observer_range", 5, &W::set_observer_range, Feature::ranges},
         {"set_lookahead", 4, &W::set_lookahead, Feature::sight},
         {"set_observer_key", 5, &W::set_observer_key},
-        {"set_sees_everything", 4, &W::set_unculled},
+        {"set_unculled", 4, &W::set_unculled},
         {"rescan", 4, &W::rescan, Feature::own_kernels},
         {"rescan_node", 12, &W::rescan_node, Feature::custom_nodes},
         {"allow or deny", 9, &W::allow_or_deny},
@@ -104,7 +105,7 @@ const std::vector<RandomWorld::Operation>& RandomWorld::all_operations() {
         {"set_level", 2, &W::set_level, Feature::level},
         {"set_node_pair", 14, &W::set_node_pair, Feature::custom_nodes},
         {"set_executor", 3, &W::set_executor, Feature::executors},
-        {"bad call", 5, &W::bad_call},
+        {"invalid call", 5, &W::bad_call},
     };
     return operations;
 }
@@ -124,12 +125,12 @@ void RandomWorld::begin_counting() {
     for (const Query& one : std::initializer_list<Query>{{"move (columns)", Feature::columns},
                                                          {"try_rules", Feature::trials},
                                                          {"for_each_relevant", Feature::visits},
-                                                         {"strength", Feature::score},
+                                                         {"scores", Feature::score},
                                                          {"observer_count", Feature::counts},
-                                                         {"edges", Feature::counts},
+                                                         {"observer edges", Feature::counts},
                                                          {"observers_of", Feature::inverse},
                                                          {"entities_in", Feature::boxes},
-                                                         {"place_of", Feature::positions},
+                                                         {"position_of", Feature::positions},
                                                          {"observers_covering", Feature::covering},
                                                          {"settings", Feature::settings}}) {
         if (has(one.needs)) operations[one.name] = 0;
@@ -140,7 +141,7 @@ void RandomWorld::edit(std::uint32_t number) {
     reseed(6'000'000 + number);
     std::uint32_t total = 0;
     for (const Operation& one : all_operations()) total += one.weight;
-    // Drawn before it is known what there is: the same number is the same operation.
+    // Drawn independently of the state: the same number gives the same operation.
     std::uint32_t at = random_.below(total);
     for (const Operation& one : all_operations()) {
         if (at >= one.weight) {
@@ -153,26 +154,25 @@ void RandomWorld::edit(std::uint32_t number) {
     }
 }
 
-// -- entities
-// ---------------------------------------------------------------------------------------
+// -- entities -----------------------------------------------------------------------------------
 
 Key RandomWorld::random_key(bool or_none) {
     return Key{static_cast<std::uint16_t>(or_none ? random_.below(5) : 1 + random_.below(4))};
 }
 
 KeyId RandomWorld::random_domain() {
-    return KeyId{static_cast<std::uint8_t>(random_.below(def_.space.twins.keys))};
+    return id_at<KeyId>(random_.below(def_.space.twins.keys));
 }
 
 NodeId RandomWorld::node_at(std::size_t number) {
-    return NodeId{static_cast<std::uint16_t>(number)};
+    return id_at<NodeId>(number);
 }
 
 NodeId RandomWorld::random_node() {
     return node_at(random_.below(static_cast<std::uint32_t>(node_count())));
 }
 
-/// What it is when it appears, and when it leaves a group: some of it as it was, some new.
+/// The definition of an entity that spawns or leaves a group: partly its current state, partly new.
 EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves) {
     EntityDef def;
     def.position = entity.position;
@@ -181,8 +181,7 @@ EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& o
     def.keys = std::span(entity.keys).first(def_.space.twins.keys);
     if (has(Feature::values)) def.values = std::span(entity.values).first(def_.space.values);
     if (!def_.kinds.empty() && random_.chance(0.7F)) {
-        def.kind = KindId{static_cast<std::uint16_t>(
-            random_.below(static_cast<std::uint32_t>(def_.kinds.size())))};
+        def.kind = id_at<KindId>(random_.below(static_cast<std::uint32_t>(def_.kinds.size())));
     }
     if (leaves && !has(Feature::other_kind)) def.kind = entity.kind;
     if (has(Feature::modes) && random_.chance(0.1F))
@@ -200,11 +199,11 @@ EntityDef RandomWorld::def_of(check::TruthEntity& entity, std::vector<NodeId>& o
     entity.range = def.range;
     entity.group_radius_m = 0;
     if (!(def.range > 0) && has_kind) entity.range = def_.kinds[index_of(def.kind)].range;
-    // Whoever leaves a group keeps the mode that it has.
+    // An entity that leaves a group keeps its mode.
     if (def.mode == EntityMode::nodes && leaves) entity.mode = mode_before;
     if (def.mode == EntityMode::nodes && has_kind && !leaves)
         entity.mode = def_.kinds[index_of(def.kind)].mode;
-    entity.heard_position = entity.position;
+    entity.received_position = entity.position;
     check::bind_new(entity, def_.kinds, def.nodes, def.replaces_kind_nodes);
     return def;
 }
@@ -216,7 +215,7 @@ void RandomWorld::spawn() {
     std::uint32_t index = 0;
     while (index < entities_.size() &&
            (entities_[index].id != EntityId::none || def_.left_out_entities.count(index) != 0 ||
-            std::find(resting_.begin(), resting_.end(), index) != resting_.end())) {
+            std::find(quarantined_.begin(), quarantined_.end(), index) != quarantined_.end())) {
         ++index;
     }
     if (index == entities_.size()) {
@@ -244,7 +243,7 @@ void RandomWorld::spawn() {
     born_.insert(entity.id);
     count("spawn", entity.id);
     if (def_.keeps_log) {
-        note("at " + text_of(entity.position) + (entity.has_position ? "" : ", not placed") +
+        note("at " + text_of(entity.position) + (entity.has_position ? "" : ", abstract") +
              ", flags " + std::to_string(entity.flags) + ", keys " +
              std::to_string(index_of(entity.keys[0])) + " " +
              std::to_string(index_of(entity.keys[1])) + ", values " +
@@ -255,7 +254,7 @@ void RandomWorld::spawn() {
              std::to_string(index_of(entity.kind)));
         note_nodes(entity);
     }
-    ask_again(entity.id);
+    query_again(entity.id);
 }
 
 void RandomWorld::note_nodes(const check::TruthEntity& entity) {
@@ -264,12 +263,12 @@ void RandomWorld::note_nodes(const check::TruthEntity& entity) {
     note(text);
 }
 
-/// Nodes of our own that rest must be told.
-void RandomWorld::ask_again(EntityId entity) {
+/// Custom nodes that are not evaluated every tick need a recheck.
+void RandomWorld::query_again(EntityId entity) {
     if (has(Feature::custom_nodes)) expect(manager_.recheck(entity), "recheck");
 }
 
-void RandomWorld::ask_again(ObserverId observer) {
+void RandomWorld::query_again(ObserverId observer) {
     if (has(Feature::custom_nodes)) expect(manager_.recheck(observer), "rescan");
 }
 
@@ -297,7 +296,7 @@ void RandomWorld::despawn(EntityId id) {
         let_go_.insert(entity.id);
     }
     entities_[index_of(id)] = {};
-    resting_.push_back(index_of(id));
+    quarantined_.push_back(index_of(id));
     count("despawn", id);
 }
 
@@ -315,42 +314,42 @@ void RandomWorld::join_unit() {
     if (member->root == root->id || is_below(root->id, member->id)) return;
     std::vector<std::pair<EntityId, EntityId>> old_roots{{member->id, member->root}};
     for (const EntityId other : members_of(member->id)) old_roots.emplace_back(other, member->id);
-    // What a member would have of its own is taken off before it joins.
+    // A member cannot have a position source, so it is removed before the join.
     const EntityId stood_at = std::exchange(member->stands_at, EntityId::none);
-    for (const auto& [who, old] : old_roots) entities_[index_of(who)].root = root->id;
-    const bool would_circle = is_circular();  // one that stands where its own member stands
-    for (const auto& [who, old] : old_roots) entities_[index_of(who)].root = old;
+    for (const auto& [client, old] : old_roots) entities_[index_of(client)].root = root->id;
+    const bool would_circle = is_circular();  // its source is its own member
+    for (const auto& [client, old] : old_roots) entities_[index_of(client)].root = old;
     if (would_circle) {
         member->stands_at = stood_at;
         return;
     }
     if (stood_at != EntityId::none)
-        expect(manager_.set_position_source(member->id, EntityId::none), "set_place_override");
+        expect(manager_.set_position_source(member->id, EntityId::none), "set_position_source");
     rehang_children(*member);
-    for (const auto& [who, old] : old_roots) entities_[index_of(who)].root = root->id;
+    for (const auto& [client, old] : old_roots) entities_[index_of(client)].root = root->id;
     if (old_roots.front().second == member->id) ++member->joins;
-    // Below the root, or below one of its members.
+    // Joins below the root or below one of its members.
     const std::vector<EntityId> below = members_of(root->id);
     EntityId parent = root->id;
     if (random_.chance(0.5F)) {
         const EntityId one = below[random_.below(static_cast<std::uint32_t>(below.size()))];
-        const bool moves =
-            one == member->id || std::any_of(old_roots.begin(), old_roots.end(),
-                                             [&](const auto& who) { return who.first == one; });
+        const bool moves = one == member->id ||
+                           std::any_of(old_roots.begin(), old_roots.end(),
+                                       [&](const auto& client) { return client.first == one; });
         if (!moves) parent = one;
     }
-    for (const auto& [who, old] : old_roots) {
-        check::TruthEntity& moved = entities_[index_of(who)];
-        if (who != member->id && moved.parent == EntityId::none) moved.parent = member->id;
+    for (const auto& [client, old] : old_roots) {
+        check::TruthEntity& moved = entities_[index_of(client)];
+        if (client != member->id && moved.parent == EntityId::none) moved.parent = member->id;
     }
     member->parent = parent;
     expect(manager_.attach(member->id, parent), "join_unit");
     count("join_unit", member->id);
     note("to " + name_of(root->id) + " below " + name_of(parent));
-    ask_again(root->id);
+    query_again(root->id);
 }
 
-/// It stays a unit, with all that is true of it.
+/// An independently culled entity remains a cull group and keeps its state.
 void RandomWorld::join_split(check::TruthEntity& member, EntityId parent) {
     const bool is_circle = is_below(parent, member.id);
     expect(manager_.attach(member.id, parent), is_circle ? Status::bad_argument : Status::ok,
@@ -358,10 +357,10 @@ void RandomWorld::join_split(check::TruthEntity& member, EntityId parent) {
     if (is_circle) return;
     member.parent = parent;
     count("join_unit", member.id);
-    note("split, below " + name_of(parent));
+    note("culled independently, below " + name_of(parent));
 }
 
-/// Those below a member are below its parent once it has gone.
+/// Moves the children of a member that leaves to its parent.
 void RandomWorld::rehang_children(const check::TruthEntity& member) {
     if (member.root == member.id) return;
     for (check::TruthEntity& one : entities_) {
@@ -371,7 +370,7 @@ void RandomWorld::rehang_children(const check::TruthEntity& member) {
 
 void RandomWorld::detach(check::TruthEntity& entity) {
     const EntityId root = entity.root;
-    if (root == entity.id) {  // a split member keeps what it is, and all below it
+    if (root == entity.id) {  // independently culled: keeps its state and its children
         entity.parent = EntityId::none;
         expect(manager_.detach(entity.id, {}), "leave_unit");
         return count("leave_unit", entity.id);
@@ -382,11 +381,12 @@ void RandomWorld::detach(check::TruthEntity& entity) {
     std::vector<NodeId> own;
     const EntityDef def = def_of(entity, own, true);
     expect(manager_.detach(entity.id, def), "leave_unit");
-    if (has(Feature::sight)) expect(manager_.set_velocity(entity.id, entity.velocity), "velocity");
+    if (has(Feature::sight))
+        expect(manager_.set_velocity(entity.id, entity.velocity), "set_velocity");
     count("leave_unit", entity.id);
     if (def_.keeps_log) note("kind " + std::to_string(index_of(entity.kind)));
-    ask_again(entity.id);
-    ask_again(root);
+    query_again(entity.id);
+    query_again(root);
 }
 
 void RandomWorld::leave_unit() {
@@ -400,8 +400,7 @@ void RandomWorld::set_flag() {
     if (entity == nullptr) return;
     const std::uint32_t flag = random_.below(def_.space.twins.flags);
     entity->flags ^= static_cast<std::uint16_t>(1U << flag);
-    expect(manager_.set_flag(entity->id, FlagId{static_cast<std::uint8_t>(flag)},
-                             ((entity->flags >> flag) & 1U) != 0),
+    expect(manager_.set_flag(entity->id, id_at<FlagId>(flag), ((entity->flags >> flag) & 1U) != 0),
            "set_flag");
     count("set_flag", entity->id);
     note("flags " + std::to_string(entity->flags));
@@ -437,7 +436,7 @@ void RandomWorld::add_key() {
 }
 
 void RandomWorld::remove_key() {
-    // The next one that has any.
+    // Continues to the next entity that has any.
     auto* entity = random_entity();
     while (entity != nullptr && entity->more_keys.empty())
         entity = entity == &entities_.back() ? nullptr : entity + 1;
@@ -455,9 +454,7 @@ void RandomWorld::set_value() {
     if (unit == nullptr) return;
     const std::uint32_t value = random_.below(def_.space.values);
     unit->values[value] = std::floor(random_.between(-8, 9));
-    expect(manager_.set_value(unit->id, ValueId{static_cast<std::uint8_t>(value)},
-                              unit->values[value]),
-           "set_value");
+    expect(manager_.set_value(unit->id, id_at<ValueId>(value), unit->values[value]), "set_value");
     count("set_value", unit->id);
     note(std::to_string(value) + " to " + std::to_string(unit->values[value]));
 }
@@ -479,8 +476,8 @@ void RandomWorld::set_group_radius() {
     const float most = def_.rules.group_radius_max;
     const float wanted = random_.chance(0.2F) ? 0 : length(0, most * 1.2F);
     unit->group_radius_m = std::min(wanted, most);
-    expect(manager_.set_group_radius(unit->id, wanted), "set_bounds");
-    count("set_bounds", unit->id);
+    expect(manager_.set_group_radius(unit->id, wanted), "set_group_radius");
+    count("set_group_radius", unit->id);
     note("to " + std::to_string(wanted));
 }
 
@@ -504,7 +501,7 @@ unsigned RandomWorld::overrides_in_a_row() const {
     return has(Feature::chains) ? overrides_at_most : 1;
 }
 
-/// Overrides in a row from a unit on.
+/// Returns the number of position sources in the chain that starts at a cull group.
 unsigned RandomWorld::overrides_behind(const check::TruthEntity& unit) const {
     const check::TruthEntity* at = &unit;
     unsigned found = 0;
@@ -517,7 +514,7 @@ unsigned RandomWorld::overrides_behind(const check::TruthEntity& unit) const {
     return ~0U;
 }
 
-/// The longest row of overrides that ends at a unit.
+/// Returns the length of the longest chain of position sources that ends at a cull group.
 unsigned RandomWorld::overrides_before(EntityId unit) const {
     unsigned longest = 0;
     for (const auto& entity : entities_) {
@@ -528,7 +525,8 @@ unsigned RandomWorld::overrides_before(EntityId unit) const {
     return longest;
 }
 
-/// True if somebody would stand where he stands himself, or where nobody can.
+/// Returns whether position sources form a cycle, a chain that is too long, or a source without a
+/// position.
 bool RandomWorld::is_circular() const {
     if (!has(Feature::overrides)) return false;
     return std::any_of(entities_.begin(), entities_.end(), [&](const check::TruthEntity& entity) {
@@ -551,18 +549,18 @@ void RandomWorld::set_position_source() {
     if (overrides_behind(*unit) == ~0U) {
         should = Status::would_cycle;
     } else if (overrides_behind(*unit) + overrides_before(unit->id) > overrides_in_a_row()) {
-        unit->stands_at = before;  // who counts how is tested by hand
+        unit->stands_at = before;  // override_limits_test.cpp covers how links are counted
         return;
     } else if (is_circular()) {
         unit->stands_at = before;
         return;
     }
-    expect(manager_.set_position_source(unit->id, unit->stands_at), should, "set_place_override");
-    note("stands at " + name_of(unit->stands_at));
+    expect(manager_.set_position_source(unit->id, unit->stands_at), should, "set_position_source");
+    note("position source " + name_of(unit->stands_at));
     if (should != Status::ok) unit->stands_at = before;
     if (unit->stands_at == EntityId::none && before != EntityId::none)
-        unit->heard_position = unit->position;
-    count("set_place_override", unit->id);
+        unit->received_position = unit->position;
+    count("set_position_source", unit->id);
 }
 
 void RandomWorld::set_velocity() {
@@ -582,8 +580,8 @@ void RandomWorld::add_node() {
     expect(manager_.bind(unit->id, node), "add_node");
     count("add_node", unit->id);
     note_nodes(*unit);
-    hear_of(*unit);
-    ask_again(unit->id);
+    note_entity(*unit);
+    query_again(unit->id);
 }
 
 void RandomWorld::remove_node() {
@@ -597,8 +595,8 @@ void RandomWorld::remove_node() {
     expect(manager_.unbind(unit->id, node), should, "remove_node");
     count("remove_node", unit->id);
     note_nodes(*unit);
-    hear_of(*unit);
-    ask_again(unit->id);
+    note_entity(*unit);
+    query_again(unit->id);
 }
 
 void RandomWorld::set_nodes() {
@@ -611,8 +609,8 @@ void RandomWorld::set_nodes() {
     if (!nodes.empty() || got != Status::orphaned) expect(got, "set_nodes");
     count("set_nodes", unit->id);
     note_nodes(*unit);
-    hear_of(*unit);
-    ask_again(unit->id);
+    note_entity(*unit);
+    query_again(unit->id);
 }
 
 void RandomWorld::add_default_node() {
@@ -623,16 +621,16 @@ void RandomWorld::add_default_node() {
     expect(manager_.bind_default(unit->id), "add_default_node");
     count("add_default_node", unit->id);
     note_nodes(*unit);
-    hear_of(*unit);
-    ask_again(unit->id);
+    note_entity(*unit);
+    query_again(unit->id);
 }
 
 void RandomWorld::force_hide() {
     auto* unit = random_entity();
     if (unit == nullptr) return;
     unit->force_hidden = random_.chance(0.4F);
-    expect(manager_.set_hidden(unit->id, unit->force_hidden), "force_hide");
-    count("force_hide", unit->id);
+    expect(manager_.set_hidden(unit->id, unit->force_hidden), "set_hidden");
+    count("set_hidden", unit->id);
     note(unit->force_hidden ? "yes" : "no");
 }
 
@@ -651,7 +649,7 @@ void RandomWorld::show_to_all() {
 void RandomWorld::recheck() {
     auto* entity = random_entity();
     if (entity == nullptr) return;
-    auto& marks = roster_->entity_marks;
+    auto& marks = choice_->entity_marks;
     const std::uint32_t index = index_of(entity->root);
     if (marks.size() <= index) marks.resize(index + 1, 0);
     marks[index] ^= 1U;
@@ -662,8 +660,9 @@ void RandomWorld::recheck() {
 void RandomWorld::update() {
     auto* entity = random_entity();
     if (entity == nullptr) return;
-    check::TruthEntity& unit = entities_[index_of(entity->root)];  // a member's group is meant
-    unit.heard_position = unit.position;
+    // An update of a member applies to its group.
+    check::TruthEntity& unit = entities_[index_of(entity->root)];
+    unit.received_position = unit.position;
     expect(manager_.update(entity->id), "update");
     count("update", entity->id);
 }
@@ -672,14 +671,13 @@ void RandomWorld::teleport() {
     auto* entity = random_entity();
     if (entity == nullptr) return;
     entity->position = random_position();
-    hear_of(*entity);
+    note_entity(*entity);
     expect(manager_.move(entity->id, entity->position), "move");
     count("teleport", entity->id);
     note("to " + text_of(entity->position));
 }
 
-// -- observers
-// --------------------------------------------------------------------------------------
+// -- observers ----------------------------------------------------------------------------------
 
 void RandomWorld::add_observer() {
     if (observers_.size() >= observers_at_most) return;
@@ -692,7 +690,7 @@ void RandomWorld::add_observer() {
     expect(manager_.set_ready(observer.id, observer.ready), "set_ready");
     if (auto* entity = random_entity(); entity != nullptr && random_.chance(0.8F)) {
         observer.main = entity->id;
-        expect(manager_.set_viewpoint(observer.id, entity->id), "set_main_entity");
+        expect(manager_.set_viewpoint(observer.id, entity->id), "set_viewpoint");
         if (random_.chance(0.7F)) {
             entity->owner = observer.id;
             expect(manager_.set_owner(entity->id, observer.id), "set_owner");
@@ -700,7 +698,7 @@ void RandomWorld::add_observer() {
     }
     observers_.push_back(observer);
     count("add_observer", observer.main, observer.id);
-    ask_again(observer.id);
+    query_again(observer.id);
 }
 
 void RandomWorld::remove_observer() {
@@ -726,7 +724,7 @@ void RandomWorld::set_ready() {
     expect(manager_.set_ready(observer->id, observer->ready), "set_ready");
     count("set_ready", EntityId::none, observer->id);
     note(observer->ready ? "yes" : "no");
-    ask_again(observer->id);
+    query_again(observer->id);
 }
 
 void RandomWorld::set_viewpoint() {
@@ -735,11 +733,11 @@ void RandomWorld::set_viewpoint() {
     if (observer == nullptr || entity == nullptr) return;
     const bool had_none = observer->main == EntityId::none;
     observer->main = random_.chance(0.2F) ? EntityId::none : entity->id;
-    // It was not ready without one, if only for a moment within this tick.
+    // Without a viewpoint it was not ready, at least for a moment within this tick.
     if (def_.needs_entity && had_none && observer->main != EntityId::none) ++observer->times_ready;
-    expect(manager_.set_viewpoint(observer->id, observer->main), "set_main_entity");
-    count("set_main_entity", observer->main, observer->id);
-    ask_again(observer->id);
+    expect(manager_.set_viewpoint(observer->id, observer->main), "set_viewpoint");
+    count("set_viewpoint", observer->main, observer->id);
+    query_again(observer->id);
 }
 
 Area RandomWorld::random_area() {
@@ -752,7 +750,7 @@ Area RandomWorld::random_area() {
                 break;
             case 1: {
                 Vec3 half{length(4, 40), length(4, 40), length(4, 40)};
-                // Along an axis that does not count it may be anything.
+                // The size along an unused axis may be anything.
                 const float sign = random_.chance(0.3F) ? -1.0F : 1.0F;
                 if (rules_.axes == Axes::xy) half.z *= sign;
                 if (rules_.axes == Axes::xz) half.y *= sign;
@@ -762,7 +760,7 @@ Area RandomWorld::random_area() {
             default: {
                 Vec3 towards{random_.between(-3, 3), random_.between(-3, 3),
                              random_.between(-3, 3)};
-                towards.x += towards.x < 0 ? -0.1F : 0.1F;  // never without length
+                towards.x += towards.x < 0 ? -0.1F : 0.1F;  // never of length 0
                 area = Area::cone(center, towards, random_.between(10, 170), length(8, 80));
                 break;
             }
@@ -797,7 +795,7 @@ void RandomWorld::set_area() {
 void RandomWorld::remove_area() {
     auto* observer = random_observer();
     if (observer == nullptr) return;
-    // Of those that are there for good: whether one has just ended is not asked.
+    // Removes only areas without a time limit: a timed one may have just ended.
     const auto found =
         std::find_if(observer->areas.begin(), observer->areas.end(),
                      [](const check::TruthArea& area) { return area.area.ticks == 0; });
@@ -870,15 +868,15 @@ void RandomWorld::set_unculled() {
     auto* observer = random_observer();
     if (observer == nullptr) return;
     observer->sees_everything = random_.chance(0.15F);
-    expect(manager_.set_unculled(observer->id, observer->sees_everything), "set_sees_everything");
-    count("set_sees_everything", EntityId::none, observer->id);
+    expect(manager_.set_unculled(observer->id, observer->sees_everything), "set_unculled");
+    count("set_unculled", EntityId::none, observer->id);
     note(observer->sees_everything ? "yes" : "no");
 }
 
 void RandomWorld::rescan() {
     auto* observer = random_observer();
     if (observer == nullptr) return;
-    auto& marks = roster_->observer_marks;
+    auto& marks = choice_->observer_marks;
     const std::uint32_t index = index_of(observer->id);
     if (marks.size() <= index) marks.resize(index + 1, 0);
     marks[index] ^= 1U;
@@ -919,13 +917,12 @@ void RandomWorld::allow_or_deny() {
     note(value ? "yes" : "no");
 }
 
-// -- rules and nodes
-// --------------------------------------------------------------------------------
+// -- rules and nodes ----------------------------------------------------------------------------
 
 void RandomWorld::set_rules() {
-    if (rules_changed_) return;  // once a tick: what happens in between is nobody's
+    if (rules_changed_) return;  // once a tick: states between two changes are not compared
     rules_changed_ = true;
-    if (has(Feature::level) && random_.chance(0.2F)) {  // rules bring their level along
+    if (has(Feature::level) && random_.chance(0.2F)) {  // rules include their level
         level_ = random_.chance(0.5F) ? InterestLevel::full : InterestLevel::none;
         oracle_.set_level(level_);
     }
@@ -947,7 +944,7 @@ bool RandomWorld::is_table(std::size_t node) const {
            static_cast<const TwinnedNode&>(*rules_.nodes[node].custom).is_table();
 }
 
-/// A pair of the table that nodes of our own read, told to each of them.
+/// Changes a pair of the table that custom nodes read, and notifies each node.
 void RandomWorld::set_node_pair() {
     auto* observer = random_observer();
     auto* unit = random_unit();
@@ -956,10 +953,10 @@ void RandomWorld::set_node_pair() {
     for (std::size_t n = 0; n < node_count(); ++n) any = any || is_table(n);
     if (!any) return;
     const std::pair key{index_of(observer->id), index_of(unit->id)};
-    const bool value = roster_->pairs.erase(key) == 0;
-    if (value) roster_->pairs.insert(key);
+    const bool value = choice_->pairs.erase(key) == 0;
+    if (value) choice_->pairs.insert(key);
     for (std::size_t n = 0; n < node_count(); ++n) {
-        // Whom the node is not about it does not take; when it is, it is asked again.
+        // A node refuses entities that are not its members. It is queried again once they are.
         if (is_table(n) && oracle_.is_member(rules_.nodes[n], n, *unit))
             expect(manager_.set_node_pair(node_at(n), observer->id, unit->id, value),
                    "set_node_pair");
@@ -967,7 +964,7 @@ void RandomWorld::set_node_pair() {
     count("set_node_pair", unit->id, observer->id);
 }
 
-/// Many pairs of the table, and then the nodes are asked anew.
+/// Changes many pairs of the table, then rescans the nodes.
 void RandomWorld::rescan_node() {
     std::vector<NodeId> nodes;
     for (std::size_t n = 0; n < node_count(); ++n) {
@@ -980,7 +977,7 @@ void RandomWorld::rescan_node() {
         const auto* unit = random_unit();
         if (observer == nullptr || unit == nullptr) continue;
         const std::pair key{index_of(observer->id), index_of(unit->id)};
-        if (roster_->pairs.erase(key) == 0) roster_->pairs.insert(key);
+        if (choice_->pairs.erase(key) == 0) choice_->pairs.insert(key);
     }
     for (const NodeId node : nodes) expect(manager_.recheck(node), "rescan_node");
     count("rescan_node");
@@ -1002,8 +999,7 @@ void RandomWorld::set_executor() {
     count("set_executor");
 }
 
-// -- calls that must be refused, and change nothing
-// ---------------------------------------------------
+// -- calls that must be refused and change nothing ----------------------------------------------
 
 void RandomWorld::bad_call() {
     const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -1013,41 +1009,43 @@ void RandomWorld::bad_call() {
     const EntityId e = unit->id;
     const ObserverId o = observer->id;
     const EntityId gone = make_entity_id(index_of(e), generation_of(e) + 1000);
-    const ObserverId nobody = make_observer_id(index_of(o), generation_of(o) + 1000);
+    const ObserverId no_one = make_observer_id(index_of(o), generation_of(o) + 1000);
     const auto must = [&](Status got, Status should, const char* what) {
         expect(got, should, what);
     };
     const bool extra = random_.chance(0.5F);
     switch (random_.below(14)) {
         case 0:
-            must(internal(manager_).spawn(EntityId::none, {}), Status::bad_argument, "spawn none");
-            must(internal(manager_).spawn(e, {}), Status::duplicate, "spawn twice");
+            must(internal(manager_).entities.spawn(EntityId::none, {}), Status::bad_argument,
+                 "spawn none");
+            must(internal(manager_).entities.spawn(e, {}), Status::duplicate, "spawn twice");
             break;
         case 1:
             must(manager_.despawn(gone), Status::stale_id, "despawn stale");
             if (has_members(e)) must(manager_.despawn(e), Status::refused, "despawn of a root");
             break;
         case 2:
-            must(manager_.move(e, {nan, 0, 0}), Status::bad_position, "move to nowhere");
+            must(manager_.move(e, {nan, 0, 0}), Status::bad_position,
+                 "move to an invalid position");
             must(manager_.move(gone, {0, 0, 0}), Status::stale_id, "move stale");
             break;
         case 3:
-            must(manager_.set_flag(e, FlagId{15}, true), Status::bad_argument, "set_flag");
-            must(manager_.set_key(e, KeyId{7}, Key{1}), Status::bad_argument, "set_key");
+            must(manager_.set_flag(e, id_at<FlagId>(15), true), Status::bad_argument, "set_flag");
+            must(manager_.set_key(e, id_at<KeyId>(7), Key{1}), Status::bad_argument, "set_key");
             break;
         case 4:
-            must(manager_.set_ready(nobody, true), Status::stale_id, "set_ready stale");
-            must(manager_.remove_observer(nobody), Status::stale_id, "remove_observer stale");
+            must(manager_.set_ready(no_one, true), Status::stale_id, "set_ready stale");
+            must(manager_.remove_observer(no_one), Status::stale_id, "remove_observer stale");
             break;
         case 5:
             must(manager_.set_area(o, 3, Area::at(Vec3{0, nan, 0})), Status::bad_position,
-                 "set_area nowhere");
+                 "set_area at an invalid position");
             must(manager_.remove_area(o, 77), Status::not_found, "remove_area");
             break;
         case 6:
-            must(manager_.set_viewpoint(o, gone), Status::stale_id, "set_main_entity stale");
+            must(manager_.set_viewpoint(o, gone), Status::stale_id, "set_viewpoint stale");
             must(manager_.allow(o, gone, true), Status::stale_id, "allow stale");
-            must(manager_.deny(nobody, e, true), Status::stale_id, "deny stale");
+            must(manager_.deny(no_one, e, true), Status::stale_id, "deny stale");
             break;
         case 7:
             if (!has(Feature::shapes)) return;
@@ -1061,16 +1059,17 @@ void RandomWorld::bad_call() {
         case 8:
             if (!has(Feature::areas)) return;
             must(manager_.set_area(o, 2, Area::at({1, 1, 1}).following(gone)), Status::stale_id,
-                 "set_area that follows nobody");
+                 "set_area that follows an unknown entity");
             break;
         case 9:
             if (!has(Feature::binding) || node_count() == 0) return;
-            must(manager_.bind(e, NodeId{1000}), Status::bad_argument, "add_node");
-            must(manager_.bind(gone, NodeId{0}), Status::stale_id, "add_node stale");
+            must(manager_.bind(e, id_at<NodeId>(1000)), Status::bad_argument, "add_node");
+            must(manager_.bind(gone, id_at<NodeId>(0)), Status::stale_id, "add_node stale");
             break;
         case 10:
             if (has(Feature::values) && has(Feature::statuses))
-                must(manager_.set_value(e, ValueId{0}, nan), Status::bad_position, "set_value");
+                must(manager_.set_value(e, id_at<ValueId>(0), nan), Status::bad_position,
+                     "set_value");
             if (has(Feature::ranges)) {
                 must(manager_.set_range(e, -1), Status::bad_argument, "set_range");
                 must(manager_.set_range(e, 1e9F), Status::bad_argument, "set_range too far");
@@ -1079,16 +1078,18 @@ void RandomWorld::bad_call() {
             break;
         case 11:
             if (!has(Feature::overrides)) return;
-            must(manager_.set_position_source(e, e), Status::would_cycle, "to stand at oneself");
+            must(manager_.set_position_source(e, e), Status::would_cycle,
+                 "set_position_source of itself");
             for (const EntityId member : members_of(e))
                 must(manager_.set_position_source(member, EntityId::none), Status::refused,
-                     "a member's place override");
+                     "set_position_source of a member");
             break;
         case 12:
             if (has(Feature::more_keys) && extra)
-                must(manager_.remove_key(e, KeyId{0}, Key{99}), Status::not_found, "remove_key");
+                must(manager_.remove_key(e, id_at<KeyId>(0), Key{99}), Status::not_found,
+                     "remove_key");
             if (has(Feature::custom_nodes))
-                must(manager_.set_node_pair(NodeId{1000}, o, e, true), Status::bad_argument,
+                must(manager_.set_node_pair(id_at<NodeId>(1000), o, e, true), Status::bad_argument,
                      "set_node_pair");
             break;
         default: {
@@ -1100,7 +1101,7 @@ void RandomWorld::bad_call() {
             break;
         }
     }
-    count("bad call");
+    count("invalid call");
 }
 
 }  // namespace purview::test

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::uint32_t nodes_max = 4;
 constexpr std::uint32_t steps_max = 5;
-/// Refused rules in a row before something must be wrong.
+/// More consecutive refused rules than this are an error.
 constexpr int attempts_max = 200;
 
-/// Writes rules at random; all that is random is in one place.
+/// Makes random rules. Contains all random choices.
 class Writer {
   public:
     Writer(SplitMix& random, const RuleSpace& space) : random_(random), space_(space) {}
@@ -37,8 +37,8 @@ class Writer {
         const float any = random_.between(low, high);
         return space_.twins.lattice ? std::floor(any) + 1 : any;
     }
-    FlagId flag() { return FlagId{static_cast<std::uint8_t>(random_.below(space_.twins.flags))}; }
-    KeyId domain() { return KeyId{static_cast<std::uint8_t>(random_.below(space_.twins.keys))}; }
+    FlagId flag() { return id_at<FlagId>(random_.below(space_.twins.flags)); }
+    KeyId domain() { return id_at<KeyId>(random_.below(space_.twins.keys)); }
     Kernel kernel(bool is_first);
     Kernel distance();
     Kernel flag_kernel();
@@ -98,7 +98,7 @@ Kernel Writer::area() {
 Kernel Writer::value() {
     Kernel kernel;
     kernel.type = KernelType::value;
-    kernel.value = ValueId{static_cast<std::uint8_t>(random_.below(space_.values))};
+    kernel.value = id_at<ValueId>(random_.below(space_.values));
     if (random_.chance(0.8F)) kernel.min = std::floor(random_.between(-6, 6));
     if (random_.chance(0.8F)) {
         const float begin = std::isfinite(kernel.min) ? kernel.min : -3;
@@ -134,7 +134,7 @@ Kernel Writer::sight() {
     kernel.view_from = look_from();
     kernel.enter = length(10, 80);
     kernel.rays = random_sight(random_, space_.twins);
-    kernel.ray_entities_per_tick = 1'000'000;  // enough for everybody in every tick
+    kernel.ray_entities_per_tick = 1'000'000;  // enough for all entities in every tick
     kernel.predicts_sight = random_.chance(0.4F);
     kernel.visible_when_unknown = random_.chance(0.5F);
     return kernel;
@@ -147,7 +147,7 @@ Kernel Writer::custom() {
     return kernel;
 }
 
-/// Flags are left out of first steps more often: a rule that begins with them shows few.
+/// Flags are rarer in first steps: a node that begins with one matches few entities.
 Kernel Writer::kernel(bool is_first) {
     struct Choice {
         std::uint32_t weight;
@@ -192,7 +192,7 @@ Kernel Writer::step(bool is_first) {
     return step;
 }
 
-/// Steps of an inner node may not remember.
+/// Steps of an inner node cannot have hysteresis.
 void Writer::add_inner_steps(std::vector<Kernel>& steps) {
     const std::uint32_t count = random_.below(3);
     while (steps.size() < count) {
@@ -277,10 +277,10 @@ Rules Writer::rules() {
     return rules;
 }
 
-/// Bound nodes whose steps do not remember; often two have the same steps.
+/// Bound nodes with steps without hysteresis. Often two nodes have the same steps.
 void Writer::add_many_nodes(Rules& rules) {
     const std::size_t first = rules.nodes.size();
-    constexpr std::size_t most_of_all = 32;  // an answer of the oracle names no more
+    constexpr std::size_t most_of_all = 32;  // a verdict of the oracle holds no more
     const std::size_t most = std::min<std::size_t>(most_of_all, first + 12 + random_.below(30));
     while (rules.nodes.size() < most) {
         NodeDef many;
@@ -361,8 +361,7 @@ void Writer::change(Rules& rules) {
         node_at.steps.front().combine = Combine::add;
 }
 
-// -- written down
-// -----------------------------------------------------------------------------------
+// -- text form ----------------------------------------------------------------------------------
 
 std::string digits(float value) {
     std::array<char, 32> text{};
@@ -415,7 +414,7 @@ std::string kernel_text(const Kernel& kernel, bool numbers) {
                    word(positions, kernel.view_from);
         case KernelType::line_of_sight:
             add(digits(kernel.enter));
-            return text + (kernel.predicts_sight ? " ahead" : "") +
+            return text + (kernel.predicts_sight ? " predicted" : "") +
                    word(positions, kernel.view_from);
     }
     return text;
@@ -429,7 +428,7 @@ std::string node_text(const NodeDef& node, bool numbers) {
                         : node.custom != nullptr   ? "custom"
                                                    : "grid") +
                        word(members, node.members);
-    if (!node.enabled) text += " off";
+    if (!node.enabled) text += " disabled";
     if (node.dormant) text += " dormant";
     if (node.dispatcher != nullptr)
         text += " " + static_cast<const NamedDispatcher&>(*node.dispatcher).name();
@@ -460,7 +459,7 @@ std::string written(const Rules& rules, bool numbers) {
         for (const float range : rules.range_classes) text += " " + digits(range);
     }
     if (rules.minimum_relevance_ticks > 0)
-        text += " stay" +
+        text += " minimum relevance" +
                 (numbers ? " " + std::to_string(rules.minimum_relevance_ticks) : std::string());
     for (const NodeDef& node : rules.nodes) text += "\n  " + node_text(node, numbers);
     return text;
@@ -474,7 +473,7 @@ Rules random_rules(SplitMix& random, const RuleSpace& space) {
         Rules rules = writer.rules();
         if (problem_of_structure(rules).empty()) return rules;
         if (attempt + 1 == attempts_max) {
-            std::printf("no sound rules: %s\n%s\n", problem_of_structure(rules).c_str(),
+            std::printf("no valid rules: %s\n%s\n", problem_of_structure(rules).c_str(),
                         text_of(rules).c_str());
             std::abort();
         }
@@ -488,7 +487,7 @@ Rules changed_rules(SplitMix& random, const RuleSpace& space, const Rules& rules
     const std::uint32_t changes = 1 + random.below(2);
     for (std::uint32_t i = 0; i < changes; ++i) writer.change(changed);
     if (rules.minimum_relevance_ticks > 0 && random.chance(0.5F))
-        changed.minimum_relevance_ticks = random.below(7);  // none as well
+        changed.minimum_relevance_ticks = random.below(7);  // 0 disables it
     return problem_of_structure(changed).empty() ? changed : rules;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Random rules over everything that rules can say, how to change them at random, and how to write
-// them down.
+// Random rules that use all settings, random changes of them, and their text form.
 #pragma once
 
 #include <string>
@@ -14,28 +13,28 @@
 
 namespace purview::test {
 
-/// In what world the rules are to make sense.
+/// The world that the rules are made for.
 struct RuleSpace {
     Features features;
     TwinSpace twins;
     std::uint32_t values = 2;
-    float height = 60;  ///< of the third axis, where it counts
-    /// Largest range of an entity or observer; above the last of range_classes for none.
+    float height = 60;  ///< extent of the third axis, if used
+    /// Largest range of an entity or observer. Range classes are fractions of it.
     float range_max_m = 60;
 };
 
-/// One to four nodes of up to five steps; now and then none at all.
+/// Returns rules with one to four nodes of up to five steps, sometimes without nodes.
 Rules random_rules(SplitMix& random, const RuleSpace& space);
 
-/// A change of one or two things, as a program makes it while it runs: a radius, a step, a node,
-/// their order.
+/// Returns the rules with one or two changes, as a game makes them at run time: a radius, a step, a
+/// node, the order of nodes.
 Rules changed_rules(SplitMix& random, const RuleSpace& space, const Rules& rules);
 
-/// All of it, in a few lines.
+/// Returns all rules as a few lines of text.
 std::string text_of(const Rules& rules);
-/// The tree without its numbers: what counts as the same rule.
+/// Returns the tree without its numbers. Rules with equal shapes count as the same.
 std::string shape_of(const Rules& rules);
-/// Steps that stand on one another in the deepest node.
+/// Returns the largest number of steps of a node. A dispatcher counts as one step.
 unsigned depth_of(const Rules& rules);
 bool has_kernel(const Rules& rules, KernelType type);
 

@@ -9,11 +9,11 @@ namespace purview::test {
 
 namespace {
 
-constexpr std::uint32_t more_ticks_of_some = 100;  ///< blocks that were given up come back
+constexpr std::uint32_t more_ticks_of_some = 100;  ///< long enough for reuse of freed blocks
 constexpr float chance_of_more_ticks = 0.05F;
 constexpr std::uint32_t worlds_between_words = 200;
 
-/// Runs a world; what is wrong, or empty.
+/// Runs a world. Returns the first difference, or an empty text.
 std::string run(RandomWorld& world, std::uint32_t ticks, std::uint32_t explain_pairs,
                 std::uint32_t& done) {
     for (done = 1; done <= ticks; ++done) {
@@ -29,13 +29,13 @@ void add(std::map<Key, std::uint64_t>& sum, const std::map<Key, std::uint64_t>& 
     for (const auto& [key, count] : more) sum[key] += count;
 }
 
-/// Some operation was done less often.
+/// Returns whether some operation was done fewer than `min` times.
 bool is_some_rare(const RunResult& result, std::uint64_t min) {
     return std::any_of(result.operations.begin(), result.operations.end(),
                        [&](const auto& done) { return done.second < min; });
 }
 
-/// Tries smaller worlds and keeps those that fail still.
+/// Tries smaller worlds and keeps those that still fail.
 class Reducer {
   public:
     Reducer(RandomWorldDef def, std::uint32_t ticks, std::uint32_t explain_pairs)
@@ -64,7 +64,7 @@ class Reducer {
     }
 
   private:
-    /// True, and taken over, if it fails.
+    /// Keeps the definition if its world fails, and returns whether it does.
     bool keeps(const RandomWorldDef& def) {
         RandomWorld world(def);
         std::uint32_t done = 0;
@@ -106,7 +106,7 @@ class Reducer {
                try_it([](RandomWorldDef& d) { d.left_out.insert("move"); });
         return any;
     }
-    /// In ever smaller pieces.
+    /// Leaves out ever smaller ranges.
     bool fewer_in(std::set<std::uint32_t> RandomWorldDef::*left_out) {
         bool any = false;
         for (std::uint32_t some = 64; some > 0; some /= 2) {
@@ -119,7 +119,7 @@ class Reducer {
         }
         return any;
     }
-    /// One by one; other entities keep their index.
+    /// Leaves out observers and entities one by one. Other entities keep their index.
     bool fewer_individuals() {
         bool any = false;
         for (std::uint32_t i = 0; i < def_.observers; ++i) {
@@ -182,7 +182,8 @@ class Reducer {
                     for (std::uint32_t i = from; i < to; ++i) d.left_out_edits.insert({tick, i});
                 });
             };
-            if (def_.left_out_edits.count({tick, def_.edits_max}) != 0) continue;  // all of it
+            if (def_.left_out_edits.count({tick, def_.edits_max}) != 0)
+                continue;  // the whole tick is left out
             if (leave_out(0, def_.edits_max + 1)) {
                 any = true;
                 continue;
@@ -197,7 +198,7 @@ class Reducer {
     RandomWorldDef def_;
     std::uint32_t ticks_;
     std::uint32_t explain_pairs_;
-    std::string check_;  ///< the one that complained
+    std::string check_;  ///< name of the check that failed
 };
 
 }  // namespace
@@ -229,13 +230,13 @@ RunResult run_worlds(const RunDef& def) {
         result.explained += world.explained;
         result.explained_without_change += world.explained_without_change;
         result.turned_by_pair += world.turned_by_pair;
-        result.turned_mixed += world.turned_mixed;
-        result.turned_mixed_by_pair += world.turned_mixed_by_pair;
+        result.turned_split_group += world.turned_split_group;
+        result.turned_split_group_by_pair += world.turned_split_group_by_pair;
         add(result.turned_by, world.turned_by);
         add(result.operations, world.operations);
         add(result.stages, world.stages);
         result.shapes.insert(world.shapes.begin(), world.shapes.end());
-        if (def.says_progress && result.worlds % worlds_between_words == 0) {
+        if (def.reports_progress && result.worlds % worlds_between_words == 0) {
             std::printf("%u worlds, %llu pairs\n", result.worlds,
                         static_cast<unsigned long long>(result.compared));
             (void)std::fflush(stdout);
@@ -251,7 +252,7 @@ std::string RunResult::text() const {
                        " rule trees of depth 3 and more\noperations:";
     for (const auto& [name, count] : operations)
         text += " " + name + " " + std::to_string(count) + ",";
-    text += "\ndecided by:";
+    text += "\ndeciding stages:";
     for (const auto& [name, count] : stages) text += " " + name + " " + std::to_string(count) + ",";
     text.pop_back();
     return text;

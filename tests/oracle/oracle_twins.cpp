@@ -15,13 +15,13 @@ CustomAnswer yes_if(bool yes) {
     return yes ? CustomAnswer::yes : CustomAnswer::no;
 }
 
-/// Whole numbers where the world has them.
+/// Returns a random length, a whole number if the world uses a lattice.
 float length(SplitMix& random, const TwinSpace& space, float low, float high) {
     const float any = random.between(low, high);
     return space.lattice ? std::floor(any) + 1 : any;
 }
 
-/// The sum of what counts: a measure that no kernel of the library has.
+/// The Manhattan distance along the active axes: no kernel of the library uses it.
 float steps_between(Axes axes, Vec3 a, Vec3 b) {
     const float x = std::fabs(a.x - b.x);
     const float y = axes == Axes::xz ? 0 : std::fabs(a.y - b.y);
@@ -37,13 +37,12 @@ float fewest_steps(Axes axes, std::span<const Vec3> positions, Vec3 to) {
 }
 
 std::shared_ptr<const InterestKernel> twinned(std::string name,
-                                              std::shared_ptr<const InterestKernel> kernel,
+                                              const std::shared_ptr<const KernelBase>& kernel,
                                               TwinnedKernel::Twin twin) {
-    return std::make_shared<TwinnedKernel>(std::move(name), std::move(kernel), std::move(twin));
+    return std::make_shared<TwinnedKernel>(std::move(name), kernel, std::move(twin));
 }
 
-// -- pair kernels
-// -----------------------------------------------------------------------------------
+// -- pair kernels -------------------------------------------------------------------------------
 
 std::shared_ptr<const InterestKernel> steps_kernel(Axes axes, float reach) {
     auto kernel = make_pair_kernel({.name = "steps", .reach = reach},
@@ -57,7 +56,7 @@ std::shared_ptr<const InterestKernel> steps_kernel(Axes axes, float reach) {
     });
 }
 
-/// Once within `enter` steps, up to `leave`.
+/// Matches within `enter` steps, then up to `leave`.
 std::shared_ptr<const InterestKernel> sticky_kernel(Axes axes, float enter, float leave) {
     auto kernel = make_pair_kernel({.name = "sticky", .reach = leave, .remembers = true},
                                    [axes, enter, leave](const Pair& p) noexcept {
@@ -74,27 +73,26 @@ std::shared_ptr<const InterestKernel> sticky_kernel(Axes axes, float enter, floa
 
 std::shared_ptr<const InterestKernel> every_so_many_kernel(std::uint32_t every) {
     auto kernel = make_pair_kernel(
-        {.name = "every so many", .reads_positions = false},
+        {.name = "every n", .reads_positions = false},
         [every](const Pair& p) noexcept { return index_of(p.entity()) % every == 0; });
     return twinned("every", kernel, [every](const auto&, const auto& entity, bool) {
         return yes_if(index_of(entity.id) % every == 0);
     });
 }
 
-/// A table of the program's own: whoever changes it calls recheck or rescan.
-std::shared_ptr<const InterestKernel> marks_kernel(std::shared_ptr<const Roster> roster) {
+/// Reads a table of the game. Every change of it needs a call of recheck or rescan.
+std::shared_ptr<const InterestKernel> marks_kernel(std::shared_ptr<const PairChoice> choice) {
     auto kernel = make_pair_kernel(
         {.name = "marks", .reads_positions = false},
-        [roster](const Pair& p) noexcept { return roster->is_marked(p.observer(), p.entity()); });
-    return twinned("marks", kernel, [roster](const auto& observer, const auto& entity, bool) {
-        return yes_if(roster->is_marked(observer.id, entity.id));
+        [choice](const Pair& p) noexcept { return choice->is_marked(p.observer(), p.entity()); });
+    return twinned("marks", kernel, [choice](const auto& observer, const auto& entity, bool) {
+        return yes_if(choice->is_marked(observer.id, entity.id));
     });
 }
 
-// -- block kernels
-// ----------------------------------------------------------------------------------
+// -- block kernels ------------------------------------------------------------------------------
 
-/// Cannot say anything of whoever has the flag; else: is the key the observer's?
+/// Unknown for entities with the flag. Matches others that share a key with the observer.
 class DazzledKernel final : public InterestKernel {
   public:
     DazzledKernel(FlagId flag, KeyId domain) : flag_(flag), domain_(domain) {}
@@ -127,7 +125,7 @@ std::shared_ptr<const InterestKernel> dazzled_kernel(FlagId flag, KeyId domain) 
         });
 }
 
-/// Of the entity alone: it has the flag, or its key is even.
+/// Depends on the entity alone: matches if it has the flag or an even key.
 class EvenKernel final : public InterestKernel {
   public:
     EvenKernel(FlagId flag, KeyId domain) : flag_(flag), domain_(domain) {}
@@ -159,14 +157,13 @@ std::shared_ptr<const InterestKernel> even_kernel(FlagId flag, KeyId domain) {
                    });
 }
 
-// -- dispatchers
-// ------------------------------------------------------------------------------------
+// -- dispatchers --------------------------------------------------------------------------------
 
 CellId cell_at(std::int32_t column, std::int32_t row) {
     return (CellId{static_cast<std::uint32_t>(column)} << 32) | static_cast<std::uint32_t>(row);
 }
 
-/// Squares; an entity may reach into its neighbours, an observer looks `rings` far.
+/// Square cells. An entity may also be in neighboring cells. An observer covers `rings` rings.
 class SquaresDispatcher final : public NamedDispatcher {
   public:
     SquaresDispatcher(Axes axes, float side, std::int32_t overlap, std::int32_t rings)
@@ -197,7 +194,7 @@ class SquaresDispatcher final : public NamedDispatcher {
     std::int32_t rings_;
 };
 
-/// The RFC's odd and even.
+/// The odd and even inner nodes of the RFC.
 class OddEvenDispatcher final : public NamedDispatcher {
   public:
     OddEvenDispatcher() : NamedDispatcher("odd and even") {}
@@ -211,7 +208,7 @@ class OddEvenDispatcher final : public NamedDispatcher {
     bool reads_positions() const noexcept override { return false; }
 };
 
-/// Rooms by key; who has the flag is in the hall (cell 0), which all look into.
+/// Rooms by key. Entities with the flag are in the hall (cell 0), which all observers cover.
 class RoomsDispatcher final : public NamedDispatcher {
   public:
     RoomsDispatcher(FlagId hall, KeyId room) : NamedDispatcher("rooms"), hall_(hall), room_(room) {}
@@ -232,8 +229,7 @@ class RoomsDispatcher final : public NamedDispatcher {
     KeyId room_;
 };
 
-// -- sight
-// ------------------------------------------------------------------------------------------
+// -- sight --------------------------------------------------------------------------------------
 
 class CellsSight final : public RayTest {
   public:
@@ -259,16 +255,16 @@ class CellsSight final : public RayTest {
 };
 
 FlagId random_flag(SplitMix& random, const TwinSpace& space) {
-    return FlagId{static_cast<std::uint8_t>(random.below(space.flags))};
+    return id_at<FlagId>(random.below(space.flags));
 }
 
 KeyId random_domain(SplitMix& random, const TwinSpace& space) {
-    return KeyId{static_cast<std::uint8_t>(random.below(space.keys))};
+    return id_at<KeyId>(random.below(space.keys));
 }
 
 }  // namespace
 
-bool Roster::is_marked(ObserverId observer, EntityId entity) const {
+bool PairChoice::is_marked(ObserverId observer, EntityId entity) const {
     const auto at = [](const std::vector<std::uint8_t>& marks, std::uint32_t index) {
         return index < marks.size() && marks[index] != 0;
     };
@@ -276,15 +272,15 @@ bool Roster::is_marked(ObserverId observer, EntityId entity) const {
 }
 
 void TwinnedNode::query_for(const Visibility&, ObserverId observer, std::vector<EntityId>& out) {
-    for (const EntityId unit : roster_->units) {
+    for (const EntityId unit : choice_->units) {
         if (!twin_(observer, unit)) continue;
         out.push_back(unit);
-        if (index_of(unit) % 7 == 0) out.push_back(unit);  // twice is once
+        if (index_of(unit) % 7 == 0) out.push_back(unit);  // a duplicate has no effect
     }
 }
 
 void TwinnedNode::observers_for(const Visibility&, EntityId entity, std::vector<ObserverId>& out) {
-    for (const ObserverId observer : roster_->observers) {
+    for (const ObserverId observer : choice_->observers) {
         if (twin_(observer, entity)) out.push_back(observer);
     }
 }
@@ -300,7 +296,7 @@ std::shared_ptr<const InterestKernel> random_kernel_of_our_own(SplitMix& random,
         case 2:
             return every_so_many_kernel(2 + random.below(3));
         case 3:
-            return marks_kernel(space.roster);
+            return marks_kernel(space.choice);
         case 4:
             return dazzled_kernel(random_flag(random, space), random_domain(random, space));
         default:
@@ -310,18 +306,18 @@ std::shared_ptr<const InterestKernel> random_kernel_of_our_own(SplitMix& random,
 
 std::shared_ptr<CustomNode> random_node_of_our_own(SplitMix& random, const TwinSpace& space) {
     const bool entity_centric = random.chance(0.5F);
-    const std::shared_ptr<Roster> roster = space.roster;
+    const std::shared_ptr<PairChoice> choice = space.choice;
     if (random.chance(0.6F)) {
         return std::make_shared<TableNode>(
-            "table", roster,
-            [roster](ObserverId observer, EntityId entity) {
-                return roster->pairs.count({index_of(observer), index_of(entity)}) != 0;
+            "table", choice,
+            [choice](ObserverId observer, EntityId entity) {
+                return choice->pairs.count({index_of(observer), index_of(entity)}) != 0;
             },
             entity_centric);
     }
     const std::uint32_t every = 2 + random.below(3);
     return std::make_shared<TwinnedNode>(
-        "sums", roster,
+        "sums", choice,
         [every](ObserverId observer, EntityId entity) {
             return (index_of(observer) + index_of(entity)) % every == 0;
         },
@@ -348,13 +344,13 @@ std::shared_ptr<const RayTest> random_sight(SplitMix& random, const TwinSpace& s
     return std::make_shared<CellsSight>(space.axes, side, random.next());
 }
 
-check::CustomAnswer ask_kernel_twin(const Kernel& kernel, const check::ObserverView& observer,
-                                    const check::EntityView& entity, bool was) {
+check::CustomAnswer evaluate_kernel_twin(const Kernel& kernel, const check::ObserverView& observer,
+                                         const check::EntityView& entity, bool was) {
     return static_cast<const TwinnedKernel&>(*kernel.custom).twin()(observer, entity, was);
 }
 
-bool ask_node_twin(const NodeDef& node, const check::ObserverView& observer,
-                   const check::EntityView& entity) {
+bool evaluate_node_twin(const NodeDef& node, const check::ObserverView& observer,
+                        const check::EntityView& entity) {
     return static_cast<const TwinnedNode&>(*node.custom).twin()(observer.id, entity.id);
 }
 

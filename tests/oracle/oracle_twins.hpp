@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Kernels, nodes, dispatchers and sight of our own, as a program that uses the library would write
-// them; each kernel and node beside its twin, which says the same to the oracle about one pair.
+// Custom kernels, nodes, dispatchers and line-of-sight tests, as a game would write them. Each
+// kernel and node has a twin: the same rule as a function of one pair, for the oracle.
 #pragma once
 
 #include <functional>
@@ -12,34 +12,34 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "interest/rules/custom_kernel.hpp"
 #include "oracle/truth_kernels.hpp"
+#include "purview/extend/kernel.hpp"
+#include "purview/extend/node.hpp"
 #include "purview/interest.hpp"
-#include "purview/kernel.hpp"
-#include "purview/node.hpp"
-#include "purview/sight.hpp"
 
 namespace purview::test {
 
-/// What the program knows beside the manager: who lives, and tables of its own.
-struct Roster {
-    std::vector<EntityId> units;  ///< ascending by index, as of the coming tick
+/// Data of the game outside of the manager: the living entities and observers, and its own tables.
+struct PairChoice {
+    std::vector<EntityId> units;  ///< ascending by index, for the coming tick
     std::vector<ObserverId> observers;
-    /// Marks that a kernel reads: [entity index], [observer index].
+    /// Marks that a kernel reads, by entity index and observer index.
     std::vector<std::uint8_t> entity_marks;
     std::vector<std::uint8_t> observer_marks;
-    /// Pairs that a node says yes about, by indices (observer, entity).
+    /// Pairs that a node matches, by index (observer, entity).
     std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
 
     bool is_marked(ObserverId observer, EntityId entity) const;
 };
 
-/// Any kernel with a twin.
+/// A kernel with its twin.
 class TwinnedKernel final : public InterestKernel {
   public:
     using Twin = std::function<check::CustomAnswer(const check::ObserverView&,
                                                    const check::EntityView&, bool was)>;
-    TwinnedKernel(std::string name, std::shared_ptr<const InterestKernel> kernel, Twin twin)
-        : name_(std::move(name)), kernel_(std::move(kernel)), twin_(std::move(twin)) {}
+    TwinnedKernel(std::string name, const std::shared_ptr<const KernelBase>& kernel, Twin twin)
+        : name_(std::move(name)), kernel_(engine_kernel(kernel)), twin_(std::move(twin)) {}
 
     const std::string& name() const { return name_; }
     const Twin& twin() const { return twin_; }
@@ -71,21 +71,21 @@ class TwinnedKernel final : public InterestKernel {
     Twin twin_;
 };
 
-/// A node of our own with a twin.
+/// A custom node with its twin.
 class TwinnedNode : public CustomNode {
   public:
-    /// Everything that it reads is in the roster, or a place of now.
+    /// Reads only the choice and current positions.
     using Twin = std::function<bool(ObserverId, EntityId)>;
-    TwinnedNode(std::string name, std::shared_ptr<const Roster> roster, Twin twin,
+    TwinnedNode(std::string name, std::shared_ptr<const PairChoice> choice, Twin twin,
                 bool entity_centric)
         : name_(std::move(name)),
-          roster_(std::move(roster)),
+          choice_(std::move(choice)),
           twin_(std::move(twin)),
           entity_centric_(entity_centric) {}
 
     const std::string& name() const { return name_; }
     const Twin& twin() const { return twin_; }
-    /// Its answers stand in Roster::pairs.
+    /// Returns whether its matches are in PairChoice::pairs.
     virtual bool is_table() const { return false; }
     void query_for(const Visibility&, ObserverId observer, std::vector<EntityId>& out) override;
     void observers_for(const Visibility&, EntityId entity, std::vector<ObserverId>& out) override;
@@ -93,7 +93,7 @@ class TwinnedNode : public CustomNode {
 
   private:
     std::string name_;
-    std::shared_ptr<const Roster> roster_;
+    std::shared_ptr<const PairChoice> choice_;
     Twin twin_;
     bool entity_centric_;
 };
@@ -109,7 +109,7 @@ class NamedDispatcher : public Dispatcher {
   public:
     explicit NamedDispatcher(std::string name) : name_(std::move(name)) {}
     const std::string& name() const { return name_; }
-    /// So many lists of steps of inner nodes are given in turn, and no steps after the last.
+    /// Sets the number of step lists. Inner nodes use them in turn, then no steps.
     void set_lists(std::size_t lists) { lists_ = lists; }
     std::size_t steps_of(CellId cell) const noexcept override {
         const std::size_t list = static_cast<std::size_t>(cell % 7) % (lists_ + 1);
@@ -121,27 +121,27 @@ class NamedDispatcher : public Dispatcher {
     std::size_t lists_ = 0;
 };
 
-/// Where our kernels, nodes and dispatchers are to live.
+/// The world that custom kernels, nodes and dispatchers are made for.
 struct TwinSpace {
     Axes axes = Axes::xy;
     std::uint32_t flags = 1;
     std::uint32_t keys = 1;
     float side_m = 100;
     bool lattice = false;  ///< numbers are whole
-    std::shared_ptr<Roster> roster;
+    std::shared_ptr<PairChoice> choice;
 };
 
 std::shared_ptr<const InterestKernel> random_kernel_of_our_own(SplitMix& random,
                                                                const TwinSpace& space);
 std::shared_ptr<CustomNode> random_node_of_our_own(SplitMix& random, const TwinSpace& space);
 std::shared_ptr<NamedDispatcher> random_dispatcher(SplitMix& random, const TwinSpace& space);
-/// Walls: whole cells that are not seen from some others.
+/// Walls between whole cells.
 std::shared_ptr<const RayTest> random_sight(SplitMix& random, const TwinSpace& space);
 
-/// The twins of all of them.
-check::CustomAnswer ask_kernel_twin(const Kernel& kernel, const check::ObserverView& observer,
-                                    const check::EntityView& entity, bool was);
-bool ask_node_twin(const NodeDef& node, const check::ObserverView& observer,
-                   const check::EntityView& entity);
+/// Evaluates the twin of a kernel or node.
+check::CustomAnswer evaluate_kernel_twin(const Kernel& kernel, const check::ObserverView& observer,
+                                         const check::EntityView& entity, bool was);
+bool evaluate_node_twin(const NodeDef& node, const check::ObserverView& observer,
+                        const check::EntityView& entity);
 
 }  // namespace purview::test

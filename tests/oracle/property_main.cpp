@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Random worlds for as long as one likes, and one world again, made as small as it can be while it
-// still fails. Reached through ./dev test --long.
+// Runs random worlds for any time, or one world again, reduced to the smallest one that still
+// fails. Called by ./dev test --long.
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -16,23 +16,23 @@ namespace purview::test {
 namespace {
 
 constexpr const char* usage =
-    "purview_property [OPTIONS]: random worlds of the interest engine beside its oracle\n"
-    "  --comparisons N   until N pairs were compared (1e9 is understood; default 1e8)\n"
-    "  --worlds N        at least so many worlds (default 1000)\n"
+    "purview_property [OPTIONS]: compares random worlds of the interest engine with its oracle\n"
+    "  --comparisons N   compare at least N pairs (1e9 is accepted; default 1e8)\n"
+    "  --worlds N        run at least N worlds (default 1000)\n"
     "  --from SEED       the first seed (default 1)\n"
-    "  --ticks N         of most worlds (default 50)\n"
-    "  --features LIST   what worlds may contain: engine, all, names, -names (default engine)\n"
-    "  --explain N       suggestions of explain carried out after each tick\n"
-    "  --threads         executors have threads\n"
-    "  --seed SEED       this world only\n"
-    "  --reduce          a world that fails is made smaller, and all that was done in it printed\n";
+    "  --ticks N         ticks per world; some run longer (default 50)\n"
+    "  --features LIST   features: engine, all, NAME,... or -NAME,... (default engine)\n"
+    "  --explain N       apply N suggested changes of explain after each tick\n"
+    "  --threads         executors use threads\n"
+    "  --seed SEED       run this world only\n"
+    "  --reduce          reduce a failing world and print its operations\n";
 
 struct Options {
     RunDef run;
     bool reduces = false;
 };
 
-/// Takes 1e9, too.
+/// Also accepts 1e9.
 bool read_number(std::string_view text, std::uint64_t& out) {
     double value = 0;
     try {
@@ -48,7 +48,7 @@ bool read(int count, char** words, Options& options) {
     RunDef& run = options.run;
     run.worlds = 1'000;
     run.compared_min = 100'000'000;
-    run.says_progress = true;
+    run.reports_progress = true;
     for (int i = 1; i < count; ++i) {
         const std::string_view word = words[i];
         if (word == "--reduce") {
@@ -103,7 +103,7 @@ int run(const Options& options) {
     if (options.reduces) {
         const Reduced small = reduce(random_def(result.failed_seed, options.run.features),
                                      result.failed_ticks, options.run.explain_pairs);
-        std::printf("\nreduced; rules: %s\nall that was done:\n%s\n%s\n", small.rules.c_str(),
+        std::printf("\nreduced world; rules: %s\noperations:\n%s\n%s\n", small.rules.c_str(),
                     small.log.c_str(), small.failure.c_str());
     }
     return EXIT_FAILURE;

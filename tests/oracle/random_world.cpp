@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// How a random world is made, and its tick. Operations: oracle_operations.cpp; what is compared:
-// oracle_checks.cpp.
+// The creation and the tick of a random world. oracle_operations.cpp has the operations and
+// oracle_checks.cpp the comparisons.
 #include "random_world.hpp"
 #include "core/internal_access.hpp"
 #include "interest/make_manager.hpp"
@@ -31,17 +31,18 @@ InterestManager manager_of(const RandomWorldDef& def) {
     rules.count_observers = def.space.features.has(Feature::counts);
     rules.measure_scores = def.measures_changed;
     if (const std::string wrong = problem_of(rules); !wrong.empty()) {
-        std::printf("no manager: %s\n%s\n", wrong.c_str(), text_of(def.rules).c_str());
+        std::printf("cannot create the manager: %s\n%s\n", wrong.c_str(),
+                    text_of(def.rules).c_str());
         (void)std::fflush(stdout);
         std::abort();
     }
     return purview::make_manager(rules, def.window_update, LogSink::none());
 }
 
-/// The rules that the oracle goes by: the engine's, or spoiled ones.
+/// The rules of the oracle: those of the engine, or deliberately wrong ones.
 Rules oracle_rules(const RandomWorldDef& def) {
     Rules rules = def.rules;
-    if (def.spoil != Spoil::other_rules) return rules;
+    if (def.injected_fault != InjectedFault::other_rules) return rules;
     for (NodeDef& node : rules.nodes) {
         for (Kernel& step : node.steps) {
             step.enter += 1;
@@ -57,7 +58,7 @@ KindRules random_kind(SplitMix& random, const RuleSpace& space, const Rules& rul
     const auto nodes = static_cast<std::uint32_t>(rules.nodes.size());
     if (has(Feature::binding) && nodes > 0) {
         for (std::uint32_t i = random.below(3); i > 0; --i)
-            kind.nodes.push_back(NodeId{static_cast<std::uint16_t>(random.below(nodes))});
+            kind.nodes.push_back(id_at<NodeId>(random.below(nodes)));
         kind.needs_node = random.chance(0.3F);
     }
     if (has(Feature::modes) && random.chance(0.12F))
@@ -87,7 +88,7 @@ RandomWorldDef random_def(std::uint64_t seed, Features features) {
     twins.keys = 2;
     twins.side_m = random.chance(0.3F) ? 120 : 200;
     twins.lattice = random.chance(0.3F);
-    twins.roster = std::make_shared<Roster>();
+    twins.choice = std::make_shared<PairChoice>();
     def.rules = random_rules(random, def.space);
     if (features.has(Feature::kinds)) {
         for (std::uint32_t i = random.below(kinds_max); i > 0; --i)
@@ -113,13 +114,13 @@ RandomWorld::RandomWorld(const RandomWorldDef& def)
       oracle_(oracle_rules(def), 1,
               check::TruthDef{def.kinds, def.needs_entity, InterestLevel::full}),
       rules_(def.rules),
-      roster_(def.space.twins.roster) {
-    *roster_ = {};
+      choice_(def.space.twins.choice) {
+    *choice_ = {};
     begin_counting();
     internal(manager_).shuffle.cells = def.shuffle_cells;
     internal(manager_).shuffle.random = SplitMix(def.seed);
-    oracle_.set_custom_twin(ask_kernel_twin);
-    oracle_.set_node_twin(ask_node_twin);
+    oracle_.set_custom_twin(evaluate_kernel_twin);
+    oracle_.set_node_twin(evaluate_node_twin);
     promise_.set_rules(rules_);
     for (std::uint32_t i = 0; i < def.entities; ++i) {
         reseed(1'000'000 + i);
@@ -140,8 +141,7 @@ void RandomWorld::reseed(std::uint64_t salt) {
     random_ = SplitMix(combine64(combine64(def_.seed, tick_), salt));
 }
 
-// -- what there is
-// ----------------------------------------------------------------------------------
+// -- state --------------------------------------------------------------------------------------
 
 float RandomWorld::length(float low, float high) {
     const float any = random_.between(low, high);
@@ -149,7 +149,7 @@ float RandomWorld::length(float low, float high) {
 }
 
 Vec3 RandomWorld::random_position() {
-    // Beyond the bounds too, and often exactly on cell borders. What does not count is anything.
+    // Also beyond the bounds, and often exactly on cell borders. Unused axes may have any value.
     const TwinSpace& twins = def_.space.twins;
     const float side = twins.side_m;
     Vec3 position{random_.between(-30, side + 30), random_.between(-30, side + 30),
@@ -208,7 +208,7 @@ bool RandomWorld::is_split(const check::TruthEntity& entity) const {
            def_.kinds[index_of(entity.kind)].culled_independently;
 }
 
-/// Right below it.
+/// Independently culled entities directly below it.
 std::vector<EntityId> RandomWorld::splits_below(EntityId entity) const {
     std::vector<EntityId> splits;
     for (const auto& one : entities_) {
@@ -218,7 +218,7 @@ std::vector<EntityId> RandomWorld::splits_below(EntityId entity) const {
     return splits;
 }
 
-/// The root of the whole group.
+/// Returns the root of the whole group.
 EntityId RandomWorld::top_of(EntityId entity) const {
     EntityId unit = entities_[index_of(entity)].root;
     while (entities_[index_of(unit)].parent != EntityId::none)
@@ -239,16 +239,15 @@ std::size_t RandomWorld::node_count() const {
     return rules_.nodes.size();
 }
 
-// -- a tick
-// -----------------------------------------------------------------------------------------
+// -- a tick -------------------------------------------------------------------------------------
 
 void RandomWorld::note(const std::string& text) {
     trace += " " + text + ";";
     if (def_.keeps_log) log += "  " + text + "\n";
 }
 
-void RandomWorld::hear_of(check::TruthEntity& entity) {
-    if (!oracle_.is_dormant(entity)) entity.heard_position = entity.position;
+void RandomWorld::note_entity(check::TruthEntity& entity) {
+    if (!oracle_.is_dormant(entity)) entity.received_position = entity.position;
 }
 
 std::string RandomWorld::text_of(Vec3 position) {
@@ -259,12 +258,12 @@ std::string RandomWorld::text_of(Vec3 position) {
 }
 
 std::string RandomWorld::text_of(const Area& area) {
-    static constexpr std::array<const char*, 4> shapes{"place", "sphere", "box", "cone"};
+    static constexpr std::array<const char*, 4> shapes{"point", "sphere", "box", "cone"};
     std::string text = shapes[static_cast<std::size_t>(area.shape)];
     text += " at " + text_of(area.center) + " radius " + std::to_string(area.radius);
     if (area.shape == AreaShape::box) text += " half sides " + text_of(area.half_size);
     if (area.shape == AreaShape::cone)
-        text += " towards " + text_of(area.direction) + " angle " +
+        text += " toward " + text_of(area.direction) + " angle " +
                 std::to_string(area.half_angle_degrees);
     if (area.follow != EntityId::none) text += " following " + name_of(area.follow);
     if (area.ticks > 0) text += " for " + std::to_string(area.ticks);
@@ -283,7 +282,7 @@ void RandomWorld::count(const char* name, EntityId entity, ObserverId observer) 
 
 void RandomWorld::expect(Status got, Status should, const char* what) {
     if (got == should || !trouble_.empty()) return;
-    trouble_ = std::string(what) + " says " + std::string(to_string(got)) + ", not " +
+    trouble_ = std::string(what) + " returns " + std::string(to_string(got)) + ", expected " +
                std::string(to_string(should));
 }
 
@@ -297,7 +296,7 @@ void RandomWorld::take_rules(const Rules& rules) {
     rules_ = rules;
     note("rules " + purview::test::text_of(rules));
     for (auto& entity : entities_) {
-        if (entity.id != EntityId::none && entity.root == entity.id) hear_of(entity);
+        if (entity.id != EntityId::none && entity.root == entity.id) note_entity(entity);
     }
     for (std::size_t n = 0; n < node_count(); ++n) {
         if (rules_.nodes[n].custom != nullptr && rules_.nodes[n].enabled)
@@ -305,7 +304,8 @@ void RandomWorld::take_rules(const Rules& rules) {
     }
 }
 
-/// Whoever stays for a while, and its whole group: it may be shown, or hidden again, because of it.
+/// Returns the entities within their minimum relevance time, with their whole groups, which this
+/// time may show or hide.
 std::vector<EntityId> RandomWorld::kept_by_time(const std::vector<check::Verdict>& verdicts) const {
     std::set<EntityId> groups;
     for (const check::Verdict& one : verdicts) {
@@ -318,7 +318,7 @@ std::vector<EntityId> RandomWorld::kept_by_time(const std::vector<check::Verdict
     return out;
 }
 
-/// Asks what other rules would do, and sometimes does only that in this tick.
+/// Runs a trial of other rules. Sometimes sets these rules as the only operation of this tick.
 bool RandomWorld::begin_trial() {
     in_trial_ = false;
     reseed(3'000'000);
@@ -329,7 +329,7 @@ bool RandomWorld::begin_trial() {
     trial_ = manager_.try_rules(with_level);
     ++operations["try_rules"];
     if (!trial_.problem.empty()) {
-        trouble_ = "try_rules says " + trial_.problem;
+        trouble_ = "try_rules returns " + trial_.problem;
         return false;
     }
     const bool has_timed_areas =
@@ -342,15 +342,15 @@ bool RandomWorld::begin_trial() {
                     [](const NodeDef& node) { return node.custom != nullptr; });
     if (has_own_nodes && !has(Feature::custom_trials)) return false;
     if (has_timed_areas || !has(Feature::new_rules) || random_.chance(0.2F)) return false;
-    told_before_.clear();
-    stays_before_.clear();
+    replicated_before_.clear();
+    stays_at_.clear();
     for (const auto& observer : observers_) {
         std::vector<EntityId> set;
         manager_.relevant(observer.id, set);
         const auto number = static_cast<std::uint32_t>(observer.id);
-        told_before_[number].insert(set.begin(), set.end());
-        for (const EntityId entity : kept_by_time(oracle_.judge(observer.id)))
-            stays_before_[number].insert(entity);
+        replicated_before_[number].insert(set.begin(), set.end());
+        for (const EntityId entity : kept_by_time(oracle_.verdicts(observer.id)))
+            stays_at_[number].insert(entity);
     }
     take_rules(rules);
     count("set_rules");
@@ -363,7 +363,7 @@ void RandomWorld::move_some() {
     const std::uint32_t how = random_.below(has(Feature::columns) ? 3 : 2);
     std::vector<Move> moves;
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
-        // Drawn for everybody, whoever lives: nobody's step depends on another.
+        // Drawn for every index, alive or not: no step depends on another.
         const bool goes = random_.chance(def_.move_chance);
         const Vec3 step = random_step();
         check::TruthEntity& entity = entities_[i];
@@ -371,7 +371,7 @@ void RandomWorld::move_some() {
         if (def_.left_out.count("move") != 0) continue;
         entity.position = {entity.position.x + step.x, entity.position.y + step.y,
                            entity.position.z + step.z};
-        hear_of(entity);
+        note_entity(entity);
         moves.push_back({entity.id, entity.position});
         touched_.insert(entity.id);
         if (def_.keeps_log)
@@ -384,28 +384,28 @@ void RandomWorld::move_some() {
     if (how == 0) {
         for (const Move& move : moves) expect(manager_.move(move.entity, move.position), "move");
     } else if (how == 1) {
-        internal(manager_).move(moves);
+        internal(manager_).positions.move(moves);
     } else {
-        // All of them in columns of a wider record; whoever did not move may be marked, too.
+        // All entities as columns of a wider record. Entities that did not move may be marked, too.
         struct Record {
             float unused, x, y, z;
         };
         std::vector<Record> records;
-        std::vector<EntityId> who;
+        std::vector<EntityId> client;
         std::vector<std::uint64_t> changed(entities_.size() / 64 + 1, 0);
         std::set<EntityId> moved;
         for (const Move& move : moves) moved.insert(move.entity);
         for (const auto& entity : entities_) {
-            const std::size_t i = who.size();
+            const std::size_t i = client.size();
             if (moved.count(entity.id) != 0 || random_.chance(0.1F)) {
                 changed[i / 64] |= std::uint64_t{1} << (i % 64);
                 touched_.insert(entity.id);
             }
-            who.push_back(entity.id);
+            client.push_back(entity.id);
             records.push_back({0, entity.position.x, entity.position.y, entity.position.z});
         }
         PositionColumns columns;
-        columns.entities = who;
+        columns.entities = client;
         columns.x = &records[0].x;
         columns.y = &records[0].y;
         columns.z = &records[0].z;
@@ -419,7 +419,7 @@ void RandomWorld::tick() {
     ++tick_;
     trace.clear();
     if (def_.keeps_log) log += "tick " + std::to_string(tick_) + "\n";
-    resting_.clear();
+    quarantined_.clear();
     removed_.clear();
     if (tick_ > 1) born_.clear();
     touched_.clear();
@@ -438,18 +438,18 @@ void RandomWorld::tick() {
 }
 
 void RandomWorld::decide() {
-    roster_->units.clear();
+    choice_->units.clear();
     for (auto& entity : entities_) {
         if (entity.id == EntityId::none || entity.root != entity.id) continue;
-        roster_->units.push_back(entity.id);
-        hear_of(entity);  // whoever is awake is seen where he stands
-        // Nor does anybody doze through the end of him in whose place he stood.
+        choice_->units.push_back(entity.id);
+        note_entity(entity);  // an entity that is not dormant uses its current position
+        // A dormant entity also gets its own position when its position source is despawned.
         if (let_go_.count(entity.id) != 0 && entity.stands_at == EntityId::none)
-            entity.heard_position = entity.position;
+            entity.received_position = entity.position;
     }
     let_go_.clear();
-    roster_->observers.clear();
-    for (const auto& observer : observers_) roster_->observers.push_back(observer.id);
+    choice_->observers.clear();
+    for (const auto& observer : observers_) choice_->observers.push_back(observer.id);
     manager_.tick();
     oracle_.record(tick_, entities_, observers_);
 }

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A random world in two copies: the interest engine, and plain records for the oracle. Every
-// operation is made on both; after every tick all that the engine tells is compared. Each operation
-// draws from numbers of its own, so that leaving one out changes no other (oracle_run.hpp: reduce).
+// operation is applied to both. After every tick all results of the engine are compared. Each
+// operation has its own random numbers: leaving one out changes no other (oracle_run.hpp: reduce).
 #pragma once
 
 #include <map>
@@ -23,33 +23,33 @@
 
 namespace purview::test {
 
-/// Ways to spoil what the engine told, before it is checked: each must be noticed.
-enum class Spoil : std::uint8_t {
+/// Faults injected into the results of the engine before the checks. Each must be detected.
+enum class InjectedFault : std::uint8_t {
     none,
-    other_rules,    ///< the oracle is given a larger radius
-    lose_entity,    ///< one is missing in a set
-    add_entity,     ///< one too many
-    double_entity,  ///< one is listed twice
-    flip_pair,      ///< is_relevant says the opposite
+    other_rules,    ///< the oracle has a larger radius
+    lose_entity,    ///< a set lacks one entity
+    add_entity,     ///< a set has one entity too many
+    double_entity,  ///< a set lists one entity twice
+    flip_pair,      ///< is_relevant returns the opposite
     lose_event,
     double_event,
-    turn_event,  ///< enter for leave
-    lie_reason,  ///< another reason
-    count,       ///< one observer too many
+    turn_event,  ///< an enter becomes a leave, or the reverse
+    lie_reason,  ///< an event has another reason
+    count,       ///< a count has one observer too many
     lose_edge,
     score,
-    changed,  ///< one of those that changed is missing
+    changed,  ///< one changed score is missing
     inverse,
-    explain,     ///< the explanation says the opposite
-    suggestion,  ///< what it suggests is not done
-    range,       ///< whoever is within the radius is not shown
-    flicker,     ///< whoever is in the margin is not shown
+    explain,     ///< the explanation has the opposite result
+    suggestion,  ///< the suggested change is not made
+    range,       ///< an entity within the radius is missing
+    flicker,     ///< an entity within the margin is missing
     box,
     position,
     covering,
     settings,
-    trial,  ///< it leaves out a pair
-    end     ///< how many there are
+    trial,  ///< the trial omits a pair
+    end     ///< the number of faults
 };
 
 struct RandomWorldDef {
@@ -59,62 +59,62 @@ struct RandomWorldDef {
     std::vector<KindRules> kinds;
     std::uint32_t entities = 120;
     std::uint32_t observers = 6;
-    std::uint32_t edits_max = 12;  ///< in a tick
+    std::uint32_t edits_max = 12;  ///< per tick
     WindowUpdate window_update = WindowUpdate::automatic;
     std::uint32_t shuffle_cells = 0;
-    float step_m = 3;          ///< of a wandering entity
-    float move_chance = 0.4F;  ///< of an entity, in a tick
+    float step_m = 3;          ///< step of a moving entity
+    float move_chance = 0.4F;  ///< per entity and tick
     bool needs_entity = false;
     bool single_area = false;
     bool measures_changed = false;
-    bool threads = false;  ///< executors may have threads
-    Spoil spoil = Spoil::none;
+    bool threads = false;  ///< executors may use threads
+    InjectedFault injected_fault = InjectedFault::none;
     std::set<std::string> left_out;                           ///< operations by name
-    std::set<std::pair<Tick, std::uint32_t>> left_out_edits;  ///< by tick and number in it
-    std::set<std::uint32_t> left_out_observers;               ///< of the first ones, by number
-    std::set<std::uint32_t> left_out_movers;                  ///< indices that do not wander
-    std::set<std::uint32_t> left_out_entities;                ///< indices that nobody gets
-    bool keeps_log = false;                                   ///< of all operations
+    std::set<std::pair<Tick, std::uint32_t>> left_out_edits;  ///< by tick and number within it
+    std::set<std::uint32_t> left_out_observers;               ///< initial observers, by number
+    std::set<std::uint32_t> left_out_movers;                  ///< indices that do not move
+    std::set<std::uint32_t> left_out_entities;                ///< indices that stay unused
+    bool keeps_log = false;                                   ///< logs all operations
 };
 
-/// A world as its seed says.
+/// Returns the definition of the world with this seed.
 RandomWorldDef random_def(std::uint64_t seed, Features features);
 
 class RandomWorld {
   public:
     explicit RandomWorld(const RandomWorldDef& def);
 
-    /// One tick of random edits, then the comparison. Empty when all is equal, else what is not,
-    /// with what is needed to find out why.
+    /// Runs one tick of random edits and compares the results. Returns an empty text, or the first
+    /// difference with the data to analyze it.
     std::string step();
-    /// Explains random pairs, and carries one suggestion of each out, a tick each.
+    /// Explains random pairs and applies one suggested change of each, in a tick of its own.
     std::string check_explain(std::uint32_t pairs);
 
     std::uint64_t explained = 0;
     std::uint64_t explained_without_change = 0;
     std::uint64_t turned_by_pair = 0;
-    std::uint64_t turned_mixed = 0;  ///< in groups with split members
-    std::uint64_t turned_mixed_by_pair = 0;
+    std::uint64_t turned_split_group = 0;  ///< in partly split groups
+    std::uint64_t turned_split_group_by_pair = 0;
     std::map<WhatIfType, std::uint64_t> turned_by;
-    std::uint64_t pairs_compared = 0;  ///< in ticks in which something was done
-    std::uint64_t pairs_relevant = 0;  ///< of them
+    std::uint64_t pairs_compared = 0;  ///< in ticks with at least one operation
+    std::uint64_t pairs_relevant = 0;  ///< relevant ones of `pairs_compared`
     std::uint64_t events_seen = 0;
     std::map<std::string, std::uint64_t> operations;
-    std::map<std::string, std::uint64_t> stages;  ///< what decided, of pairs_compared
-    std::string trace;                            ///< the operations of the last tick but moves
-    std::string log;                              ///< of all ticks, moves too
-    std::set<std::string> complaints;             ///< checks that found something, by name
-    std::set<std::string> shapes;                 ///< of all rules deep enough to count
+    std::map<std::string, std::uint64_t> stages;  ///< the deciding stages of `pairs_compared`
+    std::string trace;                            ///< operations of the last tick without moves
+    std::string log;                              ///< operations of all ticks with moves
+    std::set<std::string> complaints;             ///< names of the checks that failed
+    std::set<std::string> shapes;                 ///< shapes of all rules that are deep enough
     std::uint32_t edits_of_tick = 0;
 
   private:
     struct Operation;
     static const std::vector<Operation>& all_operations();
-    struct ToldOfObserver;
-    struct Told;
+    struct ReceivedByObserver;
+    struct Replicated;
     bool has(Feature feature) const { return def_.space.features.has(feature); }
 
-    // -- what there is
+    // -- state
     check::TruthEntity* random_entity();
     check::TruthEntity* random_unit();
     check::TruthObserver* random_observer();
@@ -136,7 +136,7 @@ class RandomWorld {
     NodeId random_node();
     std::size_t node_count() const;
 
-    // -- operations: each does nothing where it makes no sense
+    // -- operations: each does nothing where it is not applicable
     void spawn();
     void despawn();
     void join_unit();
@@ -193,8 +193,8 @@ class RandomWorld {
     unsigned overrides_in_a_row() const;
     unsigned overrides_behind(const check::TruthEntity& unit) const;
     unsigned overrides_before(EntityId unit) const;
-    void ask_again(EntityId entity);
-    void ask_again(ObserverId observer);
+    void query_again(EntityId entity);
+    void query_again(ObserverId observer);
     void put_area(check::TruthObserver& observer, std::uint32_t key, const Area& area);
     bool is_table(std::size_t node) const;
     void take_rules(const Rules& rules);
@@ -206,40 +206,40 @@ class RandomWorld {
     std::vector<EntityId> kept_by_time(const std::vector<check::Verdict>& verdicts) const;
     bool begin_trial();
     void tick();
-    /// The tick of both copies.
+    /// Runs the tick of both copies.
     void decide();
     std::string compare();
     void apply(const WhatIf& change, check::TruthObserver& observer, check::TruthEntity& entity);
 
-    // -- what is told, and what should be
+    // -- actual and expected results
     void expect(Status got, Status should, const char* what);
     void expect(Status got, const char* what) { expect(got, Status::ok, what); }
     void count(const char* name, EntityId entity = EntityId::none,
                ObserverId observer = ObserverId::none);
-    /// All operations that this world may make stand in the table, though none was made yet.
+    /// Adds all operations that this world may use to the table, with a count of 0.
     void begin_counting();
-    /// It moved; dormant nodes do not know.
-    void hear_of(check::TruthEntity& entity);
+    /// Records a move. A dormant entity keeps its previous position.
+    void note_entity(check::TruthEntity& entity);
     void note(const std::string& text);
     void note_nodes(const check::TruthEntity& entity);
     static std::string text_of(Vec3 position);
     static std::string text_of(const Area& area);
-    void ask(Told& told);
-    void spoil(Told& told);
-    bool spoil_observer(ToldOfObserver& told);
+    void query(Replicated& replicated);
+    void injected_fault(Replicated& replicated);
+    bool faulty_observer(ReceivedByObserver& replicated);
     bool has_moved(EntityId entity) const;
     bool is_hidden_by_root(const check::TruthObserver& observer, EntityId root) const;
     bool is_hidden(const check::TruthObserver& observer, const check::TruthEntity& unit) const;
-    void check_events(const Told& told, std::vector<Difference>& wrong);
-    void check_sets(const Told& told, std::vector<Difference>& wrong);
-    void check_changed(const Told& told, std::vector<Difference>& wrong);
-    void check_counts(const Told& told, std::vector<Difference>& wrong);
-    void check_inverse(const Told& told, std::vector<Difference>& wrong);
-    void check_promises(const Told& told, std::vector<Difference>& wrong);
-    void check_positions(const Told& told, std::vector<Difference>& wrong);
+    void check_events(const Replicated& replicated, std::vector<Difference>& wrong);
+    void check_sets(const Replicated& replicated, std::vector<Difference>& wrong);
+    void check_changed(const Replicated& replicated, std::vector<Difference>& wrong);
+    void check_counts(const Replicated& replicated, std::vector<Difference>& wrong);
+    void check_inverse(const Replicated& replicated, std::vector<Difference>& wrong);
+    void check_promises(const Replicated& replicated, std::vector<Difference>& wrong);
+    void check_positions(const Replicated& replicated, std::vector<Difference>& wrong);
     void check_covering(std::vector<Difference>& wrong);
     void check_settings(std::vector<Difference>& wrong);
-    void check_trial(const Told& told, std::vector<Difference>& wrong);
+    void check_trial(const Replicated& replicated, std::vector<Difference>& wrong);
     void check_one_explanation(std::vector<Difference>& wrong);
     std::string report(const Difference& difference);
     const check::Verdict& verdict(ObserverId observer, EntityId entity);
@@ -248,30 +248,30 @@ class RandomWorld {
     SplitMix random_;
     InterestManager manager_;
     check::TruthOracle oracle_;
-    Rules rules_;  ///< in force
+    Rules rules_;  ///< the current rules
     InterestLevel level_ = InterestLevel::full;
-    std::shared_ptr<Roster> roster_;
+    std::shared_ptr<PairChoice> choice_;
     Promise promise_;
     EventReplay replay_;
     std::vector<check::TruthEntity> entities_;
     std::vector<std::uint32_t> generations_;
-    std::vector<std::uint32_t> resting_;  ///< indices freed this tick
+    std::vector<std::uint32_t> quarantined_;  ///< indices freed this tick
     std::vector<check::TruthObserver> observers_;
     std::vector<ObserverId> removed_;
-    std::set<EntityId> born_;             ///< this tick
-    std::set<EntityId> touched_;          ///< this tick, by any operation
-    std::set<EntityId> let_go_;           ///< this tick: where they stood despawned
-    std::map<EntityId, Vec3> stood_;      ///< the tick before, units that are placed
-    std::vector<std::uint32_t> counted_;  ///< observers of the tick before, by entity index
-    std::vector<EntityId> counted_who_;
-    std::map<std::uint32_t, std::set<EntityId>> told_before_;  ///< kept for trials
-    std::map<std::uint32_t, std::set<EntityId>> stays_before_;
+    std::set<EntityId> born_;             ///< spawned in this tick
+    std::set<EntityId> touched_;          ///< by any operation in this tick
+    std::set<EntityId> let_go_;           ///< in this tick their position source despawned
+    std::map<EntityId, Vec3> stood_;      ///< positions in the previous tick, by cull group
+    std::vector<std::uint32_t> counted_;  ///< observers in the previous tick, by entity index
+    std::vector<EntityId> counted_clients_;
+    std::map<std::uint32_t, std::set<EntityId>> replicated_before_;  ///< for trials
+    std::map<std::uint32_t, std::set<EntityId>> stays_at_;
     RuleTrial trial_;
     bool in_trial_ = false;
     bool rules_changed_ = false;
-    bool spoiled_ = false;
+    bool injected_count_ = false;
     bool did_something_ = false;
-    std::string trouble_;  ///< a status that should not be
+    std::string trouble_;  ///< an unexpected status
     Tick tick_ = 0;
 };
 

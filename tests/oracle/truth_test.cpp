@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The oracle itself, against answers worked out by hand. No engine here.
+// Tests of the oracle itself, with results computed by hand and without the engine.
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <set>
 
+#include "core/observer_ids.hpp"
 #include "oracle/truth.hpp"
 #include "oracle_twins.hpp"
 #include "support/print_set.hpp"
@@ -47,12 +48,12 @@ Kernel within(float enter, float leave, Combine op = Combine::add) {
 }
 
 Kernel has_flag(std::uint8_t number, Combine op = Combine::add) {
-    return step(op, Kernel(FlagId{number}));
+    return step(op, Kernel(id_at<FlagId>(number)));
 }
 
 Kernel has_value(float min, float max, Combine op = Combine::add) {
     Kernel desc = step(op, KernelType::value);
-    desc.value = ValueId{0};
+    desc.value = id_at<ValueId>(0);
     desc.min = min;
     desc.max = max;
     return desc;
@@ -60,7 +61,7 @@ Kernel has_value(float min, float max, Combine op = Combine::add) {
 
 Kernel same_key(Combine op = Combine::add) {
     Kernel desc = step(op, KernelType::same_key);
-    desc.key = KeyId{0};
+    desc.key = id_at<KeyId>(0);
     return desc;
 }
 
@@ -84,7 +85,7 @@ Rules rules_of(std::vector<NodeDef> nodes, Axes axes = Axes::xy) {
     return rules;
 }
 
-/// Records that a test writes into, one observer that is ready and stands nowhere.
+/// Records for a test to change, with one ready observer without a viewpoint.
 struct Scene {
     explicit Scene(Rules rules, TruthDef def = {}, std::uint32_t ticks_between_max = 1)
         : oracle(std::move(rules), ticks_between_max, std::move(def)) {
@@ -102,12 +103,12 @@ struct Scene {
     TruthObserver& observer() { return observers[0]; }
     void look_from(Vec3 position) { observer().areas = {TruthArea(position)}; }
     void record() { oracle.record(++tick, entities, observers); }
-    Set seen(ObserverId who = me) {
+    Set seen(ObserverId client = me) {
         Set indices;
-        for (const EntityId entity : oracle.relevant(who)) indices.insert(index_of(entity));
+        for (const EntityId entity : oracle.relevant(client)) indices.insert(index_of(entity));
         return indices;
     }
-    /// The next tick's answer.
+    /// Returns the relevant set of the next tick.
     Set see() {
         record();
         return seen();
@@ -121,7 +122,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("oracle: distance counts the coordinates of its axes, border included") {
+TEST_CASE("oracle: distance uses the active axes and includes its border") {
     const auto sees = [](Axes axes, Vec3 position) {
         Scene scene(rules_of({node({within(5, 5)})}, axes));
         scene.add(position);
@@ -136,15 +137,15 @@ TEST_CASE("oracle: distance counts the coordinates of its axes, border included"
     CHECK_FALSE(sees(Axes::xyz, {13, 14, 11}));
 }
 
-TEST_CASE("oracle: once within the enter radius it stays up to the leave radius") {
-    for (const std::uint32_t asked_every : {1U, 3U}) {
-        Scene scene(rules_of({node({within(10, 12)})}), {}, asked_every);
+TEST_CASE("oracle: an entity within the enter radius stays up to the leave radius") {
+    for (const std::uint32_t evaluated_every : {1U, 3U}) {
+        Scene scene(rules_of({node({within(10, 12)})}), {}, evaluated_every);
         scene.add({0, 0, 0});
         scene.look_from({0, 0, 0});
         const auto at = [&](float x) {
             scene.entities[0].position.x = x;
             scene.record();
-            return scene.tick % asked_every != 0 || !scene.seen().empty();
+            return scene.tick % evaluated_every != 0 || !scene.seen().empty();
         };
         for (int i = 0; i < 3; ++i) CHECK(at(9));
         for (int i = 0; i < 3; ++i) CHECK(at(12));
@@ -160,7 +161,7 @@ TEST_CASE("oracle: once within the enter radius it stays up to the leave radius"
     }
 }
 
-TEST_CASE("oracle: what an area said while nobody asked is found by looking back") {
+TEST_CASE("oracle: the state of an area between queries is computed afterward") {
     Scene scene(rules_of({node({in_area(5)})}), {}, 4);
     scene.add({0, 0, 0});
     scene.observer().areas = {TruthArea(Area::sphere({0, 0, 0}, 10), 0, 0)};
@@ -175,7 +176,7 @@ TEST_CASE("oracle: what an area said while nobody asked is found by looking back
     CHECK(scene.see().empty());
 }
 
-TEST_CASE("oracle: a kernel forgets when its observer was not ready, or its entity in a group") {
+TEST_CASE("oracle: hysteresis ends when an observer is not ready or an entity joins a group") {
     Scene scene(rules_of({node({within(10, 20)})}));
     scene.add({5, 0, 0});
     scene.add({100, 0, 0});
@@ -195,7 +196,7 @@ TEST_CASE("oracle: a kernel forgets when its observer was not ready, or its enti
     CHECK(scene.see().empty());
 }
 
-TEST_CASE("oracle: a range of its own takes the place of the rule's, and the margin stays") {
+TEST_CASE("oracle: an own range replaces the rule's range and keeps the margin") {
     Kernel by_entity = within(10, 12);
     by_entity.range = RangeFrom::entity;
     Kernel by_observer = within(10, 12);
@@ -217,7 +218,7 @@ TEST_CASE("oracle: a range of its own takes the place of the rule's, and the mar
     CHECK(far.see() == Set{0});
 }
 
-TEST_CASE("oracle: places of an observer, by where the kernel looks from") {
+TEST_CASE("oracle: the positions of an observer depend on the kernel's viewpoints") {
     const auto seen_from = [](Viewpoints from) {
         Kernel near = within(1, 1);
         near.view_from = from;
@@ -225,12 +226,12 @@ TEST_CASE("oracle: places of an observer, by where the kernel looks from") {
         for (const float x : {0.0F, 10.0F, 20.0F, 30.0F, 40.0F}) scene.add({x, 0, 0});
         scene.observer().main = id(0);
         scene.entities[1].owner = me;
-        scene.entities[3].root = id(2);  // a member: its group's place counts
+        scene.entities[3].root = id(2);  // a member: the position of its group counts
         scene.entities[3].owner = me;
         scene.look_from({40, 0, 0});
         Set set = scene.see();
         for (const std::uint32_t owned : {1U, 2U, 3U}) {
-            // Owned ones are relevant anyway; what decided is asked.
+            // Owned entities are always relevant, so they are left out.
             set.erase(owned);
         }
         return set;
@@ -249,7 +250,7 @@ TEST_CASE("oracle: places of an observer, by where the kernel looks from") {
     CHECK(scene.see() == Set{0});
 }
 
-TEST_CASE("oracle: unknown adds nothing, fails require, and takes away when it subtracts") {
+TEST_CASE("oracle: an unknown result adds nothing, fails require and subtracts") {
     const auto sees = [](std::vector<Kernel> steps, bool has_position) {
         Scene scene(rules_of({node(std::move(steps))}));
         scene.add({100, 0, 0}).has_position = has_position;
@@ -265,7 +266,7 @@ TEST_CASE("oracle: unknown adds nothing, fails require, and takes away when it s
     CHECK_FALSE(sees({has_flag(0), step(Combine::subtract, KernelType::area)}, true));  // no area
 }
 
-TEST_CASE("oracle: steps count in order, nodes too, and one that is off says nothing") {
+TEST_CASE("oracle: steps and nodes apply in order, and disabled nodes are ignored") {
     const auto sees = [](std::vector<NodeDef> nodes) {
         Scene scene(rules_of(std::move(nodes)));
         scene.add({0, 0, 0}).flags = 0b01;
@@ -293,21 +294,21 @@ TEST_CASE("oracle: a subtract takes from its own node only (N17)") {
     CHECK(scene.see() == Set{0});
 }
 
-TEST_CASE("oracle: members, orphans and the default node") {
+TEST_CASE("oracle: members, orphans and the default node follow their bindings") {
     NodeDef bound = node({}, "bound");
     bound.members = Members::bound;
     NodeDef unbound = node({}, "unbound");
     unbound.members = Members::unbound;
     KindRules plain;
     KindRules of_first;
-    of_first.nodes = {NodeId{0}};
+    of_first.nodes = {id_at<NodeId>(0)};
     KindRules never;
     never.needs_node = true;
     const std::vector<KindRules> kinds{plain, of_first, never};
     TruthEntity entity;
     const auto kind_seen_by = [&](std::uint16_t kind, const std::vector<NodeDef>& nodes) {
         entity = {};
-        entity.kind = KindId{kind};
+        entity.kind = id_at<KindId>(kind);
         check::bind_new(entity, kinds, {}, false);
         Scene scene(rules_of(nodes), TruthDef{kinds, false, InterestLevel::full});
         scene.add({}).nodes = entity.nodes;
@@ -324,27 +325,27 @@ TEST_CASE("oracle: members, orphans and the default node") {
     CHECK_FALSE(kind_seen_by(2, {unbound}));
     CHECK_FALSE(kind_seen_by(2, {}));
     CHECK(entity.orphaned);
-    check::bind(entity, NodeId{0});
-    check::bind(entity, NodeId{0});
+    check::bind(entity, id_at<NodeId>(0));
+    check::bind(entity, id_at<NodeId>(0));
     CHECK_FALSE(entity.orphaned);
     CHECK(entity.nodes.size() == 1);
-    CHECK(check::unbind(entity, NodeId{0}));
+    CHECK(check::unbind(entity, id_at<NodeId>(0)));
     CHECK(entity.orphaned);
-    CHECK_FALSE(check::unbind(entity, NodeId{0}));
+    CHECK_FALSE(check::unbind(entity, id_at<NodeId>(0)));
     check::bind_default(entity);
     CHECK_FALSE(entity.orphaned);
     check::bind_exactly(entity, {});
     CHECK(entity.orphaned);
 }
 
-TEST_CASE("oracle: the first stage that answers decides") {
+TEST_CASE("oracle: the first stage that applies decides") {
     KindRules shy;
     shy.owner_sees = false;
     Scene scene(rules_of({node({has_flag(0)})}), TruthDef{{shy}, false, InterestLevel::full});
     TruthEntity& entity = scene.add({});
     const auto decided = [&](TruthStage stage, bool relevant) {
         scene.record();
-        const check::Verdict& verdict = scene.oracle.judge(me)[0];
+        const check::Verdict& verdict = scene.oracle.verdicts(me)[0];
         CHECK(verdict.stage == stage);
         CHECK(verdict.relevant == relevant);
     };
@@ -367,7 +368,7 @@ TEST_CASE("oracle: the first stage that answers decides") {
     decided(TruthStage::force_hidden, false);
     entity.owner = me;
     decided(TruthStage::owned, true);
-    entity.kind = KindId{0};
+    entity.kind = id_at<KindId>(0);
     decided(TruthStage::force_hidden, false);
     entity.kind = KindId::none;
     scene.observer().denied = {id(0)};
@@ -376,7 +377,7 @@ TEST_CASE("oracle: the first stage that answers decides") {
     CHECK(scene.see().empty());
 }
 
-TEST_CASE("oracle: readiness may need an entity that lives") {
+TEST_CASE("oracle: readiness may require a living viewpoint") {
     Scene scene(rules_of({}), TruthDef{{}, true, InterestLevel::full});
     scene.add({});
     CHECK(scene.see().empty());
@@ -386,18 +387,18 @@ TEST_CASE("oracle: readiness may need an entity that lives") {
     CHECK(scene.see().empty());
 }
 
-TEST_CASE("oracle: groups meet by column keys and added ones, and none meets nobody") {
+TEST_CASE("oracle: column keys and extra keys match, and no key matches nothing") {
     Scene scene(rules_of({node({same_key()})}));
     scene.add({}).keys[0] = Key{3};
-    scene.add({}).more_keys = {{KeyId{0}, Key{4}}, {KeyId{1}, Key{9}}};
+    scene.add({}).more_keys = {{id_at<KeyId>(0), Key{4}}, {id_at<KeyId>(1), Key{9}}};
     scene.add({});
     CHECK(scene.see().empty());
     scene.observer().own_keys[0] = Key{3};
     CHECK(scene.see() == Set{0});
-    scene.observer().more_keys = {{KeyId{0}, Key{4}}};
+    scene.observer().more_keys = {{id_at<KeyId>(0), Key{4}}};
     CHECK(scene.see() == Set{0, 1});
-    // The main entity's key is in force, not the own one; its added keys count, too.
-    scene.add({}).more_keys = {{KeyId{0}, Key{3}}};
+    // The main entity's key counts instead of the observer's own, and so do its extra keys.
+    scene.add({}).more_keys = {{id_at<KeyId>(0), Key{3}}};
     scene.observer().main = id(3);
     scene.observer().own_keys[0] = Key{4};
     scene.observer().more_keys.clear();
@@ -406,25 +407,25 @@ TEST_CASE("oracle: groups meet by column keys and added ones, and none meets nob
     CHECK(scene.see() == Set{1});
 }
 
-TEST_CASE("oracle: values lie between bounds, borders included") {
+TEST_CASE("oracle: value bounds are inclusive") {
     Scene scene(rules_of({node({has_value(2, 4)})}));
     for (const float value : {1.9F, 2.0F, 4.0F, 4.1F}) scene.add({}).values[0] = value;
     CHECK(scene.see() == Set{1, 2});
 }
 
-TEST_CASE("oracle: owned by me is a kernel, whatever owner_sees says") {
+TEST_CASE("oracle: the owner kernel matches regardless of owner_sees") {
     KindRules shy;
     shy.owner_sees = false;
     Scene scene(rules_of({node({step(Combine::add, KernelType::owner)})}),
                 TruthDef{{shy}, false, InterestLevel::full});
-    scene.add({}).kind = KindId{0};
+    scene.add({}).kind = id_at<KindId>(0);
     scene.add({});
     scene.entities[0].owner = me;
     CHECK(scene.see() == Set{0});
-    CHECK(scene.oracle.judge(me)[0].stage == TruthStage::node);
+    CHECK(scene.oracle.verdicts(me)[0].stage == TruthStage::node);
 }
 
-TEST_CASE("oracle: shapes include their border and grow by the margin for who was inside") {
+TEST_CASE("oracle: shapes include their border, and the margin extends them once inside") {
     const auto sees = [](const Area& area, std::vector<Vec3> path, Axes axes = Axes::xyz) {
         Scene scene(rules_of({node({in_area(2)})}, axes));
         scene.add({});
@@ -448,7 +449,7 @@ TEST_CASE("oracle: shapes include their border and grow by the margin for who wa
     CHECK(sees(box, {{10, 10, 10}, {13, 14, 15}}));
     CHECK_FALSE(sees(box, {{10, 10, 10}, {13.1F, 10, 10}}));
     CHECK(sees(box, {{11, 12, 99}}, Axes::xy));
-    // 45 degrees about x: 10 m far.
+    // 45 degrees around x, 10 m long.
     const Area cone = Area::cone({0, 0, 0}, {4, 0, 0}, 45, 10);
     CHECK(sees(cone, {{5, 4.9F, 0}}));
     CHECK_FALSE(sees(cone, {{5, 5.1F, 0}}));
@@ -463,7 +464,7 @@ TEST_CASE("oracle: shapes include their border and grow by the margin for who wa
     CHECK_FALSE(sees(cone, {{5, 0, 0}, {7.3F, 9.4F, 0}}));
 }
 
-TEST_CASE("oracle: an area follows its entity, ends with it, and lasts as long as it was told") {
+TEST_CASE("oracle: an area follows its entity and ends with it or after its ticks") {
     Scene scene(rules_of({node({in_area(0)})}));
     scene.add({50, 0, 0});
     scene.add({60, 0, 0});
@@ -484,7 +485,7 @@ TEST_CASE("oracle: an area follows its entity, ends with it, and lasts as long a
     CHECK(scene.see().empty());
 }
 
-TEST_CASE("oracle: cells begin at the bounds, floor also below zero, and rings are whole cells") {
+TEST_CASE("oracle: cells start at the bounds, also below zero, and rings are whole cells") {
     Kernel cells = step(Combine::add, KernelType::cells);
     cells.cell_size = {10, 20, 0};
     const auto sees = [&](Vec3 from, Vec3 to, Axes axes = Axes::xy) {
@@ -510,14 +511,14 @@ TEST_CASE("oracle: cells begin at the bounds, floor also below zero, and rings a
     CHECK(sees({5, 5, 5}, {5, 5, 99}, Axes::xy));
 }
 
-TEST_CASE("oracle: a hexagon has six neighbours, eighteen within two rings") {
+TEST_CASE("oracle: a hexagon has six neighbors, and eighteen within two rings") {
     const float side = 10;
     for (const unsigned rings : {0U, 1U, 2U}) {
         Kernel cells = step(Combine::add, KernelType::hexagons);
         cells.cell_size.x = side;
         cells.rings = static_cast<std::uint16_t>(rings);
         Scene scene(rules_of({node({cells})}));
-        // The centres of many cells, by the definition of pointed-along-y axial coordinates.
+        // The centers of many cells, in axial coordinates of hexagons with a corner along y.
         for (int q = -4; q <= 4; ++q) {
             for (int r = -4; r <= 4; ++r) {
                 const float x =
@@ -532,7 +533,7 @@ TEST_CASE("oracle: a hexagon has six neighbours, eighteen within two rings") {
 
 namespace {
 
-/// Nothing is seen across x = 50.
+/// Blocks all rays across x = 50.
 class Wall final : public RayTest {
   public:
     void test(ObserverId, std::span<const Ray> queries,
@@ -544,7 +545,7 @@ class Wall final : public RayTest {
 
 }  // namespace
 
-TEST_CASE("oracle: line of sight, within its radius, and ahead where both will be") {
+TEST_CASE("oracle: line of sight applies within its radius and to predicted positions") {
     Kernel sight = step(Combine::add, KernelType::line_of_sight);
     sight.rays = std::make_shared<Wall>();
     sight.enter = 30;
@@ -569,7 +570,7 @@ TEST_CASE("oracle: line of sight, within its radius, and ahead where both will b
     CHECK(scene.see() == Set{0, 1, 2});
 }
 
-TEST_CASE("oracle: an override moves it for nodes, along the chain, and ends with the other") {
+TEST_CASE("oracle: a position source applies along its chain and ends with its entity") {
     Scene scene(rules_of({node({within(5, 5)})}));
     scene.add({100, 0, 0});
     scene.add({200, 0, 0});
@@ -583,25 +584,25 @@ TEST_CASE("oracle: an override moves it for nodes, along the chain, and ends wit
     scene.entities[2].id = EntityId::none;
     scene.entities[1].position.x = 3;
     CHECK(scene.see() == Set{0, 1});
-    scene.entities[1].root = id(0);  // its target's group is itself: its own place
+    scene.entities[1].root = id(0);  // a member of 0 has the position of 0
     scene.entities[0].stands_at = EntityId::none;
     CHECK(scene.see().empty());
 }
 
-TEST_CASE("oracle: a member of dormant nodes only stands where it was last updated") {
+TEST_CASE("oracle: an entity of dormant nodes only has its last updated position") {
     NodeDef dormant = node({within(5, 5)}, "dormant");
     dormant.dormant = true;
     dormant.members = Members::bound;
     NodeDef exact = node({within(1, 1)}, "exact");
     exact.members = Members::bound;
     Scene scene(rules_of({dormant, exact}));
-    scene.add({0, 0, 0}).nodes = {NodeId{0}};
-    scene.add({0, 0, 0}).nodes = {NodeId{0}, NodeId{1}};
+    scene.add({0, 0, 0}).nodes = {id_at<NodeId>(0)};
+    scene.add({0, 0, 0}).nodes = {id_at<NodeId>(0), id_at<NodeId>(1)};
     scene.look_from({0, 0, 0});
     CHECK(scene.see() == Set{0, 1});
     for (TruthEntity& entity : scene.entities) entity.position.x = 50;
     CHECK(scene.see() == Set{0});
-    const auto update = [&] { scene.entities[0].heard_position = scene.entities[0].position; };
+    const auto update = [&] { scene.entities[0].received_position = scene.entities[0].position; };
     update();
     CHECK(scene.see().empty());
     scene.entities[0].position.x = 0;
@@ -611,7 +612,7 @@ TEST_CASE("oracle: a member of dormant nodes only stands where it was last updat
     CHECK(scene.see() == Set{0});
 }
 
-TEST_CASE("oracle: who came by nodes stays so many ticks, and a hide ends it for good") {
+TEST_CASE("oracle: nodes start a minimum relevance time, and a hide ends it") {
     Rules rules = rules_of({node({within(5, 5), has_flag(0, Combine::subtract)})});
     rules.minimum_relevance_ticks = 3;
     Scene scene(rules);
@@ -629,7 +630,7 @@ TEST_CASE("oracle: who came by nodes stays so many ticks, and a hide ends it for
     CHECK(sees_at(0));
     CHECK(sees_at(0));
     CHECK(sees_at(0));
-    CHECK_FALSE(sees_at(50));  // the clock ran from the enter on
+    CHECK_FALSE(sees_at(50));  // the time started with the enter
     CHECK(sees_at(0));
     entity.flags = 1;
     CHECK_FALSE(sees_at(50));
@@ -643,10 +644,10 @@ TEST_CASE("oracle: who came by nodes stays so many ticks, and a hide ends it for
     scene.observer().allowed = {id(0)};
     CHECK(sees_at(50));
     scene.observer().allowed.clear();
-    CHECK_FALSE(sees_at(50));  // it did not come by nodes
+    CHECK_FALSE(sees_at(50));  // no node matched it
 }
 
-TEST_CASE("oracle: a node that subtracts hides by what its steps about the entity alone come to") {
+TEST_CASE("oracle: a subtracting node hides by its steps that depend on the entity alone") {
     NodeDef cloak = node({has_flag(0), has_flag(1, Combine::subtract)}, "cloak");
     cloak.combine = Combine::subtract;
     Rules rules = rules_of({node({within(5, 5)}), cloak});
@@ -666,7 +667,7 @@ TEST_CASE("oracle: a node that subtracts hides by what its steps about the entit
     CHECK(scene.see() == Set{});
 }
 
-TEST_CASE("oracle: with other rules a kernel keeps what it remembers where it is the same") {
+TEST_CASE("oracle: a kernel that new rules do not change keeps its hysteresis") {
     const auto sees_after = [](std::vector<NodeDef> nodes) {
         Scene scene(rules_of({node({within(10, 20), has_flag(0)}, "a")}));
         scene.add({5, 0, 0});
@@ -684,7 +685,7 @@ TEST_CASE("oracle: with other rules a kernel keeps what it remembers where it is
     CHECK_FALSE(sees_after({node({has_flag(0), within(10, 20)}, "a")}));
 }
 
-TEST_CASE("oracle: a dispatcher shows who shares a cell, and its steps go on from there") {
+TEST_CASE("oracle: a dispatcher matches entities in a shared cell, then its steps apply") {
     SplitMix random(3);
     TwinSpace space;
     std::shared_ptr<const Dispatcher> odd_even;
@@ -705,7 +706,7 @@ TEST_CASE("oracle: a dispatcher shows who shares a cell, and its steps go on fro
     desc.steps = {has_flag(0, Combine::subtract)};
     scene.oracle.set_rules(rules_of({desc}));
     CHECK(scene.see() == Set{0});
-    // Nothing outside of the bucket: 1 and 3 are near as well.
+    // Nothing outside of the bucket, although 1 and 3 are near as well.
     desc.steps = {within(1000, 1000)};
     scene.oracle.set_rules(rules_of({desc}));
     scene.look_from({0, 0, 0});
@@ -715,7 +716,7 @@ TEST_CASE("oracle: a dispatcher shows who shares a cell, and its steps go on fro
     CHECK(scene.see() == Set{2});
 }
 
-TEST_CASE("oracle: an inner node of a dispatcher has steps of its own") {
+TEST_CASE("oracle: an inner node of a dispatcher has its own steps") {
     struct Halves final : Dispatcher {
         void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
             out.push_back(index_of(entity.entity) % 2);
@@ -739,13 +740,13 @@ TEST_CASE("oracle: an inner node of a dispatcher has steps of its own") {
     CHECK(scene.see() == Set{0, 1, 3});
 }
 
-TEST_CASE("oracle: strength is 1 at the centre, a half at the leave radius, and combines") {
+TEST_CASE("oracle: the score is 1 at the center, 0.5 at the leave radius, and combines") {
     const auto score = [](std::vector<NodeDef> nodes, float x) {
         Scene scene(rules_of(std::move(nodes)));
         scene.add({x, 0, 0}).flags = 1;
         scene.look_from({0, 0, 0});
         scene.record();
-        return scene.oracle.judge(me)[0].score;
+        return scene.oracle.verdicts(me)[0].score;
     };
     CHECK(score({node({within(10, 20)})}, 0) == doctest::Approx(1));
     CHECK(score({node({within(10, 20)})}, 10) == doctest::Approx(0.75));

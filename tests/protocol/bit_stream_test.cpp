@@ -15,7 +15,7 @@
 
 namespace purview::test {
 
-TEST_CASE("wire: whatever is written is read again, bit for bit, and nothing more") {
+TEST_CASE("wire: everything that is written is read back bit for bit") {
     SplitMix random(3);
     for (int round = 0; round < 2000; ++round) {
         std::vector<std::byte> bytes(random.below(80) + 1);
@@ -100,7 +100,7 @@ TEST_CASE("wire: a reader never reads past its end, and stays failed") {
     }
 }
 
-TEST_CASE("wire: a varint that is longer than it need be is refused") {
+TEST_CASE("wire: a varint that is longer than necessary is refused") {
     std::vector<std::byte> bytes(2);
     BitWriter out(bytes);
     out.bits(5, 3);
@@ -112,7 +112,7 @@ TEST_CASE("wire: a varint that is longer than it need be is refused") {
     CHECK_FALSE(in.ok());
 }
 
-TEST_CASE("wire: a rice code with an endless quotient ends at the bound") {
+TEST_CASE("wire: reading a Rice code with an endless quotient stops at the limit") {
     std::vector<std::byte> bytes(100, std::byte{0xff});
     BitReader in(bytes);
     CHECK(in.rice(3, 500) == 0);
@@ -120,7 +120,7 @@ TEST_CASE("wire: a rice code with an endless quotient ends at the bound") {
     CHECK(in.bits_read() < 200);
 }
 
-TEST_CASE("wire: words are never stored past the end, and the last bits are there") {
+TEST_CASE("wire: words are never stored past the end, and the last bits are written") {
     for (std::size_t size = 0; size <= 24; ++size) {
         for (unsigned first = 0; first <= 64; ++first) {
             for (unsigned width = 1; width <= 64; ++width) {
@@ -142,7 +142,7 @@ TEST_CASE("wire: words are never stored past the end, and the last bits are ther
     }
 }
 
-TEST_CASE("wire: copied bits are the bits") {
+TEST_CASE("wire: copy_bits copies every bit unchanged") {
     SplitMix random(5);
     std::vector<std::byte> source(40);
     for (auto& byte : source) byte = static_cast<std::byte>(random.next());
@@ -159,7 +159,7 @@ TEST_CASE("wire: copied bits are the bits") {
     }
 }
 
-TEST_CASE("wire: a code and the bits behind it are what both are one after the other") {
+TEST_CASE("wire: try_code_and_bits equals writing the code and then the bits") {
     SplitMix random(12);
     for (int round = 0; round < 3000; ++round) {
         const std::size_t room = 8 + random.below(60);
@@ -168,7 +168,7 @@ TEST_CASE("wire: a code and the bits behind it are what both are one after the o
         for (int i = 0; i < 8; ++i) {
             const unsigned code_bits = random.below(48), count = random.below(200);
             const std::uint64_t code = random.next() & ((std::uint64_t{1} << code_bits) - 1);
-            // Whole words, two at least, with zeros behind the last bit.
+            // At least two whole words, with zeros after the last bit.
             std::vector<std::byte> data(std::max<std::size_t>(16, (count + 63) / 64 * 8));
             BitWriter body(data);
             for (unsigned b = 0; b < count; ++b) body.boolean(random.below(2) != 0);
@@ -200,14 +200,14 @@ struct Everything {
 
 }  // namespace
 
-TEST_CASE("wire: quantised values come back within half a step, out of range ones at the border") {
+TEST_CASE("wire: quantized values are within half a step, or clamped to their range") {
     Schema schema;
     schema.component<Everything>("c")
         .quantized("q", &Everything::q, {-10, 10, 0.25})
         .real("r", &Everything::r)
         .integer("i", &Everything::i, -5, 100)
         .boolean("b", &Everything::b);
-    REQUIRE(schema.status() == Status::ok);
+    REQUIRE(schema.problem().empty());
     const auto& fields = schema.components()[0].fields;
     CHECK(fields[0].wire_bits == 7);
     CHECK(fields[1].wire_bits == 32);

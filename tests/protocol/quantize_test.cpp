@@ -32,7 +32,7 @@ struct ThingsSchema {
                  .rotation("facing", &Things::facing)
                  .text("name", &Things::name)
                  .id();
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
     }
     const FieldDef& field(std::size_t i) const {
         return schema.components()[index_of(id)].fields[i];
@@ -43,7 +43,7 @@ struct ThingsSchema {
 
 using Words = std::array<std::uint32_t, 8>;
 
-/// Through the wire and back; how many bits it took.
+/// Writes a field and reads it back. Returns the number of bits.
 std::size_t travel(const FieldDef& field, const Words& words, Words& out) {
     std::array<std::byte, 64> bytes{};
     BitWriter writer(bytes);
@@ -59,7 +59,7 @@ std::size_t travel(const FieldDef& field, const Words& words, Words& out) {
 
 }  // namespace
 
-TEST_CASE("wire: a float with a range arrives bit by bit, in 25 bits where it mostly is") {
+TEST_CASE("wire: a float with a range hint is exact and takes 25 bits for typical values") {
     const ThingsSchema is;
     SplitMix random(5);
     double bits = 0;
@@ -97,7 +97,7 @@ TEST_CASE("wire: a float with a range arrives bit by bit, in 25 bits where it mo
     CHECK(quantize(is.field(0), reinterpret_cast<const std::byte*>(&nan)) == 0x7fc00000U);
 }
 
-TEST_CASE("wire: a rotation is off by at most 0.28 of a degree, and no rotation is none") {
+TEST_CASE("wire: a rotation is within 0.28 degrees, and an invalid one is the identity") {
     const ThingsSchema is;
     SplitMix random(6);
     double worst = 0;
@@ -107,7 +107,7 @@ TEST_CASE("wire: a rotation is off by at most 0.28 of a degree, and no rotation 
         Rotation& r = things.facing;
         r = {random.between(-1, 1) * scale, random.between(-1, 1) * scale,
              random.between(-1, 1) * scale, random.between(-1, 1) * scale};
-        if (i % 2 == 0) {  // where all parts are alike it is worst
+        if (i % 2 == 0) {  // equal parts give the largest error
             const auto part = [&] { return random.between(0.49F, 0.51F); };
             r = {part(), part(), part(), part()};
         }
@@ -136,14 +136,14 @@ TEST_CASE("wire: a rotation is off by at most 0.28 of a degree, and no rotation 
         CHECK(unpack_rotation(quantize(is.field(2), reinterpret_cast<const std::byte*>(&things))) ==
               Rotation{});
     }
-    for (int i = 0; i < 20'000; ++i) {  // whatever a stranger sends is a rotation
+    for (int i = 0; i < 20'000; ++i) {  // any received value decodes to a rotation
         const Rotation out = unpack_rotation(static_cast<std::uint32_t>(random.next()));
         const float length = out.x * out.x + out.y * out.y + out.z * out.z + out.w * out.w;
         CHECK(std::abs(length - 1) < 1e-5F);
     }
 }
 
-TEST_CASE("wire: a text has the bytes before its first zero, and one form only") {
+TEST_CASE("wire: a text ends before its first zero and has a single encoding") {
     const ThingsSchema is;
     const auto words_of = [&](const char* text, std::size_t size) {
         Things things;

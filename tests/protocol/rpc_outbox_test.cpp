@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Calls on their way: numbers, windows, what is given up; an outbox and an inbox face to face.
+// RPCs in flight: numbers, windows and dropped calls, with an outbox that sends to an inbox.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -29,7 +29,8 @@ struct Pair {
         call.words[1] = number;
         return out.add(call);
     }
-    /// One packet; returns the numbers of what was handed out. `keeps(number)`: may not go.
+    /// Sends one packet and returns the numbers of the received calls. `keeps`: a call that must
+    /// not be sent.
     std::vector<std::uint32_t> packet(bool arrives, std::uint32_t keeps = 0) {
         std::array<std::byte, limits::datagram_bytes> bytes{};
         BitWriter writer(bytes);
@@ -56,7 +57,7 @@ using Numbers = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("rpc: an ordered call that cannot go yet is not overtaken, others may go") {
+TEST_CASE("rpc: a blocked ordered call delays ordered calls only") {
     Pair pair;
     pair.add(pair.schema.news[2], 1);
     pair.add(pair.schema.news[1], 2);
@@ -65,24 +66,24 @@ TEST_CASE("rpc: an ordered call that cannot go yet is not overtaken, others may 
     CHECK(pair.packet(true) == Numbers{1, 3});
 }
 
-TEST_CASE("rpc: what is lost is sent again, and what arrived is not, order is kept") {
+TEST_CASE("rpc: lost calls are sent again, received calls are not, and order is kept") {
     Pair pair;
     pair.add(pair.schema.news[2], 1);
     pair.add(pair.schema.news[1], 2);
     pair.add(pair.schema.news[0], 3);
     CHECK(pair.packet(false).empty());
-    CHECK(pair.out.size() == 2);  // nobody asks for the unreliable one
+    CHECK(pair.out.size() == 2);  // the unreliable call is not kept
     pair.add(pair.schema.news[2], 4);
-    CHECK(pair.packet(true).empty());  // it waits for its turn
+    CHECK(pair.packet(true).empty());  // 4 waits for 1
     pair.out.resolve(1, false);
     pair.out.resolve(2, true);
     CHECK(pair.packet(true) == Numbers{1, 4, 2});
     pair.out.resolve(3, true);
     CHECK(pair.out.size() == 0);
-    CHECK_FALSE(pair.out.wants_to_send());
+    CHECK_FALSE(pair.out.has_data_to_send());
 }
 
-TEST_CASE("rpc: an ordered call that is given up after it was sent does not hold up the others") {
+TEST_CASE("rpc: an ordered call that is dropped after sending does not block others") {
     Pair pair;
     pair.add(pair.schema.ping(RpcDelivery::reliable_ordered, RpcPolicy::cull), 1, 5);
     pair.add(pair.schema.ping(RpcDelivery::reliable_unordered, RpcPolicy::cull), 2, 5);
@@ -94,14 +95,14 @@ TEST_CASE("rpc: an ordered call that is given up after it was sent does not hold
         pair.schema.schema, [](const OutgoingRpc& call) { return call.ghost == 5; },
         [&](const OutgoingRpc&) { ++dropped; });
     CHECK(dropped == 3);
-    CHECK(pair.out.size() == 2);  // a void one and the news
+    CHECK(pair.out.size() == 2);  // a void call and the news
     CHECK(pair.packet(true).empty());
     pair.out.resolve(1, false);
     CHECK(pair.packet(true) == Numbers{3});
     CHECK(pair.written == 1);
 }
 
-TEST_CASE("rpc: ordered calls without a known fate are bounded, for numbers of eight bits") {
+TEST_CASE("rpc: unacknowledged ordered calls are bounded, as numbers have eight bits") {
     Pair pair;
     std::uint32_t next = 1, expected = 1;
     SplitMix random(3);
@@ -119,7 +120,7 @@ TEST_CASE("rpc: ordered calls without a known fate are bounded, for numbers of e
     CHECK(expected > 5'000);
 }
 
-TEST_CASE("rpc: a packet with a number twice is malformed, and nothing of it is kept") {
+TEST_CASE("rpc: a packet with a duplicate number is malformed and wholly discarded") {
     Pair pair;
     std::array<std::byte, 64> bytes{};
     BitWriter writer(bytes);
@@ -138,27 +139,27 @@ TEST_CASE("rpc: a packet with a number twice is malformed, and nothing of it is 
     CHECK(pair.in.waiting() == 0);
 }
 
-TEST_CASE("rpc: a text takes what it has of a packet, and not what it might have") {
+TEST_CASE("rpc: a text takes packet space for its length, not for its maximum") {
     struct Words {
         char a[31] = {}, b[31] = {}, c[31] = {}, d[31] = {};
     };
     Schema schema;
     RpcDesc desc;
-    desc.target = RpcTarget::nobody;
-    const Rpc<Words> say = schema.rpc<Words>("say", desc)
-                               .text("a", &Words::a)
-                               .text("b", &Words::b)
-                               .text("c", &Words::c)
-                               .text("d", &Words::d);
-    REQUIRE(schema.status() == Status::ok);
+    desc.target = RpcTarget::none;
+    const Rpc<Words> send = schema.rpc<Words>("say", desc)
+                                .text("a", &Words::a)
+                                .text("b", &Words::b)
+                                .text("c", &Words::c)
+                                .text("d", &Words::d);
+    REQUIRE(schema.problem().empty());
     Words cut;
     std::fill_n(cut.a, 31, 'z');
     set_text(cut.a, "hallo");
     CHECK(std::string_view(cut.a) == "hallo");
     CHECK(cut.a[30] == '\0');
-    set_text(cut.b, std::string(30, 'x') + "\xc3\xa9");  // half a character would be none
+    set_text(cut.b, std::string(30, 'x') + "\xc3\xa9");  // a partial character is cut off
     CHECK(std::string_view(cut.b) == std::string(30, 'x'));
-    const RpcDef& rpc = schema.rpcs()[index_of(say.id)];
+    const RpcDef& rpc = schema.rpcs()[index_of(send.id)];
     SplitMix random(3);
     RpcOutbox out;
     std::size_t calls = 0;
@@ -167,7 +168,7 @@ TEST_CASE("rpc: a text takes what it has of a packet, and not what it might have
         for (char* text : {words.a, words.b, words.c, words.d})
             std::fill_n(text, random.below(calls < 10 ? 32 : 3), 'x');
         OutgoingRpc call;
-        call.rpc = say.id;
+        call.rpc = send.id;
         call.words = words_of_struct(rpc, reinterpret_cast<const std::byte*>(&words));
         std::array<std::byte, limits::datagram_bytes> bytes{};
         BitWriter writer(bytes);

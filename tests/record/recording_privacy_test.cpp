@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A recording holds the key of its run: nobody else may read it, or know how it is kept in memory.
+// A recording contains the secret key of its run, so only its owner may read it. Peers must not be
+// able to predict how its addresses are stored in memory.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ void counting_mac(std::span<const std::byte, 32> key, std::span<const std::byte>
 
 }  // namespace
 
-TEST_CASE("recording: nobody but its owner reads or writes the file, whatever was there") {
+TEST_CASE("recording: only its owner can read or write the file, even if it existed") {
     const std::filesystem::path directory =
         std::filesystem::temp_directory_path() / ("purview-private-" + std::to_string(::getpid()));
     std::filesystem::create_directory(directory);
@@ -61,7 +62,7 @@ TEST_CASE("recording: nobody but its owner reads or writes the file, whatever wa
     std::filesystem::remove_all(directory);
 }
 
-TEST_CASE("recording: addresses are kept by a hash that only the server's key can foresee") {
+TEST_CASE("recording: addresses are stored by a hash keyed with the server's secret") {
     SmallSchema schema;
     SmallGame game(schema, 1);
     ServerDef def;

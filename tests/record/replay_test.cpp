@@ -21,8 +21,8 @@ using record::ReplayResult;
 
 constexpr std::uint64_t seed = 5;
 
-/// 35 ticks of a small world with three clients, the last five at rest, and its end.
-std::string record_some(std::uint32_t strangers = 0) {
+/// Records 35 ticks of a small world with three clients, the last five frozen, and its shutdown.
+std::string record_some(std::uint32_t outsiders = 0) {
     Faults faults;
     faults.loss = 0.1F;
     SmallWorld world(seed, faults);
@@ -37,11 +37,11 @@ std::string record_some(std::uint32_t strangers = 0) {
     record::Writer writer(file, beginning);
     world.border->record_to(&writer, 3);
     world.run(20);
-    Address stranger;
-    stranger.carrier = Address::Carrier::udp;
-    for (std::uint32_t i = 0; i < strangers; ++i) {
-        stranger.channel = i;
-        world.border->receive(std::array<std::byte, 1>{}, stranger, world.now);
+    Address outsider;
+    outsider.carrier = Address::Carrier::udp;
+    for (std::uint32_t i = 0; i < outsiders; ++i) {
+        outsider.channel = i;
+        world.border->receive(std::array<std::byte, 1>{}, outsider, world.now);
         CHECK(world.border->address_count() <= 16'384);
     }
     world.run(10);
@@ -72,14 +72,14 @@ ReplayResult replay(const std::string& bytes, std::uint64_t world_seed = seed,
     });
 }
 
-/// A chunk as it stands in a file.
+/// A chunk in file format.
 std::string chunk(unsigned type, std::uint32_t size, const std::string& body) {
     record::Bytes bytes;
     bytes.number(type, 1).number(size, 4).text(body);
     return {reinterpret_cast<const char*>(bytes.view().data()), bytes.view().size()};
 }
 
-/// A recording up to the first chunk behind its beginning.
+/// A recording up to its first chunk after the header.
 std::string beginning_of(const std::string& file) {
     std::uint32_t size = 0;
     for (unsigned i = 0; i < 4; ++i)
@@ -89,7 +89,7 @@ std::string beginning_of(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("record: what was recorded is lived again, byte by byte and state by state") {
+TEST_CASE("record: a replay reproduces every byte and every state") {
     const ReplayResult result = replay(record_some());
     CHECK(result.text == "");
     CHECK(result.outcome == ReplayResult::Outcome::same);
@@ -99,7 +99,7 @@ TEST_CASE("record: what was recorded is lived again, byte by byte and state by s
     CHECK(result.states == 12);
 }
 
-TEST_CASE("record: what a program does after every tick it does in a replay") {
+TEST_CASE("record: the after-tick callback runs after every tick of a replay") {
     std::vector<Tick> ticks;
     const ReplayResult result = replay(
         record_some(), seed, [&](const Server& server) { ticks.push_back(server.current_tick()); });
@@ -108,13 +108,13 @@ TEST_CASE("record: what a program does after every tick it does in a replay") {
     for (std::size_t i = 0; i < ticks.size(); ++i) CHECK(ticks[i] == i + 1);
 }
 
-TEST_CASE("record: strangers from forty thousand addresses are not kept, and lived again") {
+TEST_CASE("record: stored addresses stay bounded with 40,000 peers, and replay the same") {
     const ReplayResult result = replay(record_some(40'000));
     CHECK(result.outcome == ReplayResult::Outcome::same);
     CHECK(result.received > 40'000);
 }
 
-TEST_CASE("record: the beginning comes back as it was written") {
+TEST_CASE("record: the header is read back as it was written") {
     std::stringstream file(record_some());
     record::Reader reader(file);
     const auto beginning = reader.begin();
@@ -125,10 +125,10 @@ TEST_CASE("record: the beginning comes back as it was written") {
     CHECK(beginning->options.at("seed") == "5");
 }
 
-TEST_CASE("record: another world is another state before the first event") {
+TEST_CASE("record: a replay with another world differs before the first event") {
     const ReplayResult result = replay(record_some(), seed + 1);
     CHECK(result.outcome == ReplayResult::Outcome::differs);
-    CHECK(result.text.find("tick 0: the state is another") == 0);
+    CHECK(result.text.find("tick 0: the state hash differs") == 0);
 }
 
 TEST_CASE("record: a recording that is cut short anywhere is a bad file") {
@@ -136,28 +136,28 @@ TEST_CASE("record: a recording that is cut short anywhere is a bad file") {
     for (std::size_t size = 0; size < whole.size(); size += size < 300 ? 1 : 997) {
         const ReplayResult result = replay(whole.substr(0, size));
         REQUIRE(result.outcome == ReplayResult::Outcome::bad_file);
-        REQUIRE(result.text.find("cut short") != std::string::npos);
+        REQUIRE(result.text.find("truncated") != std::string::npos);
     }
 }
 
-TEST_CASE("record: a file that cannot be written any more ends, and is told of once") {
+TEST_CASE("record: a write failure ends the recording and is reported once") {
     SmallWorld world(seed, {});
     world.add_client();
     std::stringstream file;
     record::Writer writer(file, {});
     world.border->record_to(&writer, 3);
-    int told = 0;
-    world.border->on_lost = [&] { ++told; };
+    int replicated = 0;
+    world.border->on_lost = [&] { ++replicated; };
     world.run(6);
-    CHECK(told == 0);
+    CHECK(replicated == 0);
     file.setstate(std::ios::badbit);
     world.run(20);
-    CHECK(told == 1);
+    CHECK(replicated == 1);
     CHECK(!world.border->is_recording());
     CHECK(!writer.finish());
 }
 
-TEST_CASE("record: a byte that is another is noticed, wherever it is") {
+TEST_CASE("record: a changed byte is detected at any position") {
     const std::string whole = record_some();
     for (std::size_t at = 0; at < whole.size(); at += at < 200 ? 1 : 1009) {
         std::string damaged = whole;
@@ -168,38 +168,39 @@ TEST_CASE("record: a byte that is another is noticed, wherever it is") {
     }
 }
 
-TEST_CASE("record: lengths, types and bodies that cannot be are refused in words") {
+TEST_CASE("record: invalid lengths, types and bodies are refused with a message") {
     const std::string begin = beginning_of(record_some());
-    const auto says = [&](const std::string& more, const std::string& what) {
+    const auto verdict = [&](const std::string& more, const std::string& what) {
         const ReplayResult result = replay(begin + more);
         CHECK(result.outcome == ReplayResult::Outcome::bad_file);
         CHECK_MESSAGE(result.text.find(what) != std::string::npos, result.text);
     };
-    says("", "cut short");
-    says(chunk(4, 0xffffffffU, ""), "too large");
-    says(chunk(4, record::chunk_bytes_max, "short"), "cut short");
-    says(chunk(0, 0, ""), "unknown type");
-    says(chunk(13, 0, ""), "unknown type");
-    says(chunk(4, 3, "abc"), "malformed");
-    says(chunk(2, 22, std::string(22, '\0')), "malformed");
-    says(chunk(3, 12, std::string(12, '\0')), "malformed");  // nobody has address 0
-    says(chunk(5, 4, std::string(4, '\7')), "malformed");
-    says(chunk(7, 11, std::string(11, '\0')), "malformed");
-    says(chunk(8, 4, std::string(4, '\0')), "malformed");
-    says(chunk(1, 0, ""), "malformed");
-    says(chunk(11, 3, "huh"), "unknown note");
-    says(chunk(12, 4, "abcd"), "checksum");
-    CHECK(replay("PVR").text.find("cut short") != std::string::npos);
+    verdict("", "truncated");
+    verdict(chunk(4, 0xffffffffU, ""), "too large");
+    verdict(chunk(4, record::chunk_bytes_max, "short"), "truncated");
+    verdict(chunk(0, 0, ""), "unknown type");
+    verdict(chunk(13, 0, ""), "unknown type");
+    verdict(chunk(4, 3, "abc"), "malformed");
+    verdict(chunk(2, 22, std::string(22, '\0')), "malformed");
+    verdict(chunk(3, 12, std::string(12, '\0')), "malformed");  // no peer has address 0
+    verdict(chunk(5, 4, std::string(4, '\7')), "malformed");
+    verdict(chunk(7, 11, std::string(11, '\0')), "malformed");
+    verdict(chunk(8, 4, std::string(4, '\0')), "malformed");
+    verdict(chunk(1, 0, ""), "malformed");
+    verdict(chunk(11, 3, "huh"), "unknown note");
+    verdict(chunk(12, 4, "abcd"), "checksum");
+    CHECK(replay("PVR").text.find("truncated") != std::string::npos);
     CHECK(replay(std::string("PVWR\1\0", 6)).text.find("not a recording") != std::string::npos);
-    CHECK(replay(std::string("PVRC\2\0", 6)).text.find("of version 2, not 1") != std::string::npos);
+    CHECK(replay(std::string("PVRC\2\0", 6)).text.find("has version 2, not 1") !=
+          std::string::npos);
     std::string other = begin;
     other[11] = other[12] = 1;
-    CHECK(replay(other).text.find("of protocol version 257, not " +
+    CHECK(replay(other).text.find("has protocol version 257, not " +
                                   std::to_string(limits::protocol_version)) != std::string::npos);
-    CHECK(replay(record_some() + "x").text.find("behind the end") != std::string::npos);
+    CHECK(replay(record_some() + "x").text.find("after the end") != std::string::npos);
 }
 
-TEST_CASE("record: an event that is missing makes another history") {
+TEST_CASE("record: a missing event makes the replay differ") {
     const std::string whole = record_some();
     const auto without_first = [&](unsigned drop_type) {
         std::string out = beginning_of(whole);
@@ -213,7 +214,7 @@ TEST_CASE("record: an event that is missing makes another history") {
             dropped = dropped || drop;
             at += 5 + size;
         }
-        // With the checksum of what is left: the file is whole.
+        // Recomputes the checksum, so that the file is valid.
         constexpr std::size_t end_bytes = 5 + 4;
         const std::size_t end = out.size() - end_bytes;
         const std::uint32_t crc = record::crc32(0, std::as_bytes(std::span(out.data(), end)));
@@ -225,8 +226,7 @@ TEST_CASE("record: an event that is missing makes another history") {
     CHECK(without_first(4).outcome == ReplayResult::Outcome::differs);  // tick
 }
 
-TEST_CASE(
-    "record: the file of before is kept, and so are four of them; one that cannot be is left") {
+TEST_CASE("record: the last four files are kept, one that cannot be renamed stays") {
     namespace fs = std::filesystem;
     const fs::path position =
         fs::temp_directory_path() / ("purview_keep_" + std::to_string(getpid()));
@@ -248,11 +248,11 @@ TEST_CASE(
                   "run " + std::to_string(run + 1 - back));
     }
     CHECK_FALSE(fs::exists(path + ".5"));
-    std::ofstream(path).flush();  // nothing in it
+    std::ofstream(path).flush();  // empty
     CHECK_FALSE(record::keep_old(path, error));
     CHECK_FALSE(record::keep_old("/dev/null", error));
     CHECK_FALSE(error);
-    // A name that can get no longer.
+    // A name of the maximum length.
     const std::string longest = (position / std::string(255, 'a')).string();
     std::ofstream(longest) << "run 0";
     CHECK_FALSE(record::keep_old(longest, error));

@@ -14,12 +14,12 @@ struct Note {
     EntityId about = EntityId::none;
 };
 
-/// Everybody, or nobody.
+/// Replicates a component to all observers, or to none.
 class SameForAll final : public ComponentAudience {
   public:
     void decide(ObserverId, std::span<const EntityId>,
-                std::span<std::uint8_t> told) const override {
-        for (auto& one : told) one = is_replicated ? 1 : 0;
+                std::span<std::uint8_t> replicated) const override {
+        for (auto& one : replicated) one = is_replicated ? 1 : 0;
     }
     bool is_replicated = true;
 };
@@ -33,7 +33,7 @@ struct NoteSchema {
         schema.audience(note.id, {AudienceType::custom, KeyId::none, &audience, false});
         paper = schema.kind("paper", {note.id});
         schema.edit_kind(paper).leave = leave;
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
         def.rules.kinds.resize(1);
         def.rules.kinds[0].mode = EntityMode::explicit_only;
     }
@@ -44,7 +44,7 @@ struct NoteSchema {
     ServerDef def;
 };
 
-/// What a stage comes to when everything is at rest.
+/// Returns the state hash of a stage after everything has settled.
 template <class Edit>
 std::uint64_t hash_after(NoteSchema& is, Edit&& edit) {
     Stage stage(is.schema, 1, is.def);
@@ -58,9 +58,9 @@ std::uint64_t hash_after(NoteSchema& is, Edit&& edit) {
 
 }  // namespace
 
-TEST_CASE("record: the hash of a state covers every byte of texts, rotations and references") {
+TEST_CASE("record: the state hash covers all bytes of texts, rotations and references") {
     NoteSchema is;
-    is.audience.is_replicated = false;  // ghost tables do not tell
+    is.audience.is_replicated = false;  // keeps the ghost tables equal
     const auto with = [&](auto&& edit) {
         return hash_after(
             is, [&](Stage& stage, EntityId paper) { edit(*stage.world().edit(paper, is.note)); });
@@ -75,12 +75,12 @@ TEST_CASE("record: the hash of a state covers every byte of texts, rotations and
     CHECK(same != with([](Note& note) { note.about = make_entity_id(0, 7); }));
 }
 
-TEST_CASE("record: the hash of a state covers what is told, and in which form a copy is kept") {
+TEST_CASE("record: the state hash covers replicated components and ghost retention") {
     const auto nothing = [](Stage&, EntityId) {};
-    NoteSchema told, untold;
-    untold.audience.is_replicated = false;
-    CHECK(hash_after(told, nothing) == hash_after(told, nothing));
-    CHECK(hash_after(told, nothing) != hash_after(untold, nothing));
+    NoteSchema replicated, withheld;
+    withheld.audience.is_replicated = false;
+    CHECK(hash_after(replicated, nothing) == hash_after(replicated, nothing));
+    CHECK(hash_after(replicated, nothing) != hash_after(withheld, nothing));
     const auto goes = [](Stage& stage, EntityId paper) {
         CHECK(stage.visibility().allow(stage.observers[0], paper, false) == Status::ok);
     };

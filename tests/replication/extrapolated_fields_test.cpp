@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Extrapolated fields: the code of differences, motions beside an arithmetic of the test's own, and
-// what clients hold, tick by tick, beside the world and beside what the server believes.
+// Dead-reckoned fields: the encoding of differences, motions against an independent model, and
+// client values compared in every tick with the world and with the server's view of the client.
 #include <doctest/doctest.h>
 
 #include "client/client_data.hpp"
-#include "client/ghosts.hpp"
+#include "client/replica.hpp"
 #include "core/internal_access.hpp"
 #include "protocol/motion.hpp"
 #include "protocol/quantize.hpp"
@@ -28,29 +28,32 @@ std::uint32_t model_value(const Motion& m, Tick ticks, std::uint32_t largest) {
     return static_cast<std::uint32_t>(steps < 0 ? 0 : steps > largest ? largest : steps);
 }
 
-/// Where each kind of field stands, by the world and by a client.
+/// Returns the number of fields that differ between the world and a client. Adds the number of
+/// compared fields to `compared`. `all_of_them`: includes fields that are not dead-reckoned.
 std::uint64_t count_wrong(const Session& session, const Client& client, const World& world,
                           bool all_of_them, std::uint64_t& compared) {
     std::uint64_t wrong = 0;
     const Schema& schema = world.schema();
-    for (LocalId lane = 0; lane < session.ghosts.lane_end(); ++lane) {
-        if (!session.ghosts.is_live(lane) || !client.is_held(lane)) continue;
-        if (session.ghosts.is_pending(lane)) continue;  // it is not its turn yet
-        const EntityId entity = session.ghosts.entity(lane);
+    for (LocalId slot = 0; slot < session.ghosts.slots().end(); ++slot) {
+        const GhostId ghost = ghost_id_of(slot);
+        if (!session.ghosts.slots().is_live(slot) || !client.is_held(ghost)) continue;
+        if (session.ghosts.sends().is_pending(slot)) continue;  // its update is not sent yet
+        const EntityId entity = session.ghosts.slots().entity(slot);
         for (const ComponentId id : schema.kinds()[index_of(world.kind_of(entity))].components) {
-            // As seen from a parent: what the sim checks by where it is in the world.
-            if (id == schema.position() && internal(world).is_relative(index_of(entity))) continue;
+            // Relative positions are skipped: the simulator compares them as world positions.
+            if (id == schema.position() && internal(world).positions.is_relative(index_of(entity)))
+                continue;
             const auto* data = static_cast<const std::byte*>(world.read(entity, id));
             const auto& fields = schema.components()[index_of(id)].fields;
             for (std::size_t f = 0; f < fields.size(); ++f) {
                 if (!fields[f].extrapolated && !all_of_them) continue;
                 if (fields[f].type == FieldType::text || fields[f].type == FieldType::reference)
                     continue;
-                if (!client.is_replicated(lane, id) || fields[f].type == FieldType::rotation)
+                if (!client.is_replicated(ghost, id) || fields[f].type == FieldType::rotation)
                     continue;
                 const double right = dequantized_value(fields[f], quantize(fields[f], data));
                 ++compared;
-                if (client.value_of(lane, id, f) != right) ++wrong;
+                if (client.value_of(ghost, id, f) != right) ++wrong;
             }
         }
     }
@@ -59,8 +62,9 @@ std::uint64_t count_wrong(const Session& session, const Client& client, const Wo
 
 std::uint64_t updates_under_way(const Session& session) {
     std::uint64_t items = 0;
-    if (session.ghosts.records_under_way() > 0)
-        session.ghosts.for_each_sent(session.ghosts.last_record(), [&](SentItem) { ++items; });
+    if (session.ghosts.packets().size() > 0)
+        session.ghosts.packets().for_each_sent(session.ghosts.packets().newest(),
+                                               [&](SentItem) { ++items; });
     return items;
 }
 
@@ -68,7 +72,7 @@ struct Flight {
     float x = 0, y = 0;
 };
 
-/// One flying thing, seen by everybody.
+/// A schema with one kind that has a dead-reckoned position.
 struct FlightSchema {
     FlightSchema() {
         flight = schema.component<Flight>("flight")
@@ -84,7 +88,7 @@ struct FlightSchema {
 
 }  // namespace
 
-TEST_CASE("extrapolated: differences come back, cost what is reckoned, and nonsense is refused") {
+TEST_CASE("dead reckoning: differences round-trip, and unterminated codes are refused") {
     SplitMix random(1);
     std::vector<std::byte> bytes(32);
     for (int i = 0; i < 200'000; ++i) {
@@ -107,8 +111,7 @@ TEST_CASE("extrapolated: differences come back, cost what is reckoned, and nonse
     CHECK(endless.bits_read() < 40);
 }
 
-TEST_CASE(
-    "extrapolated: a motion goes through the value that made it, and is as the paper reckons") {
+TEST_CASE("dead reckoning: a motion passes through its value and matches the exact model") {
     SplitMix random(2);
     for (int round = 0; round < 20'000; ++round) {
         const std::uint32_t largest = (1U << (1 + random.below(24))) - 1;
@@ -120,7 +123,7 @@ TEST_CASE(
             const std::uint32_t extrapolated = extrapolated_value(motion, ticks, largest);
             REQUIRE(extrapolated == model_value(motion, ticks, largest));
             std::uint32_t value = any();
-            if (random.chance(0.7F)) {  // about as extrapolated
+            if (random.chance(0.7F)) {  // close to the extrapolated value
                 value = extrapolated + random.below(3);
                 value = value > 0 ? value - 1 : 0;
                 value = std::min(value, largest);
@@ -133,12 +136,12 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("extrapolated: what flies straight is right in every tick and seldom told") {
+TEST_CASE("dead reckoning: linear motion is exact in every tick and rarely sent") {
     FlightSchema schema;
     Stage stage(schema.schema, 1);
     const EntityId thing = stage.spawn(schema.kind);
     REQUIRE(stage.visibility().allow(stage.observers[0], thing, true) == Status::ok);
-    std::uint64_t told = 0, ticks = 0, compared = 0;
+    std::uint64_t replicated = 0, ticks = 0, compared = 0;
     const auto fly = [&](float dx, float dy, int count, bool counts) {
         for (int i = 0; i < count; ++i) {
             Flight* flight = stage.world().edit(thing, schema.flight);
@@ -147,28 +150,28 @@ TEST_CASE("extrapolated: what flies straight is right in every tick and seldom t
             stage.step();
             const Session& session = *internal(*stage.server).sessions.find(stage.observers[0]);
             REQUIRE(count_wrong(session, stage.client(), stage.world(), true, compared) == 0);
-            told += counts ? updates_under_way(session) : 0;
+            replicated += counts ? updates_under_way(session) : 0;
             ticks += counts ? 1 : 0;
         }
     };
     fly(0, 0, 5, false);
     fly(0.137F, -0.211F, 20, false);
     fly(0.137F, -0.211F, 200, true);
-    CHECK(told * 3 < ticks);  // of a line between the steps
-    told = 0;
-    fly(-0.5F, 0.3F, 8, false);  // it was hit
+    CHECK(replicated * 3 < ticks);  // the speed is not a whole number of steps
+    replicated = 0;
+    fly(-0.5F, 0.3F, 8, false);  // a sudden change of direction
     fly(-0.5F, 0.3F, 100, true);
-    CHECK(told < 20);
-    told = 0;
+    CHECK(replicated < 20);
+    replicated = 0;
     fly(0, 0, 8, true);
-    CHECK(told == 1);  // at once, and that it stands
-    told = 0;
+    CHECK(replicated == 1);  // one update, which also ends the motion
+    replicated = 0;
     fly(0, 0, 50, true);
-    CHECK(told == 0);  // it rests, and nobody is told again
+    CHECK(replicated == 0);  // idle: no more updates
     CHECK(compared > 700);
 }
 
-TEST_CASE("extrapolated: what was lost is told again, whether it moves, jumps or rests (O29)") {
+TEST_CASE("dead reckoning: lost updates are sent again for any motion (O29)") {
     FlightSchema schema;
     SplitMix random(7);
     std::uint64_t compared = 0;
@@ -197,7 +200,7 @@ TEST_CASE("extrapolated: what was lost is told again, whether it moves, jumps or
             return count_wrong(session, stage.client(), stage.world(), true, compared);
         };
         fly(20 + random.below(20), 0.5F);
-        stage.step(random.below(4));  // what moved rests now, and much is lost still
+        stage.step(random.below(4));  // everything is idle, and packets are still lost
         stage.loss = 0;
         stage.step(6);
         CHECK(wrong() == 0);
@@ -208,7 +211,7 @@ TEST_CASE("extrapolated: what was lost is told again, whether it moves, jumps or
     CHECK(compared > 900);
 }
 
-TEST_CASE("extrapolated: on a good network clients hold the world in every tick, whatever moves") {
+TEST_CASE("dead reckoning: without network faults clients equal the world in every tick") {
     SmallWorld world(11, {}, 16'000, {20, 60, 6});
     for (int i = 0; i < 3; ++i) world.add_client();
     std::uint64_t compared = 0;
@@ -227,11 +230,8 @@ TEST_CASE("extrapolated: on a good network clients hold the world in every tick,
     CHECK(compared > 2'000);
 }
 
-TEST_CASE(
-    "extrapolated: whatever is lost, doubled or late, clients hold what the server believes, "
-    "packet "
-    "by packet, and at rest the world (O29)") {
-    for (const std::uint64_t seed : {1, 2, 3, 5, 6, 7}) {  // of 4 the clients see next to nothing
+TEST_CASE("dead reckoning: under network faults clients hold what the server assumes (O29)") {
+    for (const std::uint64_t seed : {1, 2, 3, 5, 6, 7}) {  // with seed 4 clients see almost nothing
         Faults faults;
         SplitMix random(seed);
         faults.loss = random.between(0, 0.3F);
@@ -242,7 +242,7 @@ TEST_CASE(
         SmallWorld world(seed, faults, seed % 2 == 0 ? 400 : 4'800, {20, 80, 6});
         for (int i = 0; i < 3; ++i) world.add_client();
         for (int tick = 0; tick < 300; ++tick) {
-            // For longer than any baseline lasts nothing is known to arrive.
+            // No acknowledgement arrives for longer than any baseline lasts.
             if (tick == 120 || tick == 180) {
                 world.clients[0]->up->blackout = tick == 120;
             }
@@ -267,11 +267,10 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "extrapolated: a difference to what the client does not have is refused, and nothing changes") {
+TEST_CASE("dead reckoning: a difference to a missing baseline is refused without effect") {
     FlightSchema schema;
     std::vector<std::byte> bytes(64);
-    ClientGhosts ghosts(schema.schema);
+    Replica replica(schema.schema);
     Tick newest = 9;
     const auto enter = [&](Tick tick) {
         BitWriter out(bytes);
@@ -279,7 +278,7 @@ TEST_CASE(
         out.varint(0);
         out.varint(1);
         out.varint(0);          // its local id
-        out.bits(0b010000, 6);  // entered, nobody's, whole, no parent
+        out.bits(0b010000, 6);  // entered, not owned, complete, no parent
         for (int f = 0; f < 2; ++f) out.bits(1000, 18);
         out.varint(0);
         out.varint(0);
@@ -298,26 +297,26 @@ TEST_CASE(
     };
     const auto read = [&] {
         BitReader in(bytes);
-        const bool good = ghosts.read(in);
-        if (good) ghosts.accept(newest);
+        const bool good = replica.decoder.read(in);
+        if (good) replica.accept(newest);
         return good;
     };
     (void)enter(10);
     REQUIRE(read());
-    const std::uint64_t digest = ghosts.digest();
-    for (const Tick back : {0U, 3U, 31U}) {  // none; before the enter; long before
+    const std::uint64_t digest = replica.ghosts.digest();
+    for (const Tick back : {0U, 3U, 31U}) {  // no baseline; before the enter; long before it
         (void)differ(12, back);
         CHECK_FALSE(read());
-        CHECK(ghosts.digest() == digest);
+        CHECK(replica.ghosts.digest() == digest);
     }
     (void)differ(12, 2);
     CHECK(read());
-    CHECK(ghosts.words(0)[0] == 1007);
+    CHECK(replica.ghosts.words(0)[0] == 1007);
     CHECK(newest == 12);
-    (void)differ(14, 4);  // against the enter again: what came since does not matter
+    (void)differ(14, 4);  // relative to the enter: later updates do not matter
     CHECK(read());
-    CHECK(ghosts.words(0)[0] == 1007);
-    // Beyond the range of the field.
+    CHECK(replica.ghosts.words(0)[0] == 1007);
+    // A value outside the range of the field.
     BitWriter out(bytes);
     out.bits(15, wire_tick_bits);
     for (int section = 0; section < 3; ++section) out.varint(0);
@@ -330,9 +329,7 @@ TEST_CASE(
     CHECK_FALSE(read());
 }
 
-TEST_CASE(
-    "extrapolated: what cannot be extrapolated is refused, and the schema says on the wire what "
-    "is") {
+TEST_CASE("dead reckoning: unsuitable fields are refused, and a sent schema marks fields") {
     struct Some {
         float real = 0, fine = 0;
         std::int32_t number = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What is easily lost without anybody's notice: in which order things go where there is no room for
-// all, what becomes of groups and of copies that are under way, and who is told what of them.
+// The send order under a tight budget, groups and retained ghosts while packets are in flight, and
+// the observers that receive each of them.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/internal_access.hpp"
+#include "interest/rules/interest_kernel.hpp"
 #include "purview/host_view.hpp"
-#include "purview/kernel.hpp"
 #include "server/server_counters.hpp"
 #include "server/server_data.hpp"
 #include "support/rpc_support.hpp"
@@ -36,14 +36,14 @@ struct MoreLine {
     char text[31] = {};
 };
 
-/// Two kinds that differ in nothing but their names.
+/// Two kinds that differ only in their names.
 struct MoreSchema {
     MoreSchema() {
         position = add_position(schema, 0, 1024);
         lamp = schema.component<MoreLamp>("lamp").integer("light", &MoreLamp::light, 0, 60'000);
         plain = schema.kind("plain", {position.id, lamp.id});
         other = schema.kind("other", {position.id, lamp.id});
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
         def.rules.max = {1024, 1024, 0};
         def.rules.kinds.resize(2);
     }
@@ -60,8 +60,8 @@ struct MoreSchema {
     ServerDef def;
 };
 
-/// How often clients hear of a hundred of each of the two kinds, while all of them change in every
-/// tick and there is room for a few.
+/// Returns the number of updates that a client receives of each kind. There are a hundred entities
+/// of each kind. All of them change in every tick, and the budget holds only a few.
 std::array<int, 2> more_updates_of(const MoreSchema& is, int ticks) {
     ServerDef def = is.def;
     def.budget_bytes_per_tick = 160;
@@ -85,7 +85,7 @@ std::array<int, 2> more_updates_of(const MoreSchema& is, int ticks) {
     return updates;
 }
 
-/// Says yes to everybody, and that hardly anything of it matters.
+/// Matches every entity with a very low score.
 class MoreFaint final : public InterestKernel {
   public:
     void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
@@ -98,7 +98,7 @@ class MoreFaint final : public InterestKernel {
     }
 };
 
-/// Only by hand, and kept by clients when it leaves.
+/// A kind that is relevant only explicitly and is retained by clients when it leaves.
 struct MoreKept {
     explicit MoreKept(std::uint32_t retention_ticks) {
         is.schema.edit_kind(is.plain).leave = Retention::freeze;
@@ -110,7 +110,7 @@ struct MoreKept {
 
 }  // namespace
 
-TEST_CASE("replication: where the budget binds, what has gone is told before all updates (X2)") {
+TEST_CASE("replication: under a tight budget, leaves are sent before all updates (X2)") {
     MoreSchema is;
     is.def.budget_bytes_per_tick = 160;
     is.def.rules.kinds[1].mode = EntityMode::explicit_only;
@@ -135,7 +135,7 @@ TEST_CASE("replication: where the budget binds, what has gone is told before all
                         [](const ClientEvent& event) { return event.is_leave(); }) == 20);
 }
 
-TEST_CASE("replication: four times as urgent is told four times as often, of nodes and of kinds") {
+TEST_CASE("replication: the priority weights of nodes and kinds scale the update rate") {
     const auto is_in_proportion = [](const std::array<int, 2>& updates) {
         CHECK(updates[1] > updates[0] * 3);
         CHECK(updates[1] < updates[0] * 5);
@@ -148,8 +148,8 @@ TEST_CASE("replication: four times as urgent is told four times as often, of nod
         urgent.name = "urgent";
         urgent.replication.priority = 4;
         is.def.rules.nodes = {usual, urgent};
-        is.def.rules.kinds[0].nodes = {NodeId{0}};
-        is.def.rules.kinds[1].nodes = {NodeId{1}};
+        is.def.rules.kinds[0].nodes = {id_at<NodeId>(0)};
+        is.def.rules.kinds[1].nodes = {id_at<NodeId>(1)};
         is_in_proportion(more_updates_of(is, 100));
     }
     {
@@ -160,7 +160,7 @@ TEST_CASE("replication: four times as urgent is told four times as often, of nod
     }
 }
 
-TEST_CASE("replication: what hardly matters is still told a quarter as often as what does (O21)") {
+TEST_CASE("replication: a very low score still gets a quarter of the update rate (O21)") {
     MoreSchema is;
     NodeDef faint = MoreSchema::near(100, "faint");
     faint.members = Members::bound;
@@ -168,15 +168,16 @@ TEST_CASE("replication: what hardly matters is still told a quarter as often as 
     strong.name = "strong";
     faint.steps = {std::make_shared<MoreFaint>()};
     is.def.rules.nodes = {faint, strong};
-    is.def.rules.kinds[0].nodes = {NodeId{0}};
-    is.def.rules.kinds[1].nodes = {NodeId{1}};
+    is.def.rules.kinds[0].nodes = {id_at<NodeId>(0)};
+    is.def.rules.kinds[1].nodes = {id_at<NodeId>(1)};
     const std::array<int, 2> updates = more_updates_of(is, 150);
-    CHECK(updates[1] > updates[0] * 2);  // the budget binds
+    CHECK(updates[1] > updates[0] * 2);  // the budget is exceeded
     CHECK(updates[1] < updates[0] * 5);
 }
 
-TEST_CASE("replication: what waited for its group and never came takes calls about it along") {
-    // A group that does not fit into one tick: its root is here, and not shown, and so is a call.
+TEST_CASE("replication: calls about a ghost are dropped if its group never completes") {
+    // The group does not fit into one tick: its root and a call to it have arrived, but are not
+    // shown.
     CallWorld world(1, {}, 200);
     world.place_player(0, {12, 10, 0});
     world.run(20);
@@ -194,27 +195,30 @@ TEST_CASE("replication: what waited for its group and never came takes calls abo
                               world.schema().ping(RpcDelivery::reliable_unordered, RpcPolicy::cull),
                               Ping{77, 1}));
     world.step();
-    const auto lane_of = [&](EntityId entity) {
-        return internal(world.server()).sessions.find(world.observer(0))->ghosts.find(entity);
+    const auto slot_of = [&](EntityId entity) {
+        return internal(world.server())
+            .sessions.find(world.observer(0))
+            ->ghosts.slots()
+            .find(entity);
     };
-    const LocalId lane = lane_of(root);
-    REQUIRE(lane != no_local_id);
-    REQUIRE_FALSE(world.client(0).is_held(lane));
+    const LocalId slot = slot_of(root);
+    REQUIRE(slot != no_local_id);
+    REQUIRE_FALSE(world.client(0).is_held(ghost_id_of(slot)));
     REQUIRE(world.client(0).stats().calls_waited == 1);
     for (const EntityId member : members) (void)world.server().world().despawn(member);
     CHECK(world.server().world().despawn(root) == Status::ok);
     world.run(6);
-    // Somebody else takes its number.
+    // Another entity reuses its local id.
     EntityId next{};
     world.in_next_tick([&](Server&) { next = world.spawn({10, 10, 0}); });
     world.run(6);
-    REQUIRE(lane_of(next) == lane);
-    CHECK(world.client(0).is_held(lane));
+    REQUIRE(slot_of(next) == slot);
+    CHECK(world.client(0).is_held(ghost_id_of(slot)));
     CHECK(world.got(0).empty());
 }
 
-TEST_CASE("replication: what is larger than the room beside shared sections goes without them") {
-    // What is said for a whole cell leaves no room for a chest in any packet.
+TEST_CASE("replication: an entity that does not fit beside shared payloads is sent alone") {
+    // The payload of the whole cell leaves no room for a chest in any packet.
     for (const std::uint32_t budget_bytes : {1'000U, 1'050U}) {
         for (int walkers = 50; walkers <= 76; walkers += 2) {
             CellWorldDef def;
@@ -240,13 +244,13 @@ TEST_CASE("replication: what is larger than the room beside shared sections goes
             for (const auto& lot : world.is.lots)
                 for (auto& thing : world.server->world().edit(chest, lot)->things) thing.fill('x');
             int ticks = 0;
-            for (; ticks < 20 && world.ghost(0, chest) == no_ghost; ++ticks) step();
+            for (; ticks < 20 && world.ghost(0, chest) == GhostId::none; ++ticks) step();
             CHECK(ticks < 20);
         }
     }
 }
 
-TEST_CASE("replication: whoever is called about goes first, so that the call is not lost") {
+TEST_CASE("replication: the target of a call is sent first, so the call is not dropped") {
     CallWorld world(1, {}, 200);
     std::vector<EntityId> crowd;
     for (int i = 0; i < 200; ++i) crowd.push_back(world.spawn({10, 10, 0}));
@@ -257,7 +261,7 @@ TEST_CASE("replication: whoever is called about goes first, so that the call is 
             world.server().world().edit(one, world.schema().body)->facing = 0.1F * turn;
         world.step();
     };
-    // Before most of them are there, too.
+    // The first calls precede most enters.
     world.late.clear();
     const auto ping = world.schema().ping(RpcDelivery::unreliable, RpcPolicy::cull);
     step();
@@ -269,7 +273,7 @@ TEST_CASE("replication: whoever is called about goes first, so that the call is 
     CHECK(world.got(0).size() == crowd.size());
 }
 
-TEST_CASE("replication: a group that fits into a packet comes in one") {
+TEST_CASE("replication: a group that fits into one packet enters in one packet") {
     Schema schema;
     const Component<MoreLine> line =
         schema.component<MoreLine>("line").text("text", &MoreLine::text);
@@ -277,7 +281,8 @@ TEST_CASE("replication: a group that fits into a packet comes in one") {
     ServerDef def;
     def.rules.kinds.resize(1);
     def.rules.kinds[0].mode = EntityMode::explicit_only;
-    // Behind so many others that the first packet ends in the middle of it; that packet arrives.
+    // The group follows so many others that the first packet ends within it. Only that packet
+    // arrives.
     int first = 0, second = 0;
     for (int others = 10; others < 36; ++others) {
         Stage stage(schema, 1, def);
@@ -302,8 +307,8 @@ TEST_CASE("replication: a group that fits into a packet comes in one") {
             if (n == 0) stage.client().receive(out.bytes, stage.now);
         const Session& session = *internal(*stage.server).sessions.find(stage.observers[0]);
         const auto arrived = std::count_if(group.begin(), group.end(), [&](EntityId member) {
-            const LocalId lane = session.ghosts.find(member);
-            return lane != no_local_id && internal(stage.client()).ghosts->is_held(lane);
+            const LocalId slot = session.ghosts.slots().find(member);
+            return slot != no_local_id && internal(stage.client()).replica->ghosts.is_held(slot);
         });
         CHECK((arrived == 0 || arrived == 7));
         ++(arrived == 0 ? second : first);
@@ -312,7 +317,7 @@ TEST_CASE("replication: a group that fits into a packet comes in one") {
     CHECK(second > 0);
 }
 
-TEST_CASE("replication: a group that comes back to its copies comes in one") {
+TEST_CASE("replication: a retained group that fits into one packet resumes in one packet") {
     Schema schema;
     const Component<MoreLine> line =
         schema.component<MoreLine>("line").text("text", &MoreLine::text);
@@ -322,7 +327,7 @@ TEST_CASE("replication: a group that comes back to its copies comes in one") {
     ServerDef def;
     def.rules.kinds.resize(1);
     def.rules.kinds[0].mode = EntityMode::explicit_only;
-    // Behind so many others that a packet would end in the middle of it.
+    // The group follows so many others that a packet would end within it.
     for (int others = 10; others < 36; ++others) {
         Stage stage(schema, 1, def);
         std::vector<EntityId> all, group;
@@ -345,12 +350,12 @@ TEST_CASE("replication: a group that comes back to its copies comes in one") {
         write('y');
         show_all(true);
         stage.step();
-        // In two packets neither could say that all of them are there, and nobody would be shown.
+        // With two packets, neither could mark the group as complete, and no member would be shown.
         for (const EntityId member : group) CHECK(stage.client().is_held(stage.ghost(0, member)));
     }
 }
 
-TEST_CASE("replication: a copy that comes back elsewhere is not seen on the way there") {
+TEST_CASE("replication: a ghost that resumes elsewhere is not interpolated on the way") {
     MoreKept kept(2'000);
     MoreSchema& is = kept.is;
     Stage stage(is.schema, 1, is.def);
@@ -362,16 +367,16 @@ TEST_CASE("replication: a copy that comes back elsewhere is not seen on the way 
     CHECK(stage.world().move(boat, {900, 100, 0}) == Status::ok);
     show(stage, 0, boat);
     stage.step();
-    CHECK(stage.changes() == "made kept resumed");
+    CHECK(stage.changes() == "entered retained resumed");
     const GhostId ghost = stage.ghost(0, boat);
-    REQUIRE(ghost != no_ghost);
+    REQUIRE(ghost != GhostId::none);
     const double newest = stage.client().newest_tick();
     for (double back = 0; back < 20; back += 0.5)
         CHECK(stage.client().position_of(ghost, newest - back).x ==
               doctest::Approx(900).epsilon(0.001));
 }
 
-TEST_CASE("host view: what changes of an entity, and whom it names, are both told in one tick") {
+TEST_CASE("host view: a value and a reference that change in one tick are both reported") {
     struct Watching final : HostPresentation {
         void show(EntityId, Reason) override {}
         void hide(EntityId, Reason) override {}
@@ -394,7 +399,8 @@ TEST_CASE("host view: what changes of an entity, and whom it names, are both tol
         view.update();
     }
     watching.changes.clear();
-    // He comes to know of the one who is named, so the name is news, and so is the lamp.
+    // The referenced entity becomes relevant, so the reference changes, and the lamp changes as
+    // well.
     stage.world().edit(aiming, is.lamp)->light = 5;
     CHECK(stage.visibility().allow(view.observer(), target, true) == Status::ok);
     stage.step();
@@ -405,7 +411,7 @@ TEST_CASE("host view: what changes of an entity, and whom it names, are both tol
     }
 }
 
-TEST_CASE("replication: whoever wandered through many cells hears only what his own cells say") {
+TEST_CASE("replication: an observer that visited many cells receives only its current cells") {
     CellWorldDef def;
     def.mode = Payload::update_many;
     def.clients = 1;
@@ -443,7 +449,7 @@ TEST_CASE("replication: whoever wandered through many cells hears only what his 
     CHECK(run(20) <= before + before / 20);
 }
 
-TEST_CASE("replication: a copy is kept as was said last, though its return was never heard of") {
+TEST_CASE("replication: the last retention policy applies although the resume was lost") {
     MoreSchema is;
     NodeDef wide = MoreSchema::near(100, "wide"), close = MoreSchema::near(30, "close");
     wide.replication.leave = Retention::freeze;
@@ -459,7 +465,7 @@ TEST_CASE("replication: a copy is kept as was said last, though its return was n
     };
     stage.step(10);
     const GhostId ghost = stage.ghost(0, other);
-    REQUIRE(ghost != no_ghost);
+    REQUIRE(ghost != GhostId::none);
     go(900, 10);
     CHECK(stage.client().retention(ghost) == Retention::freeze);
     stage.loses_all_to = 0;
@@ -467,11 +473,11 @@ TEST_CASE("replication: a copy is kept as was said last, though its return was n
     go(900, 4);
     stage.loses_all_to = 99;
     stage.step(20);
-    CHECK(stage.changes() == "made made kept");
+    CHECK(stage.changes() == "entered entered retained");
     CHECK(stage.client().retention(ghost) == Retention::stale);
 }
 
-TEST_CASE("replication: a view is not complete while a part of a group waits for the rest") {
+TEST_CASE("replication: a view is not complete while a group waits for its other members") {
     int waited = 0;
     for (std::uint32_t later = 0; later < 8; ++later) {
         MoreSchema is;
@@ -486,23 +492,23 @@ TEST_CASE("replication: a view is not complete while a part of a group waits for
         REQUIRE(stage.observers.size() == 1);
         stage.step(later);
         if (client.is_view_complete()) break;
-        // It comes behind the first view, and does not fit into one tick.
+        // The group follows the first view and does not fit into one tick.
         const EntityId root = stage.spawn(is.plain);
         for (int i = 0; i < 60; ++i)
             REQUIRE(stage.world().attach(stage.spawn(is.plain), root) == Status::ok);
         bool has_waited = false;
         for (int t = 0; t < 100 && !client.is_view_complete(); ++t) {
             stage.step();
-            has_waited = has_waited || internal(client).ghosts->is_any_waiting();
+            has_waited = has_waited || internal(client).replica->groups.is_any_waiting();
         }
         CHECK(client.is_view_complete());
-        CHECK_FALSE(internal(client).ghosts->is_any_waiting());
-        waited += has_waited && stage.ghost(0, root) != no_ghost ? 1 : 0;
+        CHECK_FALSE(internal(client).replica->groups.is_any_waiting());
+        waited += has_waited && stage.ghost(0, root) != GhostId::none ? 1 : 0;
     }
     CHECK(waited > 0);
 }
 
-TEST_CASE("host: who disconnects loses what he sees, and the copies that he kept") {
+TEST_CASE("server: a disconnect ends the ghosts and the retained ghosts of the observer") {
     MoreKept kept(2'000);
     MoreSchema& is = kept.is;
     Stage stage(is.schema, 1, is.def);
@@ -512,7 +518,7 @@ TEST_CASE("host: who disconnects loses what he sees, and the copies that he kept
     stage.step(5);
     show(stage, 0, left, false);
     stage.step(5);
-    CHECK(stage.changes() == "made made kept");
+    CHECK(stage.changes() == "entered entered retained");
     const std::uint64_t enters = stage.server->stats().enters,
                         leaves = stage.server->stats().leaves;
     CHECK(enters == leaves + 1);
@@ -522,7 +528,7 @@ TEST_CASE("host: who disconnects loses what he sees, and the copies that he kept
         stage.step();
         for (const ServerEvent& event : stage.server->events()) {
             CHECK(event.reason == Reason::disconnected);
-            ended.emplace_back(event.entity, event.copy);
+            ended.emplace_back(event.entity, event.change);
         }
     }
     std::sort(ended.begin(), ended.end());
@@ -531,11 +537,11 @@ TEST_CASE("host: who disconnects loses what he sees, and the copies that he kept
     std::sort(expected.begin(), expected.end());
     CHECK(ended == expected);
     CHECK(stage.server->stats().enters == enters);
-    CHECK(stage.server->stats().leaves == enters);  // a copy had left before
+    CHECK(stage.server->stats().leaves == enters);  // the retained ghost left before
 }
 
-TEST_CASE("replication: more shared cells than a packet can number are told one by one") {
-    // Two nodes of 49 cells each around one place, somebody in every cell.
+TEST_CASE("replication: more shared cells than a packet can number are sent per entity") {
+    // Two nodes of 49 cells each around one position, with entities in every cell.
     MoreSchema is;
     NodeDef cells;
     cells.payload = Payload::read_many;
@@ -544,7 +550,7 @@ TEST_CASE("replication: more shared cells than a packet can number are told one 
     for (std::size_t k = 0; k < 2; ++k) {
         cells.name = "cells " + std::to_string(k);
         is.def.rules.nodes.push_back(cells);
-        is.def.rules.kinds[k].nodes = {NodeId{static_cast<std::uint16_t>(k)}};
+        is.def.rules.kinds[k].nodes = {id_at<NodeId>(k)};
     }
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.plain, {525, 525, 0});
@@ -565,7 +571,7 @@ TEST_CASE("replication: more shared cells than a packet can number are told one 
         REQUIRE(stage.client().state() == ClientState::joined);
         for (std::size_t i = 0; i < all.size(); ++i) {
             const GhostId ghost = stage.ghost(0, all[i]);
-            REQUIRE(ghost != no_ghost);
+            REQUIRE(ghost != GhostId::none);
             REQUIRE(stage.client().value_of(ghost, is.lamp.id, 0) ==
                     static_cast<double>(100 * i + light));
         }
@@ -573,28 +579,26 @@ TEST_CASE("replication: more shared cells than a packet can number are told one 
     CHECK(stage.server->stats().sessions == 1);
 }
 
-TEST_CASE("host: calls that were under way when a seat was lost are not held against the caller") {
+TEST_CASE("server: calls in flight when ownership ends do not count against the caller") {
     CallWorld world(2);
     for (std::size_t i = 0; i < 2; ++i) world.place_player(i, {12, 10, 0});
     world.run(10);
     const GhostId mine = world.ghost_of(0, world.player(0));
-    REQUIRE(mine != no_ghost);
-    // He hears of it half a second later, and steers on until then.
+    REQUIRE(mine != GhostId::none);
+    // The client receives the change half a second later, and calls `steer` until then.
     world.peer(0).down.faults.delay_us = 500'000;
     world.run(10);
     CHECK(world.server().world().set_owner(world.player(0), world.observer(1)) == Status::ok);
     std::uint64_t called = 0;
     for (int t = 0; t < 30; ++t) {
         for (int i = 0; i < 5; ++i) {
-            called += world.client(0).call(world.schema().schema, world.schema().steer, mine,
-                                           Ping{1, 2}) == Status::ok
-                          ? 1
-                          : 0;
+            called +=
+                world.client(0).call(world.schema().steer, mine, Ping{1, 2}) == Status::ok ? 1 : 0;
         }
         world.step();
     }
     CHECK(called > 40);
-    CHECK(called < 100);  // he has heard of it
+    CHECK(called < 100);  // the client has received the change
     world.run(20);
     const RpcCounters& counters = internal(world.server()).calls.counters();
     CHECK(counters.gone > 40);
@@ -603,7 +607,7 @@ TEST_CASE("host: calls that were under way when a seat was lost are not held aga
     CHECK(world.client(0).state() == ClientState::joined);
 }
 
-TEST_CASE("host: by the rules and by hand, who sees it changes in the tick of the events (N34)") {
+TEST_CASE("server: the observers of an entity change in the tick of the events (N34)") {
     MoreSchema is;
     is.def.rules.nodes = {MoreSchema::near(100)};
     Stage stage(is.schema, 3, is.def);
@@ -625,7 +629,8 @@ TEST_CASE("host: by the rules and by hand, who sees it changes in the tick of th
     };
     const auto held_by = [&] {
         std::string text;
-        for (std::uint32_t i = 0; i < 3; ++i) text += stage.ghost(i, thing) != no_ghost ? "x" : "-";
+        for (std::uint32_t i = 0; i < 3; ++i)
+            text += stage.ghost(i, thing) != GhostId::none ? "x" : "-";
         return text;
     };
     stage.step(5);
@@ -638,16 +643,16 @@ TEST_CASE("host: by the rules and by hand, who sees it changes in the tick of th
         stage.step();
         CHECK(seen_by() == std::string(expected));
         CHECK(held_by() == std::string(expected));
-        std::string told = before, heard = before;
+        std::string replicated = before, received = before;
         for (std::uint32_t i = 0; i < 3; ++i) {
             for (const ServerEvent& event : stage.server->events())
                 if (event.entity == thing && event.observer == stage.observers[i])
-                    told[i] = event.is_enter() ? 'x' : '-';
-            for (const ClientEvent& event : stage.client(i).events())
-                if (event.kind == is.other) heard[i] = event.is_enter() ? 'x' : '-';
+                    replicated[i] = event.is_enter() ? 'x' : '-';
+            for (const ClientEvent& event : lifetimes_of(stage.client(i)))
+                if (event.kind == is.other) received[i] = event.is_enter() ? 'x' : '-';
         }
-        CHECK(told == std::string(expected));
-        CHECK(heard == std::string(expected));
+        CHECK(replicated == std::string(expected));
+        CHECK(received == std::string(expected));
         stage.step();
         CHECK(seen_by() == std::string(expected));
     };
@@ -678,12 +683,11 @@ TEST_CASE("host: by the rules and by hand, who sees it changes in the tick of th
     changes_to("x-x", deny(1, true));
 }
 
-TEST_CASE(
-    "replication: who hangs on somebody is told no more often than that one, by a curve (X7)") {
+TEST_CASE("replication: the distance of the root sets the send interval of a group (X7)") {
     MoreSchema is;
-    is.schema.edit_kind(is.plain).rates = {{0, 8}, {0.9F, 1}};
+    is.schema.edit_kind(is.plain).intervals = {{0, 8}, {0.9F, 1}};
     is.def.rules.nodes = {MoreSchema::near(100)};
-    using Kinds = std::array<KindId, 3>;  // from the root on; the others have no curve
+    using Kinds = std::array<KindId, 3>;  // from the root down; only `plain` has send intervals
     for (const Kinds& kinds :
          {Kinds{is.plain, is.plain, is.plain}, Kinds{is.plain, is.other, is.other},
           Kinds{is.other, is.plain, is.other}}) {
@@ -720,7 +724,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("host: a group matters as much as the nearest of what its bounds hold (O21)") {
+TEST_CASE("server: a group is scored by the nearest point of its bounds (O21)") {
     MoreSchema is;
     is.def.rules.group_radius_max = 200;
     is.def.rules.nodes = {MoreSchema::near(100)};
@@ -743,10 +747,9 @@ TEST_CASE("host: a group matters as much as the nearest of what its bounds hold 
     look(0.75F);
 }
 
-TEST_CASE(
-    "replication: who goes on with a copy hears of what differs from it, not of what was written "
-    "while it was hidden") {
-    // Hidden: nothing, or there and back. Before it is hidden and after it is shown the same.
+TEST_CASE("replication: a resume sends only what differs from the retained ghost") {
+    // While hidden, the value is not written, or written and restored. Before and after, both runs
+    // have the same values.
     const auto sent = [](bool is_written, std::uint16_t shown) {
         MoreKept made(1'000);
         MoreSchema& is = made.is;
@@ -760,7 +763,7 @@ TEST_CASE(
         stage.world().edit(one, is.lamp)->light = is_written ? 9 : 5;
         stage.step(6);
         stage.world().edit(one, is.lamp)->light = 5;
-        stage.step(is_written ? 0 : 6);  // also in the tick in which it is shown
+        stage.step(is_written ? 0 : 6);  // the written run writes again in this time
         if (is_written) {
             stage.step(5);
             stage.world().edit(one, is.lamp)->light = 8;
@@ -770,17 +773,17 @@ TEST_CASE(
         std::string all;
         stage.keep_all = &all;
         show(stage, 0, one);
-        stage.loses_all_to = 0;  // and again once that is known
+        stage.loses_all_to = 0;  // these packets are lost and resent
         stage.step(3);
         stage.loses_all_to = 99;
         stage.step(6);
-        REQUIRE(stage.ghost(0, one) != no_ghost);
+        REQUIRE(stage.ghost(0, one) != GhostId::none);
         CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == shown);
-        // What changes while the link is under way is told, though it be as it was.
+        // A change after the resume is sent as usual.
         stage.world().edit(one, is.lamp)->light = 6;
         stage.step(4);
         CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == 6);
-        CHECK(stage.changes() == "made kept resumed");
+        CHECK(stage.changes() == "entered retained resumed");
         return all;
     };
     CHECK(sent(true, 5) == sent(false, 5));
@@ -788,7 +791,7 @@ TEST_CASE(
     CHECK(sent(false, 5).size() < sent(false, 7).size());
 }
 
-TEST_CASE("replication: who goes on with a copy is told what changed while that was under way") {
+TEST_CASE("replication: a resume sends what changed while its packets were in flight") {
     MoreKept made(1'000);
     MoreSchema& is = made.is;
     Stage stage(is.schema, 1, is.def);
@@ -799,7 +802,8 @@ TEST_CASE("replication: who goes on with a copy is told what changed while that 
     light(5);
     show(stage, 0, one);
     stage.step(6);
-    // It changes, is hidden before that can have arrived, and comes back as it was before.
+    // The value changes, and the entity is hidden before that can have arrived. It returns with its
+    // old value.
     for (const bool twice : {false, true}) {
         CAPTURE(twice);
         stage.loses_all_to = 0;
@@ -810,7 +814,7 @@ TEST_CASE("replication: who goes on with a copy is told what changed while that 
         light(5);
         show(stage, 0, one);
         stage.step();
-        if (twice) {  // and once more, from a link that has not arrived
+        if (twice) {  // once more, while the link has not arrived
             light(7);
             stage.step();
             show(stage, 0, one, false);
@@ -821,10 +825,10 @@ TEST_CASE("replication: who goes on with a copy is told what changed while that 
         }
         stage.loses_all_to = 99;
         stage.step(8);
-        REQUIRE(stage.ghost(0, one) != no_ghost);
+        REQUIRE(stage.ghost(0, one) != GhostId::none);
         CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == 5);
     }
-    // It is another one when it arrives than when it was shown.
+    // The value changes again between the show and the delivery.
     show(stage, 0, one, false);
     stage.step(4);
     light(9);
@@ -835,14 +839,12 @@ TEST_CASE("replication: who goes on with a copy is told what changed while that 
     CHECK(stage.client().value_of(stage.ghost(0, one), is.lamp.id, 0) == 5);
 }
 
-TEST_CASE(
-    "replication: what was written in the tick in which somebody came shows neither in when he is "
-    "told nor in what is told of him later") {
+TEST_CASE("replication: a write in the tick of an enter does not affect what is sent") {
     MoreSchema is;
     is.def.rules.kinds[0].mode = EntityMode::explicit_only;
-    // Where more waited than fitted, and there is room again, for all or nearly so: he is among
-    // those who are looked at once the others have theirs. Of equal priority the lowest local id
-    // goes first.
+    // After a backlog, the budget suddenly fits everything or nearly everything. `one` is among the
+    // ghosts that are planned after the others. With equal priority, the lowest local id goes
+    // first.
     const auto late = [&](bool is_written, bool is_lowest, std::uint32_t room_bytes) {
         is.def.budget_bytes_per_tick = 160;
         Stage stage(is.schema, 1, is.def);
@@ -853,7 +855,7 @@ TEST_CASE(
         const EntityId one = stage.spawn(is.plain);
         stage.world().edit(one, is.lamp)->light = is_written ? 1 : 2;
         stage.step(60);
-        if (is_lowest) CHECK(stage.world().despawn(first) == Status::ok);  // he gets its local id
+        if (is_lowest) CHECK(stage.world().despawn(first) == Status::ok);  // `one` gets its id
         stage.step(6);
         for (int t = 0; t < 3; ++t) {
             for (const EntityId other : crowd) stage.world().edit(other, is.lamp)->light += 1;
@@ -873,7 +875,7 @@ TEST_CASE(
             CHECK(late(false, is_lowest, room_bytes) == late(true, is_lowest, room_bytes));
         }
     }
-    // In several packets, of which some are lost.
+    // The same in several packets, some of which are lost.
     const auto many = [&](bool is_written, std::uint64_t seed) {
         is.def.budget_bytes_per_tick = 4'800;
         Stage stage(is.schema, 1, is.def);
@@ -893,7 +895,7 @@ TEST_CASE(
         }
         stage.step();
         stage.loss = 0;
-        for (int i = 0; i < 4; ++i) {  // elsewhere, again and again: each is told that alone
+        for (int i = 0; i < 4; ++i) {  // each move is sent without other fields
             for (const EntityId one : crowd)
                 (void)stage.world().move(one, {static_cast<float>(2 + i), 1, 0});
             stage.step();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Lists that are kept up to date by what was noted of who came and went, beside lists that are made
-// anew.
+// Lists that are updated incrementally from a change log, compared with rebuilt lists.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,8 +26,7 @@ std::vector<std::uint32_t> noted_since(const ChangeLog& log, ChangeLog::Version 
 
 }  // namespace
 
-TEST_CASE(
-    "change log: the last 32 notes are remembered, whenever one asks, and nothing of before") {
+TEST_CASE("change log: the last 32 notes are available at any time, older ones are not") {
     SplitMix random(5);
     for (const ChangeLog::Version first : {ChangeLog::Version{1}, ChangeLog::Version{7} << 32}) {
         ChangeLog log;
@@ -62,28 +60,28 @@ TEST_CASE(
     CHECK(noted_since(log, log.version()).empty());
 }
 
-TEST_CASE("spawn order: a list of which some are asked again is the list that is made anew") {
+TEST_CASE("spawn order: an incrementally updated list equals a rebuilt list") {
     Schema schema;
     const KindId kind = schema.kind("one", {});
     WorldDef def;
     def.schema = &schema;
-    std::size_t asked_again = 0, made_anew = 0;
+    std::size_t queried_again = 0, made_anew = 0;
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         SplitMix random(seed);
         World world = std::move(World::create(def)).value();
         std::vector<EntityId> alive;
-        std::set<EntityId> in;  ///< who belongs into the list
+        std::set<EntityId> in;  ///< entities that belong in the list
         std::vector<std::uint32_t> list;
         ChangeLog log;
         ChangeLog::Version known = ChangeLog::unknown;
         const auto belongs = [&](std::uint32_t index) {
-            return in.count(internal(world).at_index(index)) > 0;
+            return in.count(internal(world).entities.at_index(index)) > 0;
         };
         for (int round = 0; round < 200; ++round) {
             const std::uint32_t edits = random.below(4) == 0 ? random.below(90) : random.below(6);
             for (std::uint32_t e = 0; e < edits; ++e) {
                 if (alive.empty() || random.below(3) == 0) {
-                    alive.push_back(world.spawn(kind).value());
+                    alive.push_back(world.spawn({.kind = kind}));
                     continue;
                 }
                 const std::size_t which = random.below(static_cast<std::uint32_t>(alive.size()));
@@ -99,26 +97,27 @@ TEST_CASE("spawn order: a list of which some are asked again is the list that is
                 REQUIRE(world.despawn(entity) == Status::ok);
                 alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(which));
             }
-            internal(world).clear_changes();  // from now on its indices are taken by others
+            internal(world).clear_changes();  // from now on freed indices are reused
             if (random.below(3) == 0) continue;
             std::vector<std::uint32_t> anew;
             for (const EntityId entity : in) anew.push_back(index_of(entity));
             std::sort(anew.begin(), anew.end(), [&](std::uint32_t a, std::uint32_t b) {
-                return internal(world).spawn_number_at(a) < internal(world).spawn_number_at(b);
+                return internal(world).entities.spawn_number_at(a) <
+                       internal(world).entities.spawn_number_at(b);
             });
             if (log.remembers(known)) {
-                std::vector<std::uint32_t> whom = noted_since(log, known);
-                std::sort(whom.begin(), whom.end());
-                whom.erase(std::unique(whom.begin(), whom.end()), whom.end());
+                std::vector<std::uint32_t> receiver = noted_since(log, known);
+                std::sort(receiver.begin(), receiver.end());
+                receiver.erase(std::unique(receiver.begin(), receiver.end()), receiver.end());
                 const std::vector<std::uint32_t> before = list;
-                const bool differs = ask_again(
-                    list, whom, internal(world), [](std::uint32_t one) { return one; },
+                const bool differs = query_again(
+                    list, receiver, internal(world), [](std::uint32_t one) { return one; },
                     [&](std::uint32_t index, std::uint32_t& one) {
                         one = index;
                         return belongs(index);
                     });
                 if (list != before) REQUIRE(differs);
-                ++asked_again;
+                ++queried_again;
             } else {
                 list = anew;
                 ++made_anew;
@@ -127,7 +126,7 @@ TEST_CASE("spawn order: a list of which some are asked again is the list that is
             REQUIRE(list == anew);
         }
     }
-    CHECK(asked_again > 2'000);
+    CHECK(queried_again > 2'000);
     CHECK(made_anew > 200);
 }
 

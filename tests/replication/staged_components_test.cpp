@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Components that are told in turn, as the budget has room.
+// Staged replication: components that are sent one after the other as the budget allows.
 #include "core/internal_access.hpp"
 #include "idle_game.hpp"
+#include "protocol/schema_access.hpp"
 #include "support/stage.hpp"
 
 namespace purview::test {
 
 namespace {
 
-/// More than a datagram: a body, and pages that are told in turn.
+/// A page of a book. A book is larger than a datagram: a body component and staged pages.
 struct Leaf {
     char lines[6][32] = {};
 };
@@ -26,9 +27,9 @@ struct BookSchema {
             parts.push_back(page.id);
         }
         book = schema.kind("book", parts);
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
     }
-    static constexpr std::uint32_t pages_count = 8;  // some 1,500 bytes when they are full
+    static constexpr std::uint32_t pages_count = 8;  // about 1,500 bytes when full
     Schema schema;
     Component<Body> team;
     std::vector<Component<Leaf>> pages;
@@ -45,7 +46,7 @@ void write(Stage& stage, const BookSchema& is, EntityId book, std::uint32_t page
 
 }  // namespace
 
-TEST_CASE("audience: what is larger than a packet is told in turn, as the budget has room") {
+TEST_CASE("staged replication: an entity larger than a packet is sent in parts") {
     const BookSchema refused(AudienceType::everyone);
     ServerDef def;
     def.schema = &refused.schema;
@@ -54,7 +55,7 @@ TEST_CASE("audience: what is larger than a packet is told in turn, as the budget
     IdleGame game;
     CHECK(Server::create(def, game).error() == Status::too_large);
 
-    const BookSchema is(AudienceType::in_turn);
+    const BookSchema is(AudienceType::staged);
     for (const std::uint32_t budget : {300U, 700U, 4'800U}) {
         for (const float loss : {0.0F, 0.2F}) {
             CAPTURE(budget);
@@ -74,11 +75,11 @@ TEST_CASE("audience: what is larger than a packet is told in turn, as the budget
             step();
             const GhostId first = stage.ghost(0, book);
             if (loss == 0) {
-                REQUIRE(first != no_ghost);
-                std::uint32_t told = 0;
+                REQUIRE(first != GhostId::none);
+                std::uint32_t replicated = 0;
                 for (const auto& page : is.pages)
-                    told += stage.client().is_replicated(first, page.id);
-                CHECK(told < is.pages_count);
+                    replicated += stage.client().is_replicated(first, page.id);
+                CHECK(replicated < is.pages_count);
             }
             for (unsigned tick = 0; tick < 60; ++tick) {  // one page after another changes
                 write(stage, is, book, tick % is.pages_count, tick);
@@ -87,7 +88,7 @@ TEST_CASE("audience: what is larger than a packet is told in turn, as the budget
             }
             for (unsigned tick = 0; tick < 100; ++tick) step();
             const GhostId ghost = stage.ghost(0, book);
-            REQUIRE(ghost != no_ghost);
+            REQUIRE(ghost != GhostId::none);
             for (std::uint32_t p = 0; p < is.pages_count; ++p) {
                 CAPTURE(p);
                 CHECK(stage.client().is_replicated(ghost, is.pages[p].id));
@@ -103,8 +104,8 @@ TEST_CASE("audience: what is larger than a packet is told in turn, as the budget
     }
 }
 
-TEST_CASE("audience: the next in turn waits for news of the one before") {
-    const BookSchema is(AudienceType::in_turn);
+TEST_CASE("staged replication: the next part waits for the delivery status of the last one") {
+    const BookSchema is(AudienceType::staged);
     ServerDef small;
     small.budget_bytes_per_tick = 700;
     Stage stage(is.schema, 1, small);
@@ -120,14 +121,14 @@ TEST_CASE("audience: the next in turn waits for news of the one before") {
             stage.step();
         }
     }
-    // From one news to the next there is room for five of them.
+    // Between two acknowledgements the budget would fit five parts; one is sent.
     CHECK(stage.server->stats().split_updates >= rounds - 1);
     CHECK(stage.server->stats().split_updates <= rounds + 1);
     CHECK(stage.bytes_to[0] - before <= (rounds + 1) * (small.budget_bytes_per_tick + 200));
 }
 
-TEST_CASE("audience: a part in turn lets no more packets go before it than there are parts") {
-    const BookSchema is(AudienceType::in_turn);
+TEST_CASE("staged replication: a part waits for at most as many packets as there are parts") {
+    const BookSchema is(AudienceType::staged);
     for (const float loss : {0.0F, 0.3F}) {
         CAPTURE(loss);
         ServerDef small;
@@ -137,21 +138,23 @@ TEST_CASE("audience: a part in turn lets no more packets go before it than there
         for (std::uint32_t p = 0; p < is.pages_count; ++p) write(stage, is, book, p, 1);
         const GhostTable& ghosts =
             internal(*stage.server).sessions.find(stage.observers[0])->ghosts;
-        std::array<std::uint32_t, BookSchema::pages_count> others{};  // since the page was told
+        std::array<std::uint32_t, BookSchema::pages_count> others{};  // since the page was sent
         std::uint32_t most = 0, packets = 0;
         stage.loss = loss;
         SplitMix random(3);
         for (std::uint32_t tick = 0; tick < 600; ++tick) {
-            // All of them, or some: who has nothing to say leaves his turn to others.
+            // All pages change, or some of them. A page without changes leaves its turn to others.
             for (std::uint32_t p = 0; p < is.pages_count; ++p)
                 if (tick % 100 < 50 || random.below(4) == 0) write(stage, is, book, p, tick);
             stage.step();
-            const LocalId lane = ghosts.find(book);
-            if (lane == no_local_id || ghosts.sent_tick(lane) != stage.server->current_tick())
+            const LocalId slot = ghosts.slots().find(book);
+            if (slot == no_local_id ||
+                ghosts.sends().sent_tick(slot) != stage.server->current_tick())
                 continue;
             ++packets;
             for (std::uint32_t p = 0; p < is.pages_count; ++p) {
-                others[p] = (ghosts.told(lane) >> (p + 1) & 1U) != 0 ? 0 : others[p] + 1;
+                others[p] =
+                    (ghosts.audience().allowed(slot) >> (p + 1) & 1U) != 0 ? 0 : others[p] + 1;
                 most = std::max(most, others[p]);
             }
         }
@@ -160,7 +163,7 @@ TEST_CASE("audience: a part in turn lets no more packets go before it than there
     }
 }
 
-TEST_CASE("audience: how many take their turn does not follow from what somebody is not told") {
+TEST_CASE("staged replication: components that an observer may not see do not affect parts") {
     struct Secret {
         char lines[8][31] = {};
     };
@@ -173,14 +176,14 @@ TEST_CASE("audience: how many take their turn does not follow from what somebody
     for (const char* name : {"page0", "page1", "page2", "page3", "page4", "page5", "page6"}) {
         pages.push_back(schema.component<Leaf>(name));
         add_lines(schema, pages.back().id, 2, 32);
-        schema.audience(pages.back().id, {AudienceType::in_turn});
+        schema.audience(pages.back().id, {AudienceType::staged});
         parts.push_back(pages.back().id);
     }
     const KindId book = schema.kind("book", parts);
     schema.edit_kind(book).leave = Retention::freeze;
-    REQUIRE(schema.status() == Status::ok);
-    // The owner loses it, and is not told any more what is edited then; at once, or while the book
-    // is hidden from him, whose copy he keeps.
+    REQUIRE(schema.problem().empty());
+    // The owner loses the book and receives no further edits of `secret`. That happens while the
+    // book is visible, or while it is hidden and its ghost is retained.
     for (const bool is_hidden : {false, true}) {
         CAPTURE(is_hidden);
         std::uint64_t hashes[2] = {};
@@ -225,7 +228,7 @@ TEST_CASE("audience: how many take their turn does not follow from what somebody
     }
 }
 
-TEST_CASE("audience: references that mean another take their turn, too") {
+TEST_CASE("staged replication: references to other targets are staged as well") {
     struct Aims {
         EntityId at[16] = {};
     };
@@ -243,14 +246,14 @@ TEST_CASE("audience: references that mean another take their turn, too") {
             at.type = FieldType::reference;
             at.size_bytes = sizeof(EntityId);
             at.offset_bytes = static_cast<std::uint16_t>(i * sizeof(EntityId));
-            schema.add_field(aims.back().id, at);
+            SchemaAccess::add_field(schema, aims.back().id, at);
         }
     }
     for (const ComponentId part : parts)
-        schema.audience(part, {AudienceType::in_turn, KeyId::none, nullptr, false});
+        schema.audience(part, {AudienceType::staged, KeyId::none, nullptr, false});
     const KindId book = schema.kind("book", parts);
     const KindId target = schema.kind("target", {});
-    REQUIRE(schema.status() == Status::ok);
+    REQUIRE(schema.problem().empty());
     ServerDef def;
     def.rules.kinds.resize(2);
     def.rules.kinds[index_of(target)].mode = EntityMode::explicit_only;
@@ -263,18 +266,18 @@ TEST_CASE("audience: references that mean another take their turn, too") {
         whole.mac = &test_mac;
         whole.secret = test_secret;
         IdleGame game;
-        if (!Server::create(whole, game)) continue;  // a part alone is too large
+        if (!Server::create(whole, game)) continue;  // a single part is too large
         Stage stage(schema, 1, def);
         const EntityId its = stage.spawn(book), named = stage.spawn(target);
         for (const auto& aim : aims)
             for (EntityId& at : stage.world().edit(its, aim)->at) at = named;
         stage.step(5);
-        // The page is new, and the references mean somebody who can be seen now.
+        // The page changes, and the references now point to an entity that becomes relevant.
         CHECK(stage.visibility().allow(stage.observers[0], named, true) == Status::ok);
         for (auto& line : stage.world().edit(its, page)->lines) std::fill_n(line, 31, 'x');
         stage.step(10);
         const GhostId ghost = stage.ghost(0, its);
-        REQUIRE(ghost != no_ghost);
+        REQUIRE(ghost != GhostId::none);
         CHECK(stage.client().text_of(ghost, page.id, 5) == std::string(31, 'x'));
         for (const auto& aim : aims)
             CHECK(stage.client().reference_of(ghost, aim.id, 15) == stage.ghost(0, named));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Neighbourhoods of cells, line by line: borders, crossings, jumps, edges of the map, queries.
+// Neighborhoods of cells: borders, crossings, jumps, edges of the map, queries.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +11,8 @@
 #include <random>
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
+#include "protocol/cells.hpp"
 #include "purview/cells.hpp"
 #include "purview/presets.hpp"
 #include "support/line_support.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr float width = 34, height = 20;
 
-/// 12 x 8 cells, as the profile has them, and one ring.
+/// The Phaser preset with 12 x 8 cells and one ring.
 struct Map {
     CellGrid grid{{0, 0, 0}, width, height, 12, 8};
     InterestManager manager = made();
@@ -41,12 +42,12 @@ struct Map {
         const Vec3 low = grid.min_of(cell), high = grid.max_of(cell);
         return {(low.x + high.x) / 2, (low.y + high.y) / 2, 0};
     }
-    /// An entity in the middle of every cell; that of cell c is called 1 + c.
+    /// Spawns an entity in the middle of every cell. The entity of cell c has the index 1 + c.
     void fill() {
         for (std::uint32_t c = 0; c < grid.count(); ++c)
             spawn(manager, 1 + c, middle(c).x, middle(c).y);
     }
-    /// Entities of the cells around one, and the observer's own.
+    /// Returns the entities of `cell` and the cells around it, and the observer's own entity.
     Set around(std::uint32_t cell) const {
         std::vector<std::uint32_t> cells;
         grid.neighborhood(cell, 1, cells);
@@ -69,9 +70,7 @@ Set minus(const Set& a, const Set& b) {
 
 }  // namespace
 
-TEST_CASE(
-    "interest: wherever in its cell an observer stands, all within one cell of it is known, and "
-    "nothing two cells away (P2)") {
+TEST_CASE("interest: entities one cell away are relevant, those two cells away are not (P2)") {
     Map map;
     map.stand(200, 90);
     std::mt19937 random(1);
@@ -83,7 +82,7 @@ TEST_CASE(
         put(map.manager, 0, mine.x, mine.y);
         map.manager.tick();
         for (std::uint32_t i = 1; i < 60; ++i) {
-            const Vec3 its = map.manager.position(id(i));
+            const Vec3 its = map.manager.entity(id(i)).position();
             const float dx = std::fabs(its.x - mine.x), dy = std::fabs(its.y - mine.y);
             const bool known = map.manager.is_relevant(map.observer, id(i));
             if (dx <= width && dy <= height) {
@@ -100,14 +99,12 @@ TEST_CASE(
     CHECK(far > 100);
 }
 
-TEST_CASE(
-    "interest: a cell that begins where the axis does is one like all others: numbers lie close "
-    "together there (P2 P22)") {
+TEST_CASE("interest: cells next to the origin behave like all other cells (P2 P22)") {
     Rules def = preset(Preset::phaser);
     def.min = {-5 * width, -4 * height, 0};
     def.max = {5 * width, 4 * height, 0};
     InterestManager manager = make(def);
-    // The observer's neighbourhood ends at zero, begins there, and has it inside.
+    // The observer's neighborhood lies below zero, begins at zero, or contains zero.
     for (const float cells : {-2.5F, 1.5F, 0.5F}) {
         spawn(manager, 0, cells * width, cells * height);
         const ObserverId observer = watch(manager, id(0));
@@ -115,14 +112,14 @@ TEST_CASE(
             const float x = (i % 2 == 0 ? -0.01F : 0.01F);
             spawn(manager, i, x, i <= 2 ? -0.01F : 0.01F);
         }
-        // Hundreds of scans: what walks from float to float does not come to an end.
+        // Hundreds of scans: code that steps from float to float would not end here.
         for (int i = 0; i < 400; ++i) {
             put(manager, 0, cells * width + 0.01F * static_cast<float>(i % 2), cells * height);
             manager.tick();
         }
         Set expected{0};
         for (std::uint32_t i = 1; i <= 4; ++i) {
-            const Vec3 its = manager.position(id(i));
+            const Vec3 its = manager.entity(id(i)).position();
             const float x = std::floor(its.x / width), y = std::floor(its.y / height);
             if (std::fabs(x - std::floor(cells)) <= 1 && std::fabs(y - std::floor(cells)) <= 1)
                 expected.insert(i);
@@ -133,9 +130,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "interest: a cell and those around it: nine, six at an edge, four in a corner: two on either "
-    "side of a border see each other (P3)") {
+TEST_CASE("interest: a neighborhood has nine cells, six at an edge, four in a corner (P3)") {
     Map map;
     map.fill();
     map.stand(1, 1);
@@ -146,7 +141,7 @@ TEST_CASE(
         CHECK(seen(map.manager, map.observer).size() == 1 + cells);
     }
     spawn(map.manager, 200, 2 * width - 0.25F, 30);
-    put(map.manager, 0, 2 * width, 30);  // a step away, in another cell
+    put(map.manager, 0, 2 * width, 30);  // 0.25 m away, in another cell
     map.manager.tick();
     CHECK(map.grid.cell_of({2 * width - 0.25F, 30, 0}) != map.grid.cell_of({2 * width, 30, 0}));
     CHECK(map.manager.is_relevant(map.observer, id(200)));
@@ -155,7 +150,7 @@ TEST_CASE(
     CHECK(map.manager.is_relevant(other, id(0)));
 }
 
-TEST_CASE("interest: who stands on a tile is found by kind, and its cell is worked out (P9 P28)") {
+TEST_CASE("interest: entities on a tile are found by kind and by cell (P9 P28)") {
     Rules def = preset(Preset::phaser);
     def.max = {12 * width, 8 * height, 0};
     def.kinds.resize(2);
@@ -163,7 +158,7 @@ TEST_CASE("interest: who stands on a tile is found by kind, and its cell is work
     const auto add = [&](std::uint32_t index, float x, float y, std::uint16_t kind) {
         EntityDef one;
         one.position = {x, y, 0};
-        one.kind = KindId{kind};
+        one.kind = id_at<KindId>(kind);
         spawn(manager, index, one);
     };
     add(0, 40, 25, 0);
@@ -179,13 +174,13 @@ TEST_CASE("interest: who stands on a tile is found by kind, and its cell is work
         return indices;
     };
     manager.tick();
-    CHECK(found({40, 25, 0}, {40, 25, 0}) == Set{0, 1});  // a point
-    CHECK(found({40, 25, 0}, {40, 25, 0}, KindId{1}) == Set{1});
-    CHECK(found({39, 20, 0}, {41, 25, 0}, KindId{1}) == Set{1, 2});  // borders included
-    CHECK(found({39, 20, 0}, {40.9F, 25, 0}, KindId{1}) == Set{1});
+    CHECK(found({40, 25, 0}, {40, 25, 0}) == Set{0, 1});  // one point
+    CHECK(found({40, 25, 0}, {40, 25, 0}, id_at<KindId>(1)) == Set{1});
+    CHECK(found({39, 20, 0}, {41, 25, 0}, id_at<KindId>(1)) == Set{1, 2});  // borders included
+    CHECK(found({39, 20, 0}, {40.9F, 25, 0}, id_at<KindId>(1)) == Set{1});
     CHECK(found({42, 0, 0}, {299, 160, 0}).empty());
     const CellGrid grid{{0, 0, 0}, width, height, 12, 8};
-    const std::uint32_t cell = grid.cell_of(manager.position(id(2)));
+    const std::uint32_t cell = grid.cell_of(manager.entity(id(2)).position());
     CHECK(cell == 13);
     const Vec3 last{std::nextafter(grid.max_of(cell).x, 0.0F),
                     std::nextafter(grid.max_of(cell).y, 0.0F), 0};
@@ -197,9 +192,7 @@ TEST_CASE("interest: who stands on a tile is found by kind, and its cell is work
     CHECK(found({300, 25, 0}, {300, 25, 0}) == Set{2, 3});
 }
 
-TEST_CASE(
-    "interest: whoever is added is announced to the whole neighbourhood, and to nobody else "
-    "(P10)") {
+TEST_CASE("interest: a new entity is announced to its whole neighborhood only (P10)") {
     Map map;
     std::vector<ObserverId> observers;
     for (std::uint32_t c = 0; c < map.grid.count(); ++c) {
@@ -212,12 +205,12 @@ TEST_CASE(
     map.manager.tick();
     CHECK(map.manager.events().size() == 9);
     for (std::uint32_t c = 0; c < map.grid.count(); ++c) {
-        const News expected{map.grid.are_adjacent(c, home) ? Set{500} : Set{}, {}};
+        const News expected{are_adjacent(map.grid, c, home) ? Set{500} : Set{}, {}};
         CHECK(news(map.manager, observers[c]) == expected);
     }
 }
 
-TEST_CASE("interest: inside a cell a move is news to nobody, and the place is the new one (P11)") {
+TEST_CASE("interest: a move within a cell updates the position without events (P11)") {
     Map map;
     map.fill();
     map.stand(0, 0);
@@ -229,22 +222,21 @@ TEST_CASE("interest: inside a cell a move is news to nobody, and the place is th
         put(map.manager, 1 + 41, to.x, to.y);
         map.manager.tick();
         CHECK(map.manager.events().empty());
-        CHECK(map.manager.position(id(1 + 41)) == to);
+        CHECK(map.manager.entity(id(1 + 41)).position() == to);
     }
-    put(map.manager, 0, high.x, low.y);  // over the border
+    put(map.manager, 0, high.x, low.y);  // across the border
     map.manager.tick();
     CHECK_FALSE(map.manager.events().empty());
 }
 
-TEST_CASE(
-    "interest: a crossing tells exactly the difference of two neighbourhoods: nothing is told "
-    "twice (P12 P21)") {
+TEST_CASE("interest: a crossing reports the difference of two neighborhoods once (P12 P21)") {
     Map map;
     map.fill();
     map.stand(0, 0);
     map.go(0);
     std::uint32_t from = 0;
-    // Steps to neighbours, then jumps over many cells, and there and back within a tick.
+    // Steps to neighboring cells, then jumps over many cells. Each tick includes a detour to a far
+    // cell.
     for (const std::uint32_t to : {1U, 13U, 26U, 27U, 14U, 41U, 95U, 0U, 84U, 50U, 51U, 11U, 12U}) {
         put(map.manager, 0, 11.5F * width, 7.5F * height);
         map.go(to);
@@ -255,7 +247,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("interest: others that jump over many cells in a tick are exact for everybody (P21)") {
+TEST_CASE("interest: jumps of an entity over many cells are exact for all observers (P21)") {
     Map map;
     std::vector<ObserverId> observers;
     for (std::uint32_t c = 0; c < map.grid.count(); c += 5) {
@@ -272,8 +264,8 @@ TEST_CASE("interest: others that jump over many cells in a tick are exact for ev
         map.manager.tick();
         for (std::size_t o = 0; o < observers.size(); ++o) {
             const auto home = static_cast<std::uint32_t>(o * 5);
-            const bool was = map.grid.are_adjacent(home, from),
-                       is = map.grid.are_adjacent(home, to);
+            const bool was = are_adjacent(map.grid, home, from),
+                       is = are_adjacent(map.grid, home, to);
             const News expected{is && !was ? Set{500} : Set{}, was && !is ? Set{500} : Set{}};
             REQUIRE(news(map.manager, observers[o]) == expected);
         }
@@ -281,7 +273,7 @@ TEST_CASE("interest: others that jump over many cells in a tick are exact for ev
     }
 }
 
-TEST_CASE("interest: rings and cells are counted however many there are (P22)") {
+TEST_CASE("interest: very large numbers of rings and cells are handled (P22)") {
     const CellGrid grid{{0, 0, 0}, 5, 4, 4, 3};
     for (const std::uint32_t rings : {4U, 0xfffffff0U, 0xffffffffU}) {
         std::vector<std::uint32_t> out;
@@ -296,12 +288,10 @@ TEST_CASE("interest: rings and cells are counted however many there are (P22)") 
     std::vector<std::uint32_t> out;
     large.neighborhood(4'294'967'294U, 1, out);
     CHECK(out.size() == 5);
-    CHECK_FALSE(large.are_adjacent(CellGrid::no_cell, 4'294'967'294U));
+    CHECK_FALSE(are_adjacent(large, CellGrid::no_cell, 4'294'967'294U));
 }
 
-TEST_CASE(
-    "interest: at the edges of the map neighbours are exact, and every point belongs to one cell "
-    "(P22)") {
+TEST_CASE("interest: neighbors at map edges are exact, and each point has one cell (P22)") {
     const CellGrid grid{{-10, -10, 0}, 5, 4, 4, 3};
     CHECK(grid.cell_of({-10, -10, 0}) == 0);
     CHECK(grid.cell_of({-5, -10, 0}) == 1);  // a border belongs to the cell that begins there
@@ -310,8 +300,7 @@ TEST_CASE(
     CHECK(grid.cell_of({-0.5F, -0.5F, 0}) == 9);
     CHECK(grid.cell_of({-10.5F, -9, 0}) == CellGrid::no_cell);
     CHECK(grid.cell_of({10, -9, 0}) == CellGrid::no_cell);
-    // By definition: all cells at most one column and one row apart, never around a corner of the
-    // numbering.
+    // The definition: all cells at most one column and one row away. Rows do not wrap around.
     for (std::uint32_t cell = 0; cell < grid.count(); ++cell) {
         std::vector<std::uint32_t> out;
         grid.neighborhood(cell, 1, out);
@@ -326,9 +315,9 @@ TEST_CASE(
         CHECK(Set(out.begin(), out.end()) == expected);
         CHECK(out.size() == expected.size());
         for (std::uint32_t other = 0; other < grid.count(); ++other)
-            CHECK(grid.are_adjacent(cell, other) == (expected.count(other) == 1));
+            CHECK(are_adjacent(grid, cell, other) == (expected.count(other) == 1));
     }
-    // The kernel counts in the same way, below zero and outside of the bounds, too.
+    // The kernel numbers cells in the same way, also below zero and outside the bounds.
     InterestManager manager = make(std::vector{node("cells", {cells(5, 4)})});
     spawn(manager, 0, -0.5F, 2);  // cell -1
     spawn(manager, 1, -9.9F, 2);  // cell -2
@@ -340,15 +329,15 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 4});
 }
 
-TEST_CASE("interest: neighbourhoods may be round or of hexagons (P23)") {
+TEST_CASE("interest: neighborhoods can be circles or hexagons (P23)") {
     Kernel hexagons = step(Combine::add, KernelType::hexagons);
     hexagons.cell_size = {10, 0, 0};
     InterestManager manager = make({node("round", {within(Combine::add, 30)}, Members::bound),
                                     node("hexagons", {hexagons}, Members::bound)});
-    const float row = 15, column = 10 * std::sqrt(3.0F);  // centres of hexagons of side 10
+    const float row = 15, column = 10 * std::sqrt(3.0F);  // centers of hexagons of side 10
     EntityDef def;
     const auto add = [&](std::uint32_t index, float x, float y, std::uint16_t node) {
-        const NodeId own{node};
+        const NodeId own = id_at<NodeId>(node);
         def.position = {x, y, 0};
         def.nodes = std::span(&own, 1);
         spawn(manager, index, def);
@@ -368,14 +357,14 @@ TEST_CASE("interest: neighbourhoods may be round or of hexagons (P23)") {
     add(20, 2 * column, 0, 1);  // the second ring
     add(21, 0, 2 * row, 1);
     add(22, 1.5F * column, row, 1);
-    add(30, 18, 24, 0);  // round: exactly 30
+    add(30, 18, 24, 0);  // exactly 30 m away: in the circle
     add(31, 22, 22, 0);  // in the square around the circle, not in the circle
     const ObserverId observer = watch(manager, id(0));
     six.insert({0, 30});
     CHECK(ticked(manager, observer) == six);
 }
 
-TEST_CASE("interest: an event at a place is judged by itself, without an area (P23)") {
+TEST_CASE("interest: the observers of an event position are found without an area (P23)") {
     InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 65);
@@ -390,15 +379,13 @@ TEST_CASE("interest: an event at a place is judged by itself, without an area (P
     };
     CHECK(covering(45) == std::vector{one});
     CHECK(covering(57) == std::vector{one, two});
-    CHECK(covering(60) == std::vector{one, two});  // the border of one
+    CHECK(covering(60) == std::vector{one, two});  // at the border of the first range
     CHECK(covering(61) == std::vector{two});
     CHECK(covering(90).empty());
 }
 
-TEST_CASE(
-    "interest: who hears of a place is limited by nodes that require, and made no wider by those "
-    "that take away") {
-    const auto hears = [](std::vector<NodeDef> nodes, float x) {
+TEST_CASE("interest: only requiring nodes limit the observers of a position") {
+    const auto receives = [](std::vector<NodeDef> nodes, float x) {
         InterestManager manager = make(std::move(nodes));
         spawn(manager, 0, 20);
         const ObserverId one = watch(manager, id(0));
@@ -414,20 +401,21 @@ TEST_CASE(
     const NodeDef narrow = node("narrow", {within(Combine::add, 10)});
     const NodeDef wide = node("wide", {within(Combine::add, 60)});
     for (const NodeDef& one : {narrow, wide}) {
-        CHECK(hears({one}, 25));
-        CHECK(hears({one}, 60) == (one.name == "wide"));
+        CHECK(receives({one}, 25));
+        CHECK(receives({one}, 60) == (one.name == "wide"));
     }
-    // A node that takes away adds nobody, and takes nothing of which it does not know what it is.
-    CHECK_FALSE(hears({narrow, joined(wide, Combine::subtract)}, 60));
-    CHECK(hears({narrow, joined(wide, Combine::subtract)}, 25));
-    CHECK_FALSE(hears({wide, joined(narrow, Combine::require)}, 60));
-    CHECK(hears({wide, joined(narrow, Combine::require)}, 25));
-    CHECK(hears({joined(narrow, Combine::require), wide}, 60));  // in order, as ever
-    // One that does not look at places requires none.
-    CHECK(hears({wide, joined(node("team", {same(Combine::add, 0)}), Combine::require)}, 60));
+    // A subtracting node adds no observer. It also removes none, because there is no entity to
+    // test.
+    CHECK_FALSE(receives({narrow, joined(wide, Combine::subtract)}, 60));
+    CHECK(receives({narrow, joined(wide, Combine::subtract)}, 25));
+    CHECK_FALSE(receives({wide, joined(narrow, Combine::require)}, 60));
+    CHECK(receives({wide, joined(narrow, Combine::require)}, 25));
+    CHECK(receives({joined(narrow, Combine::require), wide}, 60));  // nodes apply in order
+    // A requiring node that does not read positions excludes no observer.
+    CHECK(receives({wide, joined(node("team", {same(Combine::add, 0)}), Combine::require)}, 60));
 }
 
-TEST_CASE("interest: events at many places at once are judged each by itself (P23 P25)") {
+TEST_CASE("interest: a batch of event positions is evaluated one by one (P23 P25)") {
     for (const Axes axes : {Axes::xy, Axes::xz, Axes::xyz}) {
         CAPTURE(static_cast<int>(axes));
         Rules def = def_of({node("near", {within(Combine::add, 10)}), node("area", {in_area()})});
@@ -469,7 +457,7 @@ TEST_CASE("interest: events at many places at once are judged each by itself (P2
         std::vector<Vec3> positions;
         for (int i = 0; i < 70; ++i) positions.push_back(anywhere(-20, 120));
         positions[33].x = std::numeric_limits<float>::quiet_NaN();
-        std::vector<Covering> expected, said;
+        std::vector<Covering> expected, sent;
         for (std::uint32_t p = 0; p < positions.size(); ++p) {
             const auto is_within = [&](Vec3 from, float meters) {
                 const float dx = from.x - positions[p].x, dy = from.y - positions[p].y,
@@ -477,23 +465,23 @@ TEST_CASE("interest: events at many places at once are judged each by itself (P2
                 return dx * dx + dy * dy + dz * dz <= meters * meters;
             };
             for (const Watcher& one : watchers) {
-                const bool hears = std::any_of(one.positions.begin(), one.positions.end(),
-                                               [&](Vec3 from) { return is_within(from, 10); }) ||
-                                   (one.sphere && is_within(*one.sphere, 25));
-                if (hears) expected.push_back({p, one.id});
+                const bool receives = std::any_of(one.positions.begin(), one.positions.end(),
+                                                  [&](Vec3 from) { return is_within(from, 10); }) ||
+                                      (one.sphere && is_within(*one.sphere, 25));
+                if (receives) expected.push_back({p, one.id});
             }
         }
-        internal(manager).observers_covering(positions, said);
-        CHECK(said == expected);
-        CHECK(said.size() > 10);
-        said.clear();
-        internal(manager).observers_covering(std::span<const Vec3>{}, said);
-        CHECK(said.empty());
+        internal(manager).answers.observers_covering(positions, sent);
+        CHECK(sent == expected);
+        CHECK(sent.size() > 10);
+        sent.clear();
+        internal(manager).answers.observers_covering(std::span<const Vec3>{}, sent);
+        CHECK(sent.empty());
     }
 }
 
-TEST_CASE("interest: what has no reach of its own hears of events wherever they are (P25)") {
-    // In three dimensions a hexagon is a column without an end, and sight may have no radius.
+TEST_CASE("interest: kernels without a reach cover event positions at any distance (P25)") {
+    // In three dimensions a hexagon without a depth is a column without an end.
     Kernel hexagon;
     hexagon.type = KernelType::hexagons;
     hexagon.cell_size = {10, 10, 0};
@@ -507,14 +495,12 @@ TEST_CASE("interest: what has no reach of its own hears of events wherever they 
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
     const std::array positions{Vec3{50, 50, 900}, Vec3{95, 50, 10}};
-    std::vector<Covering> said;
-    internal(manager).observers_covering(positions, said);
-    CHECK(said == std::vector{Covering{0, observer}});
+    std::vector<Covering> sent;
+    internal(manager).answers.observers_covering(positions, sent);
+    CHECK(sent == std::vector{Covering{0, observer}});
 }
 
-TEST_CASE(
-    "interest: how often state is sent is one setting, how often the world is looked at another "
-    "(P24)") {
+TEST_CASE("interest: the send interval and the evaluation interval are independent (P24)") {
     NodeDef slow = node("slow", {within(Combine::add, 10)});
     slow.replication.every_ticks = 6;
     InterestManager manager = make(std::vector{slow});
@@ -522,8 +508,8 @@ TEST_CASE(
     spawn(manager, 1, 90);
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
-    CHECK(internal(manager).settings(observer, id(0)).every_ticks == 6);
-    for (int i = 0; i < 12; ++i) {  // enters and leaves wait for no sending
+    CHECK(internal(manager).explainer.settings(observer, id(0)).every_ticks == 6);
+    for (int i = 0; i < 12; ++i) {  // enters and leaves do not wait for the send interval
         put(manager, 1, i % 2 == 0 ? 55 : 90);
         CHECK(ticked(manager, observer) == (i % 2 == 0 ? Set{0, 1} : Set{0}));
     }
@@ -533,8 +519,8 @@ TEST_CASE(
     Rules def = def_of({slow});
     CHECK(manager.set_rules(def) == "");
     manager.tick();
-    CHECK(internal(manager).settings(observer, id(0)).every_ticks == 1);
-    // Now it is looked every sixth tick, however often something changes.
+    CHECK(internal(manager).explainer.settings(observer, id(0)).every_ticks == 1);
+    // Now the node is evaluated every sixth tick, however often positions change.
     put(manager, 1, 62);
     Set seen = ticked(manager, observer);
     std::vector<int> changed;
@@ -553,13 +539,13 @@ TEST_CASE("interest: leaving cell 0 is a crossing like any other (P26)") {
     map.fill();
     map.stand(1, 1);
     map.manager.tick();
-    CHECK(map.grid.cell_of(map.manager.position(id(0))) == 0);
+    CHECK(map.grid.cell_of(map.manager.entity(id(0)).position()) == 0);
     CHECK(seen(map.manager, map.observer) == Set{0, 1, 2, 13, 14});
     map.go(1);
-    CHECK(news(map.manager, map.observer) == News{{3, 15}, {}});  // not all of it once more
+    CHECK(news(map.manager, map.observer) == News{{3, 15}, {}});  // only the new cells
     map.go(0);
     CHECK(news(map.manager, map.observer) == News{{}, {3, 15}});
-    // Another one that goes there and back, seen from the corner.
+    // Another entity moves away and back, seen from the corner.
     spawn(map.manager, 500, 1, 1);
     map.manager.tick();
     put(map.manager, 500, width + 1, 1);
@@ -570,9 +556,7 @@ TEST_CASE("interest: leaving cell 0 is a crossing like any other (P26)") {
     CHECK(tick_news(map.manager, map.observer) == News{{500}, {}});
 }
 
-TEST_CASE(
-    "interest: with cells as large as the view nobody is first heard of in view: he was known in "
-    "the tick before (P27)") {
+TEST_CASE("interest: with view-sized cells an entity is relevant before it is in view (P27)") {
     Map map;
     map.stand(200, 80);
     constexpr std::uint32_t n = 80;

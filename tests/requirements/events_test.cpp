@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a game hears of enters and leaves, on the server and on clients.
+// Enter and leave events on the server and on clients.
 #include <functional>
 #include <map>
 #include <set>
@@ -30,7 +30,7 @@ struct LampSchema {
         radio = schema.kind("radio", {lamp.id, sound.id});
         schema.edit_kind(street).leave = Retention::freeze;
         schema.edit_kind(street).retention_ticks = 50;
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
         def.rules.kinds.resize(2);
         for (auto& kind : def.rules.kinds) kind.mode = EntityMode::explicit_only;
     }
@@ -41,7 +41,8 @@ struct LampSchema {
     ServerDef def;
 };
 
-/// Boats that leave a copy behind, and sailors who show theirs.
+/// Boats are retained when they leave. Sailors are culled independently and keep their boats
+/// relevant.
 struct HarbourSchema {
     HarbourSchema() {
         position = add_position(schema, 0, 2000);
@@ -49,7 +50,7 @@ struct HarbourSchema {
         sailor = schema.kind("sailor", {position.id});
         schema.edit_kind(boat).leave = Retention::freeze;
         schema.edit_kind(boat).retention_ticks = 10'000;
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
         def.rules.max = {2000, 2000, 0};
         def.rules.nodes = {lines::node("near", {within(100)})};
         def.rules.kinds.resize(2);
@@ -64,7 +65,7 @@ struct HarbourSchema {
 };
 
 template <class Event>
-struct Heard final : Listeners<Event>::Listener {
+struct ReceivedPosition final : Listeners<Event>::Listener {
     void entered(const Event& event) override {
         ++in;
         last = event;
@@ -81,38 +82,37 @@ struct Heard final : Listeners<Event>::Listener {
 
 }  // namespace
 
-TEST_CASE("lines: the server hears of every observer, a client of itself alone (F13 F14 F15)") {
+TEST_CASE("events: the server gets events of all observers, a client its own (F13 F14 F15)") {
     const LampSchema is;
     Stage stage(is.schema, 3, is.def);
     const EntityId lamp = stage.spawn(is.street);
     show(stage, 0, lamp);
     show(stage, 2, lamp);
     stage.step();
-    std::set<ObserverId> heard;
+    std::set<ObserverId> received;
     for (const ServerEvent& event : stage.server->events()) {
         CHECK(event.entity == lamp);
         CHECK(event.kind == is.street);
         CHECK(event.is_enter());
         CHECK(event.reason == Reason::forced);
-        heard.insert(event.observer);
+        received.insert(event.observer);
     }
-    CHECK(heard == std::set<ObserverId>{stage.observers[0], stage.observers[2]});
+    CHECK(received == std::set<ObserverId>{stage.observers[0], stage.observers[2]});
     stage.step(2);
     CHECK(stage.server->events().empty());
-    CHECK(stage.client(0).events().size() == 1);
-    CHECK(stage.client(1).events().empty());
-    CHECK(stage.client(2).events().size() == 1);
+    CHECK(lifetimes_of(stage.client(0)).size() == 1);
+    CHECK(lifetimes_of(stage.client(1)).empty());
+    CHECK(lifetimes_of(stage.client(2)).size() == 1);
     show(stage, 2, lamp, false);
     stage.step();
     REQUIRE(stage.server->events().size() == 1);
     CHECK(stage.server->events()[0].observer == stage.observers[2]);
     CHECK(stage.server->events()[0].is_leave());
     stage.step(2);
-    CHECK(stage.client(0).events().size() == 1);
+    CHECK(lifetimes_of(stage.client(0)).size() == 1);
 }
 
-TEST_CASE(
-    "lines: where a server begins with Fusion's profile, a copy that areas leave behind is kept") {
+TEST_CASE("events: with the Fusion preset, ghosts that areas leave behind are retained") {
     Schema schema;
     const auto position = add_position(schema, 0, 1000);
     const KindId thing = schema.kind("thing", {position.id});
@@ -129,12 +129,12 @@ TEST_CASE(
             if (event.is_enter(EventMode::fusion)) fusion += "in ";
             if (event.is_leave(EventMode::fusion)) fusion += "out ";
         }
-        CHECK(stage.changes() == (fusion.empty() ? "made" : x == 500 ? "kept" : "resumed"));
+        CHECK(stage.changes() == (fusion.empty() ? "entered" : x == 500 ? "retained" : "resumed"));
     }
     CHECK(fusion == "out in ");
 }
 
-TEST_CASE("lines: in Fusion's mode the making and the end of a copy are no enter and leave (F16)") {
+TEST_CASE("events: in Fusion mode, creating or dropping a ghost is no enter or leave (F16)") {
     const LampSchema is;
     Stage stage(is.schema, 1, is.def);
     const EntityId lamp = stage.spawn(is.street);
@@ -158,12 +158,12 @@ TEST_CASE("lines: in Fusion's mode the making and the end of a copy are no enter
             note();
         }
     };
-    step(100);  // an hour of its life, as it were
+    step(100);  // the lamp exists for a while
     for (const bool value : {true, false, true, false}) {
         show(stage, 0, lamp, value);
         step(6);
     }
-    step(60);  // the copy that was kept is dropped
+    step(60);  // the retained ghost is dropped
     show(stage, 0, lamp);
     step(4);
     CHECK(stage.world().despawn(lamp) == Status::ok);
@@ -173,38 +173,35 @@ TEST_CASE("lines: in Fusion's mode the making and the end of a copy are no enter
     CHECK(server_fusion == fusion);
 }
 
-TEST_CASE(
-    "lines: a client hears why a ghost came, or came back to its copy, as the server does, also "
-    "when that was lost at first (F16)") {
+TEST_CASE("events: client and server report the same enter reasons, even after losses (F16)") {
     const HarbourSchema is;
     for (const bool loses : {false, true}) {
         Stage stage(is.schema, 1, is.def);
         const ObserverId me = stage.observers[0];
         REQUIRE(stage.visibility().set_area(me, 0, Area::at(is.near)) == Status::ok);
         stage.loss = loses ? 0.4F : 0;
-        // What came since the edit, in the order of letters: the copy and the reason.
+        // Makes an edit. Returns the enters that follow, as sorted texts of change and reason.
         const auto after = [&](auto&& edit) {
-            std::vector<std::string> told, heard;
+            std::vector<std::string> replicated, received;
             const auto note = [](auto& list, const auto& event) {
                 if (!event.is_enter()) return;
-                list.push_back(event.copy == Change::entered ? "made " : "resumed ");
+                list.push_back(event.change == Change::entered ? "new " : "resumed ");
                 list.back() += to_string(event.reason);
             };
             edit();
             for (int tick = 0; tick < 60; ++tick) {
-                stage.loses_all_to =
-                    loses && tick < 3 ? 0 : 99;  // whatever comes, is lost at first
+                stage.loses_all_to = loses && tick < 3 ? 0 : 99;  // all packets are lost at first
                 stage.step();
-                for (const ServerEvent& event : stage.server->events()) note(told, event);
-                for (const ClientEvent& event : stage.client().events()) note(heard, event);
-                if (tick < 3 && loses) CHECK(heard.empty());
+                for (const ServerEvent& event : stage.server->events()) note(replicated, event);
+                for (const ClientEvent& event : stage.client().events()) note(received, event);
+                if (tick < 3 && loses) CHECK(received.empty());
                 stage.client().clear_events();
             }
-            std::sort(told.begin(), told.end());
-            std::sort(heard.begin(), heard.end());
-            CHECK(heard == told);
+            std::sort(replicated.begin(), replicated.end());
+            std::sort(received.begin(), received.end());
+            CHECK(received == replicated);
             std::string text;
-            for (const std::string& one : heard) text += (text.empty() ? "" : ", ") + one;
+            for (const std::string& one : received) text += (text.empty() ? "" : ", ") + one;
             return text;
         };
         const auto move = [&](EntityId entity, Vec3 to) {
@@ -217,47 +214,47 @@ TEST_CASE(
             return after([&] { CHECK(stage.world().set_owner(entity, owner) == Status::ok); });
         };
         EntityId boat{}, other{}, sailor{};
-        CHECK(after([&] { stage.spawn(is.boat, is.near); }) == "made spawned");
+        CHECK(after([&] { stage.spawn(is.boat, is.near); }) == "new spawned");
         CHECK(after([&] { boat = stage.spawn(is.boat, is.far); }) == "");
-        CHECK(move(boat, is.near) == "made entered");
+        CHECK(move(boat, is.near) == "new entered");
         CHECK(move(boat, is.far) == "");
         CHECK(allow(boat, true) == "resumed forced");
         CHECK(allow(boat, false) == "");
         CHECK(give(boat, me) == "resumed owned");
         CHECK(give(boat, ObserverId::none) == "");
         CHECK(move(boat, is.near) == "resumed entered");
-        // Also at first.
+        // The same reasons for first enters.
         CHECK(after([&] { other = stage.spawn(is.boat, is.far); }) == "");
-        CHECK(allow(other, true) == "made forced");
+        CHECK(allow(other, true) == "new forced");
         CHECK(after([&] { other = stage.spawn(is.boat, is.far); }) == "");
         CHECK(after([&] { CHECK(stage.visibility().show_to_all(other, true) == Status::ok); }) ==
-              "made forced");
+              "new forced");
         CHECK(after([&] {
                   other = stage.spawn(is.boat, is.near);
                   CHECK(stage.world().set_owner(other, me) == Status::ok);
-              }) == "made owned");
-        // A boat that is there for its sailor's sake.
+              }) == "new owned");
+        // A boat that is relevant because of its sailor.
         CHECK(after([&] {
                   sailor = stage.spawn(is.sailor, is.far);
                   CHECK(stage.world().attach(sailor, stage.spawn(is.boat, is.far)) == Status::ok);
               }) == "");
-        CHECK(move(sailor, is.near) == "made entered, made promoted");
+        CHECK(move(sailor, is.near) == "new entered, new promoted");
         CHECK(move(sailor, is.far) == "");
-        CHECK(move(sailor, is.near) == "made entered, resumed promoted");
+        CHECK(move(sailor, is.near) == "new entered, resumed promoted");
     }
 }
 
-TEST_CASE(
-    "lines: what listens for a component hears of all its entities, others are registered (F17)") {
+TEST_CASE("events: listeners register for a component or for one entity (F17)") {
     const LampSchema is;
     Stage stage(is.schema, 1, is.def);
     const EntityId street = stage.spawn(is.street), radio = stage.spawn(is.radio);
     Listeners<ServerEvent> listeners(is.schema);
-    Heard<ServerEvent> lamps, sounds, one, late;
+    ReceivedPosition<ServerEvent> lamps, sounds, one, late;
     listeners.add(is.lamp.id, lamps);
     listeners.add(is.sound.id, sounds);
     listeners.add_for(radio, one);
-    // Whoever is added while events are told, hears of the next ones; despawning is safe as well.
+    // A listener that is added during the dispatch receives the next events. A despawn is safe as
+    // well.
     lamps.on_enter = [&] {
         if (lamps.in != 1) return;
         listeners.add(is.lamp.id, late);
@@ -267,7 +264,7 @@ TEST_CASE(
     show(stage, 0, street);
     show(stage, 0, radio);
     stage.step();
-    listeners.tell(stage.server->events());
+    listeners.notify(stage.server->events());
     CHECK(lamps.in == 2);
     CHECK(sounds.in == 1);
     CHECK(one.in == 1);
@@ -275,31 +272,31 @@ TEST_CASE(
     CHECK(sounds.last.entity == radio);
     listeners.remove(one);
     stage.step();
-    listeners.tell(stage.server->events());
+    listeners.notify(stage.server->events());
     CHECK(one.out == 0);
-    // The same for a client, by its own names.
+    // The same for a client, with its ghost ids.
     Listeners<ClientEvent> of_client(is.schema);
-    Heard<ClientEvent> seen;
+    ReceivedPosition<ClientEvent> seen;
     of_client.add(is.sound.id, seen);
-    of_client.tell(stage.client().events());
+    of_client.notify(stage.client().events());
     CHECK(seen.in == 1);
 }
 
-TEST_CASE("lines: of a kind that the program does not know hears who listens to the ghost") {
+TEST_CASE("events: an event of an unknown kind reaches only the listeners of its ghost") {
     const LampSchema is;
     Listeners<ClientEvent> listeners(is.schema);
-    Heard<ClientEvent> lamps, one;
+    ReceivedPosition<ClientEvent> lamps, one;
     listeners.add(is.lamp.id, lamps);
     listeners.add_for(GhostId{7}, one);
     for (const std::uint16_t kind : {std::uint16_t{2}, std::uint16_t{65'535}}) {
-        const ClientEvent event{7, KindId{kind}, Reason::entered, Change::entered};
-        listeners.tell({&event, 1});
+        const ClientEvent event{GhostId{7}, id_at<KindId>(kind), Reason::entered, Change::entered};
+        listeners.notify({&event, 1});
     }
     CHECK(lamps.in == 0);
     CHECK(one.in == 2);
 }
 
-TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrived (M21 M22)") {
+TEST_CASE("events: the first view is complete once everything relevant arrived (M21 M22)") {
     LampSchema is;
     is.def.budget_bytes_per_tick = 140;
     is.def.rules.kinds.clear();
@@ -310,7 +307,7 @@ TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrive
     CHECK(stage.visibility().set_hidden(inactive, true) == Status::ok);
     stage.step(100);
     CHECK(stage.client().is_view_complete());
-    // Another one joins a world that is an hour old.
+    // Another client joins a world that has run for a while.
     ClientDef def;
     def.nonce = 77;
     Client late(def);
@@ -344,12 +341,12 @@ TEST_CASE("lines: a join ends with a mark, when all that was relevant has arrive
     CHECK(complete_after >= full_after);
     CHECK(complete_after <= full_after + 4);
     std::uint32_t made = 0;
-    for (const ClientEvent& event : late.events()) made += event.copy == Change::entered ? 1 : 0;
+    for (const ClientEvent& event : late.events()) made += event.change == Change::entered ? 1 : 0;
     CHECK(made == 401);         // everything is new to it
-    CHECK(most_before == 400);  // but for what is out of play until then
+    CHECK(most_before == 400);  // except for the hidden entity
 }
 
-TEST_CASE("lines: who is not ready has no view yet that could be complete (M21 M7)") {
+TEST_CASE("events: an observer that is not ready has no complete view (M21 M7)") {
     LampSchema is;
     is.def.rules.ready_requires_viewpoint = true;
     is.def.rules.kinds.clear();
@@ -367,12 +364,12 @@ TEST_CASE("lines: who is not ready has no view yet that could be complete (M21 M
     CHECK(stage.client().ghost_count() == 51);
 }
 
-TEST_CASE("lines: a view is complete with what is there, though he was not ready meanwhile") {
+TEST_CASE("events: a view completes although the observer was not ready in between") {
     for (const Retention leave : {Retention::despawn, Retention::deactivate}) {
         LampSchema is;
         is.schema.edit_kind(is.radio).leave = leave;
         is.def.budget_bytes_per_tick = 140;
-        is.def.enter_priority = 16;  // what comes back is behind all that is new
+        is.def.enter_priority = 16;  // resumed ghosts are sent after all new ones
         is.def.rules.kinds.clear();
         is.def.rules.kinds.resize(2);
         Stage stage(is.schema, 0, is.def);
@@ -396,27 +393,27 @@ TEST_CASE("lines: a view is complete with what is there, though he was not ready
     }
 }
 
-TEST_CASE("lines: who goes takes along all that he observed, and nothing else (M23)") {
+TEST_CASE("events: a disconnect removes the relevant set of that observer only (M23)") {
     const LampSchema is;
     Stage stage(is.schema, 3, is.def);
     std::vector<EntityId> lamps;
     for (std::uint32_t i = 0; i < 12; ++i) {
         lamps.push_back(stage.spawn(is.street));
-        for (std::uint32_t who = 0; who < 3; ++who) {
-            if (i % (who + 1) == 0) show(stage, who, lamps[i]);
+        for (std::uint32_t index = 0; index < 3; ++index) {
+            if (i % (index + 1) == 0) show(stage, index, lamps[i]);
         }
     }
     stage.step(4);
     const auto consistent = [&] {
-        for (std::uint32_t who = 0; who < 3; ++who) {
+        for (std::uint32_t index = 0; index < 3; ++index) {
             std::vector<EntityId> observing;
-            stage.visibility().relevant(stage.observers[who], observing);
+            stage.visibility().relevant(stage.observers[index], observing);
             for (const EntityId lamp : lamps) {
                 std::vector<ObserverId> observers;
                 stage.visibility().observers_of(lamp, observers);
                 const bool one = std::count(observing.begin(), observing.end(), lamp) == 1;
                 const bool other =
-                    std::count(observers.begin(), observers.end(), stage.observers[who]) == 1;
+                    std::count(observers.begin(), observers.end(), stage.observers[index]) == 1;
                 CHECK(one == other);
             }
         }
@@ -432,8 +429,7 @@ TEST_CASE("lines: who goes takes along all that he observed, and nothing else (M
     CHECK(stage.client(2).ghost_count() == 4);
 }
 
-TEST_CASE(
-    "lines: a host's own player is shown what a remote one is told, changes wait hidden (M25)") {
+TEST_CASE("events: a host player is shown what a remote player would get (M25)") {
     const LampSchema is;
     Stage stage(is.schema, 1, is.def);
     struct Presented final : HostPresentation {
@@ -461,7 +457,7 @@ TEST_CASE(
     step();
     CHECK(presented.take() == "");
     CHECK_FALSE(view.is_shown(radio));
-    // It is in memory all along; its changes are not presented.
+    // The entity exists all along, but its changes are not presented.
     for (std::uint16_t i = 1; i < 5; ++i) {
         stage.world().edit(radio, is.lamp)->light = i;
         step();
@@ -477,7 +473,7 @@ TEST_CASE(
     stage.world().edit(radio, is.sound)->volume = 4;
     step();
     CHECK(presented.take() == "changeR 1 ");
-    stage.world().edit(radio, is.sound)->volume = 4;  // the same on the wire
+    stage.world().edit(radio, is.sound)->volume = 4;  // the same quantized value
     step();
     CHECK(presented.take() == "");
     CHECK(stage.visibility().allow(view.observer(), radio, false) == Status::ok);
@@ -489,11 +485,11 @@ TEST_CASE(
     CHECK(stage.world().despawn(radio) == Status::ok);
     step();
     CHECK(presented.take() == "goneR ");
-    // Remote clients never hear of it.
+    // Remote clients never receive it.
     CHECK(stage.client().ghost_count() == 0);
 }
 
-TEST_CASE("lines: only the server decides: whatever a client sends changes no entity") {
+TEST_CASE("events: no message of a client changes an entity") {
     const LampSchema is;
     Stage stage(is.schema, 1, is.def);
     const EntityId lamp = stage.spawn(is.street);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Areas of interest and the three modes of an entity, line by line.
+// Areas of interest and the three modes of an entity.
 #include <array>
 #include <cmath>
 #include <limits>
 #include <random>
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "purview/presets.hpp"
 #include "support/line_support.hpp"
 
@@ -16,7 +16,7 @@ namespace purview::test::lines {
 
 namespace {
 
-/// Areas decide, in three dimensions, as the profile has it.
+/// The Fusion preset in a small world: areas decide, in three dimensions.
 Rules areas_def() {
     Rules def = preset(Preset::fusion);
     def.max = {100, 100, 100};
@@ -39,9 +39,7 @@ void look(InterestManager& manager, ObserverId observer, std::uint32_t key, cons
 
 }  // namespace
 
-TEST_CASE(
-    "interest: an entity is by areas, for all or by hand, exactly one of them, and may change "
-    "(F3 F10 F11)") {
+TEST_CASE("interest: an entity has exactly one mode, which may change (F3 F10 F11)") {
     InterestManager manager = make(areas_def());
     stand(manager, 0, {50, 50, 50});
     stand(manager, 1, {50, 50, 50}, EntityMode::global);
@@ -60,7 +58,7 @@ TEST_CASE(
     };
     mode(0, EntityMode::global);
     CHECK(seen(manager, outside) == Set{0, 1, 3});
-    mode(0, EntityMode::explicit_only);  // neither the area nor what it was before helps
+    mode(0, EntityMode::explicit_only);  // neither the area nor the old mode counts
     CHECK(seen(manager, inside) == Set{1, 3});
     CHECK(seen(manager, outside) == Set{1, 3});
     mode(0, EntityMode::nodes);
@@ -68,13 +66,13 @@ TEST_CASE(
     CHECK(seen(manager, outside) == Set{1, 3});
 }
 
-TEST_CASE("interest: an explicit entity begins unknown to all, its owner included (F11)") {
+TEST_CASE("interest: an explicit entity starts irrelevant, also to its owner (F11)") {
     InterestManager manager = make(areas_def());
     const ObserverId observer = watch(manager), owner = watch(manager);
     look(manager, observer, 1, Area::sphere({50, 50, 50}, 50));
     EntityDef def;
     def.position = {50, 50, 50};
-    def.kind = KindId{0};  // owning shows nothing, says the profile
+    def.kind = id_at<KindId>(0);  // the preset does not show owned entities
     def.mode = EntityMode::explicit_only;
     spawn(manager, 0, def);
     CHECK(manager.set_owner(id(0), owner) == Status::ok);
@@ -87,16 +85,16 @@ TEST_CASE("interest: an explicit entity begins unknown to all, its owner include
     CHECK(seen(manager, owner).empty());
 }
 
-TEST_CASE("interest: inside one area or several is relevant once, borders included (F4)") {
+TEST_CASE("interest: an entity in several areas is relevant once, borders included (F4)") {
     for (const Axes axes : {Axes::xyz, Axes::xy}) {
         Rules def = areas_def();
         def.axes = axes;
         InterestManager manager = make(def);
         stand(manager, 0, {50, 50, 50});
-        stand(manager, 1, {55, 50, 50});  // on the border of the first
+        stand(manager, 1, {55, 50, 50});  // on the border of the first area
         stand(manager, 2, {std::nextafter(55.0F, 56.0F), 50, 50});
         stand(manager, 3, {50, 50, 56});  // too high, where height counts
-        stand(manager, 4, {62, 50, 50});  // in the second only
+        stand(manager, 4, {62, 50, 50});  // in the second area only
         const ObserverId observer = watch(manager);
         look(manager, observer, 1, Area::sphere({50, 50, 50}, 5));
         look(manager, observer, 2, Area::sphere({58, 50, 50}, 4));
@@ -114,9 +112,7 @@ TEST_CASE("interest: inside one area or several is relevant once, borders includ
     }
 }
 
-TEST_CASE(
-    "interest: areas given anew in every tick go where the entity goes: what was not given again "
-    "is gone, what is kept under a key stays (F5)") {
+TEST_CASE("interest: set_areas replaces all areas, a keyed area stays until replaced (F5)") {
     InterestManager manager = make(areas_def());
     for (std::uint32_t i = 0; i < 10; ++i) stand(manager, i, {static_cast<float>(i) * 10, 50, 50});
     const ObserverId observer = watch(manager);
@@ -138,9 +134,7 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{3});  // refused: nothing was changed
 }
 
-TEST_CASE(
-    "interest: an observer has several areas up to a limit with a name: one only where that is "
-    "asked for (F6)") {
+TEST_CASE("interest: the number of areas has a limit, optionally of one (F6)") {
     Rules def = areas_def();
     def.areas_max = 3;
     for (const bool single : {false, true}) {
@@ -163,9 +157,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "interest: below the full level areas are not asked: denied, hidden and explicit hold at all "
-    "levels, and the level is one setting that may change (F7 F29)") {
+TEST_CASE("interest: below the full level areas are ignored, overrides still apply (F7 F29)") {
     for (const InterestLevel level : {InterestLevel::none, InterestLevel::replication}) {
         Rules def = areas_def();
         def.level = level;
@@ -194,9 +186,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "interest: areas meet only entities with a place: whoever has none is met by nobody, and is "
-    "told why (F8 F30)") {
+TEST_CASE("interest: areas skip entities without a position and explain why (F8 F30)") {
     InterestManager manager = make(areas_def());
     EntityDef abstract;
     abstract.has_position = false;
@@ -211,14 +201,12 @@ TEST_CASE(
     CHECK_FALSE(why.relevant);
     CHECK(why.stage == Stage::no_node);
     CHECK(why.nodes.at(0).steps.at(0).unknown);
-    CHECK(why.text().find("the entity has no place") != std::string::npos);
+    CHECK(why.text().find("the entity has no position") != std::string::npos);
     CHECK(manager.set_mode(id(0), EntityMode::global) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 1});
 }
 
-TEST_CASE(
-    "interest: always interested adds to areas, is the only way to an explicit entity, and may be "
-    "said while a player joins (F9)") {
+TEST_CASE("interest: allow adds to areas and works before the observer is ready (F9)") {
     InterestManager manager = make(areas_def());
     stand(manager, 0, {90, 50, 50});
     stand(manager, 1, {90, 50, 50}, EntityMode::explicit_only);
@@ -234,10 +222,10 @@ TEST_CASE(
     CHECK(tick_news(manager, observer) == News{});
     CHECK(manager.allow(observer, id(0), false) == Status::ok);
     CHECK(manager.allow(observer, id(1), false) == Status::ok);
-    CHECK(tick_news(manager, observer) == News{{}, {1}});  // the area keeps the other one
+    CHECK(tick_news(manager, observer) == News{{}, {1}});  // the area keeps entity 0 relevant
 }
 
-TEST_CASE("interest: a global entity is known to every ready observer, wherever they are (F10)") {
+TEST_CASE("interest: a global entity is relevant to every ready observer, anywhere (F10)") {
     InterestManager manager = make(areas_def());
     stand(manager, 0, {1e6F, -1e6F, 50}, EntityMode::global);
     const ObserverId first = watch(manager), second = watch(manager);
@@ -252,9 +240,7 @@ TEST_CASE("interest: a global entity is known to every ready observer, wherever 
     CHECK(tick_news(manager, late) == News{{0}, {}});
 }
 
-TEST_CASE(
-    "interest: another entity's place decides where its own did: mode, pairs and range stay its "
-    "own (F12)") {
+TEST_CASE("interest: a position source replaces the position, not mode or range (F12)") {
     Rules def = areas_def();
     Kernel near = within(Combine::add, 5);
     near.range = RangeFrom::entity;
@@ -263,8 +249,8 @@ TEST_CASE(
     InterestManager manager = make(def);
     stand(manager, 0, {10, 50, 50});                             // the rider
     stand(manager, 1, {90, 50, 50});                             // the horse
-    stand(manager, 2, {10, 50, 50}, EntityMode::explicit_only);  // another rider, by hand only
-    CHECK(manager.set_range(id(1), 50) == Status::ok);           // the horse is seen from afar
+    stand(manager, 2, {10, 50, 50}, EntityMode::explicit_only);  // another rider, explicit only
+    CHECK(manager.set_range(id(1), 50) == Status::ok);           // the horse has a long range
     const ObserverId at_rider = watch(manager), at_horse = watch(manager), afar = watch(manager);
     look(manager, at_rider, 1, Area::sphere({10, 50, 50}, 3));
     look(manager, at_horse, 1, Area::sphere({90, 50, 50}, 3));
@@ -277,10 +263,10 @@ TEST_CASE(
         CHECK(manager.set_position_source(id(rider), id(1)) == Status::ok);
     manager.tick();
     CHECK(seen(manager, at_rider).empty());
-    CHECK(seen(manager, at_horse) == Set{0, 1});  // the explicit one stays what it is
-    CHECK(seen(manager, afar) == Set{1});         // and the range of the rider is its own
+    CHECK(seen(manager, at_horse) == Set{0, 1});  // the explicit rider stays explicit
+    CHECK(seen(manager, afar) == Set{1});         // and the rider keeps its own range
     CHECK(manager.move(id(1), {10, 52, 50}) == Status::ok);
-    CHECK(manager.move(id(0), {70, 50, 50}) == Status::ok);  // kept, not used
+    CHECK(manager.move(id(0), {70, 50, 50}) == Status::ok);  // stored, not used
     manager.tick();
     CHECK(seen(manager, at_rider) == Set{0, 1});
     CHECK(manager.set_position_source(id(0), EntityId::none) == Status::ok);
@@ -290,9 +276,7 @@ TEST_CASE(
     CHECK(seen(manager, at_horse) == Set{0});
 }
 
-TEST_CASE(
-    "interest: a chain of overrides is followed to a depth, a circle is refused, and with its "
-    "target gone an entity stands where it is itself (F12)") {
+TEST_CASE("interest: chains of position sources have a depth limit and no cycles (F12)") {
     InterestManager manager = make(areas_def());
     for (std::uint32_t i = 0; i < 12; ++i) stand(manager, i, {static_cast<float>(i) * 8, 50, 50});
     const ObserverId observer = watch(manager);
@@ -310,8 +294,8 @@ TEST_CASE(
     Status status = Status::ok;
     for (std::uint32_t i = 11; i > 4 && status == Status::ok; --i)
         status = manager.set_position_source(id(i - 1), id(i));
-    CHECK(status == Status::ok);                                           // seven in a row
-    CHECK(manager.set_position_source(id(1), id(4)) == Status::too_deep);  // 0 is behind 1: nine
+    CHECK(status == Status::ok);                                           // a chain of seven
+    CHECK(manager.set_position_source(id(1), id(4)) == Status::too_deep);  // nine with 0 behind 1
     CHECK(manager.set_position_source(id(0), EntityId::none) == Status::ok);
     CHECK(manager.set_position_source(id(1), id(4)) == Status::ok);
     CHECK(manager.set_position_source(id(0), id(1)) == Status::too_deep);
@@ -320,9 +304,7 @@ TEST_CASE(
     CHECK(manager.set_position_source(id(2), id(99)) == Status::stale_id);
 }
 
-TEST_CASE(
-    "interest: when one in a chain of overrides stands for itself again, whoever stands with it "
-    "goes along in the same tick (F12)") {
+TEST_CASE("interest: dependents follow in the tick in which a position source ends (F12)") {
     for (const bool despawned : {true, false}) {
         CAPTURE(despawned);
         InterestManager manager = make(areas_def());
@@ -343,9 +325,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "interest: areas are spheres, boxes, cones: they follow an entity, end with it or with their "
-    "time, and may stand instead of what is seen by default (F26)") {
+TEST_CASE("interest: areas are spheres, boxes or cones that can follow and expire (F26)") {
     Rules def = areas_def();
     Kernel near = within(Combine::add, 5);
     near.view_from = Viewpoints::entity;
@@ -353,7 +333,7 @@ TEST_CASE(
     InterestManager manager = make(def);
     stand(manager, 0, {50, 50, 50});  // the player
     stand(manager, 1, {90, 90, 50});  // a tower
-    stand(manager, 2, {96, 96, 50});  // in the corner of a box, outside of the sphere
+    stand(manager, 2, {96, 96, 50});  // in the corner of the box, outside the sphere
     stand(manager, 3, {96, 90, 50});  // ahead
     stand(manager, 4, {84, 90, 50});  // behind
     const ObserverId observer = watch(manager, id(0));
@@ -371,22 +351,22 @@ TEST_CASE(
     CHECK(with(Area::sphere({6, 6, 0}, 1)) == Set{0, 2});  // an offset from the tower
     CHECK(manager.move(id(1), {78, 84, 50}) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 4});
-    CHECK(manager.despawn(id(1)) == Status::ok);  // the tower falls
+    CHECK(manager.despawn(id(1)) == Status::ok);  // the tower despawns
     CHECK(ticked(manager, observer) == Set{0});
     CHECK(manager.remove_area(observer, 1) == Status::not_found);
     look(manager, observer, 2, Area::sphere({96, 96, 50}, 2).lasting(3));
     for (int i = 0; i < 3; ++i) CHECK(ticked(manager, observer) == Set{0, 2});
     CHECK(ticked(manager, observer) == Set{0});
-    // Instead: the player watches through a camera, and not with his own eyes.
+    // An area replaces the viewpoint: the player watches through a camera.
     look(manager, observer, 3, Area::sphere({96, 90, 50}, 2));
     CHECK(manager.set_viewpoint(observer, EntityId::none) == Status::ok);
     CHECK(ticked(manager, observer) == Set{3});
 }
 
-TEST_CASE("interest: to whoever is shot at the shooter is shown, for a while (F27)") {
+TEST_CASE("interest: a temporary area shows a shooter to its victim (F27)") {
     InterestManager manager = make(areas_def());
     stand(manager, 0, {10, 50, 50});  // the victim
-    stand(manager, 1, {90, 50, 50});  // the shooter, far behind it
+    stand(manager, 1, {90, 50, 50});  // the shooter, far away
     const ObserverId victim = watch(manager, id(0)), other = watch(manager);
     look(manager, victim, 0, Area::sphere({10, 50, 50}, 20));
     CHECK(ticked(manager, victim) == Set{0});
@@ -399,9 +379,7 @@ TEST_CASE("interest: to whoever is shot at the shooter is shown, for a while (F2
     CHECK(tick_news(manager, victim) == News{{}, {1}});
 }
 
-TEST_CASE(
-    "interest: squares of 1 to 21 cells, circles and cones: the farther ring is sent less often "
-    "(F28)") {
+TEST_CASE("interest: cell squares have any size, and outer rings are sent less often (F28)") {
     for (const std::uint32_t rings : {0U, 1U, 4U, 10U}) {
         Rules def = def_of({node("square", {cells(2, 2, static_cast<std::uint16_t>(rings))})});
         InterestManager manager = make(def);
@@ -413,7 +391,7 @@ TEST_CASE(
         CHECK(expected.size() == 2 * rings + 1);
     }
     std::vector<NodeDef> rings;
-    for (std::uint32_t ring = 0; ring < 3; ++ring) {  // the rate doubles from ring to ring
+    for (std::uint32_t ring = 0; ring < 3; ++ring) {  // the interval doubles from ring to ring
         rings.push_back(node("ring", {within(Combine::add, 10.0F * static_cast<float>(ring + 1))}));
         rings.back().replication.every_ticks = 1U << ring;
     }
@@ -421,21 +399,22 @@ TEST_CASE(
     for (std::uint32_t i = 0; i < 4; ++i) spawn(manager, i, 50.0F + static_cast<float>(i) * 9.5F);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
-    CHECK(internal(manager).settings(observer, id(1)).every_ticks == 1);
-    CHECK(internal(manager).settings(observer, id(2)).every_ticks == 2);
-    CHECK(internal(manager).settings(observer, id(3)).every_ticks == 4);
+    CHECK(internal(manager).explainer.settings(observer, id(1)).every_ticks == 1);
+    CHECK(internal(manager).explainer.settings(observer, id(2)).every_ticks == 2);
+    CHECK(internal(manager).explainer.settings(observer, id(3)).every_ticks == 4);
     put(manager, 3, 55);
     CHECK(tick_news(manager, observer) == News{});
-    CHECK(internal(manager).settings(observer, id(3)).every_ticks == 1);
-    // Where nodes do not decide who is seen, they say how often all the same, or nothing.
+    CHECK(internal(manager).explainer.settings(observer, id(3)).every_ticks == 1);
+    // At level `replication` nodes do not cull, but still set send intervals. At level `none` they
+    // do neither.
     manager.set_level(InterestLevel::replication);
     put(manager, 3, 95);
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
-    CHECK(internal(manager).settings(observer, id(2)).every_ticks == 2);
-    CHECK(internal(manager).settings(observer, id(3)).every_ticks == 1);
+    CHECK(internal(manager).explainer.settings(observer, id(2)).every_ticks == 2);
+    CHECK(internal(manager).explainer.settings(observer, id(3)).every_ticks == 1);
     manager.set_level(InterestLevel::none);
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
-    CHECK(internal(manager).settings(observer, id(2)).every_ticks == 1);
+    CHECK(internal(manager).explainer.settings(observer, id(2)).every_ticks == 1);
 }
 
 }  // namespace purview::test::lines

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Schemes as interest management knows them, line by line: stages, distance, cells, matches, teams,
-// scenes, sight, schemes of one's own.
+// The interest management schemes of Mirror: stages, distance, cells, matches, teams, scenes, line
+// of sight, custom schemes.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <random>
 
+#include "purview/extend/kernel.hpp"
 #include "purview/presets.hpp"
-#include "purview/sight.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
@@ -26,34 +26,35 @@ EntityId with_key(InterestManager& manager, std::uint32_t index, float x, std::u
 }
 
 void rekey(InterestManager& manager, std::uint32_t index, std::uint16_t key) {
-    CHECK(manager.set_key(id(index), KeyId{0}, Key{key}) == Status::ok);
+    CHECK(manager.set_key(id(index), id_at<KeyId>(0), Key{key}) == Status::ok);
 }
 
-/// Lists of pairs, in either direction, and how often it was asked for them.
+/// A custom node with a list of (observer, entity) pairs. It counts its queries.
 class ListedNode final : public CustomNode {
   public:
     explicit ListedNode(bool by_entity) : by_entity_(by_entity) {}
     void query_for(const Visibility&, ObserverId observer, std::vector<EntityId>& out) override {
-        ++asked;
-        for (const auto& [who, what] : pairs) {
-            if (who == observer) out.push_back(what);
+        ++queried;
+        for (const auto& [client, what] : pairs) {
+            if (client == observer) out.push_back(what);
         }
     }
     void observers_for(const Visibility&, EntityId entity, std::vector<ObserverId>& out) override {
-        ++asked;
-        for (const auto& [who, what] : pairs) {
-            if (what == entity) out.push_back(who);
+        ++queried;
+        for (const auto& [client, what] : pairs) {
+            if (what == entity) out.push_back(client);
         }
     }
     bool is_entity_centric() const noexcept override { return by_entity_; }
     std::vector<std::pair<ObserverId, EntityId>> pairs;
-    int asked = 0;
+    int queried = 0;
 
   private:
     bool by_entity_;
 };
 
-/// Nothing is seen across the wall at x = 60, nor into or out of the bush from 20 to 30.
+/// The wall at x = 60 blocks sight in both directions. The bush from 20 to 30 hides its inside from
+/// viewers outside.
 class WallAndBush final : public RayTest {
   public:
     void test(ObserverId, std::span<const Ray> queries,
@@ -64,13 +65,13 @@ class WallAndBush final : public RayTest {
             const bool in_bush = b >= 20 && b <= 30 && !(a >= 20 && a <= 30);
             visible[i] = !walled && !in_bush;
         }
-        asked += queries.size();
+        queried += queries.size();
     }
     bool wall_stands = true;
-    mutable std::size_t asked = 0;
+    mutable std::size_t queried = 0;
 };
 
-/// The profile in a small world: three dimensions of its own size are a table of many cells.
+/// The Mirror preset in a small world: with its own bounds it would need a table of many cells.
 Rules small_mirror() {
     Rules def = preset(Preset::mirror);
     def.max = {100, 100, 100};
@@ -86,11 +87,9 @@ Kernel sight(Combine op, std::shared_ptr<const RayTest> test, float reach = 0) {
 
 }  // namespace
 
-TEST_CASE(
-    "interest: the fixed stages in their order, over every combination of them: not ready, denied, "
-    "owned, hidden, shown, allowed, explicit, nodes (X8 M8 M9)") {
+TEST_CASE("interest: the stages of relevance apply in a fixed order (X8 M8 M9)") {
     Rules def = def_of({node("flagged", {flag(Combine::add, 0)})});
-    KindRules blind;  // its owners see nothing by owning
+    KindRules blind;  // owning makes nothing relevant
     blind.owner_sees = false;
     def.kinds = {KindRules{}, blind};
     InterestManager manager = make(def);
@@ -103,7 +102,7 @@ TEST_CASE(
         EntityDef one;
         one.position = {static_cast<float>(i % 100), 50, 0};
         one.flags = FlagSet(is(by_node) ? 1 : 0);
-        one.kind = KindId{static_cast<std::uint16_t>(is(blind_kind) ? 1 : 0)};
+        one.kind = id_at<KindId>(is(blind_kind) ? 1 : 0);
         one.mode = is(explicit_only) ? EntityMode::explicit_only : EntityMode::nodes;
         spawn(manager, i, one);
         for (const ObserverId observer : {ready, unready}) {
@@ -135,13 +134,11 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "interest: a member of a group follows its root through the stages, but for what is its own "
-    "(X8)") {
+TEST_CASE("interest: a group member follows its root through the stages (X8)") {
     InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 90);  // the root
-    spawn(manager, 2, 50);  // its member: where it stands by itself does not matter
+    spawn(manager, 2, 50);  // its member: its own position does not matter
     CHECK(manager.attach(id(2), id(1)) == Status::ok);
     const ObserverId observer = watch(manager, id(0)), owner = watch(manager);
     manager.tick();
@@ -149,14 +146,14 @@ TEST_CASE(
     put(manager, 1, 55);
     CHECK(tick_news(manager, observer) == News{{1, 2}, {}});
     CHECK(manager.set_hidden(id(1), true) == Status::ok);
-    CHECK(manager.set_owner(id(2), owner) == Status::ok);  // owns a member: the root comes along
+    CHECK(manager.set_owner(id(2), owner) == Status::ok);  // owning a member shows the root, too
     CHECK(tick_news(manager, observer) == News{{}, {1, 2}});
     CHECK(seen(manager, owner) == Set{1, 2});
-    CHECK(manager.deny(owner, id(1), true) == Status::ok);  // a denied root wins over everything
+    CHECK(manager.deny(owner, id(1), true) == Status::ok);  // a denied root overrides all
     CHECK(ticked(manager, owner).empty());
 }
 
-TEST_CASE("interest: one scheme is in force, and schemes are switched while running (M3)") {
+TEST_CASE("interest: nodes can be enabled and disabled at run time (M3)") {
     Rules def =
         def_of({node("near", {within(Combine::add, 10)}), node("team", {same(Combine::add, 0)})});
     def.nodes[1].enabled = false;
@@ -170,14 +167,14 @@ TEST_CASE("interest: one scheme is in force, and schemes are switched while runn
         for (NodeDef& one : def.nodes) one.enabled = !one.enabled;
         CHECK(manager.set_rules(def) == "");
         const News expected = i % 2 == 0 ? News{{2}, {1}} : News{{1}, {2}};
-        CHECK(tick_news(manager, observer) == expected);  // who sees 0 by both hears nothing
+        CHECK(tick_news(manager, observer) == expected);  // entity 0 matches both nodes: no event
     }
     for (NodeDef& one : def.nodes) one.enabled = false;
     CHECK(manager.set_rules(def) == "");
-    CHECK(ticked(manager, observer).empty());  // switched off is not switched to everything
+    CHECK(ticked(manager, observer).empty());  // disabled nodes do not show everything
 }
 
-TEST_CASE("interest: looking at one entity again tells the difference, and nothing else (M5)") {
+TEST_CASE("interest: a recheck of one entity reports only its differences (M5)") {
     const auto scheme = std::make_shared<ListedNode>(true);
     NodeDef own = own_node("own", scheme);
     own.dormant = true;
@@ -191,17 +188,17 @@ TEST_CASE("interest: looking at one entity again tells the difference, and nothi
     manager.tick();
     CHECK(manager.events().size() == 3);
     scheme->pairs = {{b, id(0)}, {c, id(0)}};
-    scheme->asked = 0;
+    scheme->queried = 0;
     CHECK(manager.recheck(id(0)) == Status::ok);
     manager.tick();
-    CHECK(scheme->asked == 1);
+    CHECK(scheme->queried == 1);
     CHECK(manager.events().size() == 2);
-    CHECK(news(manager, a) == News{{}, {0}});  // 1 was not looked at: it stays
+    CHECK(news(manager, a) == News{{}, {0}});  // 1 was not rechecked: it stays
     CHECK(news(manager, b) == News{});
     CHECK(news(manager, c) == News{{0}, {}});
 }
 
-TEST_CASE("interest: nobody has to ask for a rebuild, and whoever wants one gets all of it (M6)") {
+TEST_CASE("interest: no rebuild is needed, but a recheck of a node updates all of it (M6)") {
     const auto scheme = std::make_shared<ListedNode>(false);
     NodeDef own = own_node("own", scheme);
     own.dormant = true;
@@ -210,22 +207,20 @@ TEST_CASE("interest: nobody has to ask for a rebuild, and whoever wants one gets
     const ObserverId a = watch(manager, id(0)), b = watch(manager, id(1));
     manager.tick();
     put(manager, 3, 10);
-    CHECK(tick_news(manager, a) == News{{3}, {}});  // exact, without a call
+    CHECK(tick_news(manager, a) == News{{3}, {}});  // exact without a recheck
     scheme->pairs = {{a, id(2)}, {b, id(2)}};
     manager.tick();
     CHECK(manager.events().empty());
-    CHECK(manager.recheck(NodeId{1}) == Status::ok);
+    CHECK(manager.recheck(id_at<NodeId>(1)) == Status::ok);
     manager.tick();
     CHECK(news(manager, a) == News{{2}, {}});
     CHECK(news(manager, b) == News{{2}, {}});
-    CHECK(manager.recheck(NodeId{1}) == Status::ok);
+    CHECK(manager.recheck(id_at<NodeId>(1)) == Status::ok);
     manager.tick();
-    CHECK(manager.events().empty());  // once more is the same
+    CHECK(manager.events().empty());  // a second recheck changes nothing
 }
 
-TEST_CASE(
-    "interest: an owner keeps sight of his own, through hiding, jumps and a lack of schemes "
-    "(M8)") {
+TEST_CASE("interest: owned entities stay relevant when hidden, moved or without nodes (M8)") {
     for (const bool has_scheme : {true, false}) {
         Rules def = def_of({node("near", {within(Combine::add, 10)})});
         def.nodes[0].enabled = has_scheme;
@@ -238,7 +233,7 @@ TEST_CASE(
         CHECK(ticked(manager, observer) == Set{0, 1});
         CHECK(manager.set_hidden(id(0), true) == Status::ok);
         CHECK(tick_news(manager, observer) == News{});
-        put(manager, 0, 5);  // a teleport: not even for a tick
+        put(manager, 0, 5);  // a teleport causes no leave
         CHECK(tick_news(manager, observer) == News{});
         put(manager, 1, 99);
         CHECK(tick_news(manager, observer) == News{});
@@ -247,7 +242,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("interest: force hidden skips the schemes, force shown passes them by (M9)") {
+TEST_CASE("interest: hidden entities and entities shown to all bypass the nodes (M9)") {
     InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 55);
@@ -263,9 +258,7 @@ TEST_CASE("interest: force hidden skips the schemes, force shown passes them by 
     CHECK(tick_news(manager, observer) == News{{1}, {2}});
 }
 
-TEST_CASE(
-    "interest: distance counts from the main entity: from all that is owned, or from areas, where "
-    "rules say so (M10 M36)") {
+TEST_CASE("interest: distance counts from the main entity, owned ones or areas (M10 M36)") {
     const auto sees = [](Viewpoints from) {
         Kernel near = within(Combine::add, 5);
         near.view_from = from;
@@ -279,7 +272,7 @@ TEST_CASE(
         CHECK(manager.set_owner(id(0), alice) == Status::ok);
         CHECK(manager.set_owner(id(1), alice) == Status::ok);
         CHECK(manager.set_area(alice, 1, Area::at(Vec3{90, 50, 0})) == Status::ok);
-        return ticked(manager, alice);  // her own two in any case
+        return ticked(manager, alice);  // always includes her own two
     };
     CHECK(sees(Viewpoints::entity) == Set{0, 1, 2});
     CHECK(sees(Viewpoints::owned) == Set{0, 1, 2, 3});
@@ -287,10 +280,8 @@ TEST_CASE(
     CHECK(sees(Viewpoints::entity_and_points) == Set{0, 1, 2, 4});
 }
 
-TEST_CASE(
-    "interest: exactly at the range is inside, for whoever joins and for whoever was there: an "
-    "entity may have a range of its own, and static ones their own cadence (M11)") {
-    Rules def = small_mirror();  // 10, or what the entity says
+TEST_CASE("interest: the range border is inside, and an entity may have its own range (M11)") {
+    Rules def = small_mirror();  // range 10, or that of the entity
     NodeDef scenery = node("scenery", {within(Combine::add, 10)}, Members::bound);
     scenery.every_ticks = 4;
     def.nodes[0].members = Members::unbound;
@@ -318,8 +309,8 @@ TEST_CASE(
     put(manager, 1, 75.1F);
     CHECK(ticked(manager, joins) == Set{0});
     CHECK(manager.set_range(id(1), 1e6F) == Status::bad_argument);
-    // A statue is looked at every fourth tick; a player of the same place at once.
-    const std::array slow{NodeId{1}};
+    // A statue is evaluated every fourth tick, a player at the same position at once.
+    const std::array slow{id_at<NodeId>(1)};
     EntityDef statue;
     statue.position = {52, 50, 0};
     statue.nodes = slow;
@@ -342,9 +333,7 @@ TEST_CASE(
     CHECK(manager.is_relevant(joins, id(13)));
 }
 
-TEST_CASE(
-    "interest: hashing is one's own cell and the eight around it, on the ground plane that is "
-    "chosen: who sees whom is the same asked from either side (M12 M13)") {
+TEST_CASE("interest: cells cover a 3 x 3 block of the ground plane symmetrically (M12 M13)") {
     for (const Axes axes : {Axes::xy, Axes::xz}) {
         Rules def = def_of({node("hash", {cells(10, 10)})});
         def.axes = axes;
@@ -359,7 +348,7 @@ TEST_CASE(
         for (std::uint32_t i = 0; i < 40; ++i) {
             EntityDef one;
             one.position = at(anywhere(random), anywhere(random), anywhere(random));
-            one.range = i % 2 == 0 ? 100.0F : 0.0F;  // one range for all: it does not matter
+            one.range = i % 2 == 0 ? 100.0F : 0.0F;  // cells ignore the range of an entity
             spawn(manager, i, one);
             observers.push_back(watch(manager, id(i)));
         }
@@ -367,7 +356,8 @@ TEST_CASE(
         std::size_t pairs = 0;
         for (std::uint32_t o = 0; o < 40; ++o) {
             for (std::uint32_t e = 0; e < 40; ++e) {
-                const Vec3 mine = manager.position(id(o)), its = manager.position(id(e));
+                const Vec3 mine = manager.entity(id(o)).position(),
+                           its = manager.entity(id(e)).position();
                 const auto cell = [](float v) { return static_cast<int>(v / 10); };
                 const float a = axes == Axes::xy ? mine.y : mine.z;
                 const float b = axes == Axes::xy ? its.y : its.z;
@@ -379,19 +369,20 @@ TEST_CASE(
         }
         CHECK(pairs > 60);
         for (std::uint32_t e = 0; e < 40; ++e) {
-            std::vector<ObserverId> who;
-            manager.observers_of(id(e), who);
+            std::vector<ObserverId> client;
+            manager.observers_of(id(e), client);
             for (const ObserverId observer : observers) {
-                const bool listed = std::find(who.begin(), who.end(), observer) != who.end();
+                const bool listed =
+                    std::find(client.begin(), client.end(), observer) != client.end();
                 CHECK(listed == manager.is_relevant(observer, id(e)));
             }
-            pairs -= who.size();
+            pairs -= client.size();
         }
         CHECK(pairs == 0);
     }
 }
 
-TEST_CASE("interest: in three dimensions it is 27 cells, and height counts (M14)") {
+TEST_CASE("interest: in three dimensions a neighborhood has 27 cells (M14)") {
     Rules def = def_of({node("hash", {cells(10, 10, 1, 10)})});
     def.axes = Axes::xyz;
     InterestManager manager = make(def);
@@ -407,23 +398,21 @@ TEST_CASE("interest: in three dimensions it is 27 cells, and height counts (M14)
             }
         }
     }
-    const ObserverId observer = watch(manager, id(62));  // the middle of all
+    const ObserverId observer = watch(manager, id(62));  // in the center of all
     CHECK(ticked(manager, observer).size() == 27);
     CHECK(manager.is_relevant(observer, id(62 + 25)));
     CHECK_FALSE(manager.is_relevant(observer, id(62 + 50)));
-    CHECK(manager.move(id(62), {25, 25, 35}) == Status::ok);  // up, and nothing else
+    CHECK(manager.move(id(62), {25, 25, 35}) == Status::ok);  // up only
     manager.tick();
     CHECK(manager.is_relevant(observer, id(62 + 50)));
     CHECK_FALSE(manager.is_relevant(observer, id(62 - 25)));
 }
 
-TEST_CASE(
-    "interest: hexagons are seven, also far away from the middle of the world: an observer that is "
-    "nowhere sees none (M15)") {
+TEST_CASE("interest: a hexagon neighborhood has seven cells, also far from the origin (M15)") {
     Kernel hexagons = step(Combine::add, KernelType::hexagons);
     hexagons.cell_size = {10, 0, 0};
     const float row = 15, column = 10 * std::sqrt(3.0F);
-    for (const float far : {0.0F, 700.0F, -700.0F}) {  // hexagons away: 12 km
+    for (const float far : {0.0F, 700.0F, -700.0F}) {  // 700 hexagons: 12 km away
         InterestManager manager = make(std::vector{node("hexagons", {hexagons})});
         const float x0 = far * column, y0 = far * row;
         std::uint32_t index = 0;
@@ -440,7 +429,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("interest: hexagons of places that are too far to be numbered are their last ones") {
+TEST_CASE("interest: positions beyond the hexagon numbering are in the last hexagons") {
     Kernel hexagons = step(Combine::add, KernelType::hexagons);
     hexagons.cell_size = {0.01F, 0, 0};
     InterestManager manager = make(std::vector{node("hexagons", {hexagons})});
@@ -454,7 +443,7 @@ TEST_CASE("interest: hexagons of places that are too far to be numbered are thei
     CHECK(seen(manager, far) == Set{1});
 }
 
-TEST_CASE("interest: hexagons with a depth are columns of it: height counts (M15)") {
+TEST_CASE("interest: hexagons with a depth form layers, so height counts (M15)") {
     Kernel hexagons = step(Combine::add, KernelType::hexagons);
     hexagons.cell_size = {10, 0, 5};
     Rules def = def_of({node("hexagons", {hexagons})});
@@ -468,15 +457,13 @@ TEST_CASE("interest: hexagons with a depth are columns of it: height counts (M15
     add(0, 22);
     add(1, 18);  // the layer below
     add(2, 29);  // the layer above
-    add(3, 31);  // two above
-    add(4, 12);  // two below
+    add(3, 31);  // two layers above
+    add(4, 12);  // two layers below
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
 }
 
-TEST_CASE(
-    "interest: of a match is whoever has the same number, and none is the match of nobody: a "
-    "change is told in the old match and in the new one (M16)") {
+TEST_CASE("interest: a match contains all entities with its number, zero is no match (M16)") {
     InterestManager manager = make(std::vector{node("match", {same(Combine::add, 0)})});
     for (std::uint32_t i = 0; i < 6; ++i)
         with_key(manager, i, 50, static_cast<std::uint16_t>(i / 2));  // 0 0 1 1 2 2
@@ -494,9 +481,9 @@ TEST_CASE(
     rekey(manager, 2, 0);  // the match is empty now
     manager.tick();
     CHECK(seen(manager, observers[2]).empty());
-    rekey(manager, 5, 1);  // and begins again
+    rekey(manager, 5, 1);  // and has a member again
     CHECK(ticked(manager, observers[5]) == Set{5});
-    Rules near;  // asked lane by lane
+    Rules near;  // evaluated lane by lane
     near.nodes = {node("near, of my match", {within(Combine::add, 10), same(Combine::require, 0)})};
     CHECK(manager.set_rules(near) == "");
     manager.tick();
@@ -504,12 +491,10 @@ TEST_CASE(
     CHECK(seen(manager, observers[4]) == Set{3, 4});
 }
 
-TEST_CASE(
-    "interest: who has no team at all is seen by everybody, who has an empty one by nobody, and "
-    "who is shown to all by all (M17)") {
+TEST_CASE("interest: unbound entities are seen by all, those of an empty team by none (M17)") {
     InterestManager manager = make({node("no team", {}, Members::unbound),
                                     node("team", {same(Combine::add, 0)}, Members::bound)});
-    const std::array team{NodeId{1}};
+    const std::array team{id_at<NodeId>(1)};
     const auto of_team = [&](std::uint32_t index, std::uint16_t number) {
         const Key key{number};
         EntityDef def;
@@ -531,13 +516,11 @@ TEST_CASE(
     CHECK(tick_news(manager, one) == News{{2}, {}});
 }
 
-TEST_CASE(
-    "interest: scenes are instances, not names: whoever goes to another is told of in both, and "
-    "may have to be near as well (M18 M19)") {
+TEST_CASE("interest: scenes are instances and can be combined with a distance (M18 M19)") {
     InterestManager scenes = make(std::vector{node("scene", {same(Combine::add, 0)})});
     InterestManager both =
         make(std::vector{node("scene", {within(Combine::add, 10), same(Combine::require, 0)})});
-    // Scenes 1 and 2 are the same dungeon, made twice.
+    // Scenes 1 and 2 are two instances of the same dungeon.
     for (InterestManager* manager : {&scenes, &both}) {
         with_key(*manager, 0, 50, 1);
         with_key(*manager, 1, 50, 2);
@@ -554,41 +537,37 @@ TEST_CASE(
     CHECK(news(scenes, second) == News{{2}, {}});
     const ObserverId near = watch(both, id(0));
     CHECK(ticked(both, near) == Set{0, 2});
-    rekey(both, 2, 2);  // near, not there
-    put(both, 3, 60);   // there, and near now
+    rekey(both, 2, 2);  // near, in another scene
+    put(both, 3, 60);   // same scene, now near
     CHECK(tick_news(both, near) == News{{3}, {2}});
-    rekey(both, 0, 2);  // the observer goes after it
+    rekey(both, 0, 2);  // the observer follows
     CHECK(ticked(both, near) == Set{0, 1, 2});
 }
 
-TEST_CASE(
-    "interest: spawns and despawns are noted, and looked at in the tick, never before "
-    "(M20)") {
+TEST_CASE("interest: spawns and despawns are evaluated in the tick, never before (M20)") {
     const auto scheme = std::make_shared<ListedNode>(true);
     NodeDef own = own_node("own", scheme);
-    own.dormant = true;  // asked only about what is noted
+    own.dormant = true;  // queried only about noted entities
     InterestManager manager = make(std::vector{own});
     const ObserverId observer = watch(manager);
     manager.tick();
-    scheme->asked = 0;
+    scheme->queried = 0;
     scheme->pairs = {{observer, id(0)}, {observer, id(1)}};
     spawn(manager, 0, 50);
     spawn(manager, 1, 50);
-    CHECK(scheme->asked == 0);
+    CHECK(scheme->queried == 0);
     CHECK_FALSE(manager.is_relevant(observer, id(0)));
     CHECK(tick_news(manager, observer) == News{{0, 1}, {}});
-    CHECK(scheme->asked == 2);
+    CHECK(scheme->queried == 2);
     CHECK(manager.despawn(id(0)) == Status::ok);
-    CHECK(scheme->asked == 2);
+    CHECK(scheme->queried == 2);
     CHECK(tick_news(manager, observer) == News{{}, {0}});
-    CHECK(scheme->asked == 2);  // not for those who stay
+    CHECK(scheme->queried == 2);  // no queries about entities that stay
     CHECK(tick_news(manager, observer) == News{});
-    CHECK(scheme->asked == 2);
+    CHECK(scheme->queried == 2);
 }
 
-TEST_CASE(
-    "interest: behind a wall is not seen, in a bush is not seen from outside, and both are the "
-    "business of one test (M28 M38)") {
+TEST_CASE("interest: one sight test handles walls and bushes (M28 M38)") {
     const auto world = std::make_shared<WallAndBush>();
     InterestManager manager =
         make(std::vector{node("seen", {within(Combine::add, 60), sight(Combine::require, world)})});
@@ -601,19 +580,17 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{0, 1, 4});
     put(manager, 2, 59);
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 4});
-    put(manager, 0, 28);  // into the bush, where the other one is
+    put(manager, 0, 28);  // into the bush with entity 3
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3, 4});
     put(manager, 0, 70);  // behind the wall
     CHECK(ticked(manager, observer) == Set{0});
-    // The wall falls: no entity moved, but who looks again every tick finds out.
+    // The wall is removed. No entity moved, but evaluation in every tick detects it.
     world->wall_stands = false;
     for (int i = 0; i < 3; ++i) manager.tick();
     CHECK(seen(manager, observer) == Set{0, 1, 2, 4});
 }
 
-TEST_CASE(
-    "interest: whoever runs towards a corner is told of who is behind it a ping early "
-    "(M28)") {
+TEST_CASE("interest: predicted sight shows an entity behind a corner early (M28)") {
     const auto world = std::make_shared<WallAndBush>();
     const auto ticks_to_see = [&](bool predicts) {
         Kernel seen_by = sight(Combine::require, world);
@@ -634,13 +611,11 @@ TEST_CASE(
         return ticks;
     };
     CHECK(ticks_to_see(false) == 12);  // at 59
-    CHECK(ticks_to_see(true) == 7);    // at 64: five ticks of a tenth of a second before
+    CHECK(ticks_to_see(true) == 7);    // at 64: five ticks of 0.1 s earlier
 }
 
-TEST_CASE(
-    "interest: a team sees what is near any of its members: rooms show who is in them and in the "
-    "next (M28)") {
-    // The eyes of a team are areas that follow its members.
+TEST_CASE("interest: a team shares its view, and rooms show adjacent rooms (M28)") {
+    // A team shares its view by areas that follow its members.
     InterestManager manager =
         make({node("near", {within(Combine::add, 10)}), node("rooms", {same(Combine::add, 1)})});
     spawn(manager, 0, 10);
@@ -652,7 +627,7 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
     put(manager, 1, 90);
     CHECK(ticked(manager, observer) == Set{0, 1});
-    // A room is a key; through a door one belongs to two.
+    // A room is a key. An observer in a doorway has the keys of two rooms.
     const std::array<Key, 2> in_hall{Key{0}, Key{7}}, in_crypt{Key{0}, Key{8}};
     EntityDef bat;
     bat.position = {99, 99, 0};
@@ -660,23 +635,21 @@ TEST_CASE(
     spawn(manager, 3, bat);
     bat.keys = in_crypt;
     spawn(manager, 4, bat);
-    CHECK(manager.set_key(id(0), KeyId{1}, Key{7}) == Status::ok);
+    CHECK(manager.set_key(id(0), id_at<KeyId>(1), Key{7}) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 1, 3});
-    CHECK(manager.add_key(observer, KeyId{1}, Key{8}) == Status::ok);
+    CHECK(manager.add_key(observer, id_at<KeyId>(1), Key{8}) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{4}, {}});
-    CHECK(manager.remove_key(observer, KeyId{1}, Key{8}) == Status::ok);
+    CHECK(manager.remove_key(observer, id_at<KeyId>(1), Key{8}) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{}, {4}});
 }
 
-TEST_CASE(
-    "interest: what one manager remembered is not known to the next with the same rules "
-    "(M29)") {
+TEST_CASE("interest: a new manager has no state of an earlier one with the same rules (M29)") {
     const auto scheme = std::make_shared<ListedNode>(false);
     Rules def = def_of({node("near", {within(Combine::add, 10, 10)}), own_node("own", scheme)});
     for (int run = 0; run < 2; ++run) {
         InterestManager manager = make(def);
         spawn(manager, 0, 50);
-        spawn(manager, 1, 65);  // between enter and leave: out, unless it had been in
+        spawn(manager, 1, 65);  // between enter and leave range: not relevant at first
         spawn(manager, 2, 99);
         const ObserverId observer = watch(manager, id(0));
         CHECK(ticked(manager, observer) == Set{0});
@@ -692,7 +665,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("interest: a radius is turned on the running server, and tried before that (M30)") {
+TEST_CASE("interest: a radius can be tried and changed on a running server (M30)") {
     Rules def = def_of({node("near", {within(Combine::add, 10)})});
     InterestManager manager = make(def);
     for (std::uint32_t i = 0; i < 10; ++i) spawn(manager, i, static_cast<float>(i) * 10);
@@ -703,7 +676,7 @@ TEST_CASE("interest: a radius is turned on the running server, and tried before 
         def.nodes[0].steps = {within(Combine::add, radius)};
         const RuleTrial trial = manager.try_rules(def);
         manager.tick();
-        CHECK(manager.events().empty());  // trying changes nothing
+        CHECK(manager.events().empty());  // a trial changes nothing
         CHECK(manager.set_rules(def) == "");
         const News now = tick_news(manager, observer);
         CHECK(now.in.size() == trial.gains.size());
@@ -717,9 +690,7 @@ TEST_CASE("interest: a radius is turned on the running server, and tried before 
     CHECK(tick_news(manager, observer) == News{});
 }
 
-TEST_CASE(
-    "interest: a scheme that knows what changed says so pair by pair, and is asked nothing "
-    "(M31)") {
+TEST_CASE("interest: a custom node can set single pairs and is not queried then (M31)") {
     for (const bool by_entity : {false, true}) {
         const auto scheme = std::make_shared<ListedNode>(by_entity);
         NodeDef own = own_node("own", scheme);
@@ -728,13 +699,13 @@ TEST_CASE(
         for (std::uint32_t i = 0; i < 50; ++i) spawn(manager, i, 90, 90);
         const ObserverId observer = watch(manager), other = watch(manager);
         manager.tick();
-        const int asked = scheme->asked;
+        const int queried = scheme->queried;
         const auto pair = [&](std::uint32_t index, bool value) {
-            return manager.set_node_pair(NodeId{0}, observer, id(index), value);
+            return manager.set_node_pair(id_at<NodeId>(0), observer, id(index), value);
         };
         for (std::uint32_t i = 0; i < 50; i += 5) {
             CHECK(pair(i, true) == Status::ok);
-            CHECK(pair(i, true) == Status::ok);  // twice is once
+            CHECK(pair(i, true) == Status::ok);  // a repeated edit has no effect
         }
         manager.tick();
         CHECK(manager.events().size() == 10);
@@ -743,15 +714,14 @@ TEST_CASE(
         CHECK(pair(10, false) == Status::ok);
         CHECK(pair(10, true) == Status::ok);
         CHECK(tick_news(manager, observer) == News{{}, {5}});
-        CHECK(scheme->asked == asked);
-        CHECK(manager.set_node_pair(NodeId{1}, observer, id(0), true) == Status::bad_argument);
+        CHECK(scheme->queried == queried);
+        CHECK(manager.set_node_pair(id_at<NodeId>(1), observer, id(0), true) ==
+              Status::bad_argument);
         CHECK(pair(77, true) == Status::stale_id);
     }
 }
 
-TEST_CASE(
-    "interest: a player sees itself, what is forced and what is in range, from the first tick on "
-    "and later (M33)") {
+TEST_CASE("interest: a player sees itself, forced entities and those in range (M33)") {
     for (const bool initial : {true, false}) {
         InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
         spawn(manager, 0, 50);
@@ -772,9 +742,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "interest: a scheme may list the observers of an entity: the library finds out who is new "
-    "(M34)") {
+TEST_CASE("interest: a custom node can list the observers of an entity (M34)") {
     const auto by_entity = std::make_shared<ListedNode>(true),
                by_observer = std::make_shared<ListedNode>(false);
     InterestManager one = make(std::vector{own_node("own", by_entity)}),
@@ -787,10 +755,10 @@ TEST_CASE(
         CHECK(watch(other) == observers.back());
     }
     std::mt19937 random(6);
-    std::size_t told = 0;
+    std::size_t replicated = 0;
     for (int tick = 0; tick < 50; ++tick) {
         by_entity->pairs.clear();
-        for (int i = 0; i < 20; ++i)  // some of them twice
+        for (int i = 0; i < 20; ++i)  // some pairs twice
             by_entity->pairs.emplace_back(observers[random() % 8], id(random() % 8));
         by_observer->pairs = by_entity->pairs;
         one.tick();
@@ -802,12 +770,12 @@ TEST_CASE(
             for (std::uint32_t i = 0; i < 8; ++i)
                 REQUIRE(one.is_relevant(observer, id(i)) == (pairs.count({observer, id(i)}) == 1));
         }
-        told += one.events().size();
+        replicated += one.events().size();
     }
-    CHECK(told > 500);
+    CHECK(replicated > 500);
 }
 
-TEST_CASE("interest: a range of 1.234 is 1.234 (M35)") {
+TEST_CASE("interest: fractional ranges are exact (M35)") {
     for (const float range : {1.234F, 0.1F, 7.7777F}) {
         Rules def = def_of({node("near", {within(Combine::add, range)})});
         InterestManager manager = make(def);
@@ -829,9 +797,7 @@ TEST_CASE("interest: a range of 1.234 is 1.234 (M35)") {
     CHECK(ticked(manager, observer) == Set{0});
 }
 
-TEST_CASE(
-    "interest: without rules everything is told to everybody: the profile of this scheme is an "
-    "exact distance, for observers with an entity (M37)") {
+TEST_CASE("interest: no rules show everything, the Mirror preset uses distance (M37)") {
     InterestManager plain = make(Rules{});
     InterestManager exact = make(small_mirror());
     for (InterestManager* manager : {&plain, &exact}) {
@@ -852,45 +818,41 @@ TEST_CASE(
     CHECK(seen(exact, player) == Set{0, 1, 3});
 }
 
-TEST_CASE(
-    "interest: conditions of a kind hold for all of it: an entity adds to them, or has its own "
-    "instead, and is judged anew when asked: by entity, observer or node (X5)") {
+TEST_CASE("interest: an entity adds nodes to those of its kind or replaces them (X5)") {
     const auto secret = std::make_shared<bool>(false);
     const auto hidden = make_pair_kernel({.name = "hidden", .reach = 1'000},
                                          [secret](const Pair&) noexcept { return *secret; });
     Rules def = def_of({node("near", {within(Combine::add, 10)}, Members::bound),
                         node("hidden", {own_kernel(Combine::add, hidden)}, Members::bound)});
     KindRules kind;
-    kind.nodes = {NodeId{0}};
+    kind.nodes = {id_at<NodeId>(0)};
     def.kinds = {kind};
     InterestManager manager = make(def);
-    const std::array own{NodeId{1}};
+    const std::array own{id_at<NodeId>(1)};
     EntityDef one;
-    one.kind = KindId{0};
+    one.kind = id_at<KindId>(0);
     one.position = {55, 50, 0};
-    spawn(manager, 1, one);  // the kind's
+    spawn(manager, 1, one);  // the node of its kind
     one.nodes = own;
-    spawn(manager, 2, one);  // and its own
+    spawn(manager, 2, one);  // and its own node
     one.replaces_kind_nodes = true;
-    spawn(manager, 3, one);  // its own instead
+    spawn(manager, 3, one);  // its own node instead
     one.nodes = {};
-    spawn(manager, 4, one);  // none at all: the default node's, and there is none
+    spawn(manager, 4, one);  // no node, and there is no default node
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{1, 2});
     for (int way = 0; way < 3; ++way) {
         *secret = way % 2 == 0;
-        const Status asked = way == 0   ? manager.recheck(id(3))
-                             : way == 1 ? manager.recheck(observer)
-                                        : manager.recheck(NodeId{1});
-        CHECK(asked == Status::ok);
+        const Status queried = way == 0   ? manager.recheck(id(3))
+                               : way == 1 ? manager.recheck(observer)
+                                          : manager.recheck(id_at<NodeId>(1));
+        CHECK(queried == Status::ok);
         CHECK(ticked(manager, observer) == (*secret ? Set{1, 2, 3} : Set{1, 2}));
     }
 }
 
-TEST_CASE(
-    "interest: a stay holds what nodes showed, not what is hidden: an entity's own range can be "
-    "set and reset: beyond the bounds is found all the same: a child brings its parents (X10)") {
+TEST_CASE("interest: the minimum relevance time delays leaves, but not denials (X10)") {
     Rules def = def_of({node("near", {within(Combine::add, 10)})});
     def.nodes[0].steps[0].range = RangeFrom::entity;
     def.range_classes = {10, 50};
@@ -903,7 +865,7 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
     put(manager, 1, 90);
     CHECK(manager.deny(observer, id(2), true) == Status::ok);
-    CHECK(tick_news(manager, observer) == News{{}, {2}});  // at once
+    CHECK(tick_news(manager, observer) == News{{}, {2}});  // without a delay
     CHECK(manager.explain(observer, id(1)).held);
     int stayed = 1;
     while (manager.tick(), manager.is_relevant(observer, id(1))) REQUIRE(++stayed < 10);
@@ -911,13 +873,13 @@ TEST_CASE(
     CHECK(stayed <= 5);
     CHECK(manager.set_range(id(1), 40) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 1});
-    CHECK(manager.set_range(id(1), 0) == Status::ok);  // the rule's again
+    CHECK(manager.set_range(id(1), 0) == Status::ok);  // the range of the rule again
     for (int i = 0; i < 6; ++i) manager.tick();
     CHECK(seen(manager, observer) == Set{0});
     put(manager, 0, -5'000);
     put(manager, 1, -5'006);
     CHECK(ticked(manager, observer) == Set{0, 1});
-    // A child that is owned brings its parent, wherever that is.
+    // An owned child makes its parent relevant at any distance.
     spawn(manager, 5, 50);
     spawn(manager, 6, 50);
     CHECK(manager.attach(id(6), id(5)) == Status::ok);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Answers, line by line: work done, live kernels, strength, views, pairs, explanations.
+// Query results: work done, live kernels, relevance scores, views, per-observer overrides,
+// explanations.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,12 +12,13 @@
 
 #include "core/hash.hpp"
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
+#include "interest/rules/interest_kernel.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
 
-TEST_CASE("interest: who joins or leaves is work for what it sees, not for the world (N38 M23)") {
+TEST_CASE("interest: a join or leave costs work for its own view only (N38 M23)") {
     Rules def = def_of({node("near", {within(Combine::add, 10)})});
     def.max = {10'000, 10'000, 0};
     def.entities_expected = 20'000;
@@ -26,23 +28,23 @@ TEST_CASE("interest: who joins or leaves is work for what it sees, not for the w
     }
     const ObserverId first = watch(manager, id(0));
     manager.tick();
-    internal(manager).set_count_tested(true);
-    const std::uint64_t before = internal(manager).counters.lanes_tested;
+    internal(manager).windows.set_count_tested(true);
+    const std::uint64_t before = internal(manager).counters().lanes_tested;
     const ObserverId second = watch(manager, id(10'100));
     CHECK(tick_news(manager, second) == News{{10'100}, {}});
     CHECK(manager.events().size() == 1);
-    const std::uint64_t joined = internal(manager).counters.lanes_tested;
+    const std::uint64_t joined = internal(manager).counters().lanes_tested;
     CHECK(joined > before);
     CHECK(joined - before < 400);
     CHECK(manager.remove_observer(second) == Status::ok);
     manager.tick();
     CHECK(manager.events().size() == 1);
-    CHECK(internal(manager).counters.lanes_tested - joined < 400);
+    CHECK(internal(manager).counters().lanes_tested - joined < 400);
     CHECK(seen(manager, first) == Set{0});
 }
 
-TEST_CASE("interest: an entity that everybody sees has no list of them (N38)") {
-    // What observers cost does not depend on how many entities everybody sees.
+TEST_CASE("interest: an entity that all observers see has no observer list (N38)") {
+    // The cost of observers does not depend on how many entities all of them see.
     const auto bytes_of_observers = [](std::uint32_t entities) {
         CountedMemory memory;
         InterestManager manager = make(std::vector{node("all", {})});
@@ -61,9 +63,7 @@ TEST_CASE("interest: an entity that everybody sees has no list of them (N38)") {
     CHECK(bytes_of_observers(2'000) < bytes_of_observers(20) + 200 * 1'980 / 8);
 }
 
-TEST_CASE(
-    "interest: kernels of a live node are added, taken and reordered: it is then as if it had been "
-    "made so (N39)") {
+TEST_CASE("interest: live kernel edits give the same result as new rules (N39)") {
     const Kernel near = within(Combine::add, 15), cloak = flag(Combine::subtract, 0),
                  team = same(Combine::add, 0);
     Rules def = def_of({node("n", {near})});
@@ -100,9 +100,7 @@ TEST_CASE(
     CHECK(different.size() == 6);
 }
 
-TEST_CASE(
-    "interest: nodes come with the kind, are the entity's own, or both: its own may stand instead "
-    "(N40)") {
+TEST_CASE("interest: nodes come from the kind, the entity or both (N40)") {
     Rules def = def_of({node("of kind", {flag(Combine::add, 0)}, Members::bound),
                         node("its own", {flag(Combine::add, 1)}, Members::bound),
                         node("default", {}, Members::unbound)});
@@ -115,7 +113,7 @@ TEST_CASE(
                          bool replaces) {
         EntityDef one;
         one.flags = FlagSet(flags);
-        if (has_kind) one.kind = KindId{0};
+        if (has_kind) one.kind = id_at<KindId>(0);
         if (has_own) one.nodes = own;
         one.replaces_kind_nodes = replaces;
         spawn(manager, index, one);
@@ -132,27 +130,24 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{0, 2, 3, 5, 6, 7});
 }
 
-TEST_CASE(
-    "interest: kernels read flags of the entity: a change counts in the same tick, without being "
-    "announced (N41)") {
+TEST_CASE("interest: a changed flag counts in the same tick without an update call (N41)") {
     InterestManager manager =
         make(std::vector{node("n", {within(Combine::add, 10), flag(Combine::subtract, 0)})});
     spawn(manager, 0, 50);
-    spawn(manager, 1, 55);  // has no such flag: the kernel answers no
+    spawn(manager, 1, 55);  // has no such flag: the kernel does not match
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 1});
-    CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);
+    CHECK(manager.set_flag(id(1), id_at<FlagId>(0), true) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{}, {1}});
-    CHECK(manager.set_flag(id(1), FlagId{0}, false) == Status::ok);
+    CHECK(manager.set_flag(id(1), id_at<FlagId>(0), false) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{1}, {}});
-    CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);  // there and back is nothing
-    CHECK(manager.set_flag(id(1), FlagId{0}, false) == Status::ok);
+    CHECK(manager.set_flag(id(1), id_at<FlagId>(0), true) ==
+          Status::ok);  // set and reset: no event
+    CHECK(manager.set_flag(id(1), id_at<FlagId>(0), false) == Status::ok);
     CHECK(tick_news(manager, observer) == News{});
 }
 
-TEST_CASE(
-    "interest: spawn, state and nodes of one tick are one step: nobody gets it through the default "
-    "node in between (N42)") {
+TEST_CASE("interest: spawn, state and nodes of one tick apply as one step (N42)") {
     Rules def = def_of({node("default", {}, Members::unbound),
                         node("near", {within(Combine::add, 10)}, Members::bound)});
     KindRules shy;
@@ -162,18 +157,18 @@ TEST_CASE(
     const ObserverId observer = watch(manager);
     manager.tick();
     spawn(manager, 1, 50);
-    CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);
+    CHECK(manager.set_flag(id(1), id_at<FlagId>(0), true) == Status::ok);
     CHECK(manager.bind(id(1), node1) == Status::ok);
     CHECK(tick_news(manager, observer) == News{});
     CHECK(tick_news(manager, observer) == News{});
     EntityDef nodeless;
-    nodeless.kind = KindId{0};
-    spawn(manager, 2, nodeless);  // no node: nobody's, by its kind
+    nodeless.kind = id_at<KindId>(0);
+    spawn(manager, 2, nodeless);  // no node, and its kind requires one
     spawn(manager, 3, EntityDef{});
     CHECK(tick_news(manager, observer) == News{{3}, {}});
 }
 
-TEST_CASE("interest: one function says whether and how relevant (X2 N51)") {
+TEST_CASE("interest: one kernel function returns both match and score (X2 N51)") {
     const auto score = [](const Pair& p) noexcept {
         const float away = std::abs(p.position().x - p.positions()[0].x);
         return away > 45 ? std::numeric_limits<float>::quiet_NaN() : 2 - away / 10;
@@ -184,22 +179,22 @@ TEST_CASE("interest: one function says whether and how relevant (X2 N51)") {
     spawn(manager, 0, 0);
     const ObserverId observer = watch(manager, id(0));
     std::vector<EntityId> all;
-    std::vector<float> expected, said;
+    std::vector<float> expected, sent;
     for (std::uint32_t i = 1; i <= 25; ++i) {
         all.push_back(spawn(manager, i, static_cast<float>(2 * i)));
         const float raw = 2 - static_cast<float>(2 * i) / 10;
         expected.push_back(raw <= 0 ? 0 : std::min(raw, 1.0F));
     }
     manager.tick();
-    said.resize(all.size());
-    manager.scores(observer, all, said);
+    sent.resize(all.size());
+    manager.scores(observer, all, sent);
     for (std::size_t i = 0; i < all.size(); ++i) {
         CHECK(manager.is_relevant(observer, all[i]) == (expected[i] > 0));
-        CHECK(said[i] == doctest::Approx(expected[i]));
+        CHECK(sent[i] == doctest::Approx(expected[i]));
     }
 }
 
-TEST_CASE("interest: a node that is switched off has no say, required or not (X4)") {
+TEST_CASE("interest: a disabled node has no effect, required or not (X4)") {
     NodeDef near = node("near", {within(Combine::add, 50)});
     NodeDef marked = node("marked", {flag(Combine::add, 0)});
     marked.combine = Combine::require;
@@ -209,18 +204,16 @@ TEST_CASE("interest: a node that is switched off has no say, required or not (X4
     spawn(manager, 1, 10);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer).count(1) == 0);
-    def.nodes[1].enabled = false;  // a condition that is off counts as met
+    def.nodes[1].enabled = false;  // a disabled requirement counts as met
     CHECK(manager.set_rules(def) == "");
     CHECK(ticked(manager, observer).count(1) == 1);
     def.nodes[1].enabled = true;
-    def.nodes[0].enabled = false;  // and one that adds adds nothing
+    def.nodes[0].enabled = false;  // and a disabled adding node adds nothing
     CHECK(manager.set_rules(def) == "");
     CHECK(ticked(manager, observer).empty());
 }
 
-TEST_CASE(
-    "interest: strength comes from the kernel that decides, and asks about no more than is asked "
-    "for (N44)") {
+TEST_CASE("interest: scores come from the deciding kernel, for queried entities only (N44)") {
     class Measuring final : public InterestKernel {
       public:
         void test(const KernelQuery& q, std::span<Mask> out,
@@ -243,74 +236,71 @@ TEST_CASE(
         spawn(manager, i, static_cast<float>(i % 20) * 5, static_cast<float>(i / 20) * 5);
     const ObserverId observer = watch(manager, id(210));
     manager.tick();
-    CHECK(measuring->measured == 0);  // who does not ask for strength does not pay
-    std::vector<EntityId> asked{id(210), id(211)};
+    CHECK(measuring->measured == 0);  // no cost without a score query
+    std::vector<EntityId> requested{id(210), id(211)};
     std::vector<float> score(2);
     measuring->tests = 0;
-    manager.scores(observer, asked, score);
+    manager.scores(observer, requested, score);
     CHECK(score == std::vector<float>{0.25F, 0.25F});
     CHECK(measuring->measured <= 2);
     CHECK(measuring->tests <= 2);
-    asked = {id(0)};
+    requested = {id(0)};
     score = {9};
-    manager.scores(observer, asked, score);
+    manager.scores(observer, requested, score);
     CHECK(score[0] == 0);
     CHECK(measuring->measured <= 2);
 }
 
-TEST_CASE(
-    "interest: strength of whoever changed comes with the tick where that is asked for, and is "
-    "what "
-    "is answered one by one (N44)") {
+TEST_CASE("interest: changed scores of a tick equal the scores of single queries (N44)") {
     Rules def = def_of({node("near", {within(Combine::add, 20)})});
     def.measure_scores = true;
     InterestManager manager = make(def);
     for (std::uint32_t i = 0; i < 10; ++i) spawn(manager, i, static_cast<float>(5 * i));
     const ObserverId observer = watch(manager, id(0));
     CHECK(manager.set_owner(id(7), observer) == Status::ok);
-    using Told = std::map<std::uint32_t, float>;
-    const auto told = [&] {
+    using Replicated = std::map<std::uint32_t, float>;
+    const auto replicated = [&] {
         manager.tick();
         const Scores now = manager.changed_scores(observer);
         REQUIRE(now.entities.size() == now.score.size());
-        Told out;
+        Replicated out;
         for (std::size_t i = 0; i < now.entities.size(); ++i) {
             CHECK(out.emplace(now.entities[i], now.score[i]).second);
             const EntityId one = id(now.entities[i]);
-            float asked = 0;
-            manager.scores(observer, std::span(&one, 1), std::span(&asked, 1));
-            CHECK(asked == now.score[i]);
+            float requested = 0;
+            manager.scores(observer, std::span(&one, 1), std::span(&requested, 1));
+            CHECK(requested == now.score[i]);
         }
         return out;
     };
     const auto nearness = [](float m) { return 1 - m / 40; };
-    CHECK(told() ==
-          Told{{0, 1}, {1, nearness(5)}, {2, nearness(10)}, {3, nearness(15)}, {4, 0.5F}, {7, 1}});
-    CHECK(told().empty());
+    CHECK(replicated() ==
+          Replicated{
+              {0, 1}, {1, nearness(5)}, {2, nearness(10)}, {3, nearness(15)}, {4, 0.5F}, {7, 1}});
+    CHECK(replicated().empty());
     put(manager, 2, 12);
     put(manager, 7, 36);
     put(manager, 9, 46);
-    CHECK(told() == Told{{2, nearness(12)}, {7, 1}});  // what is owned is as near as can be
+    CHECK(replicated() == Replicated{{2, nearness(12)}, {7, 1}});  // an owned entity scores 1
     CHECK(manager.attach(id(5), id(3)) == Status::ok);
-    CHECK(told().empty());  // it has come, but where it is counted nobody moved
+    CHECK(replicated().empty());  // it enters, but its root did not move
     put(manager, 3, 16);
-    CHECK(told() == Told{{3, nearness(16)}, {5, nearness(16)}});
+    CHECK(replicated() == Replicated{{3, nearness(16)}, {5, nearness(16)}});
     put(manager, 3, 60);
-    CHECK(told().empty());
+    CHECK(replicated().empty());
     CHECK(manager.remove_observer(observer) == Status::ok);
     CHECK(manager.changed_scores(observer).entities.empty());
 
     def.measure_scores = false;
     InterestManager other = make(def);
     spawn(other, 0, 0);
-    const ObserverId someone = watch(other, id(0));
+    const ObserverId some_client = watch(other, id(0));
     other.tick();
-    CHECK(other.is_relevant(someone, id(0)));
-    CHECK(other.changed_scores(someone).entities.empty());
+    CHECK(other.is_relevant(some_client, id(0)));
+    CHECK(other.changed_scores(some_client).entities.empty());
 }
 
-TEST_CASE(
-    "interest: whose strength changed is told as of the tick, whatever was done since then (N44)") {
+TEST_CASE("interest: changed scores are those of the tick, whatever was edited since (N44)") {
     Rules def = def_of({node("near", {within(Combine::add, 20)})});
     def.measure_scores = true;
     InterestManager manager = make(def);
@@ -321,15 +311,15 @@ TEST_CASE(
     CHECK(manager.despawn(id(2)) == Status::ok);
     const EntityId again = make_entity_id(2, 2);
     CHECK(manager.spawn({.id = again, .position = {4, 0, 0}}) == again);
-    spawn(manager, 20, 2);  // where one was that is gone
+    spawn(manager, 20, 2);  // at the position of a despawned entity
     put(manager, 3, 500);
     CHECK(manager.deny(observer, id(4), true) == Status::ok);
-    const Scores told = manager.changed_scores(observer);
+    const Scores replicated = manager.changed_scores(observer);
     std::map<std::uint32_t, float> by_index;
-    for (std::size_t i = 0; i < told.entities.size(); ++i)
-        by_index[told.entities[i]] = told.score[i];
+    for (std::size_t i = 0; i < replicated.entities.size(); ++i)
+        by_index[replicated.entities[i]] = replicated.score[i];
     const auto nearness = [](float m) { return 1 - m / 40; };
-    CHECK(told.entities.size() == by_index.size());
+    CHECK(replicated.entities.size() == by_index.size());
     CHECK(by_index == std::map<std::uint32_t, float>{{0, 1},
                                                      {1, nearness(2)},
                                                      {2, nearness(4)},
@@ -338,9 +328,7 @@ TEST_CASE(
                                                      {5, nearness(10)}});
 }
 
-TEST_CASE(
-    "interest: the answer is a view: every entity once, and nothing is allocated to look at it "
-    "(N46)") {
+TEST_CASE("interest: the relevant set lists each entity once without allocations (N46)") {
     CountedMemory memory;
     InterestManager manager =
         make({node("near", {within(Combine::add, 20)}),
@@ -366,9 +354,7 @@ TEST_CASE(
     CHECK(std::all_of(times.begin(), times.end(), [](int n) { return n == 1; }));
 }
 
-TEST_CASE(
-    "interest: show and hide are pairs of the explicit stage, with a fixed precedence "
-    "(N47)") {
+TEST_CASE("interest: allow and deny are explicit overrides with a fixed precedence (N47)") {
     InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
     spawn(manager, 0, 50);
     spawn(manager, 1, 55);
@@ -377,23 +363,23 @@ TEST_CASE(
     CHECK(manager.deny(observer, id(1), true) == Status::ok);
     CHECK(manager.allow(observer, id(2), true) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 2});
-    CHECK(seen(manager, other) == Set{0, 1});                  // of this pair only
-    CHECK(manager.deny(observer, id(2), true) == Status::ok);  // deny before allow
+    CHECK(seen(manager, other) == Set{0, 1});                  // only for this observer
+    CHECK(manager.deny(observer, id(2), true) == Status::ok);  // deny overrides allow
     CHECK(tick_news(manager, observer) == News{{}, {2}});
     CHECK(manager.explain(observer, id(2)).stage == Stage::denied);
     CHECK(manager.deny(observer, id(2), false) == Status::ok);
-    CHECK(manager.set_hidden(id(2), true) == Status::ok);  // and so does force hidden
+    CHECK(manager.set_hidden(id(2), true) == Status::ok);  // so does force hidden
     CHECK(tick_news(manager, observer) == News{});
     CHECK(manager.explain(observer, id(2)).stage == Stage::force_hidden);
     CHECK(manager.deny(observer, id(1), false) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{1}, {}});
-    // Shown and hidden again within a tick: nobody hears of it.
+    // Edits that cancel out within a tick cause no event.
     CHECK(manager.set_hidden(id(2), false) == Status::ok);
     CHECK(manager.allow(observer, id(2), false) == Status::ok);
     CHECK(tick_news(manager, observer) == News{});
 }
 
-TEST_CASE("interest: many pairs edited at once are the same pairs edited one after the other") {
+TEST_CASE("interest: a batch of override edits equals the same edits one by one") {
     SplitMix random(5);
     const auto world = [&] {
         InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
@@ -433,7 +419,7 @@ TEST_CASE("interest: many pairs edited at once are the same pairs edited one aft
     CHECK(relevant > 10'000);
 }
 
-TEST_CASE("interest: results of nodes join in a declared expression (N48)") {
+TEST_CASE("interest: node results combine in a declared expression (N48)") {
     // (flag 0 or flag 1) and not flag 2, each a node of its own
     NodeDef a = node("a", {flag(Combine::add, 0)}), b = node("b", {flag(Combine::add, 1)}),
             c = node("c", {flag(Combine::add, 2)});
@@ -453,26 +439,25 @@ TEST_CASE("interest: results of nodes join in a declared expression (N48)") {
     CHECK(joined(Combine::subtract, Combine::require) == Set{5});
 }
 
-TEST_CASE("interest: require inside a node is and, over what was added so far (N48)") {
+TEST_CASE("interest: require in a node limits what the steps before it added (N48)") {
     InterestManager manager = make(std::vector{
         node("n", {within(Combine::add, 10), flag(Combine::require, 0), flag(Combine::add, 1)})});
     spawn(manager, 0, bound_to(50, {}, 1));
     spawn(manager, 1, bound_to(55, {}, 0));
     spawn(manager, 2, bound_to(90, {}, 1));
-    spawn(manager, 3, bound_to(90, {}, 2));  // added behind the requirement
+    spawn(manager, 3, bound_to(90, {}, 2));  // added after the requirement
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 3});
 }
 
-TEST_CASE(
-    "interest: a node of one's own reads the one table of entities, and keeps ids only (N49)") {
+TEST_CASE("interest: a custom node reads the shared entity table and stores only ids (N49)") {
     class LeftHalf final : public CustomNode {
       public:
         void query_for(const Visibility& manager, ObserverId, std::vector<EntityId>& out) override {
             manager.entities_in({0, 0, 0}, {50, 100, 0}, out);
             out.insert(out.end(), remembered.begin(), remembered.end());
         }
-        std::vector<EntityId> remembered;  ///< some of them long gone
+        std::vector<EntityId> remembered;  ///< some of them despawned
     };
     const auto left = std::make_shared<LeftHalf>();
     InterestManager manager = make(std::vector{own_node("left", left)});
@@ -483,16 +468,16 @@ TEST_CASE(
     const ObserverId observer = watch(manager);
     CHECK(ticked(manager, observer) == Set{0, 1});
     put(manager, 2, 49);
-    manager.tick();  // a custom node may see a move of this tick with the next
+    manager.tick();  // a custom node may see a move one tick later
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
     CHECK(manager.despawn(id(0)) == Status::ok);
     CHECK(ticked(manager, observer) == Set{1, 2});
     const EntityId again = make_entity_id(0, 2);
     CHECK(manager.spawn({.id = again, .position = {90, 90, 0}}) == again);
-    CHECK(ticked(manager, observer) == Set{1, 2});  // a stale id names nobody else
+    CHECK(ticked(manager, observer) == Set{1, 2});  // a stale id does not match the new entity
 }
 
-TEST_CASE("interest: asking for one pair equals membership of the set, in every tick (N50)") {
+TEST_CASE("interest: a query of one entity equals membership in the relevant set (N50)") {
     InterestManager manager =
         make({node("near", {within(Combine::add, 15, 5), flag(Combine::subtract, 0)}),
               node("team", {same(Combine::add, 0)})});
@@ -510,7 +495,7 @@ TEST_CASE("interest: asking for one pair equals membership of the set, in every 
             Status status = Status::ok;
             switch (number(6)) {
                 case 0:
-                    status = manager.set_flag(one, FlagId{0}, value);
+                    status = manager.set_flag(one, id_at<FlagId>(0), value);
                     break;
                 case 1:
                     status = manager.deny(observer, one, value);
@@ -519,8 +504,8 @@ TEST_CASE("interest: asking for one pair equals membership of the set, in every 
                     status = manager.allow(observer, one, value);
                     break;
                 case 3:
-                    status =
-                        manager.set_key(one, KeyId{0}, Key{static_cast<std::uint16_t>(number(3))});
+                    status = manager.set_key(one, id_at<KeyId>(0),
+                                             Key{static_cast<std::uint16_t>(number(3))});
                     break;
                 case 4:
                     status = manager.set_ready(observer, number(5) > 0);
@@ -546,9 +531,7 @@ TEST_CASE("interest: asking for one pair equals membership of the set, in every 
     CHECK(relevant > 1'000);
 }
 
-TEST_CASE(
-    "interest: strength lies above 0 and up to 1: or takes the larger, and the smaller: by "
-    "distance 1 at the centre, a half at the leave radius (N51)") {
+TEST_CASE("interest: scores are at most 1; add takes the maximum, require the minimum (N51)") {
     const auto score = [](const InterestManager& manager, ObserverId observer,
                           std::uint32_t index) {
         const EntityId one = id(index);
@@ -569,7 +552,7 @@ TEST_CASE(
     manager.tick();
     CHECK(score(manager, observer, 2) == doctest::Approx(0.5));
     CHECK(score(manager, observer, 3) == 0);
-    // Two kernels of one entity, five away: 0.75 of 10 and 0.875 of 20.
+    // Two kernels score an entity at a distance of 5: 0.75 for range 10, 0.875 for range 20.
     const auto of = [&](std::vector<NodeDef> nodes) {
         InterestManager both = make(std::move(nodes));
         spawn(both, 0, 50);
@@ -588,11 +571,10 @@ TEST_CASE(
     NodeDef also = node("b", {far(Combine::add)});
     also.combine = Combine::require;
     CHECK(of({node("a", {near(Combine::add)}), also}) == doctest::Approx(0.75));
-    CHECK(of({node("all", {})}) == 1);  // nothing measures
+    CHECK(of({node("all", {})}) == 1);  // no kernel computes a score
 }
 
-TEST_CASE(
-    "interest: what an engine cannot see is asked again by entity, by observer or by node (N52)") {
+TEST_CASE("interest: external state is evaluated again on a recheck (N52)") {
     const auto secret = std::make_shared<std::set<std::uint32_t>>();
     const auto known = make_pair_kernel(
         {.name = "secret", .reach = 1'000},
@@ -604,7 +586,7 @@ TEST_CASE(
     const ObserverId observer = watch(manager, id(0));
     for (int i = 0; i < 3; ++i) CHECK(ticked(manager, observer).empty());
     *secret = {1};
-    CHECK(tick_news(manager, observer) == News{});  // nobody told it
+    CHECK(tick_news(manager, observer) == News{});  // no recheck was requested
     CHECK(manager.recheck(id(1)) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{1}, {}});
     *secret = {1, 2};
@@ -618,9 +600,7 @@ TEST_CASE(
     CHECK(manager.recheck(node1) == Status::bad_argument);
 }
 
-TEST_CASE(
-    "interest: an entity without a position takes part in every node that does not ask for one "
-    "(N54)") {
+TEST_CASE("interest: an entity without a position takes part in non-spatial nodes (N54)") {
     const Key key{1};
     std::vector<NodeDef> nodes{
         node("all", {}, Members::bound),
@@ -636,12 +616,12 @@ TEST_CASE(
     def.keys = std::span(&key, 1);
     def.flags = FlagSet(1);
     def.position = {50, 50, 0};
-    spawn(manager, 90, def);  // the observer's
+    spawn(manager, 90, def);  // the observer's entity
     def.has_position = false;
     for (std::uint16_t i = 0; i < 8; ++i) {
-        const NodeId own{i};
+        const NodeId own = id_at<NodeId>(i);
         def.nodes = std::span(&own, 1);
-        // A place that it does not have would let it in everywhere.
+        // If the unused position counted, the entity would match everywhere.
         def.position = i == 5 ? Vec3{90, 10, 0} : Vec3{50, 50, 0};
         spawn(manager, i, def);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Kernels, line by line: the order of steps, borders, refreshing, overlapping cells.
+// Kernels: the order of steps, borders, refreshing, overlapping cells.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -11,14 +11,15 @@
 #include <random>
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
 
 namespace {
 
-/// Cells of ten that overlap by five on either side; an observer subscribes to those around it.
+/// Cells of size 10 that overlap by 5 on either side. An observer covers its cell and both
+/// neighbors.
 class OverlappingCells final : public Dispatcher {
   public:
     void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
@@ -37,7 +38,7 @@ class OverlappingCells final : public Dispatcher {
     }
 };
 
-/// Tasks in the opposite order, as if others had been faster.
+/// Runs tasks in reverse order, as if later tasks had been faster.
 Executor backwards() {
     Executor executor;
     executor.workers = 4;
@@ -49,9 +50,7 @@ Executor backwards() {
 
 }  // namespace
 
-TEST_CASE(
-    "interest: steps reduce in the order given: all orders of three, over all answers (N14 N15 "
-    "N16)") {
+TEST_CASE("interest: the steps of a node apply in the given order (N14 N15 N16)") {
     constexpr std::array ops{Combine::add, Combine::subtract, Combine::require};
     int tried = 0;
     for (const Combine a : ops) {
@@ -66,7 +65,7 @@ TEST_CASE(
                     def.position = {static_cast<float>(i), 1, 0};
                     def.flags = FlagSet(static_cast<std::uint16_t>(i));
                     spawn(manager, i, def);
-                    bool result = false;  // a leading subtraction has nothing to take from
+                    bool result = false;  // a leading subtraction has nothing to remove
                     for (std::uint32_t s = 0; s < 3; ++s) {
                         const bool yes = ((i >> s) & 1U) != 0;
                         if (order[s] == Combine::add) result = result || yes;
@@ -85,8 +84,7 @@ TEST_CASE(
     CHECK(tried == 27);
 }
 
-TEST_CASE(
-    "interest: a subtraction works inside its own node, in whatever order nodes stand (N17 N25)") {
+TEST_CASE("interest: a subtraction applies inside its own node only (N17 N25)") {
     const NodeDef near = node("near", {within(Combine::add, 10)});
     const NodeDef team = node("team", {same(Combine::add, 0), flag(Combine::subtract, 0)});
     for (const bool swapped : {false, true}) {
@@ -98,14 +96,14 @@ TEST_CASE(
         spawn(manager, 0, def);
         def.flags = FlagSet(1);
         def.position = {55, 50, 0};
-        spawn(manager, 1, def);  // cloaked for its team, near all the same
+        spawn(manager, 1, def);  // cloaked for its team, but near
         def.position = {90, 50, 0};
         spawn(manager, 2, def);
         const ObserverId observer = watch(manager, id(0));
         CHECK(ticked(manager, observer) == Set{0, 1});
     }
     NodeDef cloaked = node("cloaked", {flag(Combine::add, 0)});
-    cloaked.combine = Combine::subtract;  // asked for by name, order counts
+    cloaked.combine = Combine::subtract;  // a subtracting node: the order of nodes counts
     InterestManager manager = make({near, cloaked});
     spawn(manager, 0, 50);
     spawn(manager, 1, bound_to(55, {}, 1));
@@ -113,7 +111,7 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{0});
 }
 
-TEST_CASE("interest: the same yes of a kernel adds, requires or removes (N18)") {
+TEST_CASE("interest: the same match of a kernel adds, requires or removes (N18)") {
     const auto even = make_pair_kernel(
         {.name = "even"}, [](const Pair& p) noexcept { return index_of(p.entity()) % 2 == 0; });
     const auto result = [&](Combine op) {
@@ -129,7 +127,7 @@ TEST_CASE("interest: the same yes of a kernel adds, requires or removes (N18)") 
     CHECK(result(Combine::subtract) == Set{1, 3});
 }
 
-TEST_CASE("interest: the border belongs to the radius, whatever it is set to (N19)") {
+TEST_CASE("interest: the border of a radius is inside, for any radius (N19)") {
     Rules def = def_of({node("near", {within(Combine::add, 10)})});
     InterestManager manager = make(def);
     spawn(manager, 0, 0, 0);
@@ -148,13 +146,12 @@ TEST_CASE("interest: the border belongs to the radius, whatever it is set to (N1
     }
 }
 
-TEST_CASE(
-    "interest: a node that was always empty has nobody in its margin, among ordered nodes too") {
+TEST_CASE("interest: a node that was empty has no entities in its margin") {
     for (const bool is_ordered : {false, true}) {
         CAPTURE(is_ordered);
         NodeDef all = node("all", {});
         if (is_ordered) all.combine = Combine::require;
-        // As `near` subtracts only, it is empty; the same step adds from the second rules on.
+        // `near` only subtracts, so it is empty. The same step adds from the second rules on.
         Rules def = def_of({node("near", {within(Combine::subtract, 10, 5)}), all});
         if (!is_ordered) def.nodes.pop_back();
         InterestManager manager = make(def);
@@ -173,16 +170,16 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("interest: a step that takes away before anything was added is warned about") {
+TEST_CASE("interest: a step without effect because nothing was added causes a warning") {
     const auto warnings = [](std::vector<Kernel> steps) {
         return make(std::vector{node("near", std::move(steps))}).warnings();
     };
     CHECK(warnings({within(Combine::add, 10), flag(Combine::subtract, 0)}).empty());
-    const auto said = warnings({flag(Combine::subtract, 0), flag(Combine::require, 0),
+    const auto sent = warnings({flag(Combine::subtract, 0), flag(Combine::require, 0),
                                 within(Combine::add, 10), flag(Combine::subtract, 0)});
-    REQUIRE(said.size() == 2);
-    CHECK(said[0] == "node 'near', step 1: nothing has been added before it: it has no effect");
-    CHECK(said[1] == "node 'near', step 2: nothing has been added before it: it has no effect");
+    REQUIRE(sent.size() == 2);
+    CHECK(sent[0] == "node 'near', step 1: nothing has been added before it: it has no effect");
+    CHECK(sent[1] == "node 'near', step 2: nothing has been added before it: it has no effect");
 }
 
 TEST_CASE("interest: an observer's own entity is a candidate like any other (N20)") {
@@ -191,28 +188,25 @@ TEST_CASE("interest: an observer's own entity is a candidate like any other (N20
     spawn(manager, 0, 50);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0});
-    CHECK(manager.set_flag(id(0), FlagId{0}, true) == Status::ok);
+    CHECK(manager.set_flag(id(0), id_at<FlagId>(0), true) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{}, {0}});
 }
 
-TEST_CASE(
-    "interest: to an observer without an entity, spatial kernels are unknown: they add nothing, "
-    "fail what is required and remove (N21)") {
+TEST_CASE("interest: spatial kernels are unknown for an observer without an entity (N21)") {
     const std::vector<NodeDef> nodes{
         node("near", {within(Combine::add, 1000)}, Members::bound),
         node("required", {flag(Combine::add, 0), within(Combine::require, 1000)}, Members::bound),
         node("removed", {flag(Combine::add, 0), within(Combine::subtract, 1)}, Members::bound),
         node("flagged", {flag(Combine::add, 0)}, Members::bound)};
     InterestManager manager = make(nodes);
-    for (std::uint32_t i = 0; i < 4; ++i)
-        spawn(manager, i, bound_to(50, {NodeId{static_cast<std::uint16_t>(i)}}, 1));
+    for (std::uint32_t i = 0; i < 4; ++i) spawn(manager, i, bound_to(50, {id_at<NodeId>(i)}, 1));
     const ObserverId spectator = watch(manager);
     CHECK(ticked(manager, spectator) == Set{3});
     CHECK(explained(manager, spectator, id(2), "removed").steps[1].unknown);
     CHECK(manager.set_area(spectator, 1, Area::at({40, 50, 0})) ==
-          Status::ok);  // now it is somewhere
+          Status::ok);  // now it has a position
     CHECK(ticked(manager, spectator) == Set{0, 1, 2, 3});
-    // Its entity ends: it is nowhere again, and nothing falls over.
+    // Its entity despawns: the observer has no position again.
     CHECK(manager.remove_area(spectator, 1) == Status::ok);
     spawn(manager, 9, 50);
     CHECK(manager.set_viewpoint(spectator, id(9)) == Status::ok);
@@ -221,9 +215,7 @@ TEST_CASE(
     CHECK(ticked(manager, spectator) == Set{3});
 }
 
-TEST_CASE(
-    "interest: a node that is refreshed every fourth tick is late by three at most, and hides "
-    "at once (N22)") {
+TEST_CASE("interest: a node with an interval of four ticks delays enters, not leaves (N22)") {
     NodeDef near = node("near", {within(Combine::add, 10), flag(Combine::subtract, 0)});
     near.every_ticks = 4;
     InterestManager manager = make(std::vector{near});
@@ -232,7 +224,7 @@ TEST_CASE(
     const ObserverId observer = watch(manager, id(0));
     for (int i = 0; i < 8; ++i) manager.tick();
     int latest = 0;
-    for (int start = 0; start < 8; ++start) {  // from every tick of the round
+    for (int start = 0; start < 8; ++start) {  // from every phase of the interval
         put(manager, 1, 55);
         int late = 0;
         while (manager.tick(), !manager.is_relevant(observer, id(1))) REQUIRE(++late < 4);
@@ -240,23 +232,21 @@ TEST_CASE(
         if (start % 2 == 0) {
             put(manager, 1, 90);
         } else {
-            CHECK(manager.set_flag(id(1), FlagId{0}, true) == Status::ok);
+            CHECK(manager.set_flag(id(1), id_at<FlagId>(0), true) == Status::ok);
         }
         manager.tick();
-        CHECK_FALSE(manager.is_relevant(observer, id(1)));  // neither waits
+        CHECK_FALSE(manager.is_relevant(observer, id(1)));  // neither leave waits
         put(manager, 1, 90);
-        CHECK(manager.set_flag(id(1), FlagId{0}, false) == Status::ok);
+        CHECK(manager.set_flag(id(1), id_at<FlagId>(0), false) == Status::ok);
         for (int i = 0; i < start % 4; ++i) manager.tick();
     }
-    CHECK(latest > 0);  // it does save work
+    CHECK(latest > 0);  // the interval has an effect
 }
 
-TEST_CASE(
-    "interest: who waits is remembered by a kernel with a margin, whoever stands beside him "
-    "(N22 N44)") {
+TEST_CASE("interest: a kernel with a margin remembers entities between refreshes (N22 N44)") {
     constexpr int every = 16;
     int waited = 0;
-    for (int start = 0; start < 2 * every; ++start) {  // from every tick of the round
+    for (int start = 0; start < 2 * every; ++start) {  // from every phase of the interval
         const bool has_neighbor = start >= every;
         NodeDef near = node("near", {within(Combine::add, 10, 5)});
         near.every_ticks = every;
@@ -267,7 +257,7 @@ TEST_CASE(
         const ObserverId observer = watch(manager, id(0));
         for (int i = 0; i <= start % every; ++i) manager.tick();
         put(manager, 1, 59.6F, 50.3F);
-        put(manager, 0, 50.01F);  // whoever moves looks anew
+        put(manager, 0, 50.01F);  // a moving observer is evaluated again
         manager.tick();
         waited += manager.is_relevant(observer, id(1)) ? 0 : 1;
         put(manager, 1, 63, 50.3F);
@@ -278,27 +268,25 @@ TEST_CASE(
     CHECK(waited == 2 * (every - 1));
 }
 
-TEST_CASE(
-    "interest: a timed condition is asked in turn, and its last answer holds until then, beside "
-    "one that never waits (X4)") {
-    // What the game knows of a pair, and the engine cannot: dear to ask, so asked every eighth
-    // tick. The distance is asked in each.
-    struct Asked {
+TEST_CASE("interest: a timed condition keeps its last result until its next turn (X4)") {
+    // A condition that only the game knows. It is expensive, so it is evaluated every eighth tick.
+    // The distance is evaluated in every tick.
+    struct Requests {
         std::atomic<int> questions{0};
         std::atomic<bool> answer{true};
     };
-    const auto asked = std::make_shared<Asked>();
+    const auto requested = std::make_shared<Requests>();
     NodeDef near = node("near", {within(Combine::add, 10)});
     NodeDef timed = node("timed", {within(Combine::add, 50)});
-    Kernel ask;
-    ask.combine = Combine::require;
-    ask.type = KernelType::custom;
-    ask.custom =
-        make_pair_kernel({.name = "dear", .reads_positions = false}, [asked](const Pair&) noexcept {
-            ++asked->questions;
-            return asked->answer.load();
-        });
-    timed.steps.push_back(ask);
+    Kernel request;
+    request.combine = Combine::require;
+    request.type = KernelType::custom;
+    request.custom = make_pair_kernel({.name = "dear", .reads_positions = false},
+                                      [requested](const Pair&) noexcept {
+                                          ++requested->questions;
+                                          return requested->answer.load();
+                                      });
+    timed.steps.push_back(request);
     timed.combine = Combine::require;
     timed.every_ticks = 8;
     timed.lazy_leave = true;
@@ -313,25 +301,25 @@ TEST_CASE(
         });
     };
     CHECK(count() == 16);
-    // Its answer is another one now: they hear of it one after the other, none later than that.
-    asked->answer = false;
+    // Its result changes: the observers get it one after the other, all within eight ticks.
+    requested->answer = false;
     std::vector<std::ptrdiff_t> left;
     std::vector<int> questions;
     for (int i = 0; i < 8; ++i) {
-        asked->questions = 0;
+        requested->questions = 0;
         for (std::uint32_t o = 0; o < 16; ++o) put(manager, o, 50 + 0.01F * static_cast<float>(i));
         manager.tick();
         left.push_back(count());
-        questions.push_back(asked->questions);
+        questions.push_back(requested->questions);
     }
     CHECK(left.back() == 0);
     const int most = *std::max_element(questions.begin(), questions.end());
     CHECK(*std::min_element(questions.begin(), questions.end()) > 0);
     CHECK(most * 4 < std::accumulate(questions.begin(), questions.end(), 0));
     CHECK(std::is_sorted(left.rbegin(), left.rend()));
-    CHECK(std::adjacent_find(left.begin(), left.end()) == left.end());  // some in each of the ticks
-    // The other one does not wait for it.
-    asked->answer = true;
+    CHECK(std::adjacent_find(left.begin(), left.end()) == left.end());  // some in each tick
+    // The distance does not wait for it.
+    requested->answer = true;
     for (int i = 0; i < 8; ++i) manager.tick();
     for (const ObserverId observer : observers) CHECK(manager.recheck(observer) == Status::ok);
     manager.tick();
@@ -341,19 +329,19 @@ TEST_CASE(
     CHECK(count() == 0);
 }
 
-TEST_CASE("interest: a node that waits looks again at once when somebody asks for it (N22 N24)") {
-    const auto ticks_until_seen = [](auto&& ask) {
+TEST_CASE("interest: a recheck or update makes a waiting node evaluate at once (N22 N24)") {
+    const auto ticks_until_seen = [](auto&& request) {
         NodeDef near = node("near", {within(Combine::add, 10)});
         near.every_ticks = 4;
         int latest = 0;
-        for (int start = 0; start < 4; ++start) {  // from every tick of the round
+        for (int start = 0; start < 4; ++start) {  // from every phase of the interval
             InterestManager manager = make(std::vector{near});
             spawn(manager, 0, 50);
             spawn(manager, 1, 90);
             const ObserverId observer = watch(manager, id(0));
             for (int i = 0; i < 4 + start; ++i) manager.tick();
             put(manager, 1, 55);
-            ask(manager, observer);
+            request(manager, observer);
             int late = 0;
             while (manager.tick(), !manager.is_relevant(observer, id(1))) REQUIRE(++late < 4);
             latest = std::max(latest, late);
@@ -361,23 +349,22 @@ TEST_CASE("interest: a node that waits looks again at once when somebody asks fo
         return latest;
     };
     const int unasked = ticks_until_seen([](InterestManager&, ObserverId) {});
-    const int observer_asked = ticks_until_seen([](InterestManager& manager, ObserverId observer) {
-        CHECK(manager.recheck(observer) == Status::ok);
-    });
-    const int node_asked = ticks_until_seen(
+    const int observer_rechecked =
+        ticks_until_seen([](InterestManager& manager, ObserverId observer) {
+            CHECK(manager.recheck(observer) == Status::ok);
+        });
+    const int node_rechecked = ticks_until_seen(
         [](InterestManager& manager, ObserverId) { CHECK(manager.recheck(node0) == Status::ok); });
-    const int entity_asked = ticks_until_seen([](InterestManager& manager, ObserverId) {
-        CHECK(manager.update(id(1)) == Status::ok);  // a teleport says so
+    const int entity_rechecked = ticks_until_seen([](InterestManager& manager, ObserverId) {
+        CHECK(manager.update(id(1)) == Status::ok);  // a teleport requests an update
     });
     CHECK(unasked == 3);
-    CHECK(observer_asked == 0);
-    CHECK(node_asked == 0);
-    CHECK(entity_asked == 0);
+    CHECK(observer_rechecked == 0);
+    CHECK(node_rechecked == 0);
+    CHECK(entity_rechecked == 0);
 }
 
-TEST_CASE(
-    "interest: in a dormant node the place of the last update counts, and moves cost nothing "
-    "(N23)") {
+TEST_CASE("interest: a dormant node uses the position of the last update (N23)") {
     NodeDef near = node("near", {within(Combine::add, 10)}, Members::bound);
     near.dormant = true;
     InterestManager manager = make({near, node("watchers", {within(Combine::add, 1)})});
@@ -394,28 +381,26 @@ TEST_CASE(
     const ObserverId viewer = watch(still);
     CHECK(still.set_area(viewer, 1, Area::at({20, 50, 0})) == Status::ok);
     CHECK(ticked(still, viewer) == Set{0, 1, 2});
-    internal(still).set_count_tested(true);
+    internal(still).windows.set_count_tested(true);
     still.tick();
-    const std::uint64_t tested = internal(still).counters.lanes_tested;
+    const std::uint64_t tested = internal(still).counters().lanes_tested;
     for (int i = 0; i < 10; ++i) {
         put(still, 1, 60.0F + static_cast<float>(i));
         CHECK(tick_news(still, viewer) == News{});
     }
-    CHECK(internal(still).counters.lanes_tested == tested);
+    CHECK(internal(still).counters().lanes_tested == tested);
     CHECK(still.update(id(1)) == Status::ok);
     CHECK(tick_news(still, viewer) == News{{}, {1}});
-    CHECK(still.update(id(2)) == Status::ok);  // where it was
+    CHECK(still.update(id(2)) == Status::ok);  // its position did not change
     CHECK(tick_news(still, viewer) == News{});
 }
 
-TEST_CASE(
-    "interest: an entity in several cells leaves with the last of them, and an observer may look "
-    "into a cluster (N24 N53)") {
+TEST_CASE("interest: an entity in several cells leaves with the last one (N24 N53)") {
     const auto cells = std::make_shared<OverlappingCells>();
     InterestManager manager = make(std::vector{dispatched("overlapping", cells)});
     spawn(manager, 0, 52);
     spawn(manager, 1, 52);
-    const ObserverId observer = watch(manager, id(0));  // looks into 4, 5, 6
+    const ObserverId observer = watch(manager, id(0));  // covers cells 4, 5, 6
     CHECK(ticked(manager, observer) == Set{0, 1});
     std::mt19937 random(7);
     std::uniform_real_distribution<float> anywhere(0, 99);
@@ -440,20 +425,18 @@ TEST_CASE(
     }
     CHECK(inside > 20);
     put(manager, 0, 52);
-    put(manager, 1, 66);  // cells 6 and 7: one of them is looked into
+    put(manager, 1, 66);  // cells 6 and 7: one of them is covered
     manager.tick();
     CHECK(manager.is_relevant(observer, id(1)));
     put(manager, 1, 69);
     CHECK(tick_news(manager, observer) == News{});
-    put(manager, 1, 71);  // 7 and 6
+    put(manager, 1, 71);  // cells 7 and 6
     CHECK(tick_news(manager, observer) == News{});
-    put(manager, 1, 76);  // 7 and 8
+    put(manager, 1, 76);  // cells 7 and 8
     CHECK(tick_news(manager, observer) == News{{}, {1}});
 }
 
-TEST_CASE(
-    "interest: with a range widened by speed times cadence nobody within it is missed, in no tick "
-    "(N24)") {
+TEST_CASE("interest: a range widened by speed times interval misses no entity (N24)") {
     constexpr float speed = 1.5F;
     constexpr std::uint32_t every = 5;
     NodeDef near = node("near", {within(Combine::add, 10)});
@@ -468,7 +451,7 @@ TEST_CASE(
     std::mt19937 random(3);
     std::uniform_real_distribution<float> steps(-speed, speed);
     std::vector<float> at(30);
-    for (std::uint32_t i = 0; i < 30; ++i) at[i] = manager.position(id(i)).x;
+    for (std::uint32_t i = 0; i < 30; ++i) at[i] = manager.entity(id(i)).position().x;
     int within_range = 0;
     for (int tick = 0; tick < 300; ++tick) {
         for (std::uint32_t i = 0; i < 30; ++i) {
@@ -485,9 +468,7 @@ TEST_CASE(
     CHECK(within_range > 1'000);
 }
 
-TEST_CASE(
-    "interest: nodes may be worked on in any order and on any thread, the news is the same "
-    "(N25)") {
+TEST_CASE("interest: events do not depend on the order or threads of nodes (N25)") {
     const std::vector<NodeDef> nodes{
         node("near", {within(Combine::add, 12, 3)}), node("flag", {flag(Combine::add, 0)}),
         node("far, flagged", {within(Combine::add, 30), flag(Combine::require, 1)})};
@@ -509,11 +490,11 @@ TEST_CASE(
     }
     std::mt19937 random(5);
     std::uniform_real_distribution<float> anywhere(0, 99);
-    std::size_t told = 0;
+    std::size_t replicated = 0;
     for (int tick = 0; tick < 5; ++tick) {
         one.tick();
         other.tick();
-        told += one.events().size();
+        replicated += one.events().size();
         for (const ObserverId observer : observers)
             REQUIRE(news(one, observer) == news(other, observer));
         for (std::uint32_t i = 0; i < n; i += 7) {
@@ -522,11 +503,10 @@ TEST_CASE(
             CHECK(other.move(id(i), position) == Status::ok);
         }
     }
-    CHECK(told > 10'000);
+    CHECK(replicated > 10'000);
 }
 
-TEST_CASE(
-    "interest: of a node it can be asked whom it is about, of an entity by which nodes (N31)") {
+TEST_CASE("interest: a node lists its entities, and an entity lists its nodes (N31)") {
     InterestManager manager =
         make({node("default", {}, Members::unbound), node("walls", {}, Members::bound),
               node("near", {within(Combine::add, 10)}, Members::bound)});
@@ -550,10 +530,10 @@ TEST_CASE(
         return std::set<EntityId>(list.begin(), list.end());
     };
     using Entities = std::set<EntityId>;
-    CHECK(entities_of(NodeId{0}) == Entities{id(0)});
+    CHECK(entities_of(id_at<NodeId>(0)) == Entities{id(0)});
     CHECK(entities_of(node1) == Entities{id(1), id(2)});
     CHECK(entities_of(node2) == Entities{id(2)});
-    CHECK(entities_of(NodeId{3}).empty());
+    CHECK(entities_of(id_at<NodeId>(3)).empty());
     CHECK(manager.unbind(id(2), node1) == Status::ok);
     manager.tick();
     CHECK(nodes_of(2) == std::set<std::string>{"near"});

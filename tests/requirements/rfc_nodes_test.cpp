@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Nodes, line by line: membership, dispatching, what they store and what they are asked.
+// Nodes: membership, dispatching, storage and queries.
 #include <array>
 #include <cmath>
 #include <thread>
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
 
 namespace {
 
-/// Says what it is told to, and counts how often it was asked about whom.
+/// Returns fixed results, and records how often and about which entities it is queried.
 class RecordingNode final : public CustomNode {
   public:
     explicit RecordingNode(bool by_entity = false) : by_entity_(by_entity) {}
     void query_for(const Visibility&, ObserverId, std::vector<EntityId>& out) override {
-        ++asked;
-        out.insert(out.end(), says.begin(), says.end());
+        ++queried;
+        out.insert(out.end(), verdict.begin(), verdict.end());
     }
     void observers_for(const Visibility&, EntityId entity, std::vector<ObserverId>& out) override {
-        ++asked;
-        asked_about.insert(index_of(entity));
+        ++queried;
+        queried_about.insert(index_of(entity));
         out.insert(out.end(), shown_to.begin(), shown_to.end());
     }
     bool is_entity_centric() const noexcept override { return by_entity_; }
-    std::vector<EntityId> says;
+    std::vector<EntityId> verdict;
     std::vector<ObserverId> shown_to;
-    Set asked_about;
-    int asked = 0;
+    Set queried_about;
+    int queried = 0;
 
   private:
     bool by_entity_;
 };
 
-/// Even and odd entities in inner nodes of their own; observers look into those that they are told.
+/// Puts even and odd entities into a cell each. Observers cover the cells in `looks_into`.
 class OddAndEven final : public Dispatcher {
   public:
     void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
@@ -52,8 +52,7 @@ class OddAndEven final : public Dispatcher {
 
 }  // namespace
 
-TEST_CASE(
-    "interest: two managers share nothing, and one that ends gives back all that it held (N1)") {
+TEST_CASE("interest: managers share no state and release all their memory (N1)") {
     CountedMemory memory;
     {
         InterestManager first = make(std::vector{node("near", {within(Combine::add, 10)})});
@@ -72,42 +71,40 @@ TEST_CASE(
     CHECK(memory.held == 0);
 }
 
-TEST_CASE("interest: once a manager has ended nothing of the hooks' memory is held") {
-    const auto ask = [] {
+TEST_CASE("interest: a destroyed manager leaves no memory allocated by its hooks") {
+    const auto request = [] {
         Rules def = def_of(
             {node("near", {within(Combine::add, 10, 2)}), node("team", {same(Combine::add, 0)})});
         def.max = {10'000, 10'000, 0};
         def.minimum_relevance_ticks = 100;
         InterestManager manager = make(def);
         spawn(manager, 0, 50);
-        spawn(manager, 1, 9'000);  // beside the window
+        spawn(manager, 1, 9'000);  // outside the visible blocks
         spawn(manager, 2, 55);
         for (const std::uint32_t i : {0U, 1U})
-            CHECK(manager.set_key(id(i), KeyId{0}, Key{7}) == Status::ok);
+            CHECK(manager.set_key(id(i), id_at<KeyId>(0), Key{7}) == Status::ok);
         const ObserverId observer = watch(manager, id(0));
         CHECK(ticked(manager, observer) == Set{0, 1, 2});
         put(manager, 2, 5'000);
         CHECK(ticked(manager, observer) == Set{0, 1, 2});
-        const std::array<EntityId, 3> who{id(0), id(1), id(2)};
+        const std::array<EntityId, 3> client{id(0), id(1), id(2)};
         std::array<float, 3> score{};
         std::array<Replication, 3> settings;
-        internal(manager).score(observer, who, score, settings);
+        internal(manager).answers.score(observer, client, score, settings);
         CHECK(score[1] > 0);
     };
     CountedMemory memory;
     std::size_t held = 1;
-    // A thread of its own, which has asked nobody before and has not ended yet.
+    // A new thread, which ran no query before and has not ended when memory is counted.
     std::thread([&] {
-        ask();
+        request();
         held = memory.held;
     }).join();
     CHECK(memory.calls > 0);
     CHECK(held == 0);
 }
 
-TEST_CASE(
-    "interest: without schemes it is as if there were no interest at all: every ready observer has "
-    "every entity, near or far, and hears of moves nothing (N2)") {
+TEST_CASE("interest: without rules every ready observer gets every entity (N2)") {
     InterestManager manager = make(std::vector<NodeDef>{});
     EntityDef nowhere;
     nowhere.has_position = false;
@@ -129,9 +126,7 @@ TEST_CASE(
     CHECK(news(manager, spectator) == News{{3}, {1}});
 }
 
-TEST_CASE(
-    "interest: whoever is bound to no node belongs to the default node, and leaves it with the "
-    "first node that it gets (N3)") {
+TEST_CASE("interest: an entity belongs to the default node until it is bound (N3)") {
     InterestManager manager = make({node("default", {}, Members::unbound),
                                     node("near", {within(Combine::add, 10)}, Members::bound)});
     spawn(manager, 0, 50);
@@ -145,7 +140,7 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{0, 1});
 }
 
-TEST_CASE("interest: spawns and despawns reach the nodes of the entity, and no other node") {
+TEST_CASE("interest: spawns and despawns reach only the nodes of the entity") {
     const auto bound = std::make_shared<RecordingNode>(true);
     const auto other = std::make_shared<RecordingNode>(true);
     InterestManager manager =
@@ -155,16 +150,16 @@ TEST_CASE("interest: spawns and despawns reach the nodes of the entity, and no o
     spawn(manager, 1, bound_to(10, {node0}));
     spawn(manager, 2, bound_to(10, {node1}));
     CHECK(ticked(manager, observer) == Set{1});
-    CHECK(bound->asked_about == Set{1});
-    CHECK(other->asked_about == Set{2});
+    CHECK(bound->queried_about == Set{1});
+    CHECK(other->queried_about == Set{2});
     CHECK(manager.despawn(id(1)) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{}, {1}});
-    bound->asked_about.clear();
+    bound->queried_about.clear();
     manager.tick();
-    CHECK(bound->asked_about.empty());
+    CHECK(bound->queried_about.empty());
 }
 
-TEST_CASE("interest: an update of an entity reaches every one of its nodes (N5)") {
+TEST_CASE("interest: an update of an entity reaches all of its nodes (N5)") {
     const auto custom = std::make_shared<RecordingNode>(true);
     const auto apart = std::make_shared<RecordingNode>(true);
     NodeDef own = own_node("own", custom, Members::bound);
@@ -176,21 +171,21 @@ TEST_CASE("interest: an update of an entity reaches every one of its nodes (N5)"
     spawn(manager, 1, bound_to(90, {node0, node1}));
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer).empty());
-    custom->asked_about.clear();
-    apart->asked_about.clear();
+    custom->queried_about.clear();
+    apart->queried_about.clear();
     put(manager, 1, 55);
     CHECK(ticked(manager, observer).empty());
-    CHECK(custom->asked_about.empty());
+    CHECK(custom->queried_about.empty());
     CHECK(manager.update(id(1)) == Status::ok);
     CHECK(ticked(manager, observer) == Set{1});
-    CHECK(custom->asked_about == Set{1});
-    CHECK(apart->asked_about.empty());
+    CHECK(custom->queried_about == Set{1});
+    CHECK(apart->queried_about.empty());
 }
 
-TEST_CASE("interest: a node without entities asks its kernels nothing (N6)") {
-    int asked = 0;
-    const auto counting = make_pair_kernel({.name = "counting"}, [&asked](const Pair&) noexcept {
-        ++asked;
+TEST_CASE("interest: a node without entities does not run its kernels (N6)") {
+    int queried = 0;
+    const auto counting = make_pair_kernel({.name = "counting"}, [&queried](const Pair&) noexcept {
+        ++queried;
         return true;
     });
     InterestManager manager =
@@ -200,14 +195,14 @@ TEST_CASE("interest: a node without entities asks its kernels nothing (N6)") {
     manager.tick();
     put(manager, 0, 60);
     manager.tick();
-    CHECK(asked == 0);
+    CHECK(queried == 0);
     CHECK(manager.bind(id(0), node1) == Status::ok);
     manager.tick();
-    CHECK(asked > 0);
+    CHECK(queried > 0);
     CHECK(explained(manager, observer, id(0), "own").result);
 }
 
-TEST_CASE("interest: a node of one's own is asked about nobody before it has an entity (N6)") {
+TEST_CASE("interest: a custom node without entities is not queried (N6)") {
     for (const bool by_entity : {true, false}) {
         const auto own = std::make_shared<RecordingNode>(by_entity);
         InterestManager manager = make(std::vector{own_node("own", own, Members::bound)});
@@ -216,31 +211,30 @@ TEST_CASE("interest: a node of one's own is asked about nobody before it has an 
         manager.tick();
         manager.tick();
         CAPTURE(by_entity);
-        CHECK(own->asked == 0);
+        CHECK(own->queried == 0);
         CHECK(manager.bind(id(0), node0) == Status::ok);
         manager.tick();
-        CHECK(own->asked > 0);
+        CHECK(own->queried > 0);
     }
 }
 
-TEST_CASE(
-    "interest: when a node of one's own is asked does not follow from who else is bound to nodes") {
+TEST_CASE("interest: entities of other nodes do not affect when a custom node is queried") {
     NodeDef other = node("other", {}, Members::bound);
     for (const bool has_another : {false, true}) {
         for (const bool rebinds : {false, true}) {
             CAPTURE(has_another);
             CAPTURE(rebinds);
             const auto own = std::make_shared<RecordingNode>();
-            NodeDef seldom = own_node("own", own, Members::bound);
-            seldom.every_ticks = 10;
-            InterestManager manager = make({seldom, other});
+            NodeDef rare = own_node("own", own, Members::bound);
+            rare.every_ticks = 10;
+            InterestManager manager = make({rare, other});
             if (has_another) spawn(manager, 0, bound_to(50, {node0}));
             spawn(manager, 1, bound_to(50, {node1}));
             const ObserverId observer = watch(manager);
             CHECK(manager.set_hidden(id(1), true) == Status::ok);
-            spawn(manager, 2, bound_to(50, {node0}));  // asked about at once, as it is new
+            spawn(manager, 2, bound_to(50, {node0}));  // queried at once, as it is new
             for (int i = 0; i < 3; ++i) manager.tick();
-            own->says = {id(2)};
+            own->verdict = {id(2)};
             int ticks = 0;
             for (; ticks < 20 && ticked(manager, observer).count(2) == 0; ++ticks) {
                 if (rebinds) CHECK(manager.rebind(id(1), {}) == Status::orphaned);
@@ -250,7 +244,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("interest: nodes come and go while running, and the same one twice is once (N7)") {
+TEST_CASE("interest: nodes are bound and unbound at run time, twice counts once (N7)") {
     InterestManager manager = make({node("here", {within(Combine::add, 10)}, Members::bound),
                                     node("all", {}, Members::bound)});
     spawn(manager, 0, bound_to(50, {node0}));
@@ -259,15 +253,13 @@ TEST_CASE("interest: nodes come and go while running, and the same one twice is 
     CHECK(ticked(manager, observer) == Set{0});
     for (int i = 0; i < 2; ++i) CHECK(manager.bind(id(1), node1) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{1}, {}});
-    CHECK(manager.unbind(id(1), node1) == Status::ok);  // once is enough
+    CHECK(manager.unbind(id(1), node1) == Status::ok);  // one unbind is enough
     CHECK(tick_news(manager, observer) == News{{}, {1}});
     CHECK(manager.unbind(id(1), node1) == Status::not_found);
-    CHECK(manager.bind(id(1), NodeId{9}) == Status::bad_argument);
+    CHECK(manager.bind(id(1), id_at<NodeId>(9)) == Status::bad_argument);
 }
 
-TEST_CASE(
-    "interest: the last node removed leaves an entity orphaned, and the default node brings it "
-    "back (N8)") {
+TEST_CASE("interest: an entity without nodes is orphaned until it is bound again (N8)") {
     InterestManager manager =
         make({node("default", {}, Members::unbound), node("all", {}, Members::bound)});
     spawn(manager, 1, bound_to(50, {node1}));
@@ -275,17 +267,15 @@ TEST_CASE(
     CHECK(ticked(manager, observer) == Set{1});
     CHECK(manager.unbind(id(1), node1) == Status::orphaned);
     CHECK(tick_news(manager, observer) == News{{}, {1}});
-    CHECK_FALSE(explained(manager, observer, id(1), "default").is_member);  // no falling back
+    CHECK_FALSE(explained(manager, observer, id(1), "default").is_member);  // no fallback
     CHECK_FALSE(explained(manager, observer, id(1), "all").is_member);
     CHECK(manager.bind_default(id(1)) == Status::ok);
     CHECK(ticked(manager, observer) == Set{1});
-    CHECK(manager.rebind(id(1), {}) == Status::orphaned);  // the same by another way
+    CHECK(manager.rebind(id(1), {}) == Status::orphaned);  // the same in another way
     CHECK(ticked(manager, observer).empty());
 }
 
-TEST_CASE(
-    "interest: one kernel gives the same set from any storage, and one storage serves any kernel "
-    "(N9)") {
+TEST_CASE("interest: a kernel gives the same result with any storage (N9)") {
     const auto near = make_pair_kernel({.name = "near", .reach = 12}, [](const Pair& p) noexcept {
         return std::fabs(p.position().x - p.positions()[0].x) <= 12;
     });
@@ -325,14 +315,14 @@ TEST_CASE("interest: more kernels over one storage store no entity twice (N10)")
         return index_of(p.entity()) % 2 == 0;
     });
     Kernel high = step(Combine::require, KernelType::value);
-    high.value = ValueId{0};
+    high.value = id_at<ValueId>(0);
     const std::size_t one = bytes_with({within(Combine::add, 30)});
     CHECK(one > 2'000 * sizeof(Vec3));
     CHECK(bytes_with({within(Combine::add, 30), within(Combine::add, 20, 5),
                       flag(Combine::subtract, 0), own_kernel(Combine::add, even), high}) == one);
 }
 
-TEST_CASE("interest: radius or team over the same entities gives both, each once (N10 N11)") {
+TEST_CASE("interest: a union of radius and team contains each entity once (N10 N11)") {
     InterestManager manager =
         make({node("near", {within(Combine::add, 10)}), node("team", {same(Combine::add, 0)})});
     const auto of_team = [&](std::uint32_t index, float x, std::uint16_t team) {
@@ -350,13 +340,13 @@ TEST_CASE("interest: radius or team over the same entities gives both, each once
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3});
     CHECK(manager.events(observer).size() == 4);
-    put(manager, 1, 90);  // one of two nodes goes on saying yes
+    put(manager, 1, 90);  // one of two nodes still matches
     CHECK(tick_news(manager, observer) == News{});
-    CHECK(manager.set_key(id(1), KeyId{0}, Key{2}) == Status::ok);
+    CHECK(manager.set_key(id(1), id_at<KeyId>(0), Key{2}) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{}, {1}});
 }
 
-TEST_CASE("interest: a node may do nothing but dispatch to inner nodes (N12)") {
+TEST_CASE("interest: a node can consist of a dispatcher to inner nodes only (N12)") {
     const auto inner = std::make_shared<OddAndEven>();
     InterestManager manager = make(std::vector{dispatched("odd and even", inner)});
     for (std::uint32_t i = 0; i < 6; ++i) spawn(manager, i, static_cast<float>(i));
@@ -372,7 +362,7 @@ TEST_CASE("interest: a node may do nothing but dispatch to inner nodes (N12)") {
     CHECK(ticked(manager, odd).empty());
 }
 
-TEST_CASE("interest: a static node without kernels gives all that it manages, and no more (N13)") {
+TEST_CASE("interest: a node without kernels contains exactly its members (N13)") {
     InterestManager manager = make(std::vector{node("static", {}, Members::bound)});
     for (std::uint32_t i = 0; i < 3; ++i)
         spawn(manager, i, bound_to(static_cast<float>(i) * 1e5F, {node0}));
@@ -381,22 +371,22 @@ TEST_CASE("interest: a static node without kernels gives all that it manages, an
     CHECK(ticked(manager, observer) == Set{0, 1, 2});
 }
 
-TEST_CASE("interest: who is named but is a member of a group names nobody") {
+TEST_CASE("interest: a group member in the result of a custom node is ignored") {
     const auto own = std::make_shared<RecordingNode>();
     InterestManager manager = make({own_node("own", own), node("off", {within(Combine::add, 1)})});
     for (const std::uint32_t i : {1U, 2U, 3U}) spawn(manager, i, 50);
     CHECK(manager.attach(id(2), id(1)) == Status::ok);
     const ObserverId observer = watch(manager);
-    // Denied or not: the group is judged by its root.
+    // Denied or not, the group is evaluated by its root.
     for (const bool is_denied : {true, false}) {
         CHECK(manager.deny(observer, id(2), is_denied) == Status::ok);
-        own->says = {id(2), id(3)};
+        own->verdict = {id(2), id(3)};
         CHECK(ticked(manager, observer) == Set{3});
-        own->says = {id(1)};
+        own->verdict = {id(1)};
         CHECK(ticked(manager, observer) == (is_denied ? Set{1} : Set{1, 2}));
     }
-    CHECK(manager.set_node_pair(NodeId{0}, observer, id(2), true) == Status::refused);
-    own->says = {id(2)};
+    CHECK(manager.set_node_pair(id_at<NodeId>(0), observer, id(2), true) == Status::refused);
+    own->verdict = {id(2)};
     CHECK(manager.detach(id(2), {}) == Status::ok);
     CHECK(ticked(manager, observer) == Set{2});
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The shared modes, behaviour by behaviour.
+// The shared payload modes, one behavior per test.
 #include "client/client_data.hpp"
+#include "client_events.hpp"
 #include "core/internal_access.hpp"
 #include "idle_game.hpp"
 #include "server/shared_sections.hpp"
@@ -14,8 +15,8 @@ namespace purview::test {
 
 namespace {
 
-/// A world at rest with one observer in the middle of cell 21 (column 3, row 3), all of it known.
-std::unique_ptr<CellWorld> resting(Payload mode, std::uint32_t clients = 1,
+/// An idle world with all observers in the middle of column 3, row 3. Everything has been sent.
+std::unique_ptr<CellWorld> is_idle(Payload mode, std::uint32_t clients = 1,
                                    std::uint32_t walkers = 0) {
     CellWorldDef def;
     def.mode = mode;
@@ -32,24 +33,24 @@ void edit_hp(CellWorld& world, EntityId entity, std::uint16_t hp) {
 
 double hp_at(CellWorld& world, std::uint32_t client, EntityId entity) {
     const GhostId ghost = world.ghost(client, entity);
-    return ghost == no_ghost ? -1
-                             : world.peers[client]->client.value_of(ghost, world.is.body.id, 1);
+    return ghost == GhostId::none
+               ? -1
+               : world.peers[client]->client.value_of(ghost, world.is.body.id, 1);
 }
 
 std::uint64_t copies(const CellWorld& world) {
-    return world.server->stats().section_copies;
+    return world.server->stats().cell_payload_copies;
 }
 std::uint64_t sections(const CellWorld& world) {
-    return world.server->stats().sections;
+    return world.server->stats().cell_payloads;
 }
 
 }  // namespace
 
-TEST_CASE(
-    "shared: a change goes into the sections of all cells around, and each reads one (P4 P6)") {
-    const auto made = resting(Payload::update_many, 3);
+TEST_CASE("shared cells: update many writes a change for each surrounding cell (P4 P6)") {
+    const auto made = is_idle(Payload::update_many, 3);
     CellWorld& world = *made;
-    // Three observers in three cells side by side; the entity lies in the one in the middle.
+    // Three observers in three adjacent cells. The entity is in the middle cell.
     std::vector<EntityId> players;
     for (const ObserverId o : world.observers) players.push_back(world.players[index_of(o)]);
     (void)world.server->world().move(players[0], {125, 140, 0});
@@ -57,17 +58,17 @@ TEST_CASE(
     const EntityId rat = world.spawn(world.is.walker, {176, 141, 0});
     world.step(10);
     const std::uint64_t written = sections(world), taken = copies(world);
-    // Twice in a tick: the last value counts, and it is told once.
+    // Two edits in a tick: only the last value is sent, and once.
     edit_hp(world, rat, 1);
     edit_hp(world, rat, 2);
     world.step();
-    CHECK(sections(world) - written == 3);  // one for each cell that is read, with the same body
-    CHECK(copies(world) - taken == 3);      // and each observer takes one
+    CHECK(sections(world) - written == 3);  // one for each cell that is read
+    CHECK(copies(world) - taken == 3);      // each observer takes one
     for (std::uint32_t c = 0; c < 3; ++c) CHECK(hp_at(world, c, rat) == 2);
 }
 
-TEST_CASE("shared: read many writes a change once, and each reads the cells around his (P5 P30)") {
-    const auto made = resting(Payload::read_many, 3);
+TEST_CASE("shared cells: read many writes a change once for all readers (P5 P30)") {
+    const auto made = is_idle(Payload::read_many, 3);
     CellWorld& world = *made;
     std::vector<EntityId> players;
     for (const ObserverId o : world.observers) players.push_back(world.players[index_of(o)]);
@@ -93,16 +94,16 @@ TEST_CASE("shared: read many writes a change once, and each reads the cells arou
     CHECK(hp_at(world, 1, far) == 9);
 }
 
-TEST_CASE("shared: only cells in which something changed are written, and only then (P7)") {
+TEST_CASE("shared cells: only cells with changes are written (P7)") {
     for (const Payload mode : shared_modes) {
-        const auto made = resting(mode, 2, 60);
+        const auto made = is_idle(mode, 2, 60);
         CellWorld& world = *made;
         const std::uint64_t written = sections(world), taken = copies(world);
         world.step(5);
         CHECK(sections(world) == written);
         CHECK(copies(world) == taken);
         const EntityId near = world.spawn(world.is.walker, {176, 141, 0});
-        world.step(8);  // it is new: told by its enter, which no section repeats
+        world.step(8);  // it is new: no payload repeats its enter
         CHECK(sections(world) == written);
         edit_hp(world, near, 5);
         world.step();
@@ -113,7 +114,7 @@ TEST_CASE("shared: only cells in which something changed are written, and only t
     }
 }
 
-TEST_CASE("shared: the cell of a ghost is the same number on both sides, and follows it (P8)") {
+TEST_CASE("shared cells: client and server agree on the cell of a ghost (P8)") {
     for (const Payload mode : shared_modes) {
         CellWorldDef def;
         def.mode = mode;
@@ -129,7 +130,7 @@ TEST_CASE("shared: the cell of a ghost is the same number on both sides, and fol
                 CHECK(client.cell_grid(0)->count() == 7 * 8);
                 for (const EntityId entity : world.relevant(c)) {
                     const GhostId ghost = world.ghost(c, entity);
-                    if (ghost == no_ghost) continue;
+                    if (ghost == GhostId::none) continue;
                     ++compared;
                     REQUIRE(client.cell_of(ghost) ==
                             data.sections.cells().cell_of(0, internal(data.world), data.fields,
@@ -138,18 +139,18 @@ TEST_CASE("shared: the cell of a ghost is the same number on both sides, and fol
             }
         }
         CHECK(compared > 5'000);
-        CHECK(world.peers[0]->client.cell_of(no_ghost) == CellGrid::no_cell);
-        CHECK(world.peers[0]->client.cell_of(0, 1) == CellGrid::no_cell);
+        CHECK(world.peers[0]->client.cell_of(GhostId::none) == CellGrid::no_cell);
+        CHECK(world.peers[0]->client.cell_of(GhostId{1}, 1) == CellGrid::no_cell);
         CHECK(world.peers[0]->client.cell_grid(1).error() == Status::bad_argument);
     }
 }
 
-TEST_CASE("shared: a crossing tells of the cells that are new, the others go on (P12 P13 P20)") {
+TEST_CASE("shared cells: a crossing sends only the cells that are new (P12 P13 P20)") {
     for (const Payload mode : shared_modes) {
-        const auto made = resting(mode);
+        const auto made = is_idle(mode);
         CellWorld& world = *made;
         const EntityId player = world.players.begin()->second;
-        // One in each cell of row 3, columns 1 to 6.
+        // One entity in each cell of row 3, columns 1 to 5.
         std::vector<EntityId> row;
         for (int column = 1; column < 6; ++column)
             row.push_back(
@@ -157,7 +158,7 @@ TEST_CASE("shared: a crossing tells of the cells that are new, the others go on 
         world.step(10);
         const auto seen = [&] {
             std::string text;
-            for (const EntityId one : row) text += world.ghost(0, one) == no_ghost ? '.' : 'x';
+            for (const EntityId one : row) text += world.ghost(0, one) == GhostId::none ? '.' : 'x';
             return text;
         };
         CHECK(seen() == ".xxx.");
@@ -166,31 +167,30 @@ TEST_CASE("shared: a crossing tells of the cells that are new, the others go on 
         for (const EntityId one : row) edit_hp(world, one, 33);
         world.step();
         CHECK(seen() == "..xxx");
-        // One that is new, one that left; the two that stay are told of in the same tick.
-        CHECK(world.peers[0]->client.events().size() == 2);
+        // One enters and one leaves. The two that stay are updated in the same tick.
+        CHECK(lifetimes_of(world.peers[0]->client).size() == 2);
         for (int i = 2; i < 5; ++i) CHECK(hp_at(world, 0, row[static_cast<std::size_t>(i)]) == 33);
-        // To and fro within one tick, over many cells: as if he had never gone.
+        // Away and back within one tick, over many cells, has no effect.
         world.step(4);
         world.peers[0]->client.clear_events();
         (void)world.server->world().move(player, {20, 20, 0});
         (void)world.server->world().move(player, {226, 140, 0});
         world.step();
-        CHECK(world.peers[0]->client.events().empty());
+        CHECK(lifetimes_of(world.peers[0]->client).empty());
         CHECK(seen() == "..xxx");
     }
 }
 
-TEST_CASE(
-    "shared: who is announced is not told of twice, and his own part comes first (P17 P18 P19)") {
+TEST_CASE("shared cells: an entering ghost is not also sent in the payload (P17 P18 P19)") {
     for (const Payload mode : shared_modes) {
-        const auto made = resting(mode, 2);
+        const auto made = is_idle(mode, 2);
         CellWorld& world = *made;
         const EntityId resident = world.spawn(world.is.walker, {170, 130, 0});
         world.step(10);
-        // A newcomer crosses in and changes while the resident changes, too.
+        // A newcomer crosses into the cell and changes while the resident changes as well.
         const EntityId newcomer = world.spawn(world.is.walker, {20, 20, 0});
         world.step(10);
-        CHECK(world.ghost(0, newcomer) == no_ghost);
+        CHECK(world.ghost(0, newcomer) == GhostId::none);
         world.peers[0]->client.clear_events();
         for (std::uint16_t tick = 0; tick < 6; ++tick) {
             (void)world.server->world().move(newcomer, {171 + 0.5F * tick, 131, 0});
@@ -200,16 +200,16 @@ TEST_CASE(
             CHECK(hp_at(world, 0, newcomer) == 100 + tick);
             CHECK(hp_at(world, 0, resident) == 200 + tick);
         }
-        CHECK(world.peers[0]->client.events().size() == 1);  // one enter, however often
-        CHECK(internal(world.peers[0]->client).ghosts->counters().ignored_items == 0);
+        CHECK(lifetimes_of(world.peers[0]->client).size() == 1);  // one enter, whatever it changes
+        CHECK(internal(world.peers[0]->client).replica->counters().ignored_items == 0);
         for (const std::string& text : world.proof->mismatches()) MESSAGE(text);
         CHECK(world.proof->counters().digest_mismatches == 0);
     }
 }
 
-TEST_CASE("shared: nothing is sent where nothing changed but the keeping alive (P19)") {
+TEST_CASE("shared cells: without changes only keep-alive packets are sent (P19)") {
     for (const Payload mode : shared_modes) {
-        const auto made = resting(mode, 1, 80);
+        const auto made = is_idle(mode, 1, 80);
         CellWorld& world = *made;
         world.step(40);
         const std::uint64_t before = world.peers[0]->client.stats().packets_received;
@@ -220,7 +220,7 @@ TEST_CASE("shared: nothing is sent where nothing changed but the keeping alive (
     }
 }
 
-TEST_CASE("shared: a node whose answers depend on the observer is refused, with the reason") {
+TEST_CASE("shared cells: a node that depends on the observer is refused with the reason") {
     const CellSchema is;
     const auto problem = [&](auto&& change) {
         Rules rules = is.rules(Payload::read_many);
@@ -231,17 +231,18 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
     CHECK(problem([](NodeDef&, Rules&) {}) == "");
     CHECK(problem(
               [](NodeDef& node, Rules&) { node.steps[1] = lines::within(Combine::require, 10); }) ==
-          "node 'cells', mode 'read many': step 2 depends on the observer; behind the "
-          "neighbourhood only flags and values may count");
+          "node 'cells', mode 'read many': step 2 depends on the observer; after the "
+          "neighborhood, only flags and values are allowed");
     CHECK(problem([](NodeDef& node, Rules&) { node.steps[1].combine = Combine::add; }) ==
           "node 'cells', mode 'read many': step 2 adds entities of other cells");
     CHECK(problem([](NodeDef& node, Rules&) {
               node.payload = Payload::update_many;
               node.steps.erase(node.steps.begin());
-          }) == "node 'cells', mode 'update many': the first step must add a neighbourhood");
+          }) ==
+          "node 'cells', mode 'update many': the first step must add a neighborhood of cells");
     CHECK(problem([](NodeDef& node, Rules&) { node.replication.every_ticks = 2; }) ==
-          "node 'cells', mode 'read many': every observer is told in every tick: every_ticks must "
-          "be 1");
+          "node 'cells', mode 'read many': state is sent to every observer in every tick: "
+          "every_ticks must be 1");
     CHECK(problem([](NodeDef& node, Rules&) { node.dormant = true; }).find("exact") !=
           std::string::npos);
     CHECK(problem([](NodeDef& node, Rules&) { node.steps[0].rings = 4; }) ==
@@ -252,14 +253,14 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
               node.steps[0].cell_size.x = node.steps[0].cell_size.y = 0.1F;
           }) == "node 'cells', mode 'read many': more than 1048576 cells cover the bounds");
 
-    // Audiences, curves and limits of the kinds in it.
+    // Audiences, send intervals, limits and relative positions of the kinds in the node.
     IdleGame idle;
     CellSchema audience;
     audience.schema.audience(audience.mind.id, {AudienceType::owner});
     CellSchema curve;
-    curve.schema.edit_kind(curve.walker).rates = {{0, 4}, {0.5F, 1}};
+    curve.schema.edit_kind(curve.walker).intervals = {{0, 4}, {0.5F, 1}};
     CellSchema limit;
-    limit.schema.edit_kind(limit.walker).limit.per_tick = 4;
+    limit.schema.edit_kind(limit.walker).limit_per_tick = 4;
     CellSchema relative;
     relative.schema.edit_kind(relative.walker).relative_position = true;
     for (const CellSchema* one : {&audience, &curve, &limit, &relative}) {
@@ -270,15 +271,16 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
         def.rules = one->rules(Payload::update_many);
         CHECK(problem_of_sharing(def) ==
               (one == &audience
-                   ? "node 'cells', a shared mode: kind 'fox' has the component 'mind', which is "
-                     "for some only"
+                   ? "node 'cells', a shared mode: kind 'fox' has the component 'mind', which has "
+                     "a restricted audience"
                : one == &curve
-                   ? "node 'cells', a shared mode: kind 'walker' has a curve of rates, which "
-                     "depends on the observer"
+                   ? "node 'cells', a shared mode: kind 'walker' has send intervals, which "
+                     "depend on the observer"
                : one == &limit
-                   ? "node 'cells', a shared mode: kind 'walker' has a limit, which depends on how "
-                     "many an observer has"
-                   : "node 'cells', a shared mode: kind 'walker' has places relative to a parent, "
+                   ? "node 'cells', a shared mode: kind 'walker' has limit_per_tick, which "
+                     "depends on the ghosts of the observer"
+                   : "node 'cells', a shared mode: kind 'walker' has positions relative to a "
+                     "parent, "
                      "which are in no cell"));
         CHECK(Server::create(def, idle).error() == Status::bad_configuration);
         def.rules = one->rules(Payload::per_observer);
@@ -286,18 +288,19 @@ TEST_CASE("shared: a node whose answers depend on the observer is refused, with 
         REQUIRE(server);
         CHECK(server->set_rules(one->rules(Payload::read_many)) != "");
         CHECK(server->rules_revision() == 1);
-        // Bound to other nodes it is not in this one.
+        // A kind that is bound to another node is not in this node.
         def.rules = one->rules(Payload::read_many);
         def.rules.nodes[0].members = Members::unbound;
         def.rules.node("rest").members = Members::bound;
         def.rules.kinds.resize(3);
-        def.rules.kinds[index_of(one == &audience ? one->fox : one->walker)].nodes = {NodeId{1}};
+        def.rules.kinds[index_of(one == &audience ? one->fox : one->walker)].nodes = {
+            id_at<NodeId>(1)};
         CHECK(problem_of_sharing(def) == "");
         CHECK(Server::create(def, idle));
     }
 }
 
-TEST_CASE("shared: grids that a full stream had no room for are told later") {
+TEST_CASE("shared cells: grids that a full message stream has no room for are sent later") {
     const CellSchema is;
     ServerDef def;
     def.rules = is.rules(Payload::read_many);
@@ -320,7 +323,7 @@ TEST_CASE("shared: grids that a full stream had no room for are told later") {
     CHECK(stage.client().cell_grid(0)->width == 99);
 }
 
-TEST_CASE("shared: modes change while the server runs, without a mismatch (N39)") {
+TEST_CASE("shared cells: payload modes can change at run time without a mismatch (N39)") {
     CellWorldDef def;
     def.faults = {0.05F, 0, 0, 20'000, 10'000};
     def.seed = 9;
@@ -340,7 +343,7 @@ TEST_CASE("shared: modes change while the server runs, without a mismatch (N39)"
     CHECK(world.proof->counters().truth_mismatches == 0);
 }
 
-TEST_CASE("shared: what does not fit a third of the budget is told one by one") {
+TEST_CASE("shared cells: a payload above a third of the budget is sent per entity") {
     for (const Payload mode : shared_modes) {
         CellWorldDef def;
         def.mode = mode;
@@ -351,22 +354,22 @@ TEST_CASE("shared: what does not fit a third of the budget is told one by one") 
         const std::vector<EntityId> crowd = world.gather(80, 60);
         REQUIRE(world.peers[0]->client.ghost_count() == 82);
         const std::uint64_t taken = copies(world);
-        const std::uint64_t left_out = world.server->stats().sections_left_out;
+        const std::uint64_t left_out = world.server->stats().cell_payloads_skipped;
         for (const EntityId one : crowd) edit_hp(world, one, 77);
         world.step();
-        CHECK(world.server->stats().sections_left_out - left_out == 2);
+        CHECK(world.server->stats().cell_payloads_skipped - left_out == 2);
         CHECK(copies(world) == taken);
         world.step(20);
         for (const EntityId one : crowd) CHECK(hp_at(world, 1, one) == 77);
         CHECK(world.tick_bytes_max <= def.budget_bytes);
-        edit_hp(world, crowd[3], 78);  // nor does one alone with the roster of all
+        edit_hp(world, crowd[3], 78);  // one edit does not fit either: the member map lists all
         world.step(2);
         CHECK(hp_at(world, 1, crowd[3]) == 78);
     }
 }
 
-TEST_CASE("shared: sections that go in every tick keep nobody out who is large") {
-    // The chest takes some 780 bytes, the section 400 (a third of the budget) or 780.
+TEST_CASE("shared cells: payloads in every tick do not block a large entity") {
+    // The chest takes about 780 bytes, the payload 400 (a third of the budget) or 780.
     for (const auto& [budget_bytes, walkers] : {std::pair{1'200U, 76}, std::pair{4'800U, 130}}) {
         CellWorldDef def;
         def.mode = Payload::read_many;
@@ -388,21 +391,21 @@ TEST_CASE("shared: sections that go in every tick keep nobody out who is large")
         step();
         const std::uint64_t taken = copies(world);
         for (int i = 0; i < 10; ++i) step();
-        CHECK(copies(world) - taken >= 10);  // a section in every tick
+        CHECK(copies(world) - taken >= 10);  // a payload in every tick
         const EntityId chest = world.spawn(world.is.chest, {170, 141, 0});
         for (const auto& lot : world.is.lots) {
             for (auto& thing : world.server->world().edit(chest, lot)->things) thing.fill('x');
         }
-        for (int i = 0; i < 20 && world.ghost(0, chest) == no_ghost; ++i) step();
-        CHECK(world.ghost(0, chest) != no_ghost);
+        for (int i = 0; i < 20 && world.ghost(0, chest) == GhostId::none; ++i) step();
+        CHECK(world.ghost(0, chest) != GhostId::none);
         CHECK(world.tick_bytes_max <= def.budget_bytes);
     }
 }
 
-TEST_CASE("shared: a call finds its ghost as it was told in a section, or newer") {
-    // The order of calls and changes is the ledger's business (rpc tests, the simulator); here:
-    // what a section told and is not known to have arrived goes along once more.
-    const auto made = resting(Payload::read_many);
+TEST_CASE("shared cells: a call sends unacknowledged payload values of its target again") {
+    // The RPC tests and the simulator test the order of calls and changes. This test: values of a
+    // payload that is not acknowledged are sent again with a call.
+    const auto made = is_idle(Payload::read_many);
     CellWorld& world = *made;
     const EntityId rat = world.spawn(world.is.walker, {176, 141, 0});
     world.step(10);
@@ -410,10 +413,10 @@ TEST_CASE("shared: a call finds its ghost as it was told in a section, or newer"
     world.peers[0]->down.faults.loss = 1;
     world.step();
     world.peers[0]->down.faults.loss = 0;
-    const LocalId lane = world.session(0).ghosts.find(rat);
-    CHECK(!world.session(0).ghosts.is_pending(lane));  // under way
+    const LocalId slot = world.session(0).ghosts.slots().find(rat);
+    CHECK(!world.session(0).ghosts.sends().is_pending(slot));  // in flight
     CHECK(hp_at(world, 0, rat) == 0);
-    world.session(0).ghosts.request(lane, world.server->current_tick() + 1);
+    world.session(0).ghosts.request(slot, world.server->current_tick() + 1);
     world.step();
     CHECK(hp_at(world, 0, rat) == 5);
 }

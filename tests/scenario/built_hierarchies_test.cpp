@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A hierarchy that is there before the first tick, as from an editor, and one that is built while
-// clients watch behave alike from then on.
+// A hierarchy that exists before the first tick, as from an editor, behaves like one that is built
+// while clients are connected.
 #include <functional>
 #include <map>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 enum class Built { before_the_first_tick, while_it_runs, in_another_order };
 
-/// A carrier with a crew, and a boat on board with a crew of its own; by number, 0 is the carrier.
+/// A carrier with a crew, and a boat on board with its own crew. Entity 0 is the carrier.
 class Fleet {
   public:
     static constexpr std::uint32_t count = 9;
@@ -47,7 +47,7 @@ class Fleet {
         if (built == Built::in_another_order) {
             for (std::uint32_t i = count; i > 0; --i) make(i - 1);
             net_.step(2);
-            // Below another parent first, and from the bottom up.
+            // Attaches below another parent first, from the bottom up.
             for (std::uint32_t i = count - 1; i > 1; --i)
                 CHECK(net_.world().attach(all_[i], all_[i - 1]) == Status::ok);
             net_.step(3);
@@ -56,10 +56,10 @@ class Fleet {
             net_.step(2);
             for (std::uint32_t i = 1; i < count; ++i) link(i);
         }
-        // The owner of the carrier, and of one member.
+        // Sets the owner of the carrier and of one member.
         CHECK(net_.world().set_owner(all_[0], net_.observer(0)) == Status::ok);
         CHECK(net_.world().set_owner(all_[6], net_.observer(1)) == Status::ok);
-        // It is built; all positions are the same from here on.
+        // The hierarchy is complete. All positions are the same from here on.
         CHECK(net_.world().move(all_[0], {}) == Status::ok);
         for (std::uint32_t i = 1; i < count; ++i)
             CHECK(net_.world().set_local_position(all_[i], {static_cast<float>(i), 1, 0}) ==
@@ -67,7 +67,7 @@ class Fleet {
         CHECK(net_.settle() == "");
     }
 
-    /// The hierarchy as the server and both clients have it, by numbers.
+    /// Describes the hierarchy on the server and both clients, by entity number.
     std::string description() {
         CHECK(net_.settle() == "");
         World& world = net_.world();
@@ -82,7 +82,7 @@ class Fleet {
             const EntityId entity = all_[i];
             text += names[entity] + (world.is_alive(entity) ? ":" : " gone");
             if (!world.is_alive(entity)) continue;
-            text += " parent " + names[world.parent_of(entity)] + ", of the group " +
+            text += " parent " + names[world.parent_of(entity)] + ", group parent " +
                     names[world.group_parent_of(entity)] + ", root " + names[world.root_of(entity)];
             const ObserverId owner = world.owner_of(entity);
             text += ", owner " + std::string(owner == ObserverId::none   ? "-"
@@ -98,12 +98,12 @@ class Fleet {
             for (std::uint32_t c = 0; c < 2; ++c) {
                 const GhostId ghost = net_.ghost(c, entity);
                 text += ", client ";
-                if (ghost == no_ghost) {
-                    text += "has none";
+                if (ghost == GhostId::none) {
+                    text += "has no ghost";
                     continue;
                 }
                 const auto name = [&](GhostId one) {
-                    if (one == no_ghost) return std::string("-");
+                    if (one == GhostId::none) return std::string("-");
                     return by_tag[static_cast<std::uint32_t>(
                         net_.client(c).value_of(one, is_.tag.id, 0))];
                 };
@@ -137,7 +137,7 @@ class Fleet {
         all_[i] = net_.spawn(kind, {static_cast<float>(i) * 2, 3, 0});
     }
     void link(std::uint32_t child) {
-        // 1 2 3 8 below the carrier, 4 on the shoulders of 2, 5 6 in the boat, 7 carried by 6.
+        // 1, 2, 3 and 8 are children of the carrier, 4 of 2, 5 and 6 of the boat (3), and 7 of 6.
         static constexpr std::uint32_t parents[count] = {0, 0, 0, 0, 2, 3, 3, 6, 0};
         CHECK(net_.world().attach(all_[child], all_[parents[child]],
                                   child == 8 ? OwnerPolicy::inherit : OwnerPolicy::automatic) ==
@@ -149,38 +149,38 @@ class Fleet {
     std::vector<EntityId> all_;
 };
 
-/// What happens to a fleet later; the same to each.
+/// Later changes, which are applied to each fleet.
 std::vector<std::pair<std::string, std::function<void(Fleet&)>>> later() {
     const auto ok = [](Status status) { CHECK(status == Status::ok); };
     return {
         {"nothing", [](Fleet&) {}},
-        {"the carrier leaves one view for another",
+        {"the carrier moves from one view to the other",
          [=](Fleet& fleet) {
              ok(fleet.world().move(fleet.at(0), {150, 0, 0}));
          }},
-        {"and comes back", [=](Fleet& fleet) { ok(fleet.world().move(fleet.at(0), {})); }},
-        {"the boat breaks off", [=](Fleet& fleet) { ok(fleet.world().detach(fleet.at(3))); }},
-        {"and goes away",
+        {"the carrier returns", [=](Fleet& fleet) { ok(fleet.world().move(fleet.at(0), {})); }},
+        {"the boat is detached", [=](Fleet& fleet) { ok(fleet.world().detach(fleet.at(3))); }},
+        {"the boat moves away",
          [=](Fleet& fleet) {
              ok(fleet.world().move(fleet.at(3), {150, 3, 0}));
          }},
-        {"and comes back on board",
+        {"the boat is attached again",
          [=](Fleet& fleet) { ok(fleet.world().attach(fleet.at(3), fleet.at(0))); }},
-        {"a member is switched off",
+        {"a member is disabled in its group",
          [=](Fleet& fleet) { ok(fleet.world().set_group_enabled(fleet.at(2), false)); }},
-        {"and on again",
+        {"the member is enabled again",
          [=](Fleet& fleet) { ok(fleet.world().set_group_enabled(fleet.at(2), true)); }},
         {"a member is hidden from the first client",
          [=](Fleet& fleet) {
              ok(fleet.net().visibility().deny(fleet.net().observer(0), fleet.at(6), true));
          }},
-        {"and shown again",
+        {"the member is shown again",
          [=](Fleet& fleet) {
              ok(fleet.net().visibility().deny(fleet.net().observer(0), fleet.at(6), false));
          }},
-        {"the carrier has another owner",
+        {"the carrier gets another owner",
          [=](Fleet& fleet) { ok(fleet.world().set_owner(fleet.at(0), fleet.net().observer(1))); }},
-        {"a member leaves input",
+        {"a member no longer takes input",
          [=](Fleet& fleet) { ok(fleet.net().server->set_in_input(fleet.at(2), false)); }},
         {"a member changes its parent",
          [=](Fleet& fleet) { ok(fleet.world().attach(fleet.at(4), fleet.at(5))); }},
@@ -188,13 +188,13 @@ std::vector<std::pair<std::string, std::function<void(Fleet&)>>> later() {
          [](Fleet& fleet) {
              CHECK(fleet.world().attach(fleet.at(0), fleet.at(7)) == Status::would_cycle);
          }},
-        {"the carrier ends", [=](Fleet& fleet) { ok(fleet.world().despawn(fleet.at(0))); }},
+        {"the carrier is despawned", [=](Fleet& fleet) { ok(fleet.world().despawn(fleet.at(0))); }},
     };
 }
 
 }  // namespace
 
-TEST_CASE("hierarchy: built before the first tick or while clients watch, it behaves alike" *
+TEST_CASE("hierarchy: built before the first tick or while connected, it behaves the same" *
           doctest::test_suite("O15")) {
     for (const Faults& faults : {Faults{}, Faults{0.25F, 0.03F, 0, 20'000, 50'000}}) {
         CAPTURE(faults.loss);
@@ -209,8 +209,8 @@ TEST_CASE("hierarchy: built before the first tick or while clients watch, it beh
             const std::string expected = edited.description();
             CHECK(built.description() == expected);
             CHECK(turned.description() == expected);
-            // Each of these changes the description, so it could differ.
-            if (what != "a cycle is refused" && what != "a member leaves input")
+            // Each of these steps must change the description.
+            if (what != "a cycle is refused" && what != "a member no longer takes input")
                 CHECK(expected != last);
             last = expected;
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Clients join one after another while everything changes, in all modes of a node; and a client
-// whose view is complete has all that was there when it became ready.
+// Clients join one after another while everything changes, with every payload mode of a node. A
+// client with a complete view has all entities that existed when it became ready.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -14,7 +14,7 @@ namespace purview::test::late_join {
 
 namespace {
 
-/// Walkers in a node of cells with this mode, things in one by distance.
+/// Walkers are in a node of cells with this payload mode, things in a node by distance.
 ServerDef cells_and_things(const TagSchema& is, Payload mode) {
     ServerDef def = is.def;
     NodeDef cells;
@@ -27,11 +27,11 @@ ServerDef cells_and_things(const TagSchema& is, Payload mode) {
     near.members = Members::unbound;
     near.add(within(80).leave_at(90));
     def.rules.nodes = {cells, near};
-    def.rules.kinds[index_of(is.walker)].nodes = {NodeId{0}};
+    def.rules.kinds[index_of(is.walker)].nodes = {id_at<NodeId>(0)};
     return def;
 }
 
-/// Entities that come, go, move, change, and change their parents and owners.
+/// Entities that spawn, despawn, move, change, and change their parents and owners.
 class Crowd {
   public:
     Crowd(Net& net, const TagSchema& schema, std::uint64_t seed)
@@ -51,9 +51,9 @@ class Crowd {
             if (world.kind_of(one) == schema_->walker) continue;
             if (random_.chance(0.03F)) (void)world.attach(one, any_thing());
             if (random_.chance(0.02F) && net_->joined_count > 0) {
-                const std::uint32_t who =
+                const std::uint32_t index =
                     random_.below(static_cast<std::uint32_t>(net_->peers.size()));
-                CHECK(world.set_owner(one, net_->observer(who)) == Status::ok);
+                CHECK(world.set_owner(one, net_->observer(index)) == Status::ok);
                 if (world.kind_of(one) == schema_->thing)
                     world.edit(one, schema_->purse)->coins = 9;
             }
@@ -86,7 +86,7 @@ class Crowd {
 
 }  // namespace
 
-TEST_CASE("scenario: a client that joins while everything changes comes to hold all of it" *
+TEST_CASE("scenario: a client that joins while everything changes receives everything" *
           doctest::test_suite("M4 M21 M22")) {
     const TagSchema is;
     for (const Payload mode : {Payload::per_observer, Payload::update_many, Payload::read_many}) {
@@ -98,7 +98,7 @@ TEST_CASE("scenario: a client that joins while everything changes comes to hold 
             Net net(is, 0, def, {loss, 0.03F, 0, 20'000, loss > 0 ? 50'000U : 0}, 11);
             Crowd crowd(net, is, 5);
             for (int i = 0; i < 100; ++i) crowd.add();
-            net.on_joined = [&](Server& server, std::uint32_t client) {
+            net.when_joined = [&](Server& server, std::uint32_t client) {
                 CHECK(server.visibility().set_area(net.observer(client), 0,
                                                    Area::at(crowd.any_position())) == Status::ok);
             };
@@ -133,7 +133,7 @@ TEST_CASE("scenario: a client that joins while everything changes comes to hold 
     }
 }
 
-TEST_CASE("scenario: at a tiny budget and loss a complete view has all of the beginning" *
+TEST_CASE("scenario: at a tiny budget and loss a complete view has all initial entities" *
           doctest::test_suite("M21 M22")) {
     const TagSchema is;
     for (const std::uint32_t budget : {160U, 300U, 1'000U}) {
@@ -146,7 +146,7 @@ TEST_CASE("scenario: at a tiny budget and loss a complete view has all of the be
             Crowd crowd(net, is, seed);
             for (int i = 0; i < 120; ++i) crowd.add();
             net.step(3);
-            net.on_joined = [&](Server& server, std::uint32_t client) {
+            net.when_joined = [&](Server& server, std::uint32_t client) {
                 CHECK(server.visibility().set_area(net.observer(client), 0, Area::at({})) ==
                       Status::ok);
             };
@@ -159,7 +159,7 @@ TEST_CASE("scenario: at a tiny budget and loss a complete view has all of the be
                 const bool was_joined = net.joined_count > 0;
                 net.step();
                 if (net.joined_count == 0) continue;
-                // What is relevant in the tick in which it becomes ready.
+                // The relevant set of the tick in which it becomes ready.
                 const std::set<std::uint32_t> now = net.relevant_tags();
                 if (!was_joined) beginning = now;
                 std::erase_if(beginning, [&](std::uint32_t tag) { return now.count(tag) == 0; });
@@ -167,7 +167,7 @@ TEST_CASE("scenario: at a tiny budget and loss a complete view has all of the be
                 if (net.client().is_view_complete()) complete_after = ticks;
             }
             REQUIRE(complete_after > 0);
-            // Each that has been relevant ever since was held once. What left and came back is new.
+            // Each entity that stayed relevant was held once. A returning entity is new.
             CHECK(beginning.size() > 5);
             for (const std::uint32_t tag : beginning) {
                 CAPTURE(tag);
@@ -175,13 +175,13 @@ TEST_CASE("scenario: at a tiny budget and loss a complete view has all of the be
             }
             if (budget == 160) CHECK(complete_after > 20);  // it did not fit into a few ticks
             CHECK(net.settle(2'000) == "");
-            CHECK(net.client().is_view_complete());  // later news does not take it back
+            CHECK(net.client().is_view_complete());  // later changes do not reset it
             net.check_streams();
         }
     }
 }
 
-TEST_CASE("scenario: in a still world a view is complete exactly when all of it is there" *
+TEST_CASE("scenario: in an unchanged world a view is complete only with all entities" *
           doctest::test_suite("M21")) {
     const TagSchema is;
     for (const float loss : {0.0F, 0.3F}) {
@@ -193,7 +193,7 @@ TEST_CASE("scenario: in a still world a view is complete exactly when all of it 
             Net net(is, 0, def, {loss, 0, 0, 20'000, loss > 0 ? 50'000U : 0}, seed);
             Crowd crowd(net, is, seed);
             for (int i = 0; i < 100; ++i) crowd.add();
-            net.on_joined = [&](Server& server, std::uint32_t client) {
+            net.when_joined = [&](Server& server, std::uint32_t client) {
                 CHECK(server.visibility().set_area(net.observer(client), 0, Area::at({})) ==
                       Status::ok);
             };

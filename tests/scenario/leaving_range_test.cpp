@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// An entity or its observer leaves the range in each of the eight directions, step by step and in
-// one jump, whatever the cells of the grid are.
+// An entity or its observer leaves the range in each of eight directions, in steps and in one jump,
+// with grid cells of several sizes.
 #include <array>
 #include <cmath>
 #include <string>
@@ -67,7 +67,7 @@ TEST_CASE("scenario: an entity or its observer leaves the range in all eight dir
                         CHECK(net.world().move(me, home) == Status::ok);
                         CHECK(net.world().move(other, home) == Status::ok);
                         net.step();
-                        REQUIRE(net.ghost(0, other) != no_ghost);
+                        REQUIRE(net.ghost(0, other) != GhostId::none);
                         (void)net.take_news();
                         const EntityId mover = observer_moves ? me : other;
                         bool is_in = true;
@@ -80,9 +80,9 @@ TEST_CASE("scenario: an entity or its observer leaves the range in all eight dir
                             net.step();
                             const float d = distance(net.world().position_of(me),
                                                      net.world().position_of(other));
-                            // Within rounding of a border either answer is right.
+                            // At the border either result is right because of rounding.
                             const float border = is_in ? leave : enter;
-                            const bool now = net.ghost(0, other) != no_ghost;
+                            const bool now = net.ghost(0, other) != GhostId::none;
                             if (std::abs(d - border) > 1e-3F) REQUIRE(now == (d <= border));
                             changes += now != is_in ? 1 : 0;
                             is_in = now;
@@ -102,7 +102,7 @@ TEST_CASE("scenario: an entity or its observer leaves the range in all eight dir
     }
 }
 
-TEST_CASE("scenario: what leaves the range is gone on a network with faults" *
+TEST_CASE("scenario: entities that leave the range are removed on a network with faults" *
           doctest::test_suite("P15")) {
     const TagSchema is;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Reliable messages that are larger than a packet, or far more than a line can take at once.
+// Reliable messages that are larger than a packet, or more than a connection can carry at once.
 #include <string>
 #include <vector>
 
@@ -53,7 +53,7 @@ TEST_CASE("scenario: a message larger than a packet arrives whole at every budge
             std::uint32_t ticks = 0;
             while ((received.size() < sizes.size() || net.messages.size() < sizes.size()) &&
                    ++ticks < 6'000) {
-                net.edit(clock, ticks);  // the world goes on meanwhile
+                net.edit(clock, ticks);  // the world changes meanwhile
                 net.step();
                 REQUIRE(net.peers[0]->bytes_in_tick <= budget);
                 take_messages(net.client(), received);
@@ -90,7 +90,7 @@ TEST_CASE("scenario: a message beyond the limit is refused, and nothing of it ar
     CHECK(net.messages[0] == largest);
 }
 
-TEST_CASE("scenario: thousands of reliable messages at once pass a slow line in order") {
+TEST_CASE("scenario: thousands of reliable messages pass a slow connection in order") {
     const TagSchema is;
     constexpr std::uint32_t count = 4'000;
     for (const float loss : {0.0F, 0.15F}) {
@@ -114,9 +114,9 @@ TEST_CASE("scenario: thousands of reliable messages at once pass a slow line in 
             net.step();
             REQUIRE(net.peers[0]->bytes_in_tick <= 400);
             take_messages(net.client(), received);
-            // State is not starved by what waits.
+            // Waiting messages do not starve the state.
             const GhostId ghost = net.ghost(0, clock);
-            if (ghost == no_ghost || ticks < 20) continue;
+            if (ghost == GhostId::none || ticks < 20) continue;
             const double value = net.client().value_of(ghost, is.tag.id, 1);
             oldest = std::max(oldest, ticks - static_cast<std::uint32_t>(value));
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A server and clients with a network in between that loses, delays and reorders, for scenarios
-// through the public API alone. The test is the game: between steps it edits the world, and
-// compares what clients hold with what the server calls relevant.
+// A server and clients on a network that loses, delays and reorders, for scenarios that use only
+// the public API. The test is the game: between steps it edits the world and compares the ghosts of
+// clients with the relevant sets of the server.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "client_events.hpp"
 #include "faulty_network.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
@@ -25,12 +26,12 @@
 
 namespace purview::test {
 
-/// By which a test knows an entity on a client: no two of a world have the same number.
+/// Identifies an entity on a client. The number is unique within a world.
 struct Tag {
     std::uint32_t number = 0;
     std::uint32_t value = 0;
 };
-/// For the owner alone.
+/// Sent to the owner only.
 struct Purse {
     std::uint16_t coins = 0;
 };
@@ -48,7 +49,7 @@ struct TagSchema {
         rider = schema.kind("rider", {position.id, tag.id});
         schema.edit_kind(rider).relative_position = true;
         walker = schema.kind("walker", {position.id, tag.id});
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
         def.rules.kinds.resize(4);
         def.rules.kinds[index_of(named)].mode = EntityMode::explicit_only;
         def.rules.min = {-300, -300, 0};
@@ -58,8 +59,8 @@ struct TagSchema {
     Component<Position> position;
     Component<Tag> tag;
     Component<Purse> purse;
-    KindId thing{};   ///< nodes decide
-    KindId named{};   ///< shown to whom the game allows
+    KindId thing{};   ///< relevant by nodes
+    KindId named{};   ///< relevant only to allowed observers
     KindId rider{};   ///< its position is relative to its parent
     KindId walker{};  ///< all its components are sent to every observer
     ServerDef def;
@@ -74,13 +75,13 @@ class Net final : public Game {
         FaultyNetwork up, down;
         Address address;
         ObserverId observer = ObserverId::none;
-        std::set<GhostId> shown;          ///< by its events
-        std::vector<ClientEvent> news;    ///< since take_news
-        std::uint64_t bytes_down = 0;     ///< that were sent to it
-        std::uint64_t bytes_in_tick = 0;  ///< of these, in the last tick
-        std::uint64_t unpaired = 0;       ///< enters of what is shown, leaves of what is not
-        std::uint64_t twice = 0;          ///< moments in which two ghosts were one entity
-        std::uint64_t cycles = 0;         ///< moments in which a parent had no root above it
+        std::set<GhostId> shown;          ///< shown ghosts according to its events
+        std::vector<ClientEvent> news;    ///< since the last take_news
+        std::uint64_t bytes_down = 0;     ///< bytes sent to it
+        std::uint64_t bytes_in_tick = 0;  ///< bytes sent to it in the last tick
+        std::uint64_t unpaired = 0;       ///< repeated enters and leaves
+        std::uint64_t twice = 0;          ///< times that an entity had two ghosts
+        std::uint64_t cycles = 0;         ///< times that parents formed a cycle
     };
 
     explicit Net(const TagSchema& schema, std::uint32_t clients, ServerDef def,
@@ -97,7 +98,7 @@ class Net final : public Game {
         for (int i = 0; i < 300 && joined_count < clients; ++i) step();
         REQUIRE(joined_count == clients);
     }
-    /// A further client; it joins in the course of steps.
+    /// Adds a client, which joins during the next steps.
     std::uint32_t connect() {
         const auto index = static_cast<std::uint32_t>(peers.size());
         ClientDef def;
@@ -151,10 +152,10 @@ class Net final : public Game {
     ObserverId observer(std::uint32_t c = 0) const { return peers[c]->observer; }
 
     EntityId spawn(KindId kind, Vec3 at = {}) {
-        const auto made = world().spawn(kind, at);
-        REQUIRE(made);
-        world().edit(*made, schema_->tag)->number = ++tags_;
-        return *made;
+        const EntityId made = world().spawn({.kind = kind, .position = at});
+        REQUIRE(made != EntityId::none);
+        world().edit(made, schema_->tag)->number = ++tags_;
+        return made;
     }
     std::uint32_t tag_of(EntityId entity) {
         const Tag* tag = world().get(entity, schema_->tag);
@@ -163,19 +164,17 @@ class Net final : public Game {
     void edit(EntityId entity, std::uint32_t value) {
         world().edit(entity, schema_->tag)->value = value;
     }
-    /// Ghosts of a client by their tags.
+    /// The ghosts of a client, by tag.
     std::map<std::uint32_t, GhostId> held(std::uint32_t c = 0) const {
         std::map<std::uint32_t, GhostId> out;
         const Client& its = peers[c]->client;
-        for (GhostId ghost = 0; ghost < its.ghost_end(); ++ghost) {
-            if (its.is_held(ghost)) out[number_of(its, ghost)] = ghost;
-        }
+        its.for_each([&](GhostId ghost) { out[number_of(its, ghost)] = ghost; });
         return out;
     }
     GhostId ghost(std::uint32_t c, EntityId entity) {
         const auto all = held(c);
         const auto found = all.find(tag_of(entity));
-        return found == all.end() ? no_ghost : found->second;
+        return found == all.end() ? GhostId::none : found->second;
     }
     std::set<std::uint32_t> relevant_tags(std::uint32_t c = 0) {
         std::set<std::uint32_t> out;
@@ -188,7 +187,7 @@ class Net final : public Game {
         return std::exchange(peers[c]->news, {});
     }
 
-    /// What the client holds otherwise than the server has it, in words; empty: nothing.
+    /// Describes how the state of a client differs from the server. Empty if it does not.
     std::string difference(std::uint32_t c = 0) {
         const Client& its = client(c);
         std::map<std::uint32_t, GhostId> left = held(c);
@@ -204,14 +203,14 @@ class Net final : public Game {
             ghosts[entity] = found->second;
             left.erase(found);
         });
-        for (const auto& [tag, ghost] : left) text += " too many " + std::to_string(tag);
+        for (const auto& [tag, ghost] : left) text += " extra " + std::to_string(tag);
         for (const auto& [entity, ghost] : ghosts) {
             const std::string name = std::to_string(tag_of(entity));
             if (its.value_of(ghost, schema_->tag.id, 1) != world().get(entity, schema_->tag)->value)
                 text += " value of " + name;
             const EntityId parent = world().group_parent_of(entity);
             const auto above = ghosts.find(parent);
-            if (its.parent_of(ghost) != (above == ghosts.end() ? no_ghost : above->second))
+            if (its.parent_of(ghost) != (above == ghosts.end() ? GhostId::none : above->second))
                 text += " parent of " + name;
             const bool is_mine = world().owner_of(entity) == observer(c);
             if (its.is_owned(ghost) != is_mine) text += " owner of " + name;
@@ -226,7 +225,8 @@ class Net final : public Game {
         }
         return text;
     }
-    /// Steps until all clients hold what the server has; what they hold otherwise after so many.
+    /// Steps until all clients equal the server. Returns the difference that remains after the
+    /// maximum number of ticks.
     std::string settle(std::uint32_t ticks_max = 400) {
         std::string text;
         for (std::uint32_t t = 0; t < ticks_max; ++t) {
@@ -240,7 +240,7 @@ class Net final : public Game {
         }
         return text;
     }
-    /// Of all clients: nothing has come or gone twice, in the wrong order, or in a cycle.
+    /// Checks that no client had duplicate or unordered events, duplicate ghosts or parent cycles.
     void check_streams() {
         for (const auto& peer : peers) {
             CHECK(peer->unpaired == 0);
@@ -251,29 +251,30 @@ class Net final : public Game {
         }
     }
 
-    bool joined(Server& its, ObserverId observer, const JoinRequest& request) override {
+    std::optional<EntityId> on_join(Server& its, ObserverId observer,
+                                    const JoinRequest& request) override {
         const auto index = static_cast<std::size_t>(std::stoul(std::string(request.name)));
         peers[index]->observer = observer;
         ++joined_count;
-        if (on_joined) on_joined(its, static_cast<std::uint32_t>(index));
-        return true;
+        if (when_joined) when_joined(its, static_cast<std::uint32_t>(index));
+        return EntityId::none;
     }
-    void left(Server&, ObserverId) override {}
-    void command(Server& its, ObserverId observer, std::span<const std::byte> data) override {
-        if (on_command) on_command(its, observer, data);
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server& its, ObserverId observer, std::span<const std::byte> data) override {
+        if (when_command) when_command(its, observer, data);
     }
-    void message(Server&, ObserverId, std::span<const std::byte> bytes) override {
+    void on_message(Server&, ObserverId, std::span<const std::byte> bytes) override {
         messages.emplace_back(bytes.begin(), bytes.end());
     }
-    void simulate(Server& its, Tick tick) override {
-        if (on_tick) on_tick(its, tick);
+    void on_tick(Server& its, Tick tick) override {
+        if (when_tick) when_tick(its, tick);
     }
 
-    std::function<void(Server&, std::uint32_t)> on_joined;
-    std::function<void(Server&, ObserverId, std::span<const std::byte>)> on_command;
-    std::function<void(Server&, Tick)> on_tick;
+    std::function<void(Server&, std::uint32_t)> when_joined;
+    std::function<void(Server&, ObserverId, std::span<const std::byte>)> when_command;
+    std::function<void(Server&, Tick)> when_tick;
     std::function<void(std::span<const std::byte>, bool to_server)> on_datagram;
-    std::vector<std::vector<std::byte>> messages;  ///< of clients
+    std::vector<std::vector<std::byte>> messages;  ///< received from clients
     std::unique_ptr<Server> server;
     std::vector<std::unique_ptr<Peer>> peers;
     std::uint32_t joined_count = 0;
@@ -283,10 +284,11 @@ class Net final : public Game {
     std::uint32_t number_of(const Client& its, GhostId ghost) const {
         return static_cast<std::uint32_t>(its.value_of(ghost, schema_->tag.id, 0));
     }
-    /// After each datagram: events come in pairs, and what is held is a forest of single entities.
+    /// Runs after each datagram: checks that events alternate and that ghosts are a forest without
+    /// duplicates.
     void look(Peer& peer) {
         const Client& its = peer.client;
-        for (const ClientEvent& event : its.events()) {
+        for (const ClientEvent& event : lifetimes_of(its)) {
             peer.news.push_back(event);
             if (event.is_enter()) peer.unpaired += peer.shown.insert(event.ghost).second ? 0 : 1;
             if (event.is_leave()) peer.unpaired += peer.shown.erase(event.ghost) == 1 ? 0 : 1;
@@ -294,16 +296,15 @@ class Net final : public Game {
         peer.client.clear_events();
         std::set<std::uint32_t> tags;
         std::set<GhostId> ghosts;
-        for (GhostId ghost = 0; ghost < its.ghost_end(); ++ghost) {
-            if (!its.is_held(ghost)) continue;
+        its.for_each([&](GhostId ghost) {
             ghosts.insert(ghost);
             if (!tags.insert(number_of(its, ghost)).second) ++peer.twice;
             GhostId at = ghost;
             std::uint32_t steps = 0;
-            while (its.parent_of(at) != no_ghost && steps++ <= its.ghost_count())
+            while (its.parent_of(at) != GhostId::none && steps++ <= its.ghost_count())
                 at = its.parent_of(at);
             if (steps > its.ghost_count()) ++peer.cycles;
-        }
+        });
         if (ghosts != peer.shown) ++peer.unpaired;
     }
 

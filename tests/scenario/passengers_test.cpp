@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Members of groups change their parents while these leave the view, and are hidden and shown again
-// while they are on board.
+// Group members change parents while these leave the view. Members are also hidden and shown again
+// while attached.
 #include <array>
 #include <string>
 #include <vector>
@@ -36,7 +36,7 @@ TEST_CASE("scenario: a passenger changes its parent while one of them leaves the
         const EntityId me = net.spawn(is.thing, {0, 0, 0});
         CHECK(net.visibility().set_viewpoint(net.observer(), me) == Status::ok);
         constexpr Vec3 in{10, 10, 0}, out{200, 200, 0};
-        // Bits: where the two ships are before and after; the order of calls.
+        // Bits: the positions of the two ships before and after, and the order of calls.
         for (unsigned bits = 0; bits < 32; ++bits) {
             for (unsigned from = 0; from < 3; ++from) {
                 for (unsigned to = 0; to < 3; ++to) {
@@ -86,19 +86,19 @@ TEST_CASE("scenario: a passenger changes its parent while one of them leaves the
     }
 }
 
-TEST_CASE("scenario: a passenger that is hidden and shown again is back at its place" *
+TEST_CASE("scenario: a passenger that is hidden and shown again has its former parent" *
           doctest::test_suite("O35 O22")) {
     const TagSchema is;
     enum class Means { deny, force_hide };
     for (const Faults& faults : networks) {
         for (const Means means : {Means::deny, Means::force_hide}) {
             Net net(is, 2, viewed(is), faults, 5);
-            // The second client is denied nothing.
+            // The second client has no denials.
             const EntityId me = net.spawn(is.thing), other = net.spawn(is.thing);
             CHECK(net.visibility().set_viewpoint(net.observer(0), me) == Status::ok);
             CHECK(net.visibility().set_viewpoint(net.observer(1), other) == Status::ok);
             const EntityId ship = net.spawn(is.thing, {5, 5, 0});
-            std::array<EntityId, 3> crew{};  // one on the shoulders of the other
+            std::array<EntityId, 3> crew{};  // each is a child of the one before
             for (std::size_t i = 0; i < crew.size(); ++i) {
                 crew[i] = net.spawn(is.rider, {6 + static_cast<float>(i), 5, 0});
                 CHECK(net.world().attach(crew[i], i == 0 ? ship : crew[i - 1]) == Status::ok);
@@ -126,11 +126,11 @@ TEST_CASE("scenario: a passenger that is hidden and shown again is back at its p
                             sail(6 + static_cast<float>(t % 7));
                             net.step();
                             if (faults.loss > 0) continue;
-                            // It goes with those above it in the chain shown, those below hidden.
+                            // Members above it in the chain remain visible. Those below are hidden.
                             CHECK(net.difference(0) == "");
                             for (std::size_t i = 0; i < crew.size(); ++i)
-                                CHECK((net.ghost(0, crew[i]) != no_ghost) == (i < which));
-                            CHECK((net.ghost(1, crew[which]) != no_ghost) ==
+                                CHECK((net.ghost(0, crew[i]) != GhostId::none) == (i < which));
+                            CHECK((net.ghost(1, crew[which]) != GhostId::none) ==
                                   (means == Means::deny));
                         }
                         hide(crew[which], false);
@@ -147,13 +147,13 @@ TEST_CASE("scenario: a passenger that is hidden and shown again is back at its p
                     }
                 }
             }
-            // The ship leaves while its passenger is hidden, and is back when it is shown again.
+            // The ship leaves while its passenger is hidden. It returns before or after the show.
             for (const bool back_first : {false, true}) {
                 hide(crew[1], true);
                 net.step(2);
                 CHECK(net.world().move(ship, {250, 250, 0}) == Status::ok);
                 CHECK(net.settle() == "");
-                CHECK(net.ghost(0, ship) == no_ghost);
+                CHECK(net.ghost(0, ship) == GhostId::none);
                 if (!back_first) hide(crew[1], false);
                 CHECK(net.world().move(ship, {5, 5, 0}) == Status::ok);
                 if (back_first) {
@@ -161,14 +161,14 @@ TEST_CASE("scenario: a passenger that is hidden and shown again is back at its p
                     hide(crew[1], false);
                 }
                 CHECK(net.settle() == "");
-                CHECK(net.ghost(0, crew[2]) != no_ghost);
+                CHECK(net.ghost(0, crew[2]) != GhostId::none);
             }
             net.check_streams();
         }
     }
 }
 
-TEST_CASE("scenario: passengers change ships at random while all of them come and go" *
+TEST_CASE("scenario: passengers change ships at random while ships enter and leave" *
           doctest::test_suite("O7 O35")) {
     const TagSchema is;
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A run with all that commands for groups have on the wire, written down. Where
-// PURVIEW_RECORDING names a file it is written there: tests/conformance lets the second program
-// read it.
+// Records a run that covers all wire forms of inputs. PURVIEW_RECORDING may name the output file:
+// the second program of tests/conformance reads it.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -31,8 +30,9 @@ record::Beginning beginning() {
     return made;
 }
 
-/// Everybody drives a vehicle with a turret and a jetpack; people get on and off; convoys come and
-/// go while their parts are on their way; some are pushed by what their clients cannot know.
+/// Each player drives a vehicle with a turret and a jetpack. Persons attach and detach. Convoys
+/// spawn and despawn while their parts are in flight. Pushes that clients cannot predict cause
+/// corrections.
 class Traffic {
   public:
     explicit Traffic(DriveWorld& world) : w(world), random_(17) {
@@ -48,35 +48,35 @@ class Traffic {
                 steer(player, i, tick);
             };
         }
-        w.on_simulate = [this](Server&, Tick tick) { simulate(tick); };
+        w.when_tick = [this](Server&, Tick tick) { simulate(tick); };
     }
-    bool rests = false;
+    bool idle = false;
 
   private:
     struct Car {
         EntityId vehicle, turret, jetpack, person;
     };
 
-    void steer(DriveWorld::Player& player, std::size_t who, InputNumber tick) {
+    void steer(DriveWorld::Player& player, std::size_t index, InputNumber tick) {
         const Drive drive{0.8F, tick % 90 < 45 ? 0.3F : -0.4F, tick % 100 < 20};
         const auto set = [&](EntityId entity, auto input, const auto& value) {
-            const GhostId ghost = w.ghost(who, entity);
-            if (ghost != no_ghost) (void)player.prediction->set_part(ghost, input, value);
+            const GhostId ghost = w.ghost(index, entity);
+            if (ghost != GhostId::none) (void)player.prediction->set_part(ghost, input, value);
         };
-        set(cars_[who].vehicle, w.schema.drive, drive);
-        set(cars_[who].turret, w.schema.turn, Turn{0.5F, tick % 30 == 0});
-        set(cars_[who].person, w.schema.drive, drive);
+        set(cars_[index].vehicle, w.schema.drive, drive);
+        set(cars_[index].turret, w.schema.turn, Turn{0.5F, tick % 30 == 0});
+        set(cars_[index].person, w.schema.drive, drive);
         if (tick % 150 == 77) player.step->bias = 0.5F;
     }
 
     void simulate(Tick tick) {
-        if (rests || tick < 80) return;
+        if (idle || tick < 80) return;
         World& world = w.world();
         for (std::size_t i = 0; i < drivers; ++i) {
             const Car& car = cars_[i];
             const EntityId bus = cars_[(i + 1) % drivers].vehicle;
             if (tick % 80 == 10 + i) CHECK(world.attach(car.person, bus) == Status::ok);
-            if (tick % 80 == 30 + i) {  // behind whoever got on, among siblings
+            if (tick % 80 == 30 + i) {  // after the attached persons in the order of siblings
                 CHECK(world.detach(car.jetpack) == Status::ok);
                 CHECK(world.attach(car.jetpack, car.vehicle) == Status::ok);
             }
@@ -92,18 +92,20 @@ class Traffic {
         live_convoys(world, tick);
     }
 
-    /// A part is hung on when the one before it has not arrived yet.
+    /// Attaches each part before the previous one has arrived.
     void live_convoys(World& world, Tick tick) {
         const Vec3 at{random_.between(-100, 100), random_.between(-100, 100), 0};
-        if (tick % 40 == 0) convoy_.assign(1, *world.spawn(w.schema.vehicle, at));
-        if (tick == 95) {  // too much for one packet
-            large_ = *world.spawn(w.schema.vehicle, at);
+        if (tick % 40 == 0)
+            convoy_.assign(1, world.spawn({.kind = w.schema.vehicle, .position = at}));
+        if (tick == 95) {  // too large for one packet
+            large_ = world.spawn({.kind = w.schema.vehicle, .position = at});
             for (int i = 0; i < 150; ++i)
-                CHECK(world.attach(*world.spawn(w.schema.turret, at), large_) == Status::ok);
+                CHECK(world.attach(world.spawn({.kind = w.schema.turret, .position = at}),
+                                   large_) == Status::ok);
         }
         if (convoy_.empty()) return;
         if (tick % 40 >= 15 && tick % 40 < 35 && tick % 2 == 0) {
-            const EntityId part = *world.spawn(w.schema.turret, at);
+            const EntityId part = world.spawn({.kind = w.schema.turret, .position = at});
             const auto depth = random_.below(2) * (convoy_.size() > 8 ? 1U : 0U);
             CHECK(world.attach(part, convoy_[depth]) == Status::ok);
             convoy_.push_back(part);
@@ -123,9 +125,7 @@ class Traffic {
 
 }  // namespace
 
-TEST_CASE(
-    "prediction: a recorded run has commands, corrections, and people who get on and off (O16 "
-    "O18)") {
+TEST_CASE("prediction: a recorded run has inputs, corrections and passengers (O16 O18)") {
     std::stringstream memory;
     std::ofstream file;
     if (const char* path = std::getenv("PURVIEW_RECORDING"))
@@ -137,7 +137,7 @@ TEST_CASE(
     DriveWorld world(drivers, recorded_network, 60, {}, def, &writer, true);
     Traffic traffic(world);
     world.run(900);
-    traffic.rests = true;
+    traffic.idle = true;
     for (auto& player : world.players) {
         player->up.faults = player->down.faults = {};
         player->control = {};

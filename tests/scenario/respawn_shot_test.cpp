@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A shot into the past, at a target that died and was spawned again in one tick: the dead entity is
-// not hit again, and the new one is not where the old one was.
+// A shot into the past at a target that despawned and respawned in one tick: it hits neither the
+// old entity again, nor the new one at the old position.
 #include <functional>
 #include <set>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace purview::test::respawn_shot {
 
-TEST_CASE("scenario: a shot hits neither a dead target nor the one spawned in its place" *
+TEST_CASE("scenario: a shot hits neither a dead target nor the one respawned there" *
           doctest::test_suite("O19")) {
     for (const bool reuses_index : {false, true}) {
         for (const bool is_far : {false, true}) {
@@ -22,16 +22,16 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one spawned in it
             is.schema.rewind(is.tag.id);
             ServerDef def = is.def;
             def.rewind.ticks = 40;
-            // In a full world indices are used again, within what is remembered.
+            // A full world reuses indices within the history.
             if (reuses_index) def.entities_max = 2;
             Net net(is, 1, def);
             const EntityId bystander = net.spawn(is.thing, {-50, 0, 0});
             EntityId old = net.spawn(is.thing, {10, 0, 0});
             const Vec3 respawn = is_far ? Vec3{100, 0, 0} : Vec3{10, 0, 0};
             const auto step_with = [&](const std::function<void(Server&, Tick)>& what) {
-                net.on_tick = what;
+                net.when_tick = what;
                 net.step();
-                net.on_tick = {};
+                net.when_tick = {};
             };
             const auto hits = [](PastView view, Vec3 at) {
                 std::vector<PastHit> along, within;
@@ -49,7 +49,7 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one spawned in it
                 EntityId next = EntityId::none;
                 Tick died = 0;
                 step_with([&](Server& server, Tick tick) {
-                    // Before it dies it is hit there, at once and in the past.
+                    // Before it despawns, it is hit now and in the past.
                     for (const double back : {1.0, 2.5, 10.0}) {
                         const auto view = server.rewind(net.observer(), tick - back);
                         REQUIRE(view);
@@ -58,14 +58,13 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one spawned in it
                         CHECK(found[0].entity == old);
                     }
                     CHECK(server.world().despawn(old) == Status::ok);
-                    const auto made = server.world().spawn(is.thing, respawn);
-                    REQUIRE(made);
-                    next = *made;
+                    next = server.world().spawn({.kind = is.thing, .position = respawn});
+                    REQUIRE(next != EntityId::none);
                     server.world().edit(next, is.tag)->number = 1'000 + tick;
                     CHECK(next != old);
                     reused += used.insert(index_of(next)).second ? 0 : 1;
                     died = tick;
-                    // A second shot of the same tick, at what the client has seen: no hit.
+                    // A second shot in the same tick at the position that the client saw: no hit.
                     for (const double back : {0.5, 1.0, 2.5, 10.0}) {
                         CAPTURE(back);
                         const auto view = server.rewind(net.observer(), tick - back);
@@ -81,7 +80,7 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one spawned in it
                         CHECK(view->sees(bystander));
                     }
                 });
-                // Later shots: the new one is there from its own tick on, and not before.
+                // Later shots hit the new entity only from its spawn tick on.
                 for (int later = 1; later < 12; ++later) {
                     step_with([&](Server& server, Tick tick) {
                         for (double at = static_cast<double>(died) - 4;
@@ -103,7 +102,7 @@ TEST_CASE("scenario: a shot hits neither a dead target nor the one spawned in it
                         }
                     });
                 }
-                // What the client holds agrees.
+                // The client agrees.
                 CHECK(net.difference() == "");
                 CHECK(net.held().size() == 2);
                 old = next;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The server decides: what clients send reaches the game, and changes the world only where the game
-// edits it.
+// The server is authoritative: data of clients reaches the game and changes the world only if the
+// game edits it.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace purview::test::server_decides {
 
 namespace {
 
-/// A command of this test's game: give this entity, known by its tag, this value.
+/// A command of this test's game: set the value of the entity with this tag.
 struct SetValue {
     std::uint32_t tag = 0;
     std::uint32_t value = 0;
@@ -21,16 +21,16 @@ struct SetValue {
 
 struct DecidedWorld {
     explicit DecidedWorld(const Faults& faults = {}) : net(is, 2, is.def, faults) {
-        for (std::uint32_t who = 0; who < 2; ++who) {
-            mine[who] = net.spawn(is.thing, {static_cast<float>(who), 0, 0});
-            secret[who] = net.spawn(is.named, {static_cast<float>(who), 5, 0});
-            rider[who] = net.spawn(is.rider, {static_cast<float>(who), 1, 0});
-            CHECK(net.world().attach(rider[who], mine[who]) == Status::ok);
-            CHECK(net.world().set_owner(mine[who], net.observer(who)) == Status::ok);
-            CHECK(net.visibility().allow(net.observer(who), secret[who], true) == Status::ok);
-            net.world().edit(mine[who], is.purse)->coins = 5;
+        for (std::uint32_t index = 0; index < 2; ++index) {
+            mine[index] = net.spawn(is.thing, {static_cast<float>(index), 0, 0});
+            secret[index] = net.spawn(is.named, {static_cast<float>(index), 5, 0});
+            rider[index] = net.spawn(is.rider, {static_cast<float>(index), 1, 0});
+            CHECK(net.world().attach(rider[index], mine[index]) == Status::ok);
+            CHECK(net.world().set_owner(mine[index], net.observer(index)) == Status::ok);
+            CHECK(net.visibility().allow(net.observer(index), secret[index], true) == Status::ok);
+            net.world().edit(mine[index], is.purse)->coins = 5;
         }
-        net.on_command = [this](Server& server, ObserverId, std::span<const std::byte> data) {
+        net.when_command = [this](Server& server, ObserverId, std::span<const std::byte> data) {
             ++commands;
             SetValue set;
             if (!permits || data.size() != sizeof set) return;
@@ -42,7 +42,7 @@ struct DecidedWorld {
         };
         CHECK(net.settle() == "");
     }
-    /// All that a client could wish to change.
+    /// All state that a client may try to change, as text.
     std::string state() {
         std::string text;
         net.world().for_each([&](EntityId entity) {
@@ -54,15 +54,15 @@ struct DecidedWorld {
                     std::to_string(index_of(net.world().owner_of(entity))) + " under " +
                     std::to_string(index_of(net.world().parent_of(entity))) + " has " +
                     std::to_string(purse == nullptr ? 0 : purse->coins);
-            for (std::uint32_t who = 0; who < 2; ++who)
+            for (std::uint32_t index = 0; index < 2; ++index)
                 text +=
-                    net.visibility().is_relevant(net.observer(who), entity) ? " seen" : " unseen";
+                    net.visibility().is_relevant(net.observer(index), entity) ? " seen" : " unseen";
             text += "\n";
         });
         return text;
     }
-    Status send(std::uint32_t who, SetValue set) {
-        return net.client(who).send_command(std::as_bytes(std::span(&set, 1)));
+    Status send(std::uint32_t index, SetValue set) {
+        return net.client(index).send_command(std::as_bytes(std::span(&set, 1)));
     }
 
     TagSchema is;
@@ -82,7 +82,7 @@ TEST_CASE("server decides: a command changes nothing unless the game acts on it"
         CHECK(world.send(0, {world.net.tag_of(entity), 9}) == Status::ok);
         world.net.step(2);
     }
-    CHECK(world.commands == 3);  // they have reached the game
+    CHECK(world.commands == 3);  // they reached the game
     CHECK(world.state() == before);
     world.permits = true;
     CHECK(world.send(0, {world.net.tag_of(world.mine[1]), 9}) == Status::ok);
@@ -98,7 +98,7 @@ TEST_CASE("server decides: no bytes of a client change an entity or its relevanc
     DecidedWorld world({0.05F, 0, 0, 10'000, 20'000});
     Net& net = world.net;
     const std::string before = world.state();
-    std::vector<std::vector<std::byte>> sent;  // of both directions
+    std::vector<std::vector<std::byte>> sent;  // both directions
     net.on_datagram = [&](std::span<const std::byte> bytes, bool) {
         if (sent.size() < 400) sent.emplace_back(bytes.begin(), bytes.end());
     };
@@ -110,8 +110,8 @@ TEST_CASE("server decides: no bytes of a client change an entity or its relevanc
         for (std::byte& one : message) one = static_cast<std::byte>(random.next());
         if (i % 10 == 0) (void)net.client(0).send_message(message);
         net.step();
-        // Its own and others' packets, and what the server sent, as they were and damaged; from its
-        // own address, from that of the other client, and from a new one.
+        // Sends packets of all clients and of the server again, unchanged or damaged: from its own
+        // address, from the other client's and from a new one.
         for (int n = 0; n < 4 && !sent.empty(); ++n) {
             std::vector<std::byte> bytes =
                 sent[random.below(static_cast<std::uint32_t>(sent.size()))];
@@ -131,10 +131,10 @@ TEST_CASE("server decides: no bytes of a client change an entity or its relevanc
     CHECK(world.commands > 100);
     CHECK(net.world().entity_count() == 6);
     CHECK(net.settle() == "");
-    // Each client holds what the server has, and nothing that is hidden from it.
-    for (std::uint32_t who = 0; who < 2; ++who) {
-        CHECK(net.client(who).state() == ClientState::joined);
-        CHECK(net.ghost(who, world.secret[1 - who]) == no_ghost);
+    // Each client equals the server and has no hidden entity.
+    for (std::uint32_t index = 0; index < 2; ++index) {
+        CHECK(net.client(index).state() == ClientState::joined);
+        CHECK(net.ghost(index, world.secret[1 - index]) == GhostId::none);
     }
     net.check_streams();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What the game shows, hides and gives away within one tick, in any order of its calls.
+// Shows, hides and owner changes within one tick, in any order of calls.
 #include <array>
 #include <functional>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 /// A way to show an entity to the first client, or to hide it.
 struct Switch {
     const char* name;
-    bool is_named;  ///< of a kind that is hidden unless it is allowed
+    bool is_named;  ///< a kind that is hidden unless it is allowed
     std::function<Status(Net&, EntityId, bool)> set;
 };
 
@@ -38,10 +38,11 @@ std::vector<Switch> switches() {
              }}};
 }
 
-/// Bit 0: the first entity, bit 1: the second.
+/// Returns the visible entities as bits: bit 0 is the first, bit 1 the second.
 unsigned shown_of(Net& net, const std::array<EntityId, 2>& entities) {
     unsigned bits = 0;
-    for (unsigned e = 0; e < 2; ++e) bits |= net.ghost(0, entities[e]) != no_ghost ? 1U << e : 0U;
+    for (unsigned e = 0; e < 2; ++e)
+        bits |= net.ghost(0, entities[e]) != GhostId::none ? 1U << e : 0U;
     return bits;
 }
 
@@ -56,7 +57,7 @@ TEST_CASE("scenario: two entities are shown and hidden in one tick, in every ord
         const KindId kind = with.is_named ? is.named : is.thing;
         const std::array<EntityId, 2> entities{net.spawn(kind, {1, 1, 0}),
                                                net.spawn(kind, {2, 2, 0})};
-        // A call: bit 0 which entity, bit 1 whether it is shown. Up to four in one tick.
+        // Up to four calls in one tick, with two bits each: which entity, and shown or hidden.
         for (unsigned before = 0; before < 4; ++before) {
             for (unsigned length = 1; length <= 4; ++length) {
                 for (unsigned calls = 0; calls < 1U << 2 * length; ++calls) {
@@ -77,7 +78,7 @@ TEST_CASE("scenario: two entities are shown and hidden in one tick, in every ord
                     }
                     net.step(2);
                     REQUIRE(shown_of(net, entities) == after);
-                    // Each that changed has one event, and what is as before has none.
+                    // Each entity that changed has one event, and others have none.
                     const auto news = net.take_news();
                     const unsigned changed = before ^ after;
                     REQUIRE(news.size() == (changed & 1U) + (changed >> 1U));
@@ -90,7 +91,7 @@ TEST_CASE("scenario: two entities are shown and hidden in one tick, in every ord
     }
 }
 
-TEST_CASE("scenario: shows and hides in one tick come out right on a network with faults" *
+TEST_CASE("scenario: shows and hides in one tick are correct on a network with faults" *
           doctest::test_suite("N37")) {
     const TagSchema is;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -131,17 +132,17 @@ TEST_CASE("scenario: an owner that changes in the tick of a show is in the first
                         CAPTURE(after);
                         CAPTURE(owner_first);
                         CAPTURE(hidden_first);
-                        const auto owner = [&](unsigned who) {
-                            return who == 0 ? ObserverId::none : net.observer(who - 1);
+                        const auto owner = [&](unsigned index) {
+                            return index == 0 ? ObserverId::none : net.observer(index - 1);
                         };
                         const EntityId entity = net.spawn(is.named, {3, 3, 0});
                         CHECK(net.world().set_owner(entity, owner(before)) == Status::ok);
                         net.world().edit(entity, is.purse)->coins = 77;
-                        // Its owner sees it without being allowed, unless it is denied.
+                        // An owner needs no allow, unless the entity is denied.
                         CHECK(net.visibility().deny(net.observer(0), entity, true) == Status::ok);
                         if (hidden_first) {
                             CHECK(net.settle() == "");
-                            CHECK(net.ghost(0, entity) == no_ghost);
+                            CHECK(net.ghost(0, entity) == GhostId::none);
                         }
                         (void)net.take_news();
                         const auto give = [&] {
@@ -154,14 +155,14 @@ TEST_CASE("scenario: an owner that changes in the tick of a show is in the first
                         if (is_perfect) {
                             net.step();
                             const GhostId ghost = net.ghost(0, entity);
-                            REQUIRE(ghost != no_ghost);
+                            REQUIRE(ghost != GhostId::none);
                             CHECK(net.client().is_owned(ghost) == (after == 1));
                             CHECK(net.client().value_of(ghost, is.purse.id, 0) ==
                                   (after == 1 ? 77 : 0));
                             CHECK(net.take_news().size() == 1);
                         }
                         CHECK(net.settle() == "");
-                        // And owners go on changing what is known.
+                        // Owner changes of existing ghosts are applied too.
                         CHECK(net.world().set_owner(entity, owner(before)) == Status::ok);
                         CHECK(net.settle() == "");
                         CHECK(net.world().despawn(entity) == Status::ok);

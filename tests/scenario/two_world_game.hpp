@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The worlds of the two-world test: what one client may see of them goes by a seed alone, and what
-// it may not by a chance that the second world has for itself.
+// The worlds of the two-world test. Everything that the watched client may see depends only on a
+// seed. Hidden things depend on random numbers that differ between the two worlds.
 #pragma once
 
 #include <algorithm>
@@ -13,34 +13,33 @@
 
 #include "client/client_data.hpp"
 #include "core/internal_access.hpp"
-#include "purview/node.hpp"
+#include "purview/extend/kernel.hpp"
+#include "purview/extend/node.hpp"
 #include "purview/server.hpp"
-#include "purview/sight.hpp"
 #include "small_game.hpp"
 
 namespace purview::test::two_world {
 
-constexpr std::uint32_t clients = 4;  // the first is the one that is watched
+constexpr std::uint32_t clients = 4;  // the first one is the watched client
 constexpr std::uint32_t ticks = 90;
 constexpr float side_m = SmallGame::side_m;
 constexpr std::uint8_t watched_team = 1;
-constexpr std::uint8_t no_ones_team = 4;  // but the watched one's, at times
+constexpr std::uint8_t no_ones_team = 4;  // except the watched client's, at times
 
-/// What there is beside what there always is.
+/// Optional content of a scene.
 struct TwoWorldScene {
     std::uint64_t seed = 0;
     bool has_huts = false;
-    /// Wagons carry crates, some of them hidden ones; nodes of the game's own; what is said by
-    /// hand, areas, places that are called about, another team, other rules for a while, clients
-    /// that come and go.
+    /// Adds wagons with crates, some of them hidden; custom nodes; overrides and areas; RPCs to
+    /// positions; team changes; other rules for a while; clients that join and leave.
     bool is_wide = false;
-    /// Nodes wait. What they knew of somebody counts also where he is denied meanwhile
-    /// (docs/limits.md), so that nobody comes back.
+    /// Nodes with intervals. Their earlier results also count for entities that are denied
+    /// meanwhile (docs/limits.md), so no entity returns.
     bool has_waiting = false;
 };
 
-/// A row of huts, across the world every 20 m: whoever is in one is seen by nobody. And a wall with
-/// gaps between the halves of where the players are.
+/// Line of sight with rows of huts every 20 m: no observer sees an entity in a hut. A wall with
+/// gaps divides the area of the players.
 bool is_in_hut(Vec3 at) {
     return at.y - 20 * std::floor(at.y / 20) < 3;
 }
@@ -56,8 +55,8 @@ class Huts final : public RayTest {
     }
 };
 
-/// What happens to the visible ones depends on who they are and on the tick, so that nothing that
-/// happens to hidden ones can change it.
+/// Changes of visible entities depend only on their number and the tick, so hidden entities cannot
+/// affect them.
 class TwoWorldGame final : public Game {
   public:
     TwoWorldGame(const SmallSchema& schema, const TwoWorldScene& scene, std::uint32_t variant)
@@ -70,104 +69,112 @@ class TwoWorldGame final : public Game {
           step_(schema),
           hidden_random_(mix64(scene.seed) + variant) {}
 
-    /// One more entity that is not hidden, in this tick: the control.
+    /// Adds one visible entity in this tick, as a control.
     Tick adds_seen_at = 0;
     std::uint64_t hidden_edits = 0;
     std::uint64_t hidden_calls = 0;
-    std::uint64_t in_huts = 0;  ///< hidden ones that came, by nothing else
-    std::uint64_t mules = 0;    ///< and under the cart of the watched one
-    std::uint64_t lost = 0;     ///< that the watched one knew, and were denied to him
-    /// Of these, that died while he had a copy: kept, or not known yet to have left.
+    std::uint64_t in_huts = 0;  ///< spawned entities that only a hut hides
+    std::uint64_t mules = 0;    ///< hidden mules for the watched client's cart
+    std::uint64_t lost = 0;     ///< ghosts of the watched client that were then denied
+    /// Denied entities that despawned while the client had a ghost: retained, or with an unacked
+    /// leave.
     std::uint64_t died_as_copies = 0;
-    std::uint64_t came_back = 0;          ///< that were denied to him for a while
-    std::uint64_t came_back_to_copy = 0;  ///< which he had of it all the time
-    std::uint64_t hidden_crates = 0;      ///< put onto wagons that are seen
-    std::uint64_t stowaways = 0;          ///< beasts below others that are seen
-    std::uint64_t orphans = 0;            ///< crates of hidden wagons that were despawned
-    std::uint64_t whole_groups = 0;       ///< hidden wagons that were despawned with their crates
-    std::uint64_t wavered = 0;            ///< there and back in a tick, in one of the worlds only
-    std::uint64_t named = 0;              ///< by nodes of the game's own, to the watched one
-    std::uint64_t unheard_scents = 0;     ///< of seen ones, while he was not told of them
-    std::uint64_t returned = 0;           ///< who was sent away, and joined again
+    std::uint64_t came_back = 0;          ///< entities that were denied for a while
+    std::uint64_t came_back_to_copy = 0;  ///< while the client still had a ghost
+    std::uint64_t hidden_crates = 0;      ///< attached to visible wagons
+    std::uint64_t stowaways = 0;          ///< hidden animals attached to visible ones
+    std::uint64_t orphans = 0;            ///< crates of despawned hidden wagons
+    std::uint64_t whole_groups = 0;       ///< hidden wagons despawned with their crates
+    std::uint64_t wavered = 0;            ///< changes reverted in their tick, in one world only
+    std::uint64_t named = 0;              ///< results of custom nodes
+    std::uint64_t withheld_scents = 0;    ///< edits that were not replicated to the watched client
+    std::uint64_t returned = 0;           ///< clients that were kicked and joined again
     std::uint64_t hidden_end() { return hidden_random_.next(); }
-    Tick forces_at = 0;  ///< a call about a hidden one that is forced: the control
+    Tick forces_at = 0;  ///< tick of a forced RPC to a hidden entity, as a control
 
     void populate(World& world) {
-        for (std::uint32_t who = 0; who < seen_count; ++who) {
+        for (std::uint32_t which_client = 0; which_client < seen_count; ++which_client) {
             edit_hidden(world);
-            SplitMix random = random_of(who, 0);
-            seen_.push_back(spawn_seen(world, who, random));
+            SplitMix random = random_of(which_client, 0);
+            seen_.push_back(spawn_seen(world, which_client, random));
         }
     }
 
-    bool joined(Server& server, ObserverId observer, const JoinRequest& request) override {
-        const auto who = static_cast<std::uint32_t>(request.name.front() - '0');
-        if (who == clients) return joined_hidden(server, observer);
-        SplitMix random = random_of(1'000 + who, 0);
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest& request) override {
+        const auto which_client = static_cast<std::uint32_t>(request.name.front() - '0');
+        if (which_client == clients) return joined_hidden(server, observer);
+        SplitMix random = random_of(1'000 + which_client, 0);
         const EntityId player = spawn(server.world(), schema_->player, watched_position(random));
         Body* body = server.world().edit(player, schema_->body);
-        body->team = static_cast<std::uint8_t>(who == 0 ? watched_team : 1 + random.below(3));
+        body->team =
+            static_cast<std::uint8_t>(which_client == 0 ? watched_team : 1 + random.below(3));
         (void)server.world().set_owner(player, observer);
-        players_[who] = player;
-        returned += observers_[who] == ObserverId::none && server.current_tick() > 45 ? 1 : 0;
-        observers_[who] = observer;
-        if (who == 0 && !schema_->schema.inputs().empty()) add_cart(server.world(), observer);
-        return server.visibility().set_viewpoint(observer, player) == Status::ok;
+        players_[which_client] = player;
+        returned +=
+            observers_[which_client] == ObserverId::none && server.current_tick() > 45 ? 1 : 0;
+        observers_[which_client] = observer;
+        if (which_client == 0 && !schema_->schema.inputs().empty())
+            add_cart(server.world(), observer);
+        return player;
     }
-    void left(Server& server, ObserverId observer) override {
+    void on_leave(Server& server, ObserverId observer) override {
         const auto it = std::find(observers_.begin(), observers_.end(), observer);
         if (it == observers_.end()) return;
         *it = ObserverId::none;
         EntityId& player = players_[static_cast<std::size_t>(it - observers_.begin())];
         (void)server.world().despawn(std::exchange(player, EntityId::none));
     }
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
         step_.step(group, command);
     }
 
-    void simulate(Server& server, Tick tick) override {
+    void on_tick(Server& server, Tick tick) override {
         World& world = server.world();
         world_ = &world;
         if (!has_waiting_) veil_one(server, tick);
-        for (std::uint32_t who = 0; who < clients; ++who) {
+        for (std::uint32_t which_client = 0; which_client < clients; ++which_client) {
             edit_hidden(world);
-            if (players_[who] == EntityId::none) continue;
-            SplitMix random = random_of(1'000 + who, tick);
-            // They stand still half of the time: whether they rest must not follow from packs.
-            if ((tick / 8 + who) % 2 == 0) wander(world, players_[who], random, 3, true);
-            // Orders to another team are not his.
-            if (is_wide_ && world.get(players_[who], schema_->body)->team > watched_team &&
-                world.get(players_[who], schema_->body)->team < no_ones_team)
-                *world.edit(players_[who], schema_->orders) = {
+            if (players_[which_client] == EntityId::none) continue;
+            SplitMix random = random_of(1'000 + which_client, tick);
+            // They stand still half of the time: whether they are idle must not depend on packs.
+            if ((tick / 8 + which_client) % 2 == 0)
+                wander(world, players_[which_client], random, 3, true);
+            // The watched client must not receive orders of another team.
+            if (is_wide_ && world.get(players_[which_client], schema_->body)->team > watched_team &&
+                world.get(players_[which_client], schema_->body)->team < no_ones_team)
+                *world.edit(players_[which_client], schema_->orders) = {
                     static_cast<std::uint8_t>(hidden_random_.below(20)),
                     hidden_.empty() ? EntityId::none : hidden_.front().id};
-            // What is in a pack is only its owner's business.
-            if (hidden_random_.chance(0.5F) || who == 0) {
-                world.edit(players_[who], schema_->pack)->ammo =
-                    static_cast<std::uint16_t>((who == 0 ? random : hidden_random_).below(500));
+            // Only the owner receives the contents of a pack.
+            if (hidden_random_.chance(0.5F) || which_client == 0) {
+                world.edit(players_[which_client], schema_->pack)->ammo =
+                    static_cast<std::uint16_t>(
+                        (which_client == 0 ? random : hidden_random_).below(500));
             }
         }
-        for (std::uint32_t who = 0; who < seen_.size(); ++who) {
+        for (std::uint32_t which_client = 0; which_client < seen_.size(); ++which_client) {
             edit_hidden(world);
-            if (is_veiled(who)) continue;
-            SplitMix random = random_of(who, tick);
+            if (is_veiled(which_client)) continue;
+            SplitMix random = random_of(which_client, tick);
             if (random.chance(0.01F)) {
-                if (loads_.contains(seen_[who])) (void)world.despawn(loads_.at(seen_[who]));
-                (void)world.despawn(seen_[who]);
-                seen_[who] = spawn_seen(world, who, random);
+                if (loads_.contains(seen_[which_client]))
+                    (void)world.despawn(loads_.at(seen_[which_client]));
+                (void)world.despawn(seen_[which_client]);
+                seen_[which_client] = spawn_seen(world, which_client, random);
             }
-            if (seen_kind(who) == schema_->book) write(world, seen_[who], random);
-            if (random.chance(0.5F)) wander(world, seen_[who], random, 4, false);
-            if (random.chance(0.1F)) edit_body(world, seen_[who], random);
-            if (seen_kind(who) == schema_->animal) {
-                if (who % 5 != 0) think(world, seen_[who], random);
-                drift(*world.edit(seen_[who], schema_->course),
-                      mix64(seed_ + who + tick / (8 + who % 40) * 1'000));
+            if (seen_kind(which_client) == schema_->book) write(world, seen_[which_client], random);
+            if (random.chance(0.5F)) wander(world, seen_[which_client], random, 4, false);
+            if (random.chance(0.1F)) edit_body(world, seen_[which_client], random);
+            if (seen_kind(which_client) == schema_->animal) {
+                if (which_client % 5 != 0) think(world, seen_[which_client], random);
+                drift(*world.edit(seen_[which_client], schema_->course),
+                      mix64(seed_ + which_client + tick / (8 + which_client % 40) * 1'000));
             }
             if (random.chance(0.05F)) {
-                (void)server.call({.entity = seen_[who]}, schema_->pings[random.below(9)],
-                                  Ping{who, tick});
+                (void)server.call({.entity = seen_[which_client]}, schema_->pings[random.below(9)],
+                                  Ping{which_client, tick});
             }
         }
         lose_one(server, random_of(3'000, tick));
@@ -177,17 +184,17 @@ class TwoWorldGame final : public Game {
             wander(world, cart_, random, 2, true);
             if (random.chance(0.05F))
                 world.edit(cart_, schema_->gait)->speed = random.between(-1, 1);
-            // It comes behind hidden ones then.
+            // The mule is then behind hidden ones in the order of children.
             if (random.chance(0.03F) &&
                 (world.detach(mule_) != Status::ok || world.attach(mule_, cart_) != Status::ok))
                 std::abort();
         }
         for (Shadow& shadow : hidden_) {
             if (shadow.how == Hidden::denied && observers_.front() != ObserverId::none)
-                shadow.is_said =
+                shadow.is_sent_now =
                     server.visibility().deny(observers_.front(), shadow.id, true) == Status::ok;
             if (shadow.how == Hidden::forced)
-                shadow.is_said = server.visibility().set_hidden(shadow.id, true) == Status::ok;
+                shadow.is_sent_now = server.visibility().set_hidden(shadow.id, true) == Status::ok;
             if (is_one_only_ && hidden_random_.chance(0.05F)) waver(server, shadow);
         }
         spread_scents(world, tick);
@@ -205,20 +212,20 @@ class TwoWorldGame final : public Game {
         }
     }
 
-    /// Whether nodes of the game's own may name it.
+    /// Returns whether custom nodes may return the entity.
     bool is_open(EntityId entity) const {
         const Body* body = world_->get(entity, schema_->body);
         const Vec3 at = world_->position_of(entity);
         return body != nullptr && !body->cloaked && at.x < 190 && !(has_huts_ && is_in_hut(at));
     }
-    /// Wagons that the watched one knows of, with crates upon them that he does not.
+    /// Counts wagons that are ghosts of the watched client and carry hidden crates.
     std::uint64_t loaded() const {
         return static_cast<std::uint64_t>(
             std::count_if(loads_.begin(), loads_.end(), [&](const auto& load) {
                 return world_->children_of(load.first).size() > 1 && has_copy(load.first);
             }));
     }
-    /// All that there are, hidden ones first.
+    /// Visits all entities, hidden ones first.
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (const Shadow& shadow : hidden_) visit(shadow.id);
@@ -232,19 +239,19 @@ class TwoWorldGame final : public Game {
     static constexpr std::uint32_t seen_count = 200;
     static constexpr std::size_t hidden_max = 400;
 
-    SplitMix random_of(std::uint32_t who, Tick tick) const {
-        return SplitMix(mix64(seed_ ^ (std::uint64_t{who} << 32 | tick)));
+    SplitMix random_of(std::uint32_t which_client, Tick tick) const {
+        return SplitMix(mix64(seed_ ^ (std::uint64_t{which_client} << 32 | tick)));
     }
-    /// Of the watched one, and around it: far from where the far ones are.
+    /// Returns a position in the watched client's area, away from far entities.
     static Vec3 watched_position(SplitMix& random) {
         return {random.between(40, 110), random.between(0, side_m), 0};
     }
     static EntityId spawn(World& world, KindId kind, Vec3 at) {
-        const auto made = world.spawn(kind, at);
-        if (!made) std::abort();
-        return *made;
+        const EntityId made = world.spawn({.kind = kind, .position = at});
+        if (made == EntityId::none) std::abort();
+        return made;
     }
-    /// It and one mule are the watched one's own.
+    /// Adds a cart and a mule that the watched client owns.
     void add_cart(World& world, ObserverId observer) {
         SplitMix random = random_of(2'000, 0);
         cart_ = spawn(world, schema_->cart, watched_position(random));
@@ -253,23 +260,23 @@ class TwoWorldGame final : public Game {
         (void)world.set_owner(mule_, observer);
         if (world.attach(mule_, cart_) != Status::ok) std::abort();
     }
-    /// Far from what the watched one sees; it may come and go.
-    bool joined_hidden(Server& server, ObserverId observer) {
+    /// Adds a player far from the watched client. It may join and leave.
+    EntityId joined_hidden(Server& server, ObserverId observer) {
         World& world = server.world();
         const EntityId player = spawn(world, schema_->player, hidden_position(Hidden::far));
         *world.edit(player, schema_->body) = {5, true, 100, 0, 0};
         (void)world.set_owner(player, observer);
-        return server.visibility().set_viewpoint(observer, player) == Status::ok;
+        return player;
     }
-    KindId seen_kind(std::uint32_t who) const {
-        if (has_books() && who % 10 == 9) return schema_->book;
+    KindId seen_kind(std::uint32_t which_client) const {
+        if (has_books() && which_client % 10 == 9) return schema_->book;
         const std::array kinds{schema_->wagon, schema_->animal, schema_->sheep, schema_->animal,
                                schema_->goat};
-        return kinds[who % kinds.size()];
+        return kinds[which_client % kinds.size()];
     }
-    EntityId spawn_seen(World& world, std::uint32_t who, SplitMix& random) {
-        const EntityId made =
-            spawn(world, seen_kind(who), {random.between(0, side_m), random.between(0, side_m), 0});
+    EntityId spawn_seen(World& world, std::uint32_t which_client, SplitMix& random) {
+        const EntityId made = spawn(world, seen_kind(which_client),
+                                    {random.between(0, side_m), random.between(0, side_m), 0});
         edit_body(world, made, random);
         if (is_wide_ && world.kind_of(made) == schema_->wagon) {
             const Vec3 at = world.position_of(made);
@@ -292,8 +299,8 @@ class TwoWorldGame final : public Game {
         body->team = static_cast<std::uint8_t>(random.below(4));
         body->cloaked = random.chance(0.1F);
     }
-    /// Many have one in mind whom the watched client does not see: another one in the other world,
-    /// and more often another.
+    /// Many entities refer to one that is hidden from the watched client. The two worlds refer to
+    /// different ones, and change them at different times.
     void think(World& world, EntityId entity, SplitMix& random) {
         Mind* mind = world.edit(entity, schema_->mind);
         if (random.chance(0.05F)) {
@@ -318,14 +325,14 @@ class TwoWorldGame final : public Game {
         (void)world.move(entity, at);
     }
 
-    // -- what the watched client may not know ---------------------------------------------------
+    // -- hidden from the watched client ---------------------------------------------------------
     enum class Hidden { cloaked, far, explicit_only, denied, in_hut, forced };
     struct Shadow {
         EntityId id;
         Hidden how;
         EntityId crate = EntityId::none;
         bool was_seen = false;
-        bool is_said = false;  ///< to the server: denied, or force hidden
+        bool is_sent_now = false;  ///< an override is set: denied or force-hidden
     };
     Vec3 hidden_position(Hidden how) {
         SplitMix& random = hidden_random_;
@@ -352,8 +359,8 @@ class TwoWorldGame final : public Game {
         body->team = static_cast<std::uint8_t>(
             shadow.how != Hidden::far ? watched_team : watched_team + 1 + hidden_random_.below(2));
     }
-    /// Others drive it, or nobody does, or it is the watched one's, who may not know; mostly it
-    /// goes with the cart of the watched one.
+    /// Gives a hidden mule a random owner or none. The watched client must not receive it even as
+    /// its owner. Mostly attaches it to the watched client's cart.
     void fill_mule(World& world, EntityId mule) {
         SplitMix& random = hidden_random_;
         *world.edit(mule, schema_->gait) = {random.between(-1, 1), 0,
@@ -361,11 +368,11 @@ class TwoWorldGame final : public Game {
         if (random.chance(0.5F)) (void)world.set_owner(mule, observers_[random.below(4)]);
         const bool goes_along = world.parent_of(mule) != EntityId::none;
         if (goes_along && random.chance(0.2F)) (void)world.detach(mule);
-        constexpr std::size_t along_max = 40;  // a group has no room for all
+        constexpr std::size_t along_max = 40;  // below the member limit of a group
         if (!goes_along && world.children_of(cart_).size() < along_max)
             (void)world.attach(mule, cart_, OwnerPolicy::keep);
     }
-    /// Upon any of the wagons that are seen, in the middle: its bounds are the same with it.
+    /// Attaches a hidden crate at the center of a visible wagon, so that its bounds do not change.
     void fill_crate(World& world, EntityId crate) {
         SplitMix& random = hidden_random_;
         if (world.parent_of(crate) != EntityId::none && random.chance(0.3F))
@@ -379,8 +386,8 @@ class TwoWorldGame final : public Game {
             world.attach(crate, wagon) != Status::ok)
             std::abort();
     }
-    /// A beast that he never knew goes below one that he does, or by itself again. Nodes of the
-    /// game's own go on naming it.
+    /// Attaches a hidden animal that never was a ghost to a visible one, or detaches it. Custom
+    /// nodes continue to return it.
     void stow(World& world, const Shadow& shadow) {
         const KindId kind = world.kind_of(shadow.id);
         const bool is_beast =
@@ -393,7 +400,7 @@ class TwoWorldGame final : public Game {
         (void)world.move(shadow.id, world.position_of(onto));
         stowaways += world.attach(shadow.id, onto, OwnerPolicy::keep) == Status::ok ? 1 : 0;
     }
-    /// What is said of it, and whom it is below, is what it was when the tick ends.
+    /// Changes its override and parent, and reverts both within the tick.
     void waver(Server& server, const Shadow& shadow) {
         World& world = server.world();
         ++wavered;
@@ -407,25 +414,25 @@ class TwoWorldGame final : public Game {
             world.attach(shadow.id, onto, OwnerPolicy::keep) == Status::ok)
             (void)world.detach(shadow.id);
     }
-    /// He may have a copy of it; what becomes of it from now on is not his business.
+    /// Denies an entity that may be a ghost of the watched client. It is hidden from then on.
     void lose_one(Server& server, SplitMix random) {
         if (observers_.front() == ObserverId::none || !random.chance(0.3F)) return;
         server_ = &server;
-        const std::uint32_t who = random.below(seen_count);
-        if (is_veiled(who)) return;
-        const EntityId one = seen_[who];
+        const std::uint32_t which_client = random.below(seen_count);
+        if (is_veiled(which_client)) return;
+        const EntityId one = seen_[which_client];
         (void)server.visibility().deny(observers_.front(), one, true);
         lost += has_copy(one) ? 1 : 0;
         hidden_.push_back(
             {one, Hidden::denied, loads_.contains(one) ? loads_.at(one) : EntityId::none, true});
-        seen_[who] = spawn_seen(server.world(), who, random);
+        seen_[which_client] = spawn_seen(server.world(), which_client, random);
     }
-    /// One is denied to him for some ticks, is anywhere and anything meanwhile, and comes back as
-    /// it was, or with something new.
+    /// Denies an entity for some ticks and changes it at random meanwhile. It returns in its former
+    /// state, or with a few changes.
     void veil_one(Server& server, Tick tick) {
         World& world = server.world();
         for (Veil& veil : veils_) {
-            const EntityId one = seen_[veil.who];
+            const EntityId one = seen_[veil.which_client];
             if (tick < veil.until) {
                 if (hidden_random_.chance(0.3F)) fill_hidden(world, {one, Hidden::denied});
                 if (veil.goes_away && hidden_random_.chance(0.3F))
@@ -435,7 +442,7 @@ class TwoWorldGame final : public Game {
             ++came_back;
             came_back_to_copy += has_copy(one) ? 1 : 0;
             (void)server.visibility().deny(observers_.front(), one, false);
-            SplitMix random = random_of(5'000 + veil.who, tick);
+            SplitMix random = random_of(5'000 + veil.which_client, tick);
             (void)world.move(one, veil.position);
             *world.edit(one, schema_->body) = veil.body;
             if (Course* course = world.edit(one, schema_->course)) *course = veil.course;
@@ -448,58 +455,59 @@ class TwoWorldGame final : public Game {
         }
         std::erase_if(veils_, [&](const Veil& veil) { return veil.until <= tick; });
         SplitMix random = random_of(4'000, tick);
-        const std::uint32_t who = random.below(seen_count);
-        if (observers_.front() == ObserverId::none || is_veiled(who)) return;
+        const std::uint32_t which_client = random.below(seen_count);
+        if (observers_.front() == ObserverId::none || is_veiled(which_client)) return;
         server_ = &server;
-        const EntityId one = seen_[who];
+        const EntityId one = seen_[which_client];
         Veil veil;
-        veil.who = who;
+        veil.which_client = which_client;
         veil.until = tick + 1 + random.below(12);
         veil.position = world.position_of(one);
         veil.body = *world.edit(one, schema_->body);
         if (const Course* course = world.edit(one, schema_->course)) veil.course = *course;
         if (const Mind* mind = world.edit(one, schema_->mind)) veil.mind = *mind;
         if (const Scent* scent = world.edit(one, schema_->scent)) veil.scent = *scent;
-        if (seen_kind(who) == schema_->book) {
+        if (seen_kind(which_client) == schema_->book) {
             for (const Component<Page> page : schema_->pages)
                 veil.pages.push_back(*world.get(one, page));
         }
-        // Between enter and leave radius it counts where one came from (docs/limits.md).
+        // Between enter and leave radius, relevance depends on the previous position
+        // (docs/limits.md).
         veil.goes_away = random.chance(0.5F);
         if (veil.goes_away) (void)world.move(one, hidden_position(Hidden::far));
         veils_.push_back(veil);
         (void)server.visibility().deny(observers_.front(), one, true);
     }
-    bool is_veiled(std::uint32_t who) const {
+    bool is_veiled(std::uint32_t which_client) const {
         return std::any_of(veils_.begin(), veils_.end(),
-                           [&](const Veil& veil) { return veil.who == who; });
+                           [&](const Veil& veil) { return veil.which_client == which_client; });
     }
     bool has_copy(EntityId entity) const {
         const Session* session =
             server_ == nullptr ? nullptr : internal(*server_).sessions.find(observers_.front());
-        return session != nullptr &&
-               (session->ghosts.find(entity) != no_local_id || session->ghosts.is_retained(entity));
+        return session != nullptr && (session->ghosts.slots().find(entity) != no_local_id ||
+                                      session->ghosts.retained().is_retained(entity));
     }
-    /// Of whoever is seen it is what the seed says while the watched one is told of it, and
-    /// anything while he is not.
+    /// Sets the scent of visible entities: by the seed while it is replicated to the watched
+    /// client, else at random.
     void spread_scents(World& world, Tick tick) {
         const ObserverId watched = observers_.front();
         if (watched == ObserverId::none) return;
-        for (std::uint32_t who = 0; who < seen_.size(); ++who) {
-            const EntityId one = seen_[who];
-            if (seen_kind(who) != schema_->animal || is_veiled(who)) continue;
+        for (std::uint32_t which_client = 0; which_client < seen_.size(); ++which_client) {
+            const EntityId one = seen_[which_client];
+            if (seen_kind(which_client) != schema_->animal || is_veiled(which_client)) continue;
             std::uint8_t is_replicated = 0;
             schema_->audience->decide(watched, std::span(&one, 1), std::span(&is_replicated, 1));
             if (is_replicated != 0) {
-                SplitMix random = random_of(4'000 + who, tick / 7);
+                SplitMix random = random_of(4'000 + which_client, tick / 7);
                 world.edit(one, schema_->scent)->score = random.between(0, 1);
             } else if (hidden_random_.chance(0.5F)) {
                 world.edit(one, schema_->scent)->score = hidden_random_.between(0, 1);
-                ++unheard_scents;
+                ++withheld_scents;
             }
         }
     }
-    /// Any number of hidden ones come, go, move and change.
+    /// Spawns, despawns, moves and changes random hidden entities.
     void edit_hidden(World& world) {
         SplitMix& random = hidden_random_;
         for (std::uint32_t n = random.below(3); n > 0; --n) {
@@ -510,7 +518,7 @@ class TwoWorldGame final : public Game {
                 auto how = static_cast<Hidden>(random.below(has_huts_ ? 5 : 4));
                 if (is_wide_ && random.chance(0.1F)) how = Hidden::forced;
                 in_huts += how == Hidden::in_hut ? 1 : 0;
-                // Sheep and goats are in nodes of their own, without huts.
+                // Sheep and goats have their own nodes, without huts.
                 const bool is_mule =
                     how == Hidden::denied && is_one_only_ && cart_ != EntityId::none;
                 mules += is_mule ? 1 : 0;
@@ -549,17 +557,18 @@ class TwoWorldGame final : public Game {
             }
         }
     }
-    /// With what it carries, in any order; or what it carries remains, and is as hidden as it was.
+    /// Despawns a hidden entity, with its crate in any order or without it. The crate remains
+    /// hidden.
     void end_hidden(World& world, const Shadow& shadow) {
         SplitMix& random = hidden_random_;
         constexpr std::size_t orphans_max = 40;
         const bool has_crate = shadow.crate != EntityId::none && world.is_alive(shadow.crate);
-        if (has_crate && shadow.is_said && random.chance(0.7F)) {
+        if (has_crate && shadow.is_sent_now && random.chance(0.7F)) {
             ++orphans;
             (void)world.despawn(shadow.id);
             orphans_.push_back(shadow.crate);
         } else if (has_crate && world.children_of(shadow.id).size() == 1 && random.chance(0.5F)) {
-            ++whole_groups;  // no other hidden ones are upon it
+            ++whole_groups;  // it has no other members
             (void)world.despawn_group(shadow.id);
         } else {
             const bool is_parent_first = random.chance(0.5F);
@@ -576,7 +585,7 @@ class TwoWorldGame final : public Game {
             (void)world.move(orphans_[at], watched_position(random));
         }
     }
-    /// About any of them, of every delivery, culled or held, with arguments of its own.
+    /// Sends RPCs to hidden entities with random delivery, policy (cull or hold) and arguments.
     void call_hidden(Server& server) {
         SplitMix& random = hidden_random_;
         for (std::uint32_t n = random.below(12); n > 0 && !hidden_.empty(); --n) {
@@ -590,7 +599,7 @@ class TwoWorldGame final : public Game {
                 std::abort();
         }
     }
-    /// Whatever else a game does, by what is seen alone; and the like about what is hidden.
+    /// Makes other changes of a game: for visible entities by the seed, for hidden ones at random.
     void happen(Server& server, Tick tick) {
         World& world = server.world();
         Visibility& interest = server.visibility();
@@ -605,9 +614,9 @@ class TwoWorldGame final : public Game {
         if (random.chance(0.1F))
             (void)interest.set_viewpoint(
                 watched, cart_ != EntityId::none && random.chance(0.5F) ? cart_ : players_.front());
-        const std::uint32_t who = random.below(seen_count);
-        if (!is_veiled(who)) {
-            const EntityId one = seen_[who];
+        const std::uint32_t which_client = random.below(seen_count);
+        if (!is_veiled(which_client)) {
+            const EntityId one = seen_[which_client];
             const bool yes = random.chance(0.5F);
             switch (random.below(4)) {
                 case 0:
@@ -642,7 +651,7 @@ class TwoWorldGame final : public Game {
             (void)interest.allow(other, shadow.id, hidden_random_.chance(0.5F));
             if (shadow.how == Hidden::cloaked || shadow.how == Hidden::far)
                 (void)world.set_owner(shadow.id, other);
-            const std::array<NodeId, 1> node{NodeId{static_cast<std::uint16_t>(how)}};
+            const std::array<NodeId, 1> node{id_at<NodeId>(how)};
             if (shadow.how == Hidden::cloaked)
                 (void)interest.rebind(shadow.id, std::span(node).first(args.tag % 2));
         }
@@ -652,21 +661,21 @@ class TwoWorldGame final : public Game {
     bool has_huts_;
     bool is_wide_;
     bool has_waiting_;
-    bool is_one_only_;  ///< of the worlds: hidden mules are there, and what wavers
+    bool is_one_only_;  ///< second world only: hidden mules, reverted changes
     CartStep step_;
     SplitMix hidden_random_;
-    std::array<EntityId, clients> players_{};  ///< by name
+    std::array<EntityId, clients> players_{};  ///< by client name
     std::array<ObserverId, clients> observers_{ObserverId::none, ObserverId::none, ObserverId::none,
                                                ObserverId::none};
-    EntityId cart_ = EntityId::none;  ///< the watched one's
-    EntityId mule_ = EntityId::none;  ///< that he knows of; his, too
-    Server* server_ = nullptr;        ///< once one was lost
+    EntityId cart_ = EntityId::none;  ///< owned by the watched client
+    EntityId mule_ = EntityId::none;  ///< owned by and visible to the watched client
+    Server* server_ = nullptr;        ///< set once an entity was denied
     World* world_ = nullptr;
-    std::map<EntityId, EntityId> loads_;  ///< of wagons that were ever seen: their crates
+    std::map<EntityId, EntityId> loads_;  ///< crates by wagon, for all wagons that were visible
     struct Veil {
-        std::uint32_t who = 0;
+        std::uint32_t which_client = 0;
         Tick until = 0;
-        bool goes_away = false;  ///< far, where it moves on
+        bool goes_away = false;  ///< moves far away meanwhile
         Vec3 position;
         Body body;
         Course course;
@@ -674,13 +683,13 @@ class TwoWorldGame final : public Game {
         Scent scent;
         std::vector<Page> pages;
     };
-    std::vector<Veil> veils_;  ///< of seen ones
+    std::vector<Veil> veils_;  ///< veils of visible entities
     std::vector<EntityId> seen_;
     std::vector<Shadow> hidden_;
     std::vector<EntityId> orphans_;
 };
 
-/// In the RFC's form: the watched one sees what is around a lamp.
+/// A node of the RFC's form: returns entities around a lamp.
 class Lamp final : public CustomNode {
   public:
     explicit Lamp(TwoWorldGame& game) : game_(&game) {}
@@ -695,7 +704,7 @@ class Lamp final : public CustomNode {
   private:
     TwoWorldGame* game_;
 };
-/// In Mirror's form: whoever has so much health is known to all.
+/// A node of Mirror's form: entities with certain health values are relevant to all observers.
 class Fame final : public CustomNode {
   public:
     explicit Fame(TwoWorldGame& game) : game_(&game) {}

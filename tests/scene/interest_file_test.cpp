@@ -16,13 +16,13 @@ namespace {
 
 scene::RuleNames make_names() {
     scene::RuleNames names;
-    names.flags["cloaked"] = FlagId{0};
-    names.keys["team"] = KeyId{0};
-    names.values["hp"] = ValueId{0};
+    names.flags["cloaked"] = id_at<FlagId>(0);
+    names.keys["team"] = id_at<KeyId>(0);
+    names.values["hp"] = id_at<ValueId>(0);
     return names;
 }
 
-/// What is wrong with an [interest] of this text.
+/// Returns the error of an [interest] section.
 std::string wrong(const std::string& text) {
     const auto interest = scene::parse_interest("r.toml", text);
     if (!interest) return interest.problem();
@@ -55,7 +55,7 @@ Schema make_schema(std::initializer_list<const char*> kinds) {
 
 }  // namespace
 
-TEST_CASE("interest file: every key of [interest] and of its nodes is read (N22 N39 N43 F29)") {
+TEST_CASE("interest file: every key of [interest] and its nodes is read (N22 N39 N43 F29)") {
     const auto interest = scene::parse_interest("r.toml", R"(
 [interest]
 cell_m = 16.0
@@ -63,7 +63,7 @@ axes = "xyz"
 range_classes_m = [50, 200.5]
 observer_range_max_m = 300
 group_bounds_max_m = 250
-min_stay_ticks = 10
+minimum_relevance_ticks = 10
 level = "scheduling"
 sight = { tests_per_tick = 5, grace_ticks = 7, shown_when_unknown = true, predict = true }
 [[interest.node]]
@@ -75,7 +75,7 @@ refresh = "every 10"
 widen_m = 2.5
 lazy_leave = true
 enabled = false
-urgency = 2.0
+priority = 2.0
 every_ticks = 4
 leave = "stale"
 steps = ["add value hp from 3"]
@@ -99,7 +99,7 @@ steps = []
     running.max = {10, 10, 0};
     const auto rules = scene::compile_rules(*interest, make_names(), running);
     REQUIRE_MESSAGE(rules, rules.problem());
-    CHECK(rules->cell_size == 8);  // stays as it is while a server runs
+    CHECK(rules->cell_size == 8);  // cannot change while a server runs
     CHECK(rules->max == Vec3{10, 10, 0});
     CHECK(rules->minimum_relevance_ticks == 10);
     REQUIRE(rules->nodes.size() == 3);
@@ -120,12 +120,12 @@ steps = []
     CHECK(rules->nodes[2].custom == nullptr);
 }
 
-TEST_CASE("interest file: a wrong word has line and column, wherever the text stands (N9)") {
+TEST_CASE("interest file: an error in a string has line and column (N9)") {
     CHECK(wrong(node("steps = [\"add within 60 leave 50\"]")) ==
           "r.toml:3:31: step \"add within 60 leave 50\": leave must not be below within");
     CHECK(wrong(node("steps = [ \"add same team\",\n  'add flag shiny' ]")) ==
           "r.toml:4:13: step \"add flag shiny\": no flag 'shiny': there is cloaked");
-    // Escapes are one character of the text and several of the file.
+    // An escape is one character of the text and several of the file.
     CHECK(wrong(node(R"(steps = ["add\tfl\u0061g \U00000073hiny"])")).find("r.toml:3:26: step ") ==
           0);
     CHECK(wrong(node("steps = [\"\xc3\xa4"
@@ -134,7 +134,7 @@ TEST_CASE("interest file: a wrong word has line and column, wherever the text st
     CHECK(wrong(node("steps = [\"add same t\xc3\xa4"
                      "m x\"]"))
               .find("r.toml:3:20: ") == 0);
-    // Texts over several lines.
+    // Multi-line strings.
     CHECK(wrong(node("steps = [\"\"\"\nadd\n  flag\nshiny\"\"\"]")).find("r.toml:6:1: step ") == 0);
     CHECK(wrong(node("steps = ['''\nadd\n  flog''']")).find("r.toml:5:3: step ") == 0);
     CHECK(wrong(node("steps = ['''add flog''']")).find("r.toml:3:17: step ") == 0);
@@ -147,7 +147,7 @@ TEST_CASE("interest file: a wrong word has line and column, wherever the text st
     CHECK(wrong(node("members = 'none'")) == "r.toml:3:12: 'none' is not all, bound or unbound");
     CHECK(wrong(node("type = \"\"")).find("r.toml:3:8: '' is not grid, dispatcher or") == 0);
     CHECK(wrong(node("type = \"everything\"")).find("r.toml:3:9: 'everything' is not grid") == 0);
-    std::string many = "steps = [";  // each of them remembers, which is one too many
+    std::string many = "steps = [";  // steps with hysteresis, one more than allowed
     for (int i = 0; i < 30; ++i) many += "'add within 3 leave 4', ";
     CHECK(wrong(node(many + "'add within 3 leave 4']"))
               .find("r.toml:3:" + std::to_string(many.size() + 1) + ": ") == 0);
@@ -157,20 +157,20 @@ TEST_CASE("interest file: a wrong word has line and column, wherever the text st
           "r.toml:3:8: a node's name has 1 to 63 bytes");
 }
 
-TEST_CASE("interest file: unknown keys, wrong types and limits have line and column (N9)") {
+TEST_CASE("interest file: errors of keys, types and limits have line and column (N9)") {
     CHECK(wrong("name = 'x'\n") == "r.toml: has no [interest]");
     CHECK(wrong("") == "r.toml: has no [interest]");
     CHECK(wrong("[interest\n").find("r.toml:1:10: ") == 0);
-    CHECK(wrong("[interest]\ncolour = 3\n") == "r.toml:2:1: unknown key 'interest.colour'");
+    CHECK(wrong("[interest]\ncolor = 3\n") == "r.toml:2:1: unknown key 'interest.color'");
     CHECK(wrong("[interest]\naxes = 'yz'\n") ==
           "r.toml:2:8: 'interest.axes' must be xy, xz or xyz");
-    CHECK(wrong("[interest]\naxes = 2\n") == "r.toml:2:8: 'interest.axes' must be a text");
+    CHECK(wrong("[interest]\naxes = 2\n") == "r.toml:2:8: 'interest.axes' must be a string");
     CHECK(wrong("[interest]\nlevel = 'some'\n") ==
           "r.toml:2:9: 'interest.level' must be none, scheduling or full");
-    CHECK(wrong("[interest]\nmin_stay_ticks = -1\n") ==
-          "r.toml:2:18: 'interest.min_stay_ticks' must be 0 to 1000000");
-    CHECK(wrong("[interest]\nmin_stay_ticks = 1.5\n") ==
-          "r.toml:2:18: 'interest.min_stay_ticks' must be a whole number");
+    CHECK(wrong("[interest]\nminimum_relevance_ticks = -1\n") ==
+          "r.toml:2:27: 'interest.minimum_relevance_ticks' must be 0 to 1000000");
+    CHECK(wrong("[interest]\nminimum_relevance_ticks = 1.5\n") ==
+          "r.toml:2:27: 'interest.minimum_relevance_ticks' must be a whole number");
     CHECK(wrong("[interest]\ncell_m = nan\n") ==
           "r.toml:2:10: 'interest.cell_m' must be 0 to 1000000");
     CHECK(wrong("[interest]\nrange_classes_m = 3\n") ==
@@ -189,23 +189,22 @@ TEST_CASE("interest file: unknown keys, wrong types and limits have line and col
     CHECK(wrong("[interest]\nnode = 3\n") == "r.toml:2:8: 'interest.node' must be a list");
     CHECK(wrong("[interest]\nnode = [3]\n") ==
           "r.toml:2:9: 'interest.node' must be a list of tables");
-    CHECK(wrong(node("colour = 3")) == "r.toml:3:1: unknown key 'interest.node.colour'");
+    CHECK(wrong(node("color = 3")) == "r.toml:3:1: unknown key 'interest.node.color'");
     CHECK(wrong(node("steps = 'add owner'")) == "r.toml:3:9: 'interest.node.steps' must be a list");
     CHECK(wrong(node("steps = [3]")) ==
-          "r.toml:3:10: a step must be a text such as \"add within 60 leave 66\"");
+          "r.toml:3:10: a step must be a string such as \"add within 60 leave 66\"");
     CHECK(wrong(node("enabled = 1")) ==
           "r.toml:3:11: 'interest.node.enabled' must be true or false");
-    CHECK(wrong(node("urgency = 0")) ==
-          "r.toml:3:11: 'interest.node.urgency' must be 0.001 to 1000");
+    CHECK(wrong(node("priority = 0")) ==
+          "r.toml:3:12: 'interest.node.priority' must be 0.001 to 1000");
     CHECK(wrong(node("every_ticks = 0")) ==
           "r.toml:3:15: 'interest.node.every_ticks' must be 1 to 10000");
-    CHECK(wrong(node("widen_m = 3")) ==
-          "r.toml:3:11: 'widen_m' goes with the refresh 'every N' only");
+    CHECK(wrong(node("widen_m = 3")) == "r.toml:3:11: 'widen_m' requires the refresh 'every N'");
     CHECK(scene::load_interest("no-such-file.toml").problem().find("cannot be read") !=
           std::string::npos);
 }
 
-TEST_CASE("interest file: a key has at most 16 parts, however they are written (N9)") {
+TEST_CASE("interest file: a key has at most 16 parts, in any notation (N9)") {
     const auto key = [](std::size_t parts, const std::string& part = "a") {
         std::string text = part;
         for (std::size_t i = 1; i < parts; ++i) text += "." + part;
@@ -225,12 +224,12 @@ TEST_CASE("interest file: a key has at most 16 parts, however they are written (
     CHECK(deep("x = { " + key(17) + " = 1 }\n") == "r.toml:1");
     CHECK(deep(key(17, " \"b.\\\" #\" ") + " = 1\n") == "r.toml:1");
     CHECK(deep(key(17, " 'c.\\'\t") + " = 1\n") == "r.toml:1");
-    // Behind texts of all sorts, wherever they end.
+    // After strings of all kinds.
     CHECK(deep("x = \"\"\"\n\\\"\"\" \"\"\"\"\"\n" + key(17) + " = 1\n") == "r.toml:3");
     CHECK(deep("x = '''\n\" '' '''''\n" + key(17) + " = 1\n") == "r.toml:3");
     CHECK(deep("x = ['', \"\", '\\', \"\\\\\"] # \"\n" + key(17) + " = 1\n") == "r.toml:2");
 
-    // These are no keys, or none too long.
+    // These are not keys, or not too long.
     const std::string dots = key(100);
     for (const std::string& text :
          {"x = \"" + dots + "\"\n", "x = '" + dots + "'\n", "x = '''\n" + dots + "'''\n",
@@ -239,12 +238,12 @@ TEST_CASE("interest file: a key has at most 16 parts, however they are written (
         const auto interest = scene::parse_interest("r.toml", text + good);
         CHECK_MESSAGE(interest, text, interest.problem());
     }
-    // A world is read the same way.
+    // A world file is read the same way.
     CHECK(scene::parse_world_file("w.toml", key(60'000) + " = 1\n").problem() ==
           "w.toml:1: a key has more than 16 parts");
 }
 
-TEST_CASE("interest file: what is printed as a file reads back (N9)") {
+TEST_CASE("interest file: a printed file reads back as the same rules (N9)") {
     const auto interest = scene::parse_interest(
         "r.toml", node("name = \"a \\\"b\\\" \\u0001\"\nrefresh = 'every 3'\nwiden_m = 0.1\n"
                        "steps = ['add owner', 'subtract flag cloaked']"));
@@ -258,7 +257,7 @@ TEST_CASE("interest file: what is printed as a file reads back (N9)") {
     CHECK(scene::parse_interest("r.toml", scene::print_toml({})));
 }
 
-TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range (N40 N42 F3 M11)") {
+TEST_CASE("interest file: kinds bind to nodes by name, with mode and range (N40 N42 F3 M11)") {
     const MapFile map;
     const std::string head = "[map]\nfile = \"" + map.path + "\"\n";
     const std::string nodes =
@@ -275,17 +274,18 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
     const auto kinds = compile(
         "[kinds.tower]\nnodes = ['far']\nrange_m = 300\n"
         "[kinds.ghost]\nnodes = []\nmode = 'explicit'\nowner_sees = false\n"
-        "split = true\npromote_ancestors = true\n");
+        "culled_independently = true\nkeeps_ancestors = true\n");
     REQUIRE_MESSAGE(kinds, kinds.problem());
     const auto shown = compile("[kinds.ghost]\nnodes = []\n");
     REQUIRE_FALSE(shown);
-    CHECK(shown.problem().find("'kinds.ghost.nodes' is empty, but node 'near' is for all") !=
+    CHECK(shown.problem().find(
+              "'kinds.ghost.nodes' is empty, but node 'near' has members = \"all\"") !=
           std::string::npos);
     REQUIRE(kinds->size() == 3);
     CHECK((*kinds)[0].nodes.empty());
     CHECK_FALSE((*kinds)[0].needs_node);
     REQUIRE((*kinds)[1].nodes.size() == 1);
-    CHECK((*kinds)[1].nodes[0] == NodeId{1});
+    CHECK((*kinds)[1].nodes[0] == id_at<NodeId>(1));
     CHECK((*kinds)[1].range == 300);
     CHECK((*kinds)[2].needs_node);
     CHECK((*kinds)[2].mode == EntityMode::explicit_only);
@@ -296,7 +296,8 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
     CHECK_FALSE((*kinds)[1].uses_group_radius);
 
     const auto large = scene::parse_world_file(
-        "w.toml", head + "[kinds.tower]\nby_bounds = true\n[interest]\ngroup_bounds_max_m = 50\n");
+        "w.toml",
+        head + "[kinds.tower]\nuses_group_radius = true\n[interest]\ngroup_bounds_max_m = 50\n");
     REQUIRE_MESSAGE(large, large.problem());
     const auto bounded = scene::compile_rules(*large, make_names());
     REQUIRE_MESSAGE(bounded, bounded.problem());
@@ -313,18 +314,18 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
     CHECK(problem("[kinds.tower]\nnodes = ['far', 'fra']\n") ==
           "w.toml:4:17: 'kinds.tower.nodes': no node 'fra': there is 'near', 'far'");
     CHECK(problem("[kinds.tower]\nnodes = ['near']\n") ==
-          "w.toml:4:10: 'kinds.tower.nodes': node 'near' is not for bound kinds: give it members = "
+          "w.toml:4:10: 'kinds.tower.nodes': node 'near' has no bound members: set members = "
           "\"bound\"");
     CHECK(problem("[kinds.tower]\nnodes = 'far'\n") ==
           "w.toml:4:9: 'kinds.tower.nodes' must be a list");
     CHECK(problem("[kinds.tower]\nnodes = [1]\n") ==
-          "w.toml:4:10: a node is bound to by its name, a text");
+          "w.toml:4:10: a bound node must be given by its name, a string");
     CHECK(problem("[kinds.tower]\nmode = 'hidden'\n") ==
           "w.toml:4:8: 'kinds.tower.mode' must be nodes, global or explicit");
-    CHECK(problem("[kinds.tower]\npromote_ancestors = true\n") ==
-          "w.toml:4:21: 'kinds.tower.promote_ancestors' needs split = true");
-    CHECK(problem("[kinds.tower]\nby_bounds = true\n") ==
-          "w.toml:4:13: 'kinds.tower.by_bounds' needs 'interest.group_bounds_max_m'");
+    CHECK(problem("[kinds.tower]\nkeeps_ancestors = true\n") ==
+          "w.toml:4:19: 'kinds.tower.keeps_ancestors' needs culled_independently = true");
+    CHECK(problem("[kinds.tower]\nuses_group_radius = true\n") ==
+          "w.toml:4:21: 'kinds.tower.uses_group_radius' needs 'interest.group_bounds_max_m'");
     CHECK(problem("[kinds.tower]\nowner_sees = 'yes'\n") ==
           "w.toml:4:14: 'kinds.tower.owner_sees' must be true or false");
     CHECK(problem("[kinds.tower]\nrange_m = 0\n") ==
@@ -340,8 +341,7 @@ TEST_CASE("interest file: kinds are bound to nodes by name, with mode and range 
     }
 }
 
-TEST_CASE(
-    "interest file: ranges of kinds make the classes, or must fit those that are given (M11)") {
+TEST_CASE("interest file: kind ranges define the classes or must fit given ones (M11)") {
     const MapFile map;
     const std::string head = "[map]\nfile = \"" + map.path + "\"\n";
     const auto compile = [&](const std::string& text) {

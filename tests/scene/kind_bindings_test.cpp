@@ -9,13 +9,13 @@
 
 namespace purview::test {
 
-TEST_CASE("rule text: a node that kinds are bound to keeps its number (N40)") {
+TEST_CASE("rule text: a node with bound kinds keeps its index (N40)") {
     Rules before;
     for (const char* name : {"a", "b", "c"}) {
         before.nodes.emplace_back();
         before.nodes.back().name = name;
     }
-    const std::vector<KindRules> kinds = {{}, {.nodes = {NodeId{1}}}};
+    const std::vector<KindRules> kinds = {{}, {.nodes = {id_at<NodeId>(1)}}};
     const auto problem = [&](std::vector<std::string> names) {
         Rules after;
         for (const std::string& name : names) {
@@ -28,23 +28,23 @@ TEST_CASE("rule text: a node that kinds are bound to keeps its number (N40)") {
     CHECK(problem({"a", "b", "c"}).empty());
     CHECK(problem({"x", "b"}).empty());
     CHECK(problem({"a", "renamed", "c"}).empty());
-    const std::string said =
-        "kinds are bound to node 'b': it must stay node 2 of the list (enabled = false takes it "
-        "out)";
-    CHECK(problem({"b", "a", "c"}) == said);
-    CHECK(problem({"b"}) == said);
-    CHECK(problem({"a", "c"}) == said);
-    CHECK(problem({"a"}) == said);
-    CHECK(problem({}) == said);
+    const std::string sent =
+        "kinds are bound to node 'b', so it must stay number 2 in the list (use enabled = false to "
+        "disable it)";
+    CHECK(problem({"b", "a", "c"}) == sent);
+    CHECK(problem({"b"}) == sent);
+    CHECK(problem({"a", "c"}) == sent);
+    CHECK(problem({"a"}) == sent);
+    CHECK(problem({}) == sent);
 }
 
-TEST_CASE("rule text: a node that kinds are bound to stays for those that are bound") {
+TEST_CASE("rule text: a node with bound kinds keeps members = bound") {
     Rules before;
     before.nodes.resize(2);
     before.nodes[0].name = "a";
     before.nodes[1].name = "b";
     before.nodes[1].members = Members::bound;
-    const std::vector<KindRules> kinds = {{}, {.nodes = {NodeId{1}}}};
+    const std::vector<KindRules> kinds = {{}, {.nodes = {id_at<NodeId>(1)}}};
     Rules after = before;
     CHECK_FALSE(scene::problem_of_bindings(before, after, kinds));
     for (const Members members : {Members::all, Members::unbound}) {
@@ -55,11 +55,11 @@ TEST_CASE("rule text: a node that kinds are bound to stays for those that are bo
         CHECK(found->node == 1);
         CHECK(found->key == "members");
         CHECK_FALSE(scene::problem_of_bindings(before, after, {}));
-        CHECK_FALSE(scene::problem_of_bindings(after, after, kinds));  // a host that has it so
+        CHECK_FALSE(scene::problem_of_bindings(after, after, kinds));  // unchanged rules
     }
 }
 
-TEST_CASE("rule text: no node becomes one for all where a kind is to be shown by none") {
+TEST_CASE("rule text: no node may be for all kinds if a kind is bound to no node") {
     Rules before;
     before.nodes.resize(2);
     before.nodes[0].name = "a";
@@ -72,11 +72,12 @@ TEST_CASE("rule text: no node becomes one for all where a kind is to be shown by
     hidden.needs_node = true;
     const auto found = scene::problem_of_bindings(before, after, {{}, hidden});
     REQUIRE(found);
-    CHECK(found->text == "a kind is bound to no node (nodes = []): node 'a' must not be for all");
+    CHECK(found->text ==
+          "a kind is bound to no node (nodes = []), so node 'a' must not have members = \"all\"");
     CHECK(found->node == 0);
     CHECK(found->key == "members");
     CHECK_FALSE(scene::problem_of_bindings(before, before, {{}, hidden}));
-    CHECK_FALSE(scene::problem_of_bindings(after, after, {{}, hidden}));  // a host that has it so
+    CHECK_FALSE(scene::problem_of_bindings(after, after, {{}, hidden}));  // unchanged rules
     CHECK_FALSE(scene::problem_of_bindings(before, after, {{}, {}}));
     hidden.mode = EntityMode::explicit_only;
     CHECK_FALSE(scene::problem_of_bindings(before, after, {{}, hidden}));

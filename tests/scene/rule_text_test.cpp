@@ -7,9 +7,8 @@
 #include <cmath>
 
 #include "core/hash.hpp"
-#include "purview/kernel.hpp"
-#include "purview/node.hpp"
-#include "purview/sight.hpp"
+#include "purview/extend/kernel.hpp"
+#include "purview/extend/node.hpp"
 #include "support/steps.hpp"
 
 namespace purview::test::rule_text {
@@ -26,9 +25,11 @@ class NoSight final : public RayTest {
 
 RuleNames make_names(bool with_sight = true) {
     RuleNames names;
-    names.flags = {{"cloaked", FlagId{0}}, {"on fire", FlagId{1}}, {"it's", FlagId{2}}};
-    names.keys = {{"team", KeyId{0}}, {"from", KeyId{1}}, {"", KeyId{2}}};
-    names.values = {{"hp", ValueId{0}}, {"\xc3\xa4ther", ValueId{1}}, {"'", ValueId{2}}};
+    names.flags = {
+        {"cloaked", id_at<FlagId>(0)}, {"on fire", id_at<FlagId>(1)}, {"it's", id_at<FlagId>(2)}};
+    names.keys = {{"team", id_at<KeyId>(0)}, {"from", id_at<KeyId>(1)}, {"", id_at<KeyId>(2)}};
+    names.values = {
+        {"hp", id_at<ValueId>(0)}, {"\xc3\xa4ther", id_at<ValueId>(1)}, {"'", id_at<ValueId>(2)}};
     names.kernels["even"] = make_pair_kernel(
         {}, [](const Pair& pair) noexcept { return index_of(pair.entity()) % 2 == 0; });
     if (with_sight) names.sight = std::make_shared<NoSight>();
@@ -41,7 +42,7 @@ Kernel step_of(const std::string& text) {
     return *step;
 }
 
-/// "column: text"
+/// Returns the error of a step as "column: text".
 std::string wrong(const std::string& text, bool with_sight = true) {
     const auto step = scene::parse_step(text, make_names(with_sight));
     CHECK_MESSAGE(!step, text);
@@ -71,7 +72,7 @@ bool same(const NodeDef& a, const NodeDef& b) {
     return equal;
 }
 
-/// Rules that somebody might write, and some that nobody would.
+/// Generates random rules, both usual and unusual.
 class RandomRules {
   public:
     explicit RandomRules(std::uint64_t seed) : random_(seed), names_(make_names()) {
@@ -191,7 +192,7 @@ class RandomRules {
 
 }  // namespace
 
-TEST_CASE("rule text: every kernel has its words (N9 N48 M36 P2 P23 F26)") {
+TEST_CASE("rule text: every kernel has a text form (N9 N48 M36 P2 P23 F26)") {
     Kernel kernel = step_of("add within 60 leave 66");
     CHECK(kernel.type == KernelType::distance);
     CHECK(kernel.enter == 60);
@@ -206,29 +207,29 @@ TEST_CASE("rule text: every kernel has its words (N9 N48 M36 P2 P23 F26)") {
     CHECK(step_of("add within 5 from main").view_from == Viewpoints::entity);
     CHECK(step_of("add within 5 from areas").view_from == Viewpoints::points);
     CHECK(step_of("subtract same team").combine == Combine::subtract);
-    CHECK(step_of("require same from").key == KeyId{1});
-    CHECK(step_of("add same ''").key == KeyId{2});
-    CHECK(step_of("add flag 'on fire'").flag == FlagId{1});
-    CHECK(step_of("add flag it's").flag == FlagId{2});
-    CHECK(step_of("\tadd  flag 'it''s' ").flag == FlagId{2});
+    CHECK(step_of("require same from").key == id_at<KeyId>(1));
+    CHECK(step_of("add same ''").key == id_at<KeyId>(2));
+    CHECK(step_of("add flag 'on fire'").flag == id_at<FlagId>(1));
+    CHECK(step_of("add flag it's").flag == id_at<FlagId>(2));
+    CHECK(step_of("\tadd  flag 'it''s' ").flag == id_at<FlagId>(2));
     kernel = step_of("add value hp from -2.5");
-    CHECK(kernel.value == ValueId{0});
+    CHECK(kernel.value == id_at<ValueId>(0));
     CHECK(kernel.min == -2.5F);
     CHECK(std::isinf(kernel.max));
     CHECK(step_of("add value hp to 1e10 from 3").max == 1e10F);
-    CHECK(step_of("add value '''' to 1").value == ValueId{2});
+    CHECK(step_of("add value '''' to 1").value == id_at<ValueId>(2));
     CHECK(step_of("add owner").type == KernelType::owner);
     CHECK(step_of("add everything").type == KernelType::everything);
     CHECK(step_of("add area").leave == 0);
     CHECK(step_of("add area leave 3").leave == 3);
-    kernel = step_of("add neighbourhood 34x20 rings 1");
+    kernel = step_of("add neighborhood 34x20 rings 1");
     CHECK(kernel.type == KernelType::cells);
     CHECK(kernel.cell_size.x == 34);
     CHECK(kernel.cell_size.y == 20);
     CHECK(kernel.cell_size.z == 0);
-    CHECK(step_of("add neighbourhood 34x20").rings == 1);
-    CHECK(step_of("add neighbourhood 34x20x2.5 rings 0").cell_size.z == 2.5F);
-    CHECK(step_of("add neighbourhood 34x20 x2.5 rings 2").cell_size.z == 2.5F);
+    CHECK(step_of("add neighborhood 34x20").rings == 1);
+    CHECK(step_of("add neighborhood 34x20x2.5 rings 0").cell_size.z == 2.5F);
+    CHECK(step_of("add neighborhood 34x20 x2.5 rings 2").cell_size.z == 2.5F);
     kernel = step_of("add hexagons 12 rings 3 from main");
     CHECK(kernel.type == KernelType::hexagons);
     CHECK(kernel.cell_size.x == 12);
@@ -246,7 +247,7 @@ TEST_CASE("rule text: every kernel has its words (N9 N48 M36 P2 P23 F26)") {
     CHECK(step_of("add kernel even").custom != nullptr);
 }
 
-TEST_CASE("rule text: a step in C++ is the step of the same words (N9 N48)") {
+TEST_CASE("rule text: a C++ step equals the step parsed from the same words (N9 N48)") {
     using lines::require, lines::subtract;
     const RuleNames names = make_names();
     const auto is = [&](const char* text, const Kernel& step) {
@@ -256,58 +257,58 @@ TEST_CASE("rule text: a step in C++ is the step of the same words (N9 N48)") {
     };
     is("add within 60", within(60));
     is("require within 60 leave 66", require(within(60).leave_at(66)));
-    is("subtract flag cloaked", subtract(FlagId{0}));
-    is("add same team", purview::same(KeyId{0}));
-    is("add value hp from 3 to 4.5", between(ValueId{0}, 3, 4.5F));
+    is("subtract flag cloaked", subtract(id_at<FlagId>(0)));
+    is("add same team", purview::same(id_at<KeyId>(0)));
+    is("add value hp from 3 to 4.5", between(id_at<ValueId>(0), 3, 4.5F));
     is("add area leave 3", in_area(3));
     is("add area", in_area());
     is("add owner", owned());
     is("add everything", everything());
     is("subtract everything", subtract(everything()));
-    is("add neighbourhood 34x20x2.5 rings 2", cells(34, 20, 2, 2.5F));
+    is("add neighborhood 34x20x2.5 rings 2", cells(34, 20, 2, 2.5F));
     is("add hexagons 12 rings 3", hexagons(12, 3));
     is("add hexagons 12", hexagons(12));
     Kernel predicting = in_sight(names.sight);
     predicting.predicts_sight = true;
     is("require sight predict yes", require(predicting));
     is("add kernel even", names.kernels.at("even"));
-    // Nothing unsound is put right in silence.
+    // An invalid step is not corrected silently.
     Rules rules;
     rules.node("near").add(within(60).leave_at(50));
     CHECK_FALSE(problem_of(rules).empty());
 }
 
-TEST_CASE("rule text: whatever is wrong with a step is said, with the column of the word (N9)") {
-    CHECK(wrong("") == "1: is empty: a step begins with add, subtract or require");
-    CHECK(wrong(" \t ") == "1: is empty: a step begins with add, subtract or require");
+TEST_CASE("rule text: every error in a step has a message and a column (N9)") {
+    CHECK(wrong("") == "1: is empty: a step starts with add, subtract or require");
+    CHECK(wrong(" \t ") == "1: is empty: a step starts with add, subtract or require");
     CHECK(wrong("plus within 60") == "1: 'plus' is not add, subtract or require");
     CHECK(wrong("'add' within 60") == "1: 'add' is not add, subtract or require");
     const std::string kernels =
-        "within, same, flag, value, owner, area, everything, neighbourhood, hexagons, sight or "
+        "within, same, flag, value, owner, area, everything, neighborhood, hexagons, sight or "
         "kernel";
     CHECK(wrong("  add") == "6: must be followed by " + kernels);
     CHECK(wrong("add nearby 60") == "5: 'nearby' is not " + kernels);
     CHECK(wrong("add 'within' 60") == "5: 'within' is not " + kernels);
-    CHECK(wrong("add within") == "11: within must be followed by metres");
-    const std::string meters = " is not a number of metres, above 0 and at most 1000000";
+    CHECK(wrong("add within") == "11: within must be followed by meters");
+    const std::string meters = " is not a number of meters, above 0 and at most 1000000";
     for (const char* bad : {"0", "-3", "nan", "inf", "1e999", "60m", "0x10", "+5", "1000001"}) {
         CHECK(wrong(std::string("add within ") + bad) == "12: '" + std::string(bad) + "'" + meters);
     }
-    CHECK(wrong("add within 60 leave") == "20: leave must be followed by metres");
+    CHECK(wrong("add within 60 leave") == "20: leave must be followed by meters");
     CHECK(wrong("add within 60 leave far") == "21: 'far'" + meters);
     CHECK(wrong("add within 60 leave 50") == "21: leave must not be below within");
-    CHECK(wrong("add within 60 leave 61 leave 62") == "24: 'leave' is said twice");
+    CHECK(wrong("add within 60 leave 61 leave 62") == "24: 'leave' is given twice");
     CHECK(wrong("add within 60 of") == "17: of must be followed by entity or observer");
     CHECK(wrong("add within 60 of mine") == "18: 'mine' is not entity or observer");
     CHECK(wrong("add within 60 from here") == "20: 'here' is not main, areas or owned");
     CHECK(wrong("add within 60 66") == "15: '66' is not leave, of or from");
     CHECK(wrong("add same") == "9: key must be followed by its name");
     CHECK(wrong("add same clan") == "10: no key 'clan': there is '', from, team");
-    CHECK(wrong("add same team team") == "15: 'team' is one word too many");
+    CHECK(wrong("add same team team") == "15: 'team' is an unexpected word");
     CHECK(wrong("add flag invisible") ==
           "10: no flag 'invisible': there is cloaked, it's, 'on fire'");
-    CHECK(wrong("add flag 'on fire") == "10: the quote is not closed");
-    CHECK(wrong("add flag '") == "10: the quote is not closed");
+    CHECK(wrong("add flag 'on fire") == "10: the closing quote is missing");
+    CHECK(wrong("add flag '") == "10: the closing quote is missing");
     CHECK(wrong("add flag 'on fire'x") == "10: a blank must follow the closing quote");
     CHECK(wrong("add value mana from 1").find("11: no value 'mana': there is ") == 0);
     CHECK(wrong("add value hp") == "13: must be followed by from, to or both");
@@ -317,34 +318,34 @@ TEST_CASE("rule text: whatever is wrong with a step is said, with the column of 
     CHECK(wrong("add value hp to 1e40") == "17: '1e40' is not a number");
     CHECK(wrong("add value hp from 3 to 2") == "24: from must not be above to");
     CHECK(wrong("add value hp above 3") == "14: 'above' is not from or to");
-    // Characters are counted, not bytes.
+    // Columns count characters, not bytes.
     CHECK(wrong("add value \xc3\xa4ther \xc3\xbc"
                 "ber 3") ==
           "17: '\xc3\xbc"
           "ber' is not from or to");
-    CHECK(wrong("add owner 3") == "11: '3' is one word too many");
-    CHECK(wrong("add everything 3") == "16: '3' is one word too many");
+    CHECK(wrong("add owner 3") == "11: '3' is an unexpected word");
+    CHECK(wrong("add everything 3") == "16: '3' is an unexpected word");
     CHECK(wrong("add area 3") == "10: '3' is not leave");
     CHECK(wrong("add area leave 0") == "16: '0'" + meters);
     const std::string cells =
-        " is not WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH in metres, 0.01 to 1000000";
+        " is not WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH in meters, 0.01 to 1000000";
     for (const char* bad :
          {"34", "34x", "x20", "34x20x", "34x0", "34x20x3x4", "34X20", "axb", "1e-45x1"}) {
-        CHECK(wrong(std::string("add neighbourhood ") + bad) ==
-              "19: '" + std::string(bad) + "'" + cells);
+        CHECK(wrong(std::string("add neighborhood ") + bad) ==
+              "18: '" + std::string(bad) + "'" + cells);
     }
-    CHECK(wrong("add neighbourhood") == "18: neighbourhood must be followed by WIDTHxHEIGHT");
-    CHECK(wrong("add neighbourhood 3x4 x") == "23: 'x' is not xDEPTH in metres, 0.01 to 1000000");
+    CHECK(wrong("add neighborhood") == "17: neighborhood must be followed by WIDTHxHEIGHT");
+    CHECK(wrong("add neighborhood 3x4 x") == "22: 'x' is not xDEPTH in meters, 0.01 to 1000000");
     for (const char* bad : {"0.001", "3x0.001", "3x", "x3", "3x4x5", "3X4"}) {
         CHECK(wrong(std::string("add hexagons ") + bad) ==
               "14: '" + std::string(bad) +
-                  "' is not SIDE or SIDExDEPTH in metres, 0.01 to 1000000");
+                  "' is not SIDE or SIDExDEPTH in meters, 0.01 to 1000000");
     }
     for (const char* bad : {"-1", "1.5", "1001", "many"}) {
-        CHECK(wrong(std::string("add neighbourhood 3x4 rings ") + bad) ==
-              "29: '" + std::string(bad) + "' is not a whole number, 0 to 1000");
+        CHECK(wrong(std::string("add neighborhood 3x4 rings ") + bad) ==
+              "28: '" + std::string(bad) + "' is not a whole number, 0 to 1000");
     }
-    CHECK(wrong("add neighbourhood 3x4 ring 1") == "23: 'ring' is not rings or from");
+    CHECK(wrong("add neighborhood 3x4 ring 1") == "22: 'ring' is not rings or from");
     CHECK(wrong("require sight", false) == "9: this world has no line of sight");
     CHECK(wrong("require sight of me") ==
           "15: 'of' is not within, from, tests, grace, unknown or predict");
@@ -357,7 +358,7 @@ TEST_CASE("rule text: whatever is wrong with a step is said, with the column of 
     CHECK(scene::parse_step("add flag x", none).problem() == "no flag 'x': there is none");
 }
 
-TEST_CASE("rule text: what is printed reads back as the same step, for 20,000 random ones (N9)") {
+TEST_CASE("rule text: 20,000 random steps are printed and read back unchanged (N9)") {
     const std::uint64_t seed = 20;
     INFO("seed ", seed);
     RandomRules rules(seed);
@@ -371,8 +372,7 @@ TEST_CASE("rule text: what is printed reads back as the same step, for 20,000 ra
     }
 }
 
-TEST_CASE(
-    "rule text: what is printed reads back as the same node, whatever was there before (N9)") {
+TEST_CASE("rule text: a printed node reads back unchanged over any previous node (N9)") {
     const std::uint64_t seed = 21;
     INFO("seed ", seed);
     RandomRules rules(seed);
@@ -390,16 +390,16 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("rule text: words thrown together are a step or an error, never more (N9)") {
+TEST_CASE("rule text: random words are either a step or an error (N9)") {
     const std::uint64_t seed = 22;
     INFO("seed ", seed);
     SplitMix random(seed);
     const RuleNames names = make_names();
     constexpr const char* words[] = {
-        "add",           "require",   "within", "60", "leave", "-1",    "of",   "from", "entity",
-        "owned",         "same",      "team",   "'",  "''",    "value", "hp",   "to",   "flag",
-        "cloaked",       "3x4",       "rings",  "x",  "sight", "nan",   "\x80", "area", "xx",
-        "neighbourhood", "everything"};
+        "add",    "require", "within",  "60",           "leave",     "-1", "of",    "from",
+        "entity", "owned",   "same",    "team",         "'",         "''", "value", "hp",
+        "to",     "flag",    "cloaked", "3x4",          "rings",     "x",  "sight", "nan",
+        "\x80",   "area",    "xx",      "neighborhood", "everything"};
     int read = 0;
     for (int i = 0; i < 50'000; ++i) {
         std::string text = random.chance(0.8F) ? "add" : "";
@@ -417,7 +417,7 @@ TEST_CASE("rule text: words thrown together are a step or an error, never more (
     CHECK(read > 200);
 }
 
-TEST_CASE("rule text: what a node does not say is as it was, or the default (N39)") {
+TEST_CASE("rule text: omitted node keys keep the old value or the default (N39)") {
     const RuleNames names = make_names();
     NodeDef before;
     before.name = "far";
@@ -435,7 +435,7 @@ TEST_CASE("rule text: what a node does not say is as it was, or the default (N39
     REQUIRE(node);
     before.steps = node->steps;
     CHECK(same(*node, before));
-    text.refresh = "exact";  // what belongs to the old one goes with it
+    text.refresh = "exact";  // settings of the old mode are reset
     node = scene::compile_node(text, names, &before);
     REQUIRE(node);
     CHECK(node->widen == 0);
@@ -454,7 +454,7 @@ TEST_CASE("rule text: what a node does not say is as it was, or the default (N39
     CHECK(node->enabled);
 }
 
-TEST_CASE("rule text: whatever is wrong with a node is said, with its key (N9)") {
+TEST_CASE("rule text: every error in a node has a message and a key (N9)") {
     const RuleNames names = make_names();
     NodeText good;
     good.name = "near";
@@ -483,8 +483,8 @@ TEST_CASE("rule text: whatever is wrong with a node is said, with its key (N9)")
               "type/-1/1: '" + type + "' is not grid, dispatcher or custom");
     }
     CHECK(problem([](NodeText& t) { t.type = "custom"; }) ==
-          "type/-1/1: a node of type custom is made by the host's code: it can be kept, not made "
-          "here");
+          "type/-1/1: a node of type custom is created by the program's code: it can be kept, but "
+          "not created here");
     CHECK(problem([](NodeText& t) { t.members = "some"; }) ==
           "members/-1/1: 'some' is not all, bound or unbound");
     CHECK(problem([](NodeText& t) { t.combine = ""; }) ==
@@ -498,17 +498,17 @@ TEST_CASE("rule text: whatever is wrong with a node is said, with its key (N9)")
     CHECK(problem([](NodeText& t) { t.refresh = "every other"; }) ==
           "refresh/-1/7: 'other' is not a number of ticks, 1 to 10000");
     CHECK(problem([](NodeText& t) { t.refresh = "every 10 ticks"; }) ==
-          "refresh/-1/10: 'ticks' is one word too many");
+          "refresh/-1/10: 'ticks' is an unexpected word");
     CHECK(problem([](NodeText& t) { t.refresh = "'every"; }) ==
-          "refresh/-1/1: the quote is not closed");
+          "refresh/-1/1: the closing quote is missing");
     CHECK(problem([](NodeText& t) { t.widen = -1.0F; }) ==
           "widen_m/-1/0: 'widen_m' must be 0 to 1000000");
     CHECK(problem([](NodeText& t) { t.widen = 1.0F; }) ==
-          "widen_m/-1/0: 'widen_m' goes with the refresh 'every N' only");
+          "widen_m/-1/0: 'widen_m' requires the refresh 'every N'");
     CHECK(problem([](NodeText& t) { t.lazy_leave = true; }) ==
-          "lazy_leave/-1/0: 'lazy_leave' goes with the refresh 'every N' only");
+          "lazy_leave/-1/0: 'lazy_leave' requires the refresh 'every N'");
     CHECK(problem([](NodeText& t) { t.priority = 0.0F; }) ==
-          "urgency/-1/0: 'urgency' must be 0.001 to 1000");
+          "priority/-1/0: 'priority' must be 0.001 to 1000");
     CHECK(problem([](NodeText& t) { t.every_ticks = 0; }) ==
           "every_ticks/-1/0: 'every_ticks' must be 1 to 10000");
     CHECK(problem([](NodeText& t) { t.leave = "explode"; }) ==
@@ -520,7 +520,7 @@ TEST_CASE("rule text: whatever is wrong with a node is said, with its key (N9)")
           "steps/-1/0: a node has at most 32 steps");
 }
 
-TEST_CASE("rule text: control characters of strangers are printed as numbers") {
+TEST_CASE("rule text: control characters in foreign text are escaped") {
     using scene::plain_text;
     const std::string plain = "n\xc3\xa4her, \xe2\x82\xac \xc2\xa0 \\ \" '";
     CHECK(plain_text(plain) == plain);
@@ -531,7 +531,7 @@ TEST_CASE("rule text: control characters of strangers are printed as numbers") {
     CHECK(plain_text("a\nb\r\n", "\n") == "a\nb\\u000d\n");
 }
 
-TEST_CASE("rule text: of many nodes the wrong one is named, also when only the engine minds (N9)") {
+TEST_CASE("rule text: an error names its node, also if only the engine finds it (N9)") {
     const RuleNames names = make_names();
     const Rules around;
     NodeText near;
@@ -550,11 +550,12 @@ TEST_CASE("rule text: of many nodes the wrong one is named, also when only the e
     CHECK(rules.what().column == 12);
     other = near;
     other.name = "other";
-    other.steps.assign(31, "add within 60 leave 66");  // each of them remembers
+    other.steps.assign(31, "add within 60 leave 66");  // steps with hysteresis
     rules = scene::compile_nodes({near, other}, names, around, false);
     CHECK(rules.what().node == 1);
     CHECK(rules.what().step == 30);
-    CHECK(rules.problem().find("more steps remember than the 30 masks") != std::string::npos);
+    CHECK(rules.problem().find("steps with memory need more than the 30 masks") !=
+          std::string::npos);
     rules = scene::compile_nodes(std::vector<NodeText>(65, near), names, around, false);
     CHECK(rules.problem() == "there are at most 64 nodes");
     Rules broken = around;
@@ -562,8 +563,7 @@ TEST_CASE("rule text: of many nodes the wrong one is named, also when only the e
     CHECK_FALSE(scene::compile_nodes({near}, names, broken, false));
 }
 
-TEST_CASE(
-    "rule text: steps of a node that is kept ask whom they asked about lines of sight (N31)") {
+TEST_CASE("rule text: steps of a kept node keep their line-of-sight provider (N31)") {
     const RuleNames names = make_names();
     const auto own = std::make_shared<NoSight>();
     NodeDef before;
@@ -583,7 +583,7 @@ TEST_CASE(
     CHECK(node->steps[4].rays == names.sight);
 }
 
-TEST_CASE("rule text: a node of the host's code stays itself as long as its type is kept (N31)") {
+TEST_CASE("rule text: a custom node is kept as long as its type is custom (N31)") {
     const RuleNames names = make_names();
     NodeDef before;
     before.name = "rooms";

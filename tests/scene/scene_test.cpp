@@ -17,10 +17,10 @@ namespace purview::test {
 
 namespace {
 
-/// A file of this text that is gone at the end of the test.
+/// A file with this text. It is deleted at the end of the test.
 class TextFile {
   public:
-    /// The process in its name: tests run side by side.
+    /// The name contains the process id because tests run in parallel.
     TextFile(const std::string& name, const std::string& text)
         : path("purview-test-" + std::to_string(getpid()) + "-" + name) {
         std::ofstream(path, std::ios::binary) << text;
@@ -56,10 +56,77 @@ const std::string new_map =
     {"gid":77,"type":"","x":32,"y":32,"width":32,"height":16}]}],
  "tilesets":[{"firstgid":1,"tilecount":2,"tiles":[{"id":1,"properties":[{"name":"c","type":"bool","value":true}]}]}]})";
 
+/// A map in the shape of Phaser Quest's: 172 x 314 tiles, walls, 23 groups of roaming monsters, and
+/// 232 tile objects without a tileset.
+std::string generated_map() {
+    constexpr int width = 172, height = 314, groups = 23, monsters = 52, untiled = 232;
+    std::string tiles, roaming, entities;
+    for (int i = 0; i < width * height; ++i)
+        tiles += (i == 0 ? "" : ",") + std::to_string(i % 7 == 3 || i % width == 0 ? 2 : 1);
+    for (int i = 0; i < groups; ++i) {
+        const int count = monsters / groups + (i < monsters % groups ? 1 : 0);
+        roaming += (i == 0 ? "" : ",") + (R"({"type":"rat","x":)" + std::to_string(i * 64)) +
+                   R"(,"y":320,"width":64,"height":64,"properties":{"nb":")" +
+                   std::to_string(count) + "\"}}";
+    }
+    for (int i = 0; i < untiled; ++i)
+        entities += (i == 0 ? "" : ",") +
+                    (R"({"gid":4000,"type":"","x":)" + std::to_string(i * 8)) +
+                    R"(,"y":64,"width":32,"height":32,"properties":{}})";
+    return R"({"width":172,"height":314,"tilewidth":32,"tileheight":32,"layers":[)"
+           R"({"name":"layer0","type":"tilelayer","width":172,"height":314,"data":[)" +
+           tiles + R"(]},{"name":"roaming","type":"objectgroup","objects":[)" + roaming +
+           R"(]},{"name":"entities","type":"objectgroup","objects":[)" + entities +
+           R"(]}],"tilesets":[{"firstgid":1,"tilecount":1960,"tilewidth":32,"tileheight":32,)"
+           R"("imagewidth":640,"imageheight":3136,"tileproperties":{"1":{"c":""}}}]})";
+}
+
+/// A recorded crowd of this many people, each of them there for a part of the time.
+std::string generated_crowd(int people) {
+    std::string rows = "time,id,x,y,z,facing\n";
+    for (int tick = 0; tick < 1'300; ++tick) {
+        for (int person = 0; person < people; ++person) {
+            if (tick % 5 != person % 5 || tick < person || tick > person + 700) continue;
+            rows += std::to_string(tick / 16.0) + ',' + std::to_string(person) + ',' +
+                    std::to_string(person % 20 + tick * 0.01) + ',' + std::to_string(person / 20) +
+                    ",1.7,0\n";
+        }
+    }
+    return rows;
+}
+
+void check_phaser_quest(const std::string& path) {
+    auto map = scene::load_tile_map(path, {1.0F, "c"});
+    REQUIRE_MESSAGE(map, map.problem());
+    CHECK(map->width == 172);
+    CHECK(map->height == 314);
+    CHECK(scene::area_grid(*map, 34, 20).count() == 96);
+    long monsters = 0;
+    for (const auto& object : map->objects) {
+        if (object.layer == "roaming") monsters += object.number("nb", 1).value_or(0);
+    }
+    CHECK(monsters == 52);
+    const auto blocked = std::count(map->blocked.begin(), map->blocked.end(), 1);
+    CHECK(blocked > 5000);
+    CHECK(blocked < 50000);
+    REQUIRE(map->warnings.size() == 1);
+    CHECK(map->warnings[0] == "layer 'entities': 232 gids are in no tileset");
+}
+
+void check_crowd(const std::string& path, std::size_t people) {
+    auto trace = scene::load_trace(path);
+    REQUIRE_MESSAGE(trace, trace.problem());
+    CHECK(trace->tracks.size() == people);
+    CHECK(trace->duration_seconds > 60);
+    for (const auto& track : trace->tracks) {
+        CHECK(track.samples.front().seconds >= 0);
+        CHECK(track.samples.back().seconds <= trace->duration_seconds);
+    }
+}
+
 }  // namespace
 
-TEST_CASE(
-    "scene: old and new Tiled files give the same blocked tiles and the same objects, in metres") {
+TEST_CASE("scene: old and new Tiled files give the same blocked tiles and objects") {
     for (const std::string& text : {old_map, new_map}) {
         const TextFile file("map.json", text);
         auto map = scene::load_tile_map(file.path, {2.0F, "c"});
@@ -83,7 +150,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("scene: a tile whose collision property says false does not block") {
+TEST_CASE("scene: a tile with the collision property false does not block") {
     const auto blocked = [](const std::string& text) {
         const TextFile file("map.json", text);
         auto map = scene::load_tile_map(file.path, {2.0F, "c"});
@@ -93,13 +160,13 @@ TEST_CASE("scene: a tile whose collision property says false does not block") {
     CHECK(blocked(with(new_map, R"("value":true)", R"("value":false)")) == 0);
     CHECK(blocked(with(old_map, R"({"c":""})", R"({"c":false})")) == 0);
     CHECK(blocked(with(old_map, R"({"c":""})", R"({"c":true})")) == 2);
-    // Only a yes or no says so: a text and a number are there.
+    // Only the boolean false counts. A text or a number still blocks.
     CHECK(blocked(with(new_map, R"("bool","value":true)", R"("string","value":"false")")) == 2);
     CHECK(blocked(with(new_map, R"("bool","value":true)", R"("int","value":0)")) == 2);
     CHECK(blocked(with(new_map, R"("bool","value":true)", R"("string")")) == 2);
 }
 
-TEST_CASE("scene: a broken map is an error that names the file and the layer") {
+TEST_CASE("scene: an invalid map is an error that names the file and the layer") {
     const auto problem = [](const std::string& text) {
         const TextFile file("map.json", text);
         auto map = scene::load_tile_map(file.path, {});
@@ -125,14 +192,14 @@ TEST_CASE("scene: a broken map is an error that names the file and the layer") {
     for (const char* far : {R"("x":1e300,"y":16,"width":-1e300)", R"("x":64,"y":16,"width":1e300)",
                             R"("x":-1e300,"y":16,"width":64)", R"("x":64,"y":1e300,"width":64)"}) {
         CHECK(problem(with(old_map, R"("x":64,"y":16,"width":64)", far))
-                  .find("layer 'roaming': an object's place and size must be finite") !=
+                  .find("layer 'roaming': an object's position and size must be finite") !=
               std::string::npos);
     }
     const auto missing = scene::load_tile_map("no-such-file.json", {});
     CHECK(missing.problem().find("no-such-file.json: cannot be read: No such file") == 0);
 }
 
-TEST_CASE("scene: groups of layers stand in one another 32 deep, and no deeper") {
+TEST_CASE("scene: layer groups nest at most 32 deep") {
     const auto nested = [](std::size_t depth) {
         std::string groups = R"({"name":"x","type":"imagelayer"})";
         for (std::size_t i = 0; i < depth; ++i)
@@ -145,11 +212,10 @@ TEST_CASE("scene: groups of layers stand in one another 32 deep, and no deeper")
     CHECK(map->layers.back() == "x");
     const TextFile bad("bad.json", nested(33));
     CHECK(scene::load_tile_map(bad.path, {}).problem() ==
-          bad.path + ": layer 'g': more than 32 groups in one another");
+          bad.path + ": layer 'g': more than 32 nested groups");
 }
 
-TEST_CASE(
-    "scene: of properties only texts, numbers and yes or no are read, however deep others are") {
+TEST_CASE("scene: properties other than texts, numbers and booleans are ignored") {
     const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
     const TextFile file(
         "map.json", with(old_map, R"({"nb":"3"})",
@@ -164,8 +230,8 @@ TEST_CASE(
     CHECK(properties["deep"].empty());
 }
 
-TEST_CASE("scene: what is read is a regular file of at most 256 MiB, and all of it") {
-    // A device that ends at once stands for those that never do.
+TEST_CASE("scene: only regular files of at most 256 MiB are read, and as a whole") {
+    // /dev/null ends at once. It stands in for devices that never end.
     CHECK(scene::read_file("/dev/null").problem() ==
           "/dev/null: cannot be read: it is not a regular file");
     CHECK(scene::read_file(".").problem() == ".: cannot be read: it is not a regular file");
@@ -175,62 +241,50 @@ TEST_CASE("scene: what is read is a regular file of at most 256 MiB, and all of 
     CHECK(*read == std::string("a\0b\n", 4));
     const TextFile empty("empty", "");
     CHECK(scene::read_file(empty.path));
-    std::filesystem::resize_file(text.path, scene::file_bytes_max + 1);  // with a hole
+    std::filesystem::resize_file(text.path, scene::file_bytes_max + 1);  // a sparse file
     CHECK(scene::read_file(text.path).problem() ==
           text.path + ": cannot be read: it has 268435457 bytes, more than 268435456");
-    // Whatever its size is said to be, there is more.
+    // This file has more bytes than its reported size.
     if (std::filesystem::exists("/proc/self/status")) {
         CHECK(scene::read_file("/proc/self/status").problem() ==
-              "/proc/self/status: cannot be read: it was read in part, or has changed meanwhile");
+              "/proc/self/status: cannot be read: it was read only in part, or changed during the "
+              "read");
     }
 }
 
-TEST_CASE(
-    "scene: P1 the map of the first seed loads with 96 areas of 34 x 20 tiles and 52 roaming "
-    "monsters") {
+TEST_CASE("scene: a map in the shape of Phaser Quest's has 96 areas and 52 monsters (P1)") {
+    const TextFile file("quest.json", generated_map());
+    check_phaser_quest(file.path);
+}
+
+TEST_CASE("scene: the Phaser Quest map loads like the generated one") {
     const std::string path =
         std::string(PURVIEW_SHARED_DIR) + "/data/maps/phaserquest-minimap.json";
     if (!std::ifstream(path)) {
-        std::printf("SKIPPED: the map of the first seed is not here\n");
+        std::printf("SKIPPED: the Phaser Quest map is missing\n");
         return;
     }
-    auto map = scene::load_tile_map(path, {1.0F, "c"});
-    REQUIRE_MESSAGE(map, map.problem());
-    CHECK(map->width == 172);
-    CHECK(map->height == 314);
-    CHECK(scene::area_grid(*map, 34, 20).count() == 96);
-    long monsters = 0;
-    for (const auto& object : map->objects) {
-        if (object.layer == "roaming") monsters += object.number("nb", 1).value_or(0);
-    }
-    CHECK(monsters == 52);
-    const auto blocked = std::count(map->blocked.begin(), map->blocked.end(), 1);
-    CHECK(blocked > 5000);
-    CHECK(blocked < 50000);
-    REQUIRE(map->warnings.size() == 1);
-    CHECK(map->warnings[0] == "layer 'entities': 232 gids are in no tileset");
+    check_phaser_quest(path);
 }
 
-TEST_CASE("scene: real crowds load: everybody exists from the first row to the last") {
+TEST_CASE("scene: a generated crowd loads, with each person between first and last row") {
+    const TextFile file("crowd.csv", generated_crowd(304));
+    check_crowd(file.path, 304);
+}
+
+TEST_CASE("scene: recorded crowds load, with each person between first and last row") {
     for (const auto& [name, people] : {std::pair{"crowd-hermes-bot-360-250-250.csv", 304},
                                        std::pair{"campus-ucy-students03.csv", 428}}) {
         const std::string path = std::string(PURVIEW_SHARED_DIR) + "/data/traces/" + name;
         if (!std::ifstream(path)) {
-            std::printf("SKIPPED: the recorded crowds are not here\n");
+            std::printf("SKIPPED: the recorded crowds are missing\n");
             return;
         }
-        auto trace = scene::load_trace(path);
-        REQUIRE_MESSAGE(trace, trace.problem());
-        CHECK(trace->tracks.size() == people);
-        CHECK(trace->duration_seconds > 60);
-        for (const auto& track : trace->tracks) {
-            CHECK(track.samples.front().seconds >= 0);
-            CHECK(track.samples.back().seconds <= trace->duration_seconds);
-        }
+        check_crowd(path, people);
     }
 }
 
-TEST_CASE("scene: a trace says which line is wrong") {
+TEST_CASE("scene: a trace error names the line") {
     const auto problem = [](const std::string& rows) {
         const TextFile file("trace.csv", rows);
         auto trace = scene::load_trace(file.path);
@@ -240,8 +294,7 @@ TEST_CASE("scene: a trace says which line is wrong") {
     const std::string header = "time,id,x,y,z,facing\n";
     CHECK(problem("time;id\n") == ":1: the header must be 'time,id,x,y,z,facing'");
     CHECK(problem(header) == ": has no rows");
-    CHECK(problem(header + "1,1,0,0,0,0\n0.5,2,0,0,0,0\n") ==
-          ":3: time goes back: rows must be in time order");
+    CHECK(problem(header + "1,1,0,0,0,0\n0.5,2,0,0,0,0\n") == ":3: rows must be in time order");
     CHECK(problem(header + "1,1,0,0,0\n") == ":2: must have six values");
     CHECK(problem(header + "1,1,0,0,0,0,9\n") == ":2: must have six values");
     CHECK(problem(header + "1,1,0,nan,0,0\n") == ":2: 'nan' is not a number");
@@ -254,22 +307,21 @@ TEST_CASE("scene: a trace says which line is wrong") {
     }
     for (const char* far : {"1e300", "-1e39", "10000000.5"}) {
         CHECK(problem(header + "1,1,0," + far + ",0,0\n") ==
-              ":2: places must be -10000000 to 10000000 m, not '" + std::string(far) + "'");
+              ":2: positions must be -10000000 to 10000000 m, not '" + std::string(far) + "'");
     }
     const TextFile turned("turned.csv", header + "1,1,0,0,0,100000\n2,1,0,0,0,-100000\n");
     CHECK(scene::load_trace(turned.path));
 }
 
-TEST_CASE(
-    "scene: a world file is strict: unknown keys and wrong types have file, line and column") {
+TEST_CASE("scene: unknown keys and wrong types in world files have line and column") {
     const TextFile map("map.json", new_map);
     const std::string good =
         "name = \"w\"\n[map]\nfile = \"" + map.path +
         "\"\ncollision_property = \"c\"\n[[interest.node]]\nsteps = [\"add within 60 leave 66\", "
         "\"add same team\", \"subtract flag cloaked\"]\n";
     scene::RuleNames names;
-    names.flags["cloaked"] = FlagId{0};
-    names.keys["team"] = KeyId{0};
+    names.flags["cloaked"] = id_at<FlagId>(0);
+    names.keys["team"] = id_at<KeyId>(0);
     auto world = scene::parse_world_file("w.toml", good);
     REQUIRE_MESSAGE(world, world.problem());
     auto rules = scene::compile_rules(*world, names);
@@ -286,7 +338,7 @@ TEST_CASE(
         CHECK_FALSE(compiled);
         return compiled.problem();
     };
-    CHECK(problem(good + "colour = 3\n") == "w.toml:7:1: unknown key 'interest.node.colour'");
+    CHECK(problem(good + "color = 3\n") == "w.toml:7:1: unknown key 'interest.node.color'");
     CHECK(problem("tick_hz = \"fast\"\n" + good) ==
           "w.toml:1:11: 'tick_hz' must be a whole number");
     CHECK(problem("tick_hz = 0\n" + good) == "w.toml:1:11: 'tick_hz' must be 1 to 1000");

@@ -26,7 +26,7 @@ scene::TileMap map_of(const std::vector<std::string>& rows, float tile_m) {
     return map;
 }
 
-/// Every blocking tile on its own: does the line go through its inside?
+/// The reference: tests each blocking tile for a line through its interior.
 bool slow_sight(const scene::TileMap& map, Vec3 from, Vec3 to) {
     const auto tile_of = [&](double at) { return std::floor(at / map.tile_m); };
     for (std::uint32_t r = 0; r < map.height; ++r) {
@@ -54,8 +54,7 @@ bool slow_sight(const scene::TileMap& map, Vec3 from, Vec3 to) {
 
 }  // namespace
 
-TEST_CASE(
-    "sight: one sees up to the first tile that blocks, and out of and into bushes (M28 M38)") {
+TEST_CASE("sight: blocking tiles hide what is behind them, not what is in them (M28 M38)") {
     const scene::TileMap map = map_of({".....",  //
                                        ".#.#.",  //
                                        "....."},
@@ -64,33 +63,32 @@ TEST_CASE(
     CHECK(sight.is_visible({1, 1, 0}, {9, 1, 0}));
     CHECK_FALSE(sight.is_visible({1, 3, 0}, {5, 3, 0}));
     CHECK_FALSE(sight.is_visible({5, 3, 0}, {1, 3, 0}));
-    CHECK(sight.is_visible({1, 3, 0}, {3, 3, 0}));        // into a bush
+    CHECK(sight.is_visible({1, 3, 0}, {3, 3, 0}));        // into a blocking tile
     CHECK(sight.is_visible({3, 3, 0}, {1, 3, 0}));        // out of it
-    CHECK_FALSE(sight.is_visible({3, 3, 0}, {9, 3, 0}));  // the next one is another
+    CHECK_FALSE(sight.is_visible({3, 3, 0}, {9, 3, 0}));  // the next one is a different tile
     CHECK(sight.is_visible({3, 3, 0}, {3.5F, 3, 0}));
     CHECK(sight.is_visible({1, 3, 0}, {1, 3, 0}));
     CHECK(sight.is_visible({1, 3, 7}, {1, 3, -7}));  // height does not matter
-    // Outside of the map nothing blocks.
+    // Nothing blocks outside the map.
     CHECK(sight.is_visible({-100, -100, 0}, {100, -100, 0}));
     CHECK_FALSE(sight.is_visible({-100, 3, 0}, {100, 3, 0}));
     CHECK(sight.is_visible({-100, 1, 0}, {100, 1, 0}));
     const float far = std::numeric_limits<float>::max();
     CHECK_FALSE(sight.is_visible({-1e6F, 3, 0}, {1e6F, 3, 0}));
     CHECK(sight.is_visible({-far, -far, 0}, {-far, far, 0}));
-    (void)sight.is_visible({-far, -far, 0}, {far, far, 0});  // comes to an end
+    (void)sight.is_visible({-far, -far, 0}, {far, far, 0});  // terminates
 }
 
-TEST_CASE(
-    "sight: exactly through a corner one sees unless both tiles beside the line block (M28)") {
+TEST_CASE("sight: a line through a corner is blocked only by both side tiles (M28)") {
     const scene::TileSight one(map_of({".#", ".."}, 1));
     CHECK(one.is_visible({0.5F, 0.5F, 0}, {1.5F, 1.5F, 0}));
     const scene::TileSight both(map_of({".#", "#."}, 1));
     CHECK_FALSE(both.is_visible({0.5F, 0.5F, 0}, {1.5F, 1.5F, 0}));
     CHECK_FALSE(both.is_visible({1.5F, 1.5F, 0}, {0.5F, 0.5F, 0}));
-    CHECK(both.is_visible({1.5F, 0.5F, 0}, {0.5F, 1.5F, 0}));  // from bush to bush
+    CHECK(both.is_visible({1.5F, 0.5F, 0}, {0.5F, 1.5F, 0}));  // from one blocking tile to another
 }
 
-TEST_CASE("sight: a map on which nothing blocks has no line of sight to ask about") {
+TEST_CASE("sight: a map without blocking tiles has no line-of-sight provider") {
     CHECK(scene::make_tile_sight(map_of({"..", ".."}, 1)) == nullptr);
     CHECK(scene::make_tile_sight(scene::TileMap{}) == nullptr);
     CHECK(scene::TileSight(scene::TileMap{}).is_visible({}, {1, 1, 0}));
@@ -104,7 +102,7 @@ TEST_CASE("sight: a map on which nothing blocks has no line of sight to ask abou
     CHECK(visible[1] == 1);
 }
 
-TEST_CASE("sight: the walk over tiles says what every single tile says, both ways (M28)") {
+TEST_CASE("sight: tile traversal equals the per-tile reference, in both directions (M28)") {
     const std::uint64_t seed = 5;
     INFO("seed ", seed);
     SplitMix random(seed);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Who may come in is decided by the game, which may have to ask somebody first.
+// The game decides which clients may join, now or after it has waited for an external answer.
 #include <map>
 #include <set>
 #include <string>
@@ -14,8 +14,8 @@ namespace purview::test {
 
 namespace {
 
-/// Answers as the credential says: "no"; a digit: wait for ten times as many ticks; "l": wait until
-/// is_late_over, then no; else yes.
+/// Decides by the credential. "no": refuse. A digit d: wait for 10 d evaluations. "l": wait until
+/// `is_late_over`, then refuse. "bye": shut down the server. Anything else: accept.
 class Doorkeeper final : public Game {
   public:
     Doorkeeper() {
@@ -50,7 +50,7 @@ class Doorkeeper final : public Game {
                 std::span<const std::byte> out;
                 while (clients[i]->next_datagram(out)) server->receive(out, from, now);
             }
-            asked_now.clear();
+            requests_now.clear();
             server->tick(now);
             OutgoingDatagram out;
             while (server->next_datagram(out))
@@ -59,40 +59,42 @@ class Doorkeeper final : public Game {
         }
     }
 
-    Admission admit(Server& its, const JoinRequest& request) override {
-        ++asked[request.number];
-        asked_now.insert(std::string(request.name));
-        const std::string_view said{reinterpret_cast<const char*>(request.credential.data()),
+    Admission on_admit(Server& its, const JoinRequest& request) override {
+        ++queried[request.number];
+        requests_now.insert(std::string(request.name));
+        const std::string_view sent{reinterpret_cast<const char*>(request.credential.data()),
                                     request.credential.size()};
-        lengths.push_back(said.size());
-        if (said == "bye") its.shut_down();
-        if (said == "no") return {Admission::refuse, why};
-        if (said == "l")
+        lengths.push_back(sent.size());
+        if (sent == "bye") its.shut_down();
+        if (sent == "no") return {Admission::refuse, why};
+        if (sent == "l")
             return is_late_over ? Admission{Admission::refuse, why} : Admission{Admission::wait};
-        if (said.size() != 1) return Admission::accept;
-        return asked[request.number] <= static_cast<std::uint32_t>(said[0] - '0') * 10
+        if (sent.size() != 1) return Admission::accept;
+        return queried[request.number] <= static_cast<std::uint32_t>(sent[0] - '0') * 10
                    ? Admission::wait
                    : Admission::accept;
     }
-    bool joined(Server&, ObserverId observer, const JoinRequest& request) override {
+    std::optional<EntityId> on_join(Server&, ObserverId observer,
+                                    const JoinRequest& request) override {
         last = observer;
         in.push_back(std::string(request.name));
         in_lengths.push_back(request.credential.size());
-        return true;
+        return viewpoint;
     }
-    void left(Server&, ObserverId) override { ++gone; }
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick) override {}
+    void on_leave(Server&, ObserverId) override { ++gone; }
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server&, Tick) override {}
 
     Schema schema;
-    std::string name;  ///< of who is added; empty: a number
+    std::string name;  ///< of the next client; empty: its index
     std::unique_ptr<Server> server;
     std::vector<std::unique_ptr<Client>> clients;
-    std::map<std::uint64_t, std::uint32_t> asked;  ///< by number: how often
-    std::set<std::string> asked_now;               ///< in the last tick
-    std::string why;                               ///< told to whom it refuses
-    bool is_late_over = false;                     ///< who waits for it ("l") is refused now
-    bool loses_next = false;                       ///< what the server sends in the next step
+    std::map<std::uint64_t, std::uint32_t> queried;      ///< calls of `admit`, by request number
+    std::set<std::string> requests_now;                  ///< names evaluated in the last tick
+    std::string why;                                     ///< reason text of refusals
+    bool is_late_over = false;                           ///< the credential "l" is refused now
+    std::optional<EntityId> viewpoint = EntityId::none;  ///< the result of on_join
+    bool loses_next = false;  ///< the next step drops what the server sends
     std::vector<std::size_t> lengths;
     std::vector<std::string> in;
     std::vector<std::size_t> in_lengths;
@@ -103,7 +105,7 @@ class Doorkeeper final : public Game {
 
 }  // namespace
 
-TEST_CASE("host: who may come in is decided by what he shows, now or when the game has asked") {
+TEST_CASE("server: the credential decides whether a client joins, at once or after a wait") {
     Doorkeeper is;
     Client& yes = is.add("yes");
     Client& no = is.add("no");
@@ -114,37 +116,73 @@ TEST_CASE("host: who may come in is decided by what he shows, now or when the ga
     CHECK(no.state() == ClientState::refused);
     CHECK(no.refuse_reason() == RefuseReason::join);
     CHECK(soon.state() == ClientState::joining);
-    CHECK(is.asked_now == std::set<std::string>{"2", "3"});
+    CHECK(is.requests_now == std::set<std::string>{"2", "3"});
     CHECK(is.in == std::vector<std::string>{"0"});
     CHECK(is.server->stats().observers_ready == 1);
     is.step(10);
     CHECK(soon.state() == ClientState::joined);
     CHECK(later.state() == ClientState::joining);
-    // Who goes in the meantime is asked about no more, and was never in.
+    // A client that leaves while it waits is not evaluated again, and it never joined.
     later.leave();
     is.step();
-    CHECK(is.asked_now.empty());
+    CHECK(is.requests_now.empty());
     is.step(30);
     CHECK(is.in == std::vector<std::string>{"0", "2"});
     CHECK(is.in_lengths == std::vector<std::size_t>{3, 1});
     CHECK(is.gone == 0);
-    CHECK(is.asked.size() == 4);  // one number each
+    CHECK(is.queried.size() == 4);  // one request number per client
+}
+
+TEST_CASE("server: on_join returns the viewpoint, refuses, or is wrong and refuses") {
+    static int asserted;
+    asserted = 0;
+    const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++asserted; });
+    Doorkeeper is;
+    const EntityId body = is.server->world().spawn({.kind = id_at<KindId>(0)});
+    is.viewpoint = body;
+    const Client& viewing = is.add("yes");
+    is.step(10);
+    CHECK(viewing.state() == ClientState::joined);
+    CHECK(is.server->visibility().viewpoint(is.last) == body);
+    is.viewpoint = EntityId::none;
+    const Client& nowhere = is.add("yes");
+    is.step(10);
+    CHECK(nowhere.state() == ClientState::joined);
+    CHECK(is.server->visibility().viewpoint(is.last) == EntityId::none);
+    CHECK(asserted == 0);
+    is.viewpoint = std::nullopt;
+    const Client& refused = is.add("yes");
+    is.step(10);
+    CHECK(refused.state() == ClientState::refused);
+    CHECK(refused.refuse_reason() == RefuseReason::join);
+    CHECK(asserted == 0);
+    is.viewpoint = make_entity_id(7, 9);  // no such entity
+    const Client& wrong = is.add("yes");
+    is.step(10);
+    set_assert_handler(old);
+#if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
+    CHECK(asserted == 1);
+#endif
+    CHECK(wrong.state() == ClientState::refused);
+    CHECK(is.server->stats().observers_ready == 2);
+    CHECK(is.gone == 0);
 }
 
 namespace {
 
-/// What is told of a reason: of the texts, those that are no longer, and no half characters.
-struct ToldReason {
-    std::string text, told;
+/// A reason text of the game, and the text that the client receives: cut to
+/// `limits::reason_text_bytes`, between UTF-8 characters.
+struct SentReason {
+    std::string text, replicated;
 };
-const std::vector<ToldReason>& told_reasons() {
+const std::vector<SentReason>& sent_reasons() {
     const auto of = [](std::size_t count, const std::string& one) {
         std::string all;
         for (std::size_t i = 0; i < count; ++i) all += one;
         return all;
     };
     const std::string two = "\u00e9", four = "\U0001F680";
-    static const std::vector<ToldReason> reasons = {
+    static const std::vector<SentReason> reasons = {
         {"", ""},
         {"The ship is full.", "The ship is full."},
         {of(120, "a"), of(120, "a")},
@@ -155,7 +193,7 @@ const std::vector<ToldReason>& told_reasons() {
         {"ab" + of(30, four), "ab" + of(29, four)},
         {"abc" + of(30, four), "abc" + of(29, four)},
         {"abcd" + of(30, four), "abcd" + of(29, four)},
-        {of(200, "\x80"), ""},  // no UTF-8
+        {of(200, "\x80"), ""},  // not UTF-8
         {std::string("a\0b", 3), std::string("a\0b", 3)},
     };
     return reasons;
@@ -163,8 +201,8 @@ const std::vector<ToldReason>& told_reasons() {
 
 }  // namespace
 
-TEST_CASE("host: whom the game refuses or sends away hears why") {
-    for (const ToldReason& reason : told_reasons()) {
+TEST_CASE("server: a refused or kicked client receives the reason text") {
+    for (const SentReason& reason : sent_reasons()) {
         CAPTURE(reason.text);
         Doorkeeper is;
         is.why = reason.text;
@@ -172,7 +210,7 @@ TEST_CASE("host: whom the game refuses or sends away hears why") {
         const Client& closed = is.add("yes");
         is.step(12);
         CHECK(refused.state() == ClientState::refused);
-        CHECK(refused.reason_text() == reason.told);
+        CHECK(refused.reason_text() == reason.replicated);
         REQUIRE(closed.state() == ClientState::joined);
         CHECK(closed.reason_text().empty());
         for (const auto none : {CloseReason::none, CloseReason::left, static_cast<CloseReason>(7)})
@@ -180,11 +218,11 @@ TEST_CASE("host: whom the game refuses or sends away hears why") {
         CHECK(is.server->close(is.last, CloseReason::kicked, reason.text) == Status::ok);
         is.step();
         CHECK(closed.close_reason() == CloseReason::kicked);
-        CHECK(closed.reason_text() == reason.told);
+        CHECK(closed.reason_text() == reason.replicated);
     }
 }
 
-TEST_CASE("host: a name that is too long is told without half a character") {
+TEST_CASE("server: a client name that is too long is cut between UTF-8 characters") {
     Doorkeeper is;
     std::string name = "a";
     for (int i = 0; i < 20; ++i) name += "\u00e9";
@@ -194,7 +232,7 @@ TEST_CASE("host: a name that is too long is told without half a character") {
     CHECK(is.in == std::vector<std::string>{name.substr(0, 31)});
 }
 
-TEST_CASE("link: a reason that is too long, or longer than its packet, is none") {
+TEST_CASE("link: a close packet with a wrong reason size is rejected") {
     std::vector<std::byte> bytes(close_bytes_max);
     const std::string text(limits::reason_text_bytes, 'a');
     bytes.resize(write(Close{7, CloseReason::kicked, text}, bytes));
@@ -211,22 +249,22 @@ TEST_CASE("link: a reason that is too long, or longer than its packet, is none")
     }
 }
 
-TEST_CASE("host: nobody waits at the door for longer than he may") {
+TEST_CASE("server: a client that waits for longer than the join timeout is closed") {
     Doorkeeper is;
-    Client& client = is.add("9");  // 90 ticks are 4.5 s, and he has 2
+    Client& client = is.add("9");  // it waits 90 ticks (4.5 s); the join timeout is 2 s
     is.step(30);
     CHECK(client.state() == ClientState::joining);
     is.step(15);
     CHECK(client.state() == ClientState::closed);
     CHECK(client.close_reason() == CloseReason::never_joined);
-    CHECK(is.asked_now.empty());
+    CHECK(is.requests_now.empty());
     CHECK(is.in.empty());
     CHECK(is.gone == 0);
     CHECK(is.server->stats().sessions == 0);
 }
 
-TEST_CASE("host: who is refused at the last moment hears of it, though the first packet is lost") {
-    std::uint32_t ticks = 0;  ///< until nobody is asked any more
+TEST_CASE("server: a refusal just before the join timeout is resent if its packet is lost") {
+    std::uint32_t ticks = 0;  ///< until the join timeout closes the client
     {
         Doorkeeper is;
         const Client& client = is.add("l");
@@ -237,11 +275,11 @@ TEST_CASE("host: who is refused at the last moment hears of it, though the first
     is.why = "members only";
     const Client& client = is.add("l");
     is.step(ticks - 2);
-    REQUIRE(is.asked_now == std::set<std::string>{"0"});
+    REQUIRE(is.requests_now == std::set<std::string>{"0"});
     is.is_late_over = true;
     is.loses_next = true;
     is.step();
-    REQUIRE(is.asked_now == std::set<std::string>{"0"});
+    REQUIRE(is.requests_now == std::set<std::string>{"0"});
     REQUIRE(client.state() == ClientState::joining);
     is.step(10);
     CHECK(client.state() == ClientState::refused);
@@ -251,7 +289,7 @@ TEST_CASE("host: who is refused at the last moment hears of it, though the first
     CHECK(is.server->stats().sessions == 0);
 }
 
-TEST_CASE("host: a credential of any length up to the most comes as it is, a longer one not") {
+TEST_CASE("server: credentials up to 512 bytes arrive unchanged, longer ones are dropped") {
     for (const std::size_t size : {0U, 2U, 511U, 512U, 513U, 3'000U}) {
         CAPTURE(size);
         Doorkeeper is;
@@ -262,7 +300,7 @@ TEST_CASE("host: a credential of any length up to the most comes as it is, a lon
     }
 }
 
-TEST_CASE("host: the game may shut down while it is asked") {
+TEST_CASE("server: the game may shut down the server while it evaluates a join request") {
     Doorkeeper is;
     Client& client = is.add("bye");
     is.step(12);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Mistakes of a game that change nothing visible: each is refused, logged or aborts with a text.
+// API misuse without a visible effect: each case is refused, is logged, or aborts with a message.
 #include <doctest/doctest.h>
 
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/internal_access.hpp"
-#include "interest/interest_data.hpp"
+#include "interest/engine.hpp"
 #include "support/line_support.hpp"
 #include "support/stage.hpp"
 
@@ -56,7 +56,7 @@ struct TrapSchema {
         std::vector<ComponentId> components{health.id};
         if (has_positions) components.push_back(add_position(schema, 0, 200).id);
         wolf = schema.kind("wolf", components);
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
     }
     Schema schema;
     Component<TrapHealth> health;
@@ -73,7 +73,8 @@ ServerDef def_of(const TrapSchema& schema, Lines& lines, Members members) {
     return def;
 }
 
-/// What a child process prints to standard error before it is aborted; empty if it is not.
+/// Runs `body` in a child process. Returns what it prints to standard error before it aborts; empty
+/// if it does not abort.
 template <class Body>
 std::string words_before_abort(Body&& body) {
     std::array<int, 2> ends{};
@@ -99,7 +100,7 @@ std::string words_before_abort(Body&& body) {
 
 }  // namespace
 
-TEST_CASE("traps: a distance rule in a schema without positions is refused in words") {
+TEST_CASE("api misuse: a distance rule without positions is refused with a message") {
     Lines lines;
     const TrapSchema schema(false);
     Stage stage(TrapSchema().schema, 0);
@@ -107,7 +108,7 @@ TEST_CASE("traps: a distance rule in a schema without positions is refused in wo
     CHECK(problem_of(def).find("node 'near', step 1 needs positions") != std::string::npos);
     CHECK(Server::create(def, stage).error() == Status::bad_configuration);
     CHECK(has(lines.errors, "Schema::set_position"));
-    // Later, too.
+    // The running server refuses such rules, too.
     ServerDef empty = def;
     empty.rules.nodes = {NodeDef{}};
     auto server = Server::create(empty, stage);
@@ -116,15 +117,15 @@ TEST_CASE("traps: a distance rule in a schema without positions is refused in wo
     CHECK(server->try_rules(def.rules).problem.find("needs positions") != std::string::npos);
 }
 
-TEST_CASE("traps: a binding without effect is warned of when a server begins, and in warnings()") {
-    for (const auto& [members, part] : {std::pair{Members::all, "the binding has no effect there"},
+TEST_CASE("api misuse: a binding without effect logs a warning and is in warnings()") {
+    for (const auto& [members, part] : {std::pair{Members::all, "the binding has no effect"},
                                         {Members::unbound, "it never shows them"}}) {
         Lines lines;
         const TrapSchema schema;
         Stage stage(schema.schema, 0);
         ServerDef def = def_of(schema, lines, members);
         def.rules.kinds.resize(1);
-        def.rules.kinds[0].nodes = {NodeId{0}};
+        def.rules.kinds[0].nodes = {id_at<NodeId>(0)};
         auto server = Server::create(def, stage);
         REQUIRE(server);
         CHECK(has(server->visibility().warnings(), part));
@@ -136,19 +137,19 @@ TEST_CASE("traps: a binding without effect is warned of when a server begins, an
     Stage stage(schema.schema, 0);
     ServerDef def = def_of(schema, lines, Members::bound);
     def.rules.kinds.resize(1);
-    def.rules.kinds[0].nodes = {NodeId{0}};
+    def.rules.kinds[0].nodes = {id_at<NodeId>(0)};
     REQUIRE(Server::create(def, stage));
     CHECK(lines.warnings.empty());
 }
 
-TEST_CASE("traps: entities that no node covers are warned of, by kind and at the first spawn" *
+TEST_CASE("api misuse: a kind or an entity that no node covers logs a warning" *
           doctest::test_suite("N58")) {
     Lines lines;
     Rules def;
     def.nodes = {near(Members::bound)};
     def.kinds.resize(3);
     def.kinds[1].needs_node = true;
-    def.kinds[2].nodes = {NodeId{0}};
+    def.kinds[2].nodes = {id_at<NodeId>(0)};
     REQUIRE(problem_of(def) == "");
     InterestManager manager(def, lines.sink());
     CHECK(lines.warnings.size() == 1);
@@ -159,8 +160,8 @@ TEST_CASE("traps: entities that no node covers are warned of, by kind and at the
         one.id = lines::id(index);
         CHECK(manager.spawn(one) == one.id);
     };
-    spawn(1, {.kind = KindId{2}});
-    spawn(2, {.kind = KindId{1}});
+    spawn(1, {.kind = id_at<KindId>(2)});
+    spawn(2, {.kind = id_at<KindId>(1)});
     spawn(3, {.mode = EntityMode::global});
     CHECK(lines.warnings.empty());
     spawn(4);
@@ -168,7 +169,7 @@ TEST_CASE("traps: entities that no node covers are warned of, by kind and at the
     CHECK(manager.bind_default(lines::id(1)) == Status::ok);
     REQUIRE(lines.warnings.size() == 1);
     CHECK(has(lines.warnings, "entity 4 is bound to no node"));
-    // With a node for them there is nothing to say.
+    // With a node for unbound entities there is no warning.
     lines.warnings.clear();
     Rules rules = def;
     rules.nodes.push_back(near(Members::unbound));
@@ -183,8 +184,7 @@ TEST_CASE("traps: entities that no node covers are warned of, by kind and at the
     CHECK(has(lines.warnings, "entity 7 is bound to no node"));
 }
 
-TEST_CASE(
-    "traps: the value of a Result that holds an error aborts and prints why, in every build") {
+TEST_CASE("api misuse: the value of a failed Result aborts and prints why, in every build") {
     Lines lines;
     const TrapSchema schema;
     Stage stage(schema.schema, 0);
@@ -203,8 +203,7 @@ TEST_CASE(
     CHECK(words_before_abort([] { (void)*Result<int>(3); }) == "");
 }
 
-TEST_CASE(
-    "traps: unsound rules are asserted, and a manager that has them says why and shows nothing") {
+TEST_CASE("api misuse: unsound rules assert; their manager has a problem and shows nothing") {
     static int asserted;
     asserted = 0;
     const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++asserted; });
@@ -226,7 +225,7 @@ TEST_CASE(
     CHECK_FALSE(manager.is_relevant(observer, entity));
 }
 
-TEST_CASE("traps: the first value of a component that is beyond its range is logged") {
+TEST_CASE("api misuse: the first out-of-range value of a component is logged") {
     Lines lines;
     const TrapSchema schema;
     Stage stage(schema.schema, 0, def_of(schema, lines, Members::all));
@@ -247,18 +246,18 @@ TEST_CASE("traps: the first value of a component that is beyond its range is log
     CHECK(lines.warnings.size() == 2);
 }
 
-TEST_CASE("traps: joining the unit of an entity that is itself a member is a bad argument") {
+TEST_CASE("api misuse: joining the cull group of a non-root member is a bad argument") {
     using namespace lines;
     InterestManager manager = make(std::vector{node("near", {within(Combine::add, 10)})});
     for (std::uint32_t i = 1; i <= 3; ++i) lines::spawn(manager, i, 50);
     const auto join_unit = [&](EntityId member, EntityId root) {
-        return internal(manager).join_unit(member, root, EntityId::none);
+        return internal(manager).groups.join_unit(member, root, EntityId::none);
     };
     CHECK(join_unit(id(2), id(1)) == Status::ok);
     CHECK(join_unit(id(1), id(2)) == Status::bad_argument);
     CHECK(join_unit(id(3), id(2)) == Status::bad_argument);
     CHECK(join_unit(id(3), id(9)) == Status::stale_id);
-    // In public terms, a child goes below any member, and not below its own.
+    // In the public API, a child may be attached to any member except its own descendants.
     CHECK(manager.attach(id(1), id(2)) == Status::bad_argument);
     CHECK(manager.attach(id(3), id(9)) == Status::stale_id);
     CHECK(manager.attach(id(3), id(2)) == Status::ok);

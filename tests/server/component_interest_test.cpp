@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Two levels of interest: first the entity, then each of its components, by an audience of the
-// game's own.
+// Two levels of interest: first the entity, then each of its components, by a custom audience.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,14 +20,14 @@ struct Part {
     std::uint16_t number = 0;
 };
 
-/// Records the pairs that it is called for, and allows the pairs that the test names.
+/// Records the (observer, entity) pairs that it is called for, and allows those that the test sets.
 class NotedAudience final : public ComponentAudience {
   public:
     void decide(ObserverId observer, std::span<const EntityId> entities,
-                std::span<std::uint8_t> told) const override {
+                std::span<std::uint8_t> replicated) const override {
         for (std::size_t i = 0; i < entities.size(); ++i) {
-            asked.insert({observer, entities[i]});
-            told[i] = yes.count({observer, entities[i]}) != 0 ? 1 : 0;
+            queried.insert({observer, entities[i]});
+            replicated[i] = yes.count({observer, entities[i]}) != 0 ? 1 : 0;
         }
     }
     void set(ObserverId observer, EntityId entity, bool value) {
@@ -36,10 +35,10 @@ class NotedAudience final : public ComponentAudience {
         if (!value) yes.erase({observer, entity});
     }
     std::set<std::pair<ObserverId, EntityId>> yes;
-    mutable std::set<std::pair<ObserverId, EntityId>> asked;
+    mutable std::set<std::pair<ObserverId, EntityId>> queried;
 };
 
-/// One component for all, and two with audiences of their own.
+/// One component for everyone, and two with their own audiences.
 struct TwoAudiences {
     TwoAudiences() {
         open = schema.component<Part>("open").integer("number", &Part::number, 0, 0xffff);
@@ -48,7 +47,7 @@ struct TwoAudiences {
         schema.audience(left.id, {AudienceType::custom, KeyId::none, &left_audience, false});
         schema.audience(right.id, {AudienceType::custom, KeyId::none, &right_audience, false});
         kind = schema.kind("named", {open.id, left.id, right.id});
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
         def.rules.kinds.resize(1);
         def.rules.kinds[0].mode = EntityMode::explicit_only;
     }
@@ -61,7 +60,7 @@ struct TwoAudiences {
 
 double part_of(Stage& stage, std::uint32_t client, EntityId entity, Component<Part> part) {
     const GhostId ghost = stage.ghost(client, entity);
-    REQUIRE(ghost != no_ghost);
+    REQUIRE(ghost != GhostId::none);
     return stage.client(client).value_of(ghost, part.id, 0);
 }
 
@@ -74,8 +73,8 @@ TEST_CASE("component interest: no component is sent without its entity" *
     const EntityId entity = stage.spawn(is.kind);
     // The first client sees the entity and the component, the second the entity alone, and the
     // third neither, although the audience of the component allows it.
-    for (const std::uint32_t who : {0U, 2U})
-        is.left_audience.set(stage.observers[who], entity, true);
+    for (const std::uint32_t index : {0U, 2U})
+        is.left_audience.set(stage.observers[index], entity, true);
     show(stage, 0, entity);
     show(stage, 1, entity);
     stage.world().edit(entity, is.open)->number = 3;
@@ -91,25 +90,25 @@ TEST_CASE("component interest: no component is sent without its entity" *
     CHECK(part_of(stage, 1, entity, is.open) == 3);
     CHECK(part_of(stage, 1, entity, is.left) != 1'059);
     CHECK_FALSE(stage.client(1).is_replicated(stage.ghost(1, entity), is.left.id));
-    // In bytes: what is not for it costs it nothing. Each has its acknowledgements.
-    const auto bytes = [&](std::uint32_t who) { return stage.bytes_to[who] - before[who]; };
+    // A hidden component costs no bytes: both clients receive acknowledgements only.
+    const auto bytes = [&](std::uint32_t index) { return stage.bytes_to[index] - before[index]; };
     CHECK(bytes(0) > bytes(1));
     CHECK(bytes(1) == bytes(2));
     // The audience is not called for an entity that is not relevant.
-    CHECK(is.left_audience.asked.count({stage.observers[0], entity}) == 1);
-    CHECK(is.left_audience.asked.count({stage.observers[1], entity}) == 1);
-    CHECK(is.left_audience.asked.count({stage.observers[2], entity}) == 0);
-    // With the entity the component comes, in the same packet and with its value of now.
+    CHECK(is.left_audience.queried.count({stage.observers[0], entity}) == 1);
+    CHECK(is.left_audience.queried.count({stage.observers[1], entity}) == 1);
+    CHECK(is.left_audience.queried.count({stage.observers[2], entity}) == 0);
+    // The component arrives with its entity, in the same packet and with its current value.
     show(stage, 2, entity);
     stage.step();
     CHECK(part_of(stage, 2, entity, is.left) == 1'059);
     show(stage, 0, entity, false);
     stage.step();
-    CHECK(stage.ghost(0, entity) == no_ghost);
-    is.left_audience.asked.clear();
+    CHECK(stage.ghost(0, entity) == GhostId::none);
+    is.left_audience.queried.clear();
     stage.world().edit(entity, is.left)->number = 5'000;
     stage.step(3);
-    CHECK(is.left_audience.asked.count({stage.observers[0], entity}) == 0);
+    CHECK(is.left_audience.queried.count({stage.observers[0], entity}) == 0);
     CHECK(part_of(stage, 2, entity, is.left) == 5'000);
 }
 
@@ -125,35 +124,37 @@ TEST_CASE("component interest: each component has its own audience, by client an
         stage.world().edit(entity, is.open)->number = static_cast<std::uint16_t>(bits + 1);
         stage.world().edit(entity, is.left)->number = static_cast<std::uint16_t>(100 + bits);
         stage.world().edit(entity, is.right)->number = static_cast<std::uint16_t>(200 + bits);
-        for (std::uint32_t who = 0; who < 2; ++who) show(stage, who, entity);
+        for (std::uint32_t index = 0; index < 2; ++index) show(stage, index, entity);
     }
     for (const unsigned turned : {0U, 15U, 6U, 9U, 0U}) {
         for (unsigned bits = 0; bits < 16; ++bits) {
             const unsigned now = bits ^ turned;
-            for (std::uint32_t who = 0; who < 2; ++who) {
-                is.left_audience.set(stage.observers[who], entities[bits], (now >> who & 1U) != 0);
-                is.right_audience.set(stage.observers[who], entities[bits],
-                                      (now >> (2 + who) & 1U) != 0);
+            for (std::uint32_t index = 0; index < 2; ++index) {
+                is.left_audience.set(stage.observers[index], entities[bits],
+                                     (now >> index & 1U) != 0);
+                is.right_audience.set(stage.observers[index], entities[bits],
+                                      (now >> (2 + index) & 1U) != 0);
             }
         }
         stage.step(3);
         for (unsigned bits = 0; bits < 16; ++bits) {
             const unsigned now = bits ^ turned;
-            for (std::uint32_t who = 0; who < 2; ++who) {
+            for (std::uint32_t index = 0; index < 2; ++index) {
                 CAPTURE(turned);
                 CAPTURE(bits);
-                CAPTURE(who);
-                // It restricts properties, never the entity or another component.
-                CHECK(part_of(stage, who, entities[bits], is.open) == bits + 1);
-                const bool has_left = (now >> who & 1U) != 0;
-                const bool has_right = (now >> (2 + who) & 1U) != 0;
+                CAPTURE(index);
+                // An audience restricts components, never the entity or another component.
+                CHECK(part_of(stage, index, entities[bits], is.open) == bits + 1);
+                const bool has_left = (now >> index & 1U) != 0;
+                const bool has_right = (now >> (2 + index) & 1U) != 0;
                 // What is filtered out has its default value.
-                CHECK(part_of(stage, who, entities[bits], is.left) == (has_left ? 100 + bits : 7));
-                CHECK(part_of(stage, who, entities[bits], is.right) ==
+                CHECK(part_of(stage, index, entities[bits], is.left) ==
+                      (has_left ? 100 + bits : 7));
+                CHECK(part_of(stage, index, entities[bits], is.right) ==
                       (has_right ? 200 + bits : 0));
-                const GhostId ghost = stage.ghost(who, entities[bits]);
-                CHECK(stage.client(who).is_replicated(ghost, is.left.id) == has_left);
-                CHECK(stage.client(who).is_replicated(ghost, is.right.id) == has_right);
+                const GhostId ghost = stage.ghost(index, entities[bits]);
+                CHECK(stage.client(index).is_replicated(ghost, is.left.id) == has_left);
+                CHECK(stage.client(index).is_replicated(ghost, is.right.id) == has_right);
             }
         }
     }
@@ -181,16 +182,16 @@ TEST_CASE("component interest: an audience may restrict any component but the po
             def.schema = &schema;
             def.mac = &test_mac;
             def.secret = test_secret;
-            const bool is_refused = schema.status() != Status::ok || !problem_of(def).empty();
+            const bool is_refused = !schema.problem().empty() || !problem_of(def).empty();
             CHECK(is_refused == is_position);
             CHECK(Server::create(def, game).has_value() != is_position);
             if (!is_position) continue;
             // The reason names the component, and what is wrong with it.
             const std::string reason =
-                schema.status() != Status::ok ? schema.problem() : problem_of(def);
+                !schema.problem().empty() ? schema.problem() : problem_of(def);
             CAPTURE(reason);
             CHECK(reason.find("'place'") != std::string::npos);
-            CHECK(reason.find("for everyone") != std::string::npos);
+            CHECK(reason.find("to everyone") != std::string::npos);
         }
     }
 }

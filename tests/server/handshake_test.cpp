@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Edges of how sessions begin, move and end, of what a packet may be, and of how many calls may
-// wait: each of them to the byte, the tick or the call. Datagrams pass through the test's hands.
+// Limits of sessions, packet contents and pending RPCs, exact to the byte, the tick or the RPC. The
+// test delivers all datagrams itself.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -37,19 +37,21 @@ Address address_by_hand(std::uint16_t port, std::uint8_t host) {
     return address;
 }
 
-/// Lets everybody in, and keeps what they command.
+/// Accepts every client and records its commands.
 class CommandKeeper final : public Game {
   public:
-    bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte> bytes) override {
+    std::optional<EntityId> on_join(Server&, ObserverId, const JoinRequest&) override {
+        return EntityId::none;
+    }
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte> bytes) override {
         commands.emplace_back(bytes.begin(), bytes.end());
     }
-    void simulate(Server&, Tick) override {}
+    void on_tick(Server&, Tick) override {}
     std::vector<HandedBytes> commands;
 };
 
-/// A server and one client. Nothing goes from one to the other but by the test.
+/// A server and one client. The test delivers every datagram.
 struct Parley {
     explicit Parley(ServerDef def = {}, ClientDef client_def = {}) : client(known(client_def)) {
         def.schema = &is.schema;
@@ -63,8 +65,8 @@ struct Parley {
         if (def.nonce == 0) def.nonce = 1;
         return def;
     }
-    /// What the client sends in one tick of its own.
-    std::vector<HandedBytes> asked() {
+    /// Ticks the client once. Returns its datagrams.
+    std::vector<HandedBytes> queried() {
         now += 50'000;
         client.tick(now);
         std::vector<HandedBytes> all;
@@ -72,21 +74,21 @@ struct Parley {
         while (client.next_datagram(out)) all.emplace_back(out.begin(), out.end());
         return all;
     }
-    /// What the server has to send, to whomever.
+    /// Returns the pending datagrams of the server, for all addresses.
     std::vector<HandedBytes> answered() {
         std::vector<HandedBytes> all;
         OutgoingDatagram out;
         while (server->next_datagram(out)) all.emplace_back(out.bytes.begin(), out.bytes.end());
         return all;
     }
-    void ask(const std::vector<HandedBytes>& all) {
+    void query(const std::vector<HandedBytes>& all) {
         for (const HandedBytes& bytes : all) server->receive(bytes, home, now);
     }
     void answer(const std::vector<HandedBytes>& all) {
         for (const HandedBytes& bytes : all) client.receive(bytes, now);
     }
     void step() {
-        ask(asked());
+        query(queried());
         server->tick(now);
         answer(answered());
     }
@@ -104,7 +106,7 @@ struct Parley {
     Micros now = 1'000'000;
 };
 
-/// A client whose every datagram is made by hand.
+/// A client with handmade datagrams.
 struct Handmade {
     Handmade(Parley& its_house, Address its_address) : house(its_house), from(its_address) {}
 
@@ -114,7 +116,7 @@ struct Handmade {
         (void)write(Hello{limits::protocol_version, 0, nonce()}, bytes);
         return bytes;
     }
-    /// To the challenge that the server has to send now; empty: there is none.
+    /// Returns the answer to the pending challenge of the server; empty if there is none.
     HandedBytes answer(std::uint64_t known_id = 0) {
         HandedBytes bytes;
         for (const HandedBytes& one : house.answered()) {
@@ -125,7 +127,7 @@ struct Handmade {
         }
         return bytes;
     }
-    /// False: it is not let in.
+    /// Returns false if the server does not accept it.
     bool connect() {
         house.server->receive(hello(), from, house.now);
         house.server->receive(answer(), from, house.now);
@@ -134,13 +136,14 @@ struct Handmade {
         }
         return id != 0;
     }
-    /// It speaks from there, and proves that it is there.
+    /// Sends a packet from the new address and proves that address.
     void move(const Address& to) {
         house.server->receive(packet(), to, house.now);
         house.server->receive(answer(id), to, house.now);
         (void)house.answered();
     }
-    /// The next one, sound, with what waits in `stream`; zeros follow up to `size_bytes`.
+    /// Returns the next valid packet with the pending data of `stream`, padded with zeros to
+    /// `size_bytes`.
     HandedBytes packet(std::size_t size_bytes = challenge_bytes) {
         HandedBytes bytes(limits::datagram_bytes);
         BitWriter out(bytes);
@@ -152,7 +155,7 @@ struct Handmade {
         out.boolean(false);  // no more fragments
         out.boolean(false);  // no digest
         out.varint(0);       // no commands
-        out.boolean(false);  // no calls
+        out.boolean(false);  // no RPCs
         REQUIRE(out.ok());
         body_bytes = out.bytes_written();
         bytes.resize(std::max(body_bytes, size_bytes));
@@ -169,7 +172,7 @@ struct Handmade {
     std::size_t body_bytes = 0;  ///< of the last packet, without padding
 };
 
-/// What the server answers at once, in bytes.
+/// Returns how many bytes the server sends at once in response.
 std::size_t bytes_answered(Parley& house, const HandedBytes& question, const Address& from) {
     house.server->receive(question, from, house.now);
     std::size_t bytes = 0;
@@ -197,7 +200,7 @@ RpcWords words_of_ping(std::uint32_t number) {
 
 }  // namespace
 
-TEST_CASE("host: a long name of the world ends with a whole character") {
+TEST_CASE("server: a long world name is cut between UTF-8 characters") {
     const std::string stem(62, 'a');
     ServerDef def;
     def.world_name = stem + "\xc3\xa4";
@@ -206,7 +209,7 @@ TEST_CASE("host: a long name of the world ends with a whole character") {
     CHECK(parley.client.world_name() == stem);
 }
 
-TEST_CASE("host: a close that names another connection ends no session of a client") {
+TEST_CASE("client: a close packet for another connection is ignored") {
     Parley house;
     house.join();
     const std::uint64_t id = house.session().connection_id;
@@ -219,27 +222,27 @@ TEST_CASE("host: a close that names another connection ends no session of a clie
     CHECK(house.client.close_reason() == CloseReason::kicked);
 }
 
-TEST_CASE("host: a refusal of another nonce does not keep a client from coming in") {
+TEST_CASE("client: a refusal for another nonce is ignored") {
     ClientDef def;
     def.nonce = 71;
     Parley house({}, def);
-    (void)house.asked();
+    (void)house.queried();
     house.client.receive(refusal_by_hand(70, RefuseReason::full), house.now);
     CHECK(house.client.state() == ClientState::connecting);
     house.join();
 
     Parley other({}, def);
-    (void)other.asked();
+    (void)other.queried();
     other.client.receive(refusal_by_hand(71, RefuseReason::full), other.now);
     CHECK(other.client.state() == ClientState::refused);
     CHECK(other.client.refuse_reason() == RefuseReason::full);
 }
 
-TEST_CASE("host: an accept of another nonce gives a client no connection") {
+TEST_CASE("client: an accept for another nonce is ignored") {
     ClientDef def;
     def.nonce = 71;
     Parley house({}, def);
-    house.ask(house.asked());
+    house.query(house.queried());
     house.answer(house.answered());  // the challenge
     HandedBytes bytes(hello_bytes);
     bytes.resize(write(Accept{72, 12'345}, bytes));
@@ -248,21 +251,21 @@ TEST_CASE("host: an accept of another nonce gives a client no connection") {
     house.join();  // with the right one
 }
 
-TEST_CASE("host: a message to the game of who has not joined is malformed") {
+TEST_CASE("server: a game message before the join is malformed") {
     for (const std::size_t size : {0U, 1U, 700U}) {
         Parley house;
-        Handmade stranger(house, address_by_hand(5, 9));
-        REQUIRE(stranger.connect());
+        Handmade outsider(house, address_by_hand(5, 9));
+        REQUIRE(outsider.connect());
         HandedBytes message(1 + size, std::byte{7});
         message[0] = static_cast<std::byte>(ClientMessage::game);
-        CHECK(stranger.stream.send(message) == Status::ok);
-        house.server->receive(stranger.packet(), stranger.from, house.now);
+        CHECK(outsider.stream.send(message) == Status::ok);
+        house.server->receive(outsider.packet(), outsider.from, house.now);
         CHECK(internal(*house.server).drops.malformed_packet == 1);
         CHECK(house.session().messages.empty());
     }
 }
 
-TEST_CASE("host: a client takes no welcome to another schema than it wants") {
+TEST_CASE("client: a welcome with another schema hash than expected closes the client") {
     for (const std::uint64_t change : {0U, 1U}) {
         const SmallSchema own;
         ClientDef def;
@@ -270,8 +273,8 @@ TEST_CASE("host: a client takes no welcome to another schema than it wants") {
         def.schema_hash = own.schema.hash() ^ change;
         Parley house({}, def);
         for (int i = 0; i < 10; ++i) {
-            auto all = house.asked();
-            for (HandedBytes& bytes : all) {  // somebody on the way lets the server not know
+            auto all = house.queried();
+            for (HandedBytes& bytes : all) {  // an attacker hides the expected hash
                 if (auto hello = read_hello(bytes)) {
                     hello->schema_hash = 0;
                     (void)write(*hello, bytes);
@@ -281,17 +284,17 @@ TEST_CASE("host: a client takes no welcome to another schema than it wants") {
                     (void)write(*answer, bytes);
                 }
             }
-            house.ask(all);
+            house.query(all);
             house.server->tick(house.now);
             house.answer(house.answered());
         }
         CHECK(house.client.state() == (change == 0 ? ClientState::joined : ClientState::closed));
-        CHECK(internal(house.client).ghosts.has_value() == (change == 0));
+        CHECK(internal(house.client).replica.has_value() == (change == 0));
         if (change != 0) CHECK(house.client.close_reason() == CloseReason::malformed);
     }
 }
 
-TEST_CASE("host: a client that cannot read a message says so, and the server has room again") {
+TEST_CASE("client: an unreadable message ends the session on both sides") {
     Parley house;
     house.join();
     const HandedBytes unknown{std::byte{99}};
@@ -299,21 +302,21 @@ TEST_CASE("host: a client that cannot read a message says so, and the server has
     house.step();
     CHECK(house.client.state() == ClientState::closed);
     CHECK(house.client.close_reason() == CloseReason::malformed);
-    const std::vector<HandedBytes> said = house.asked();
-    REQUIRE(said.size() == 1);
-    const auto close = read_close(said.front());
+    const std::vector<HandedBytes> sent = house.queried();
+    REQUIRE(sent.size() == 1);
+    const auto close = read_close(sent.front());
     REQUIRE(close);
     CHECK(close->connection_id == house.session().connection_id);
     CHECK(close->reason == CloseReason::malformed);
-    house.ask(said);
+    house.query(sent);
     house.server->tick(house.now);
     CHECK(internal(*house.server).sessions.empty());
 }
 
-TEST_CASE("host: whose hello came before a shutdown does not come in after it") {
+TEST_CASE("server: a handshake that began before a shutdown is refused after it") {
     Parley house;
-    house.ask(house.asked());
-    house.answer(house.answered());  // the challenge, before it shuts down
+    house.query(house.queried());
+    house.answer(house.answered());  // the challenge, sent before the shutdown
     house.server->shut_down();
     for (int i = 0; i < 8; ++i) house.step();
     CHECK(house.client.state() == ClientState::refused);
@@ -321,7 +324,7 @@ TEST_CASE("host: whose hello came before a shutdown does not come in after it") 
     CHECK(house.server->stats().sessions == 0);
 }
 
-TEST_CASE("host: of sessions that move to one host no more get there than it may have") {
+TEST_CASE("server: sessions that move to one host do not exceed its session limit") {
     ServerDef def;
     def.sessions_per_host_max = 2;
     Parley house(def);
@@ -337,7 +340,8 @@ TEST_CASE("host: of sessions that move to one host no more get there than it may
     }
     CHECK(internal(*house.server).drops.address_limit == 2);
     CHECK_FALSE(Handmade(house, address_by_hand(70, 99)).connect());
-    // Where two have gone there is room for as many; where the others stayed for one more.
+    // Two sessions left hosts 11 and 12. The session on host 13 stayed there and takes one of two
+    // places.
     for (const auto& [host, room] : {std::pair<std::uint8_t, int>{11, 2}, {12, 2}, {13, 1}}) {
         int came = 0;
         for (std::uint16_t port = 80; port < 84; ++port)
@@ -346,62 +350,62 @@ TEST_CASE("host: of sessions that move to one host no more get there than it may
     }
 }
 
-TEST_CASE("host: whose answer was too long on its way asks again, and comes in") {
+TEST_CASE("server: a client with an expired cookie repeats the handshake and joins") {
     ClientDef def;
     def.nonce = 71;
     def.connect_timeout_ms = 60'000;
     Parley house({}, def);
-    house.ask(house.asked());
+    house.query(house.queried());
     house.answer(house.answered());  // the challenge
-    const auto late = house.asked();
+    const auto late = house.queried();
     house.now += 20'000'000;
-    house.ask(late);
+    house.query(late);
     CHECK(internal(*house.server).drops.expired_cookie == 1);
     house.answer(house.answered());
     house.join();
 }
 
-TEST_CASE("host: a move is proven with the challenge of the one who moves") {
+TEST_CASE("server: only the session's own challenge proves its new address") {
     Parley house;
     Handmade known(house, address_by_hand(1, 9)), other(house, address_by_hand(2, 9));
     REQUIRE(known.connect());
     house.server->receive(other.hello(), other.from, house.now);
-    const HandedBytes moving = other.answer(known.id);  // genuine, and not of this session
+    const HandedBytes moving = other.answer(known.id);  // valid, but of another session
     REQUIRE(!moving.empty());
     house.server->receive(moving, other.from, house.now);
     CHECK(internal(*house.server).drops.bad_cookie == 1);
     CHECK(house.session().address == known.from);
 }
 
-TEST_CASE("host: no stranger is answered with more bytes than he has sent") {
+TEST_CASE("server: an unauthenticated peer never receives more bytes than it sent") {
     for (const bool is_over : {false, true}) {
         ServerDef def;
         def.malformed_max = 100'000;
         Parley house(def);
-        Handmade known(house, address_by_hand(1, 9)), asking(house, address_by_hand(2, 9));
+        Handmade known(house, address_by_hand(1, 9)), requesting(house, address_by_hand(2, 9));
         Handmade late(house, address_by_hand(3, 9));
         REQUIRE(known.connect());
         house.server->receive(late.hello(), late.from, house.now);
         const HandedBytes expired = late.answer();
         house.now += 20'000'000;
-        house.server->receive(asking.hello(), asking.from, house.now);
-        const HandedBytes answer = asking.answer();
+        house.server->receive(requesting.hello(), requesting.from, house.now);
+        const HandedBytes answer = requesting.answer();
         const Address elsewhere = address_by_hand(4, 9);
         house.server->receive(known.packet(), elsewhere, house.now);
         const HandedBytes moving = known.answer(known.id);
         REQUIRE(!expired.empty());
         REQUIRE(!answer.empty());
         REQUIRE(!moving.empty());
-        HandedBytes old = asking.hello();  // of another version
+        HandedBytes old = requesting.hello();  // of another protocol version
         (void)write(Hello{limits::protocol_version + 1, 0, 5}, old);
         if (is_over) house.server->shut_down();
-        (void)house.answered();  // who was known is told so
+        (void)house.answered();  // drops the disconnect packet of the known session
 
         const std::vector<std::pair<HandedBytes, Address>> questions{
             {old, elsewhere},
-            {asking.hello(), elsewhere},
+            {requesting.hello(), elsewhere},
             {expired, late.from},
-            {answer, asking.from},
+            {answer, requesting.from},
             {answer, elsewhere},
             {moving, elsewhere},
             {closing_by_hand(12, CloseReason::left), elsewhere},
@@ -417,9 +421,9 @@ TEST_CASE("host: no stranger is answered with more bytes than he has sent") {
                 }
             }
         }
-        if (is_over) break;  // nobody is known any more
-        // A sound packet of a session, from where nobody knows it, is a question, too: of every
-        // size from where its body ends.
+        if (is_over) break;  // no session is left
+        // A valid packet of a session from an unknown address causes a challenge. Tested with every
+        // size; the packet is valid from the end of its body on.
         constexpr std::size_t size_max = 512;
         const Address nowhere = address_by_hand(6, 77);
         std::size_t answered = 0;
@@ -439,40 +443,41 @@ TEST_CASE("host: no stranger is answered with more bytes than he has sent") {
     }
 }
 
-TEST_CASE("host: what stands behind a client's packet must be zeros") {
+TEST_CASE("server: padding after a client's packet must be zeros") {
     ServerDef def;
     def.malformed_max = 1'000;
     Parley house(def);
-    Handmade stranger(house, address_by_hand(5, 9));
-    REQUIRE(stranger.connect());
+    Handmade outsider(house, address_by_hand(5, 9));
+    REQUIRE(outsider.connect());
     std::uint64_t refused = 0;
     for (std::size_t size = challenge_bytes; size <= 3 * challenge_bytes; size += challenge_bytes) {
-        const HandedBytes sound = stranger.packet(size);
-        for (std::size_t i = stranger.body_bytes; i < size; ++i) {
+        const HandedBytes sound = outsider.packet(size);
+        for (std::size_t i = outsider.body_bytes; i < size; ++i) {
             HandedBytes bytes = sound;
             bytes[i] = std::byte{0x80};
-            seal(PacketType::data, stranger.id, bytes);
-            house.server->receive(bytes, stranger.from, house.now);
+            seal(PacketType::data, outsider.id, bytes);
+            house.server->receive(bytes, outsider.from, house.now);
             CHECK(internal(*house.server).drops.malformed_packet == ++refused);
-            CHECK(house.session().link.newest_accepted() == stranger.next - 2);
+            CHECK(house.session().link.newest_accepted() == outsider.next - 2);
         }
-        house.server->receive(sound, stranger.from, house.now);  // it has not been taken yet
-        CHECK(house.session().link.newest_accepted() == stranger.next - 1);
+        house.server->receive(sound, outsider.from, house.now);  // its number is not used up yet
+        CHECK(house.session().link.newest_accepted() == outsider.next - 1);
     }
     CHECK(internal(*house.server).drops.malformed_packet == refused);
 }
 
-TEST_CASE("host: a client refuses a server's packet with anything behind it") {
+TEST_CASE("client: a server packet with trailing bytes is refused") {
     Parley house;
     house.join();
     const std::uint64_t id = house.session().connection_id;
     for (int i = 0; i < 10; ++i) {
-        house.ask(house.asked());
+        house.query(house.queried());
         house.server->tick(house.now);
         for (const HandedBytes& sound : house.answered()) {
             REQUIRE(sound[0] == static_cast<std::byte>(PacketType::data));
             const ClientStats before = house.client.stats();
-            // Two bytes: at a byte border one zero bit more says that there is no input state.
+            // Two bytes: at a byte boundary, one more zero bit would mean that there is no input
+            // state.
             for (const std::byte more : {std::byte{0}, std::byte{1}}) {
                 HandedBytes bytes = sound;
                 bytes.push_back(std::byte{0});
@@ -489,24 +494,24 @@ TEST_CASE("host: a client refuses a server's packet with anything behind it") {
     CHECK(house.client.state() == ClientState::joined);
 }
 
-TEST_CASE("host: a command is in three packets, and in no fourth") {
+TEST_CASE("client: a command is sent in three packets, and in no fourth") {
     for (std::size_t lost = 0; lost < 5; ++lost) {
         Parley house;
         house.join();
         const HandedBytes command{std::byte{4}, std::byte{2}};
         CHECK(house.client.send_command(command) == Status::ok);
-        for (std::size_t i = 0; i < lost; ++i) CHECK(house.asked().size() == 1);
-        for (int i = 0; i < 4; ++i) house.step();  // once, though it comes again
+        for (std::size_t i = 0; i < lost; ++i) CHECK(house.queried().size() == 1);
+        for (int i = 0; i < 4; ++i) house.step();  // the game gets it once, although it is repeated
         const std::vector<HandedBytes> expected(lost < 3 ? 1 : 0, command);
         CHECK((house.game.commands == expected));
     }
 }
 
-TEST_CASE("host: a server that has nothing to say is silent for ten ticks, and no longer") {
+TEST_CASE("server: an idle server sends nothing for ten ticks, and no longer") {
     Parley house;
     house.join();
     std::vector<int> spoken;
-    for (int tick = 0; tick < 100; ++tick) {  // the client says nothing, either
+    for (int tick = 0; tick < 100; ++tick) {  // the client sends nothing, either
         house.now += 50'000;
         house.server->tick(house.now);
         if (!house.answered().empty()) spoken.push_back(tick);
@@ -515,24 +520,25 @@ TEST_CASE("host: a server that has nothing to say is silent for ten ticks, and n
     for (std::size_t i = 1; i < spoken.size(); ++i) CHECK(spoken[i] - spoken[i - 1] == 11);
 }
 
-TEST_CASE("rpc: who goes on steering what is no more his is refused after a while, and closed") {
+TEST_CASE("rpc: RPCs of a former owner are dropped, later refused, then close the session") {
     CallWorld world(2);
     world.place_player(0, {12, 10, 0});
     world.place_player(1, {14, 10, 0});
     world.run(10);
     const GhostId ghost = world.ghost_of(0, world.player(0));
-    REQUIRE(ghost != no_ghost);
+    REQUIRE(ghost != GhostId::none);
     const auto steer = [&] {
         CHECK(internal(world.client(0))
-                  .call_unchecked(world.schema().steer.id, ghost, words_of_ping(1)));
+                  .calls.add(world.schema().steer.id, local_id_of(ghost), words_of_ping(1)));
         world.step();
     };
     steer();
     CHECK(world.called.size() == 1);
     CHECK(world.server().world().set_owner(world.player(0), world.observer(1)) == Status::ok);
     const RpcCounters& counters = internal(world.server()).calls.counters();
-    // He may not have heard of it yet: from the tick that tells him on, all of the window long; a
-    // call is judged as it arrived, before the tick.
+    // The client may not have received the change yet. So its RPCs are dropped without a penalty
+    // for the whole window after the tick that sends it. An RPC is evaluated as of its arrival,
+    // before the tick.
     const std::uint64_t pardoned = limits::rpc_refused_window_s * ServerDef{}.tick_hz + 2;
     for (std::uint64_t i = 1; i <= pardoned; ++i) steer();
     CHECK(counters.gone == pardoned);
@@ -553,13 +559,13 @@ TEST_CASE("rpc: who goes on steering what is no more his is refused after a whil
     CHECK(world.client(1).state() == ClientState::joined);
 }
 
-TEST_CASE("rpc: of one client no more than 256 calls come to the game in a tick") {
+TEST_CASE("rpc: the game gets at most 256 RPCs of one client in a tick") {
     CallWorld world(2);
     constexpr std::uint32_t per_packet = 20, packets = 15;
     std::uint32_t number = 0;
     const auto shout = [&](std::size_t client) {
         CHECK(internal(world.client(client))
-                  .call_unchecked(world.schema().shouts[0].id, no_ghost, words_of_ping(++number)));
+                  .calls.add(world.schema().shouts[0].id, no_local_id, words_of_ping(++number)));
     };
     for (std::uint32_t i = 0; i < packets; ++i) {
         for (std::uint32_t k = 0; k < per_packet; ++k) shout(0);
@@ -570,19 +576,19 @@ TEST_CASE("rpc: of one client no more than 256 calls come to the game in a tick"
     const RpcCounters& counters = internal(world.server()).calls.counters();
     Numbers got(limits::rpc_pending_per_observer);
     std::iota(got.begin(), got.end(), 1);
-    got.push_back(number);  // somebody else's does not suffer
+    got.push_back(number);  // the RPC of the other client is not affected
     Numbers called;
     for (const Called& one : world.called) called.push_back(one.args.number);
     CHECK(called == got);
     CHECK(counters.flooded == per_packet * packets - limits::rpc_pending_per_observer);
     CHECK(counters.received == got.size());
-    shout(0);  // the next tick is a new one
+    shout(0);  // the limit is per tick
     world.step();
     CHECK(world.called.size() == got.size() + 1);
     CHECK(counters.flooded == per_packet * packets - limits::rpc_pending_per_observer);
 }
 
-TEST_CASE("rpc: of calls that a client's program does not take the newest 1024 are kept") {
+TEST_CASE("rpc: a client keeps the newest 1024 RPCs that its program has not taken") {
     const SmallSchema schema;
     Stage stage(schema.schema, 1);
     constexpr std::uint32_t made = 1'280;
@@ -598,15 +604,14 @@ TEST_CASE("rpc: of calls that a client's program does not take the newest 1024 a
     std::iota(newest.begin(), newest.end(), made - limits::rpc_received + 1);
     ReceivedRpc received;
     while (stage.client().next_rpc(received)) {
-        Ping args;
-        CHECK(Client::read_rpc(schema.schema, schema.news[1], received, args));
-        got.push_back(args.number);
+        REQUIRE(received.rpc == schema.news[1].id);
+        got.push_back(static_cast<std::uint32_t>(received.number(1)));
     }
     std::sort(got.begin(), got.end());  // they are not ordered
     CHECK(got == newest);
 }
 
-TEST_CASE("rpc: of calls that wait for their ghosts the newest 64 are kept") {
+TEST_CASE("rpc: a client keeps the newest 64 RPCs that wait for their ghosts") {
     const SmallSchema schema;
     RpcInbox inbox;
     const auto arrive = [&](std::uint32_t number, bool is_here) {
@@ -636,7 +641,7 @@ TEST_CASE("rpc: of calls that wait for their ghosts the newest 64 are kept") {
 
 namespace {
 
-/// Two players at hand, and things far away that calls are held about.
+/// Two players at `at_hand`, and distant entities with queued RPCs.
 struct HeldWorld {
     HeldWorld() : world(2) {
         world.place_player(0, at_hand);
@@ -647,7 +652,7 @@ struct HeldWorld {
         const float at = static_cast<float>(made++ % 50);
         return world.spawn({200 + at, 200 + at, 0});
     }
-    /// For whom the call is held.
+    /// Makes an RPC on the entity. Returns for how many observers it is queued.
     std::uint32_t held(EntityId entity) {
         CHECK(world.server().call({.entity = entity}, hold, Ping{0, ++number}));
         world.step();
@@ -669,7 +674,7 @@ struct HeldWorld {
 
 }  // namespace
 
-TEST_CASE("rpc: no more than 4096 calls are held, for however many each of them is") {
+TEST_CASE("rpc: at most 4096 RPCs are queued, however many observers each has") {
     HeldWorld its;
     std::vector<EntityId> things;
     for (std::size_t i = 0; i < limits::rpc_queued / limits::rpc_queued_per_entity; ++i) {
@@ -684,7 +689,7 @@ TEST_CASE("rpc: no more than 4096 calls are held, for however many each of them 
     const EntityId first = its.thing(), second = its.thing();
     CHECK(its.held(first) == 0);
     CHECK(internal(its.world.server()).calls.counters().held == 2 * limits::rpc_queued);
-    // What is handed out has given up its room.
+    // Delivered RPCs free their capacity.
     (void)its.world.server().world().move(things[3], its.at_hand);
     its.world.run(3);
     CHECK(its.world.got(0).size() == limits::rpc_queued_per_entity);
@@ -693,7 +698,7 @@ TEST_CASE("rpc: no more than 4096 calls are held, for however many each of them 
     CHECK(its.held(second) == 0);
 }
 
-TEST_CASE("rpc: a held call is handed out in the last tick of its time, and in none after it") {
+TEST_CASE("rpc: a queued RPC is delivered in the last tick of its hold time, not later") {
     for (const Tick after : {Tick{0}, Tick{1}, Tick{2}}) {
         HeldWorld its;
         const EntityId thing = its.thing();
@@ -719,8 +724,7 @@ TEST_CASE("rpc: a held call is handed out in the last tick of its time, and in n
     CHECK(its.world.late.size() == 2);
 }
 
-TEST_CASE(
-    "rpc: what is held about an entity that despawns is expired at once, and frees its room") {
+TEST_CASE("rpc: RPCs queued for a despawned entity expire at once and free their capacity") {
     HeldWorld its;
     const EntityId thing = its.thing();
     for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.held(thing) == 2);
@@ -730,7 +734,7 @@ TEST_CASE(
     its.world.step();
     CHECK(its.world.late.size() == 2 * limits::rpc_queued_per_entity);
     for (const RpcLateCull& one : its.world.late) CHECK(one.culled.reason == CullReason::expired);
-    // Whoever is at its place in the world has all of the room.
+    // The next entity with this index has the full capacity.
     EntityId next = its.thing();
     for (int i = 0; i < 64 && index_of(next) != index_of(thing); ++i) {
         its.world.step();
@@ -742,7 +746,7 @@ TEST_CASE(
     CHECK(its.world.late.size() == 2 * limits::rpc_queued_per_entity);
 }
 
-TEST_CASE("rpc: what is held again is held no longer than from when it was called (F20)") {
+TEST_CASE("rpc: an RPC that is queued again keeps its expiry tick (F20)") {
     CallWorld world(1, {}, 128);
     const EntityId near = world.spawn({10, 10, 0}), thing = world.spawn({200, 10, 0});
     world.place_player(0, {12, 10, 0});
@@ -754,7 +758,7 @@ TEST_CASE("rpc: what is held again is held no longer than from when it was calle
     const std::vector<HeldCall>& held = internal(world.server()).calls.held();
     world.run(10);
     REQUIRE(held.size() == 1);
-    // It comes into sight, behind more calls than fit, and goes before its turn has come.
+    // The entity becomes relevant behind more RPCs than fit, and leaves before its RPC is sent.
     for (std::uint32_t i = 0; i < 100; ++i)
         CHECK(world.server().call({.entity = near}, world.ordered_cull(), Ping{0, 100 + i}));
     world.step();

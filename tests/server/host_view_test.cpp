@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A player in the server's own process beside a remote one who stands where he stands: the same
-// events, and the same calls in the same order.
+// A local player in the server process beside a remote player at the same position: both get the
+// same events, and the same RPCs in the same order.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace purview::test {
 
 namespace {
 
-/// (type, tag of what it is about, number): the same of both.
-using HeardCall = std::tuple<std::uint32_t, double, std::uint32_t>;
+/// (RPC, tag of its target, number): equal for both players.
+using ReceivedCall = std::tuple<std::uint32_t, double, std::uint32_t>;
 
 struct Listening final : HostPresentation {
     void show(EntityId entity, Reason reason) override {
@@ -42,25 +42,26 @@ struct Listening final : HostPresentation {
     }
     Numbers take() {
         Numbers out;
-        for (const HeardCall& heard : calls) out.push_back(std::get<2>(heard));
+        for (const ReceivedCall& received : calls) out.push_back(std::get<2>(received));
         calls.clear();
         return out;
     }
     CallWorld* world = nullptr;
     std::function<void(EntityId)> on_show;
-    std::vector<HeardCall> calls;
+    std::vector<ReceivedCall> calls;
     std::vector<std::pair<EntityId, Reason>> shown, hidden;
     std::uint32_t changes = 0;
     std::map<EntityId, std::uint32_t> changes_of;
-    std::vector<std::uint32_t> changes_before;  ///< [calls that came]
+    std::vector<std::uint32_t> changes_before;  ///< [calls]: `changes` before it
 };
 
-/// Where client 0 is, a host's own player.
+/// A local player at the position of client 0.
 struct Beside {
     explicit Beside(std::uint32_t clients) : world(clients) {
         presented.world = &world;
         view.emplace(std::move(HostView::create(world.server(), presented)).value());
-        avatar = *world.server().world().spawn(world.schema().player, {280, 20, 0});
+        avatar =
+            world.server().world().spawn({.kind = world.schema().player, .position = {280, 20, 0}});
         (void)world.server().world().set_owner(avatar, view->observer());
         (void)world.server().visibility().set_viewpoint(view->observer(), avatar);
         step();
@@ -79,13 +80,13 @@ struct Beside {
     EntityId avatar{};
 };
 
-/// What an observer came to know of, or does not know any more, whatever became of copies; but the
-/// two players, who are not the same to both.
+/// Enters and leaves of an observer, without drops of retained ghosts. Events of the two players
+/// are left out, because they differ.
 auto events_of(Beside& both, ObserverId observer) {
     std::vector<std::tuple<EntityId, KindId, Reason, bool>> out;
     for (const ServerEvent& event : both.world.server().events()) {
         if (event.observer != observer || event.entity == both.avatar ||
-            event.entity == both.world.player(0) || event.copy == Change::dropped) {
+            event.entity == both.world.player(0) || event.change == Change::dropped) {
             continue;
         }
         out.emplace_back(event.entity, event.kind, event.reason, event.is_enter());
@@ -95,7 +96,7 @@ auto events_of(Beside& both, ObserverId observer) {
 
 }  // namespace
 
-TEST_CASE("host view: a server's own player gets the events and the calls of a remote one (M25)") {
+TEST_CASE("host view: the local player gets the events and RPCs of a remote one (M25)") {
     std::size_t events = 0, calls = 0, held = 0, named = 0;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         Beside both(2);
@@ -110,7 +111,7 @@ TEST_CASE("host view: a server's own player gets the events and the calls of a r
         };
         std::vector<EntityId> animals;
         while (animals.size() < 30) animals.push_back(world.spawn(anywhere()));
-        std::vector<HeardCall> heard_remote;
+        std::vector<ReceivedCall> received_remote;
         world.got(0).clear();
         std::uint32_t number = 1;
         for (int tick = 0; tick < 300; ++tick) {
@@ -126,14 +127,14 @@ TEST_CASE("host view: a server's own player gets the events and the calls of a r
                         break;
                     case 2: {
                         const bool on = random.below(2) == 0;
-                        for (const ObserverId who : {remote, local})
-                            CHECK(server.visibility().deny(who, animal, on) == Status::ok);
+                        for (const ObserverId client : {remote, local})
+                            CHECK(server.visibility().deny(client, animal, on) == Status::ok);
                         break;
                     }
                     case 3: {
                         const bool on = random.below(2) == 0;
-                        for (const ObserverId who : {remote, local})
-                            CHECK(server.visibility().allow(who, animal, on) == Status::ok);
+                        for (const ObserverId client : {remote, local})
+                            CHECK(server.visibility().allow(client, animal, on) == Status::ok);
                         break;
                     }
                     default:
@@ -157,26 +158,26 @@ TEST_CASE("host view: a server's own player gets the events and the calls of a r
             }
             both.step();
             for (const Got& got : world.got(0))
-                heard_remote.emplace_back(index_of(got.rpc), got.tag_of_ghost, got.args.number);
+                received_remote.emplace_back(index_of(got.rpc), got.tag_of_ghost, got.args.number);
             world.got(0).clear();
             REQUIRE(events_of(both, local) == events_of(both, remote));
-            REQUIRE(both.presented.calls == heard_remote);
+            REQUIRE(both.presented.calls == received_remote);
             events += events_of(both, local).size();
-            // What a report says of the one it says of the other.
+            // Each RPC report lists both observers with the same cull reason.
             for (const RpcReport& report : server.rpc_reports()) {
-                const auto reason_of = [&](ObserverId who) -> std::optional<CullReason> {
+                const auto reason_of = [&](ObserverId client) -> std::optional<CullReason> {
                     for (const RpcCulled& one : report.culled)
-                        if (one.observer == who) return one.reason;
+                        if (one.observer == client) return one.reason;
                     return std::nullopt;
                 };
                 REQUIRE(reason_of(local) == reason_of(remote));
                 held += report.held;
             }
         }
-        calls += heard_remote.size();
+        calls += received_remote.size();
         named += static_cast<std::size_t>(
-            std::count_if(heard_remote.begin(), heard_remote.end(),
-                          [](const HeardCall& heard) { return std::get<1>(heard) != 0; }));
+            std::count_if(received_remote.begin(), received_remote.end(),
+                          [](const ReceivedCall& received) { return std::get<1>(received) != 0; }));
         CHECK(std::count_if(world.late.begin(), world.late.end(),
                             [&](const RpcLateCull& one) { return one.culled.observer == local; }) ==
               std::count_if(world.late.begin(), world.late.end(),
@@ -188,7 +189,7 @@ TEST_CASE("host view: a server's own player gets the events and the calls of a r
     CHECK(held > 300);
 }
 
-TEST_CASE("host view: a call comes behind the changes of its tick, with what the wire can say") {
+TEST_CASE("host view: an RPC is delivered after the changes of its tick") {
     Beside both(1);
     Server& server = both.world.server();
     both.put({10, 10, 0});
@@ -200,14 +201,15 @@ TEST_CASE("host view: a call comes behind the changes of its tick, with what the
     both.step();
     CHECK(both.presented.take() == Numbers{1});
     CHECK(both.presented.changes_before == std::vector<std::uint32_t>{before + 1});
-    // To him alone, and to another alone.
+    // One RPC to the local player only, and one to the remote client only.
     const Rpc<Ping> news = both.world.schema().news[2];
     CHECK(server.call({.only = both.view->observer()}, news, Ping{0, 2}));
     CHECK(server.call({.only = both.world.observer(0)}, news, Ping{0, 3}));
     both.step();
     CHECK(both.presented.take() == Numbers{2});
     CHECK(numbers(both.world.got(0)) == Numbers{1, 3});
-    // Nobody takes them: as for a client whom they do not reach.
+    // Without `update` the RPCs are not taken: the limit of pending RPCs applies as for a client
+    // that they do not reach.
     both.world.step();
     for (std::uint32_t i = 0; i < limits::rpc_pending_per_observer + 2; ++i)
         CHECK(server.call({.only = both.view->observer()}, news, Ping{0, i}));
@@ -220,7 +222,7 @@ TEST_CASE("host view: a call comes behind the changes of its tick, with what the
     CHECK(both.presented.take().size() == limits::rpc_pending_per_observer);
 }
 
-TEST_CASE("host view: what is for all but a host's own player does not reach him") {
+TEST_CASE("host view: an RPC for all but the local player does not reach it") {
     Beside both(1);
     Server& server = both.world.server();
     both.put({10, 10, 0});
@@ -237,24 +239,26 @@ TEST_CASE("host view: what is for all but a host's own player does not reach him
     CHECK(numbers(both.world.got(0)) == Numbers{1, 2});
 }
 
-TEST_CASE("host view: who is told more of what he is shown hears that it has changed") {
+TEST_CASE("host view: components that become visible are reported as changed") {
     Beside both(1);
     Server& server = both.world.server();
     both.put({10, 10, 0});
-    const EntityId other = *server.world().spawn(both.world.schema().player, {12, 10, 0});
+    const EntityId other =
+        server.world().spawn({.kind = both.world.schema().player, .position = {12, 10, 0}});
     for (int i = 0; i < 3; ++i) both.step();
     REQUIRE(server.visibility().is_relevant(both.view->observer(), other));
     const std::uint32_t before = both.presented.changes;
     CHECK(server.world().set_owner(other, both.view->observer()) == Status::ok);
     both.step();
-    CHECK(both.presented.changes == before + 2);  // the parts that its owner is told
+    CHECK(both.presented.changes == before + 2);  // the components for its owner
 }
 
-TEST_CASE("host view: what somebody is told more of while it is hidden has changed when shown") {
+TEST_CASE("host view: components gained while an entity is hidden are reported when shown") {
     Beside both(1);
     Server& server = both.world.server();
     both.put({10, 10, 0});
-    const EntityId other = *server.world().spawn(both.world.schema().player, {12, 10, 0});
+    const EntityId other =
+        server.world().spawn({.kind = both.world.schema().player, .position = {12, 10, 0}});
     for (int i = 0; i < 3; ++i) both.step();
     const ObserverId local = both.view->observer();
     const auto changes_while_hidden = [&](auto&& edit) {
@@ -271,10 +275,10 @@ TEST_CASE("host view: what somebody is told more of while it is hidden has chang
     };
     const auto own = [&] { CHECK(server.world().set_owner(other, local) == Status::ok); };
     CHECK(changes_while_hidden([] {}) == 0);
-    CHECK(changes_while_hidden(own) == 2);  // the parts that its owner is told
+    CHECK(changes_while_hidden(own) == 2);  // the components for its owner
 }
 
-TEST_CASE("host view: what was there before it comes with all that its player is told") {
+TEST_CASE("host view: entities older than the view are reported with all components") {
     CallWorld world(1);
     Listening presented;
     presented.world = &world;
@@ -293,7 +297,7 @@ TEST_CASE("host view: what was there before it comes with all that its player is
     CHECK(presented.changes_of[before] == presented.changes_of[behind]);
 }
 
-TEST_CASE("host view: a call names nobody who has gone since, whoever ended him") {
+TEST_CASE("host view: an RPC does not refer to an entity that has gone since") {
     Beside both(1);
     Server& server = both.world.server();
     both.put({10, 10, 0});
@@ -305,21 +309,21 @@ TEST_CASE("host view: a call names nobody who has gone since, whoever ended him"
     };
     both.step();
     const auto news_of = [&](std::uint32_t number) {
-        return HeardCall{index_of(both.world.ordered_cull().id), 0, number};
+        return ReceivedCall{index_of(both.world.ordered_cull().id), 0, number};
     };
-    CHECK(both.presented.calls == std::vector<HeardCall>{news_of(1)});
+    CHECK(both.presented.calls == std::vector<ReceivedCall>{news_of(1)});
     both.presented.take();
-    // A tick was left out, and it went in the next one.
+    // A tick without `update`; the entity leaves in the next one.
     const EntityId next = both.world.spawn({13, 10, 0});
     both.step();
     CHECK(server.call({.entity = next}, both.world.ordered_cull(), Ping{0, 2}));
     both.world.step();
     CHECK(server.visibility().deny(both.view->observer(), next, true) == Status::ok);
     both.step();
-    CHECK(both.presented.calls == std::vector<HeardCall>{news_of(2)});
+    CHECK(both.presented.calls == std::vector<ReceivedCall>{news_of(2)});
 }
 
-TEST_CASE("host view: what ticks without an update have changed comes with the next update") {
+TEST_CASE("host view: changes of ticks without update() are reported by the next update()") {
     Beside both(1);
     Server& server = both.world.server();
     World& world = server.world();
@@ -335,20 +339,20 @@ TEST_CASE("host view: what ticks without an update have changed comes with the n
     presented.shown.clear();
     presented.hidden.clear();
     presented.changes_of.clear();
-    // All of it in the first of two ticks; what turns has come back in the second.
+    // All of this happens in the first of two ticks; `turns` comes back in the second.
     CHECK(world.move(leaves, {250, 10, 0}) == Status::ok);
     CHECK(world.despawn(ends) == Status::ok);
     CHECK(world.move(comes, {12, 10, 0}) == Status::ok);
     CHECK(server.visibility().deny(both.view->observer(), turns, true) == Status::ok);
     world.edit(stays, body)->hp = 7;
     both.world.step();
-    EntityId next = EntityId::none;  // whoever has the index of what has ended
+    EntityId next = EntityId::none;  // has the index of `ends`
     while (index_of(next) != index_of(ends)) next = both.world.spawn({16, 10, 0});
     CHECK(server.visibility().deny(both.view->observer(), turns, false) == Status::ok);
     both.step();
-    using Heard = std::vector<std::pair<EntityId, Reason>>;
-    const auto has = [](const Heard& heard, EntityId entity, Reason reason) {
-        return std::count(heard.begin(), heard.end(), std::pair(entity, reason)) == 1;
+    using ReceivedPosition = std::vector<std::pair<EntityId, Reason>>;
+    const auto has = [](const ReceivedPosition& received, EntityId entity, Reason reason) {
+        return std::count(received.begin(), received.end(), std::pair(entity, reason)) == 1;
     };
     CHECK(presented.hidden.size() == 2);
     CHECK(has(presented.hidden, leaves, Reason::left));
@@ -363,7 +367,7 @@ TEST_CASE("host view: what ticks without an update have changed comes with the n
     CHECK(presented.changes_of[turns] == 0);
     CHECK(presented.changes_of[comes] == presented.changes_of[next]);
     CHECK(presented.changes_of[next] > 0);
-    // What is hidden is not heard of, and what has changed meanwhile waits.
+    // Changes of a hidden entity are reported when it is shown again.
     presented.changes_of.clear();
     world.edit(leaves, body)->hp = 8;
     both.world.step();
@@ -371,10 +375,10 @@ TEST_CASE("host view: what ticks without an update have changed comes with the n
     CHECK(presented.changes_of[leaves] == 0);
     CHECK(world.move(leaves, {12, 10, 0}) == Status::ok);
     both.step();
-    CHECK(presented.changes_of[leaves] == 2);  // its place, too
+    CHECK(presented.changes_of[leaves] == 2);  // its position, too
 }
 
-TEST_CASE("host view: two updates after one tick are one") {
+TEST_CASE("host view: a second update() after a tick does nothing") {
     Beside both(1);
     both.put({10, 10, 0});
     const EntityId animal = both.world.spawn({12, 10, 0});
@@ -387,7 +391,7 @@ TEST_CASE("host view: two updates after one tick are one") {
     CHECK(both.presented.changes_of == changes);
 }
 
-TEST_CASE("host view: whatever is left out, what is shown is what was relevant in the last tick") {
+TEST_CASE("host view: with skipped updates the shown set equals the last relevant set") {
     Beside both(1);
     CallWorld& world = both.world;
     Server& server = world.server();
@@ -436,7 +440,7 @@ TEST_CASE("host view: whatever is left out, what is shown is what was relevant i
     CHECK(left_out > 100);
 }
 
-TEST_CASE("host view: what the game has made his is nobody's when the view ends (M8)") {
+TEST_CASE("host view: entities of the local player have no owner after the view ends (M8)") {
     Beside both(1);
     Server& server = both.world.server();
     const EntityId theirs = both.world.spawn({10, 10, 0});
@@ -450,7 +454,7 @@ TEST_CASE("host view: what the game has made his is nobody's when the view ends 
     CHECK_FALSE(server.visibility().is_relevant(both.world.observer(0), theirs));
 }
 
-TEST_CASE("host view: who ends it disconnects: his events end in pairs, nothing is held for him") {
+TEST_CASE("host view: destroying it ends its enters and drops its queued RPCs") {
     Beside both(1);
     Server& server = both.world.server();
     both.put({10, 10, 0});
@@ -464,7 +468,7 @@ TEST_CASE("host view: who ends it disconnects: his events end in pairs, nothing 
     const ObserverId gone = both.view->observer();
     const std::uint64_t enters = server.stats().enters, leaves = server.stats().leaves;
     both.view.reset();
-    CHECK(server.world().despawn(near) == Status::ok);  // its kind is known all the same
+    CHECK(server.world().despawn(near) == Status::ok);  // the event still has its kind
     CHECK(server.call({.only = gone}, both.world.schema().news[2], Ping{}).error() ==
           Status::stale_id);
     both.world.step();
@@ -481,7 +485,7 @@ TEST_CASE("host view: who ends it disconnects: his events end in pairs, nothing 
     }
     CHECK(ended.at(near).kind == both.world.schema().animal);
     CHECK(server.stats().enters == enters);
-    CHECK(server.stats().leaves == leaves + ended.size() + 1);  // `near` left the other one, too
+    CHECK(server.stats().leaves == leaves + ended.size() + 1);  // `near` left both observers
     both.world.run(both.world.schema().hold_ticks + 2);
     for (const RpcLateCull& late : both.world.late) CHECK(late.culled.observer != gone);
     CHECK(both.world.late.size() == 1);

@@ -24,18 +24,16 @@ InputFrame frame_of(InputNumber tick) {
 
 }  // namespace
 
-TEST_CASE(
-    "input queue: over any time no more commands are consumed than there were ticks, and it equals "
-    "the obvious model") {
+TEST_CASE("input queue: it consumes at most one input per elapsed tick, as a simple model does") {
     SplitMix random(7);
     for (int round = 0; round < 200; ++round) {
         InputSettings settings;
-        settings.waiting_target = 1 + random.below(4);
+        settings.buffer_target = 1 + random.below(4);
         settings.catch_up_max = random.below(6);
-        settings.lead_max = settings.waiting_target + 1 + random.below(20);
+        settings.lead_max = settings.buffer_target + 1 + random.below(20);
         InputQueue queue;
         InputCounters counters;
-        // The model: a sorted list of what waits, a credit.
+        // The model: a sorted list of buffered inputs, and the catch-up credit.
         std::vector<InputNumber> waits;
         InputNumber consumed = 0;
         std::uint32_t credit = 0;
@@ -66,7 +64,7 @@ TEST_CASE(
             } else {
                 taken.push_back(waits.front());
                 waits.erase(waits.begin());
-                while (credit > 0 && waits.size() > settings.waiting_target) {
+                while (credit > 0 && waits.size() > settings.buffer_target) {
                     --credit;
                     taken.push_back(waits.front());
                     waits.erase(waits.begin());
@@ -87,9 +85,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "input queue: a command that is too far ahead, is over, or is too large is refused by name and "
-    "changes nothing") {
+TEST_CASE("input queue: inputs too far ahead, over or too large are refused, with no effect") {
     const InputSettings settings;
     InputQueue queue;
     InputCounters counters;
@@ -113,9 +109,7 @@ TEST_CASE(
     CHECK(counters.repeated == 2);
 }
 
-TEST_CASE(
-    "input: the root's components, then plain children depth first, then inner roots with their "
-    "own (O16)") {
+TEST_CASE("input: the order is the root, its children depth first, then inner roots (O16)") {
     for (const InputOrder order : {InputOrder::depth_first, InputOrder::breadth_first}) {
         ServerDef def;
         def.input.order = order;
@@ -137,7 +131,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("input: members are walked when a relation has changed, and never for a command (O14)") {
+TEST_CASE("input: members are listed when a relation changes, never for an input (O14)") {
     DriveWorld world(1);
     const auto& s = world.schema;
     const ObserverId owner = world.player().observer;
@@ -153,7 +147,7 @@ TEST_CASE("input: members are walked when a relation has changed, and never for 
     const EntityId crate = world.spawn_under(other, s.shell, ObserverId::none);
     world.run(10);
     CHECK_MESSAGE(internal(*world.server).inputs.counters().members_walked == walked,
-                  "another's group");
+                  "a group of another owner");
     REQUIRE(world.world().attach(crate, car) == Status::ok);
     world.run(10);
     CHECK(internal(*world.server).inputs.counters().members_walked == walked + 3);
@@ -162,9 +156,7 @@ TEST_CASE("input: members are walked when a relation has changed, and never for 
     CHECK(internal(*world.server).inputs.counters().members_walked == walked + 5);
 }
 
-TEST_CASE(
-    "input: one command per owner, group and tick, with the parts of the members that he owns (O11 "
-    "O17)") {
+TEST_CASE("input: one input per owner, group and tick, with owned members only (O11 O17)") {
     DriveWorld world(2);
     const auto& s = world.schema;
     const ObserverId driver = world.player(0).observer;
@@ -178,20 +170,20 @@ TEST_CASE(
     };
     Seen seen[2];
     std::map<std::pair<std::uint32_t, InputNumber>, int> times;
-    world.on_input = [&](Server&, ObserverId observer, GroupState& group,
-                         const GroupInput& command) {
-        const std::size_t who = observer == driver ? 0 : 1;
-        ++seen[who].commands;
-        ++times[{static_cast<std::uint32_t>(who), command.tick()}];
+    world.when_input = [&](Server&, ObserverId observer, GroupState& group,
+                           const GroupInput& command) {
+        const std::size_t index = observer == driver ? 0 : 1;
+        ++seen[index].commands;
+        ++times[{static_cast<std::uint32_t>(index), command.tick()}];
         REQUIRE(group.size() == 3);
         CHECK(group.entity(0) == car);
         CHECK(group.entity(2) == pack);
-        CHECK(group.edit(1, s.aim) == (who == 1 ? group.get(1, s.aim) : nullptr));
+        CHECK(group.edit(1, s.aim) == (index == 1 ? group.get(1, s.aim) : nullptr));
         for (std::size_t m = 0; m < 3; ++m) {
             const bool has =
                 command.part(m, s.drive) != nullptr || command.part(m, s.turn) != nullptr;
-            seen[who].parts += has;
-            seen[who].foreign += has && !group.is_owned(m);
+            seen[index].parts += has;
+            seen[index].foreign += has && !group.is_owned(m);
         }
     };
     world.player(0).control = [&](auto& player, InputNumber) {
@@ -211,14 +203,12 @@ TEST_CASE(
     for (const auto& [key, count] : times) CHECK(count == 1);
     CHECK(world.world().position_of(car).x > 5);
     CHECK(world.world().get(turret, s.aim)->yaw > 1);
-    // The driver never predicts what the gunner does, so it never corrects him.
+    // The driver does not predict the gunner's part, so neither of them needs corrections.
     CHECK(world.player(0).prediction->stats().corrections == 0);
     CHECK(world.player(1).prediction->stats().corrections == 0);
 }
 
-TEST_CASE(
-    "input: parts for what the sender does not own, holds or commands are refused and counted, the "
-    "others count (O17)") {
+TEST_CASE("input: parts for foreign, unknown or wrong targets are refused and counted (O17)") {
     DriveWorld world(2);
     const auto& s = world.schema;
     const ObserverId mine = world.player(0).observer;
@@ -229,8 +219,8 @@ TEST_CASE(
     world.run(20);
     ClientData& client = internal(world.player(0).client);
     std::uint64_t parts = 0;
-    world.on_input = [&](Server&, ObserverId observer, GroupState& group,
-                         const GroupInput& command) {
+    world.when_input = [&](Server&, ObserverId observer, GroupState& group,
+                           const GroupInput& command) {
         for (std::size_t m = 0; m < group.size(); ++m) {
             const bool has =
                 command.part(m, s.drive) != nullptr || command.part(m, s.turn) != nullptr;
@@ -239,16 +229,16 @@ TEST_CASE(
         }
     };
     const auto forge = [&](EntityId root, EntityId member, InputId input) {
-        // What an honest client does not send, in the frame that it has just given.
+        // Replaces the newest frame by one that a well-behaved client does not send.
         InputFrame* frame = client.inputs.outbox.find(client.inputs.outbox.newest());
         REQUIRE(frame != nullptr);
         frame->clear();
         InputGroup group;
-        group.root = root == EntityId::none ? 4'000 : world.ghost(0, root);
+        group.root = root == EntityId::none ? 4'000 : local_id_of(world.ghost(0, root));
         group.parts = 1;
         frame->groups.push_back(group);
         InputPart part;
-        part.ghost = member == EntityId::none ? 4'000 : world.ghost(0, member);
+        part.ghost = member == EntityId::none ? 4'000 : local_id_of(world.ghost(0, member));
         part.input = input;
         frame->parts.push_back(part);
         frame->words.assign(word_count(s.schema.inputs()[index_of(input)]), 0);
@@ -281,7 +271,7 @@ TEST_CASE(
         CHECK(parts == 0);
     }
     world.after_client = nullptr;
-    // A group in which he owns nothing.
+    // A group in which the sender owns nothing.
     const EntityId foreign = world.spawn(s.vehicle, {}, world.player(1).observer);
     world.run(10);
     const std::uint64_t before = counters.not_owned;
@@ -296,9 +286,7 @@ TEST_CASE(
     CHECK(parts == 0);
 }
 
-TEST_CASE(
-    "input: a member can be switched out of input and back at run time, and its owner is told (O20 "
-    "O43)") {
+TEST_CASE("input: a member can be switched out of input and back at run time (O20 O43)") {
     DriveWorld world(1);
     const auto& s = world.schema;
     const EntityId car = world.spawn(s.vehicle, {}, world.player().observer);
@@ -331,7 +319,7 @@ TEST_CASE(
     CHECK(world.server->set_in_input(EntityId{99}, true) == Status::stale_id);
 }
 
-TEST_CASE("input: a client with a fast clock is given no more than one command a tick") {
+TEST_CASE("input: a client with a fast clock gets at most one input consumed per tick") {
     DriveWorld world(2);
     const auto& s = world.schema;
     EntityId car[2];
@@ -349,17 +337,17 @@ TEST_CASE("input: a client with a fast clock is given no more than one command a
     const InputNumber before = world.player(1).prediction->stats().consumed;
     world.run(600);
     const InputNumber consumed = world.player(1).prediction->stats().consumed - before;
-    const float honest = world.world().position_of(car[0]).x;
+    const float well_behaved = world.world().position_of(car[0]).x;
     const float fast = world.world().position_of(car[1]).x;
-    MESSAGE("consumed " << consumed << " in 600 ticks; honest " << honest << " m, fast " << fast
-                        << " m; refused "
+    MESSAGE("consumed " << consumed << " in 600 ticks; normal clock " << well_behaved
+                        << " m, fast clock " << fast << " m; refused "
                         << internal(*world.server).inputs.counters().too_far_ahead);
     CHECK(consumed <= 600 + 2);
-    CHECK(fast <= honest * 1.01F);
+    CHECK(fast <= well_behaved * 1.01F);
     CHECK(internal(*world.server).inputs.counters().too_far_ahead > 0);
 }
 
-TEST_CASE("input: who starves the server speeds up until commands wait there again") {
+TEST_CASE("input: a client with input starvation speeds up until inputs are buffered again") {
     DriveWorld world(1);
     const EntityId car = world.spawn(world.schema.vehicle, {}, world.player().observer);
     (void)car;
@@ -369,13 +357,13 @@ TEST_CASE("input: who starves the server speeds up until commands wait there aga
     world.run(1'200);
     const PredictionStats stats = world.player().prediction->stats();
     const std::uint64_t starved = internal(*world.server).inputs.counters().starved;
-    MESSAGE("rate " << stats.rate << " starved " << starved << " waiting " << stats.waiting);
+    MESSAGE("rate " << stats.rate << " starved " << starved << " buffered " << stats.waiting);
     CHECK(stats.rate > 1.02);
     world.run(600);
     CHECK(internal(*world.server).inputs.counters().starved - starved < 5);
 }
 
-TEST_CASE("input: a command above the cap is refused where it is given, and at the server") {
+TEST_CASE("input: the server refuses an input above the size limit") {
     DriveWorld world(1);
     const auto& s = world.schema;
     std::vector<EntityId> cars;
@@ -393,7 +381,7 @@ TEST_CASE("input: a command above the cap is refused where it is given, and at t
         REQUIRE(frame != nullptr);
         frame->clear();
         InputGroup group;
-        group.root = world.ghost(0, cars[0]);
+        group.root = local_id_of(world.ghost(0, cars[0]));
         group.parts = 40;
         frame->groups.push_back(group);
         for (std::uint32_t p = 0; p < 40; ++p) {
@@ -416,7 +404,8 @@ struct Driven {
     std::vector<std::uint64_t> bytes;  ///< of each tick
 };
 
-/// A car is driven straight on for three seconds; `tamper` may touch what its client sends.
+/// Drives a car straight on for three seconds. `tamper` may edit what its client sends; `act` runs
+/// in each tick.
 Driven drive(const std::function<void(InputFrame&)>& tamper,
              const std::function<void(World&, EntityId car, EntityId hidden, std::uint32_t)>& act) {
     DriveWorld world(1);
@@ -424,7 +413,7 @@ Driven drive(const std::function<void(InputFrame&)>& tamper,
     const EntityId hidden = world.spawn(world.schema.shell);
     (void)world.server->visibility().deny(world.player().observer, hidden, true);
     std::uint32_t tick = 0;
-    world.on_simulate = [&](Server& server, Tick) { act(server.world(), car, hidden, ++tick); };
+    world.when_tick = [&](Server& server, Tick) { act(server.world(), car, hidden, ++tick); };
     world.run(60);
     world.player().control = [&](DriveWorld::Player& player, InputNumber) {
         Drive drive;
@@ -445,31 +434,31 @@ Driven drive(const std::function<void(InputFrame&)>& tamper,
     }
     driven.meters = world.world().position_of(car).x - from;
     driven.counters = internal(*world.server).inputs.counters();
-    CHECK(world.ghost(0, hidden) == no_ghost);
+    CHECK(world.ghost(0, hidden) == GhostId::none);
     return driven;
 }
 
 }  // namespace
 
-TEST_CASE("input: a group that a command names eight times is stepped once") {
+TEST_CASE("input: a group that an input lists eight times is stepped once") {
     const auto nothing = [](World&, EntityId, EntityId, std::uint32_t) {};
-    const Driven honest = drive([](InputFrame&) {}, nothing);
+    const Driven well_behaved = drive([](InputFrame&) {}, nothing);
     const Driven lying = drive(
         [](InputFrame& frame) {
             if (frame.groups.size() == 1) frame.groups.resize(8, frame.groups[0]);
         },
         nothing);
-    CHECK(honest.meters > 10);
-    CHECK(std::abs(lying.meters - honest.meters) < 0.01);
-    CHECK(honest.counters.named_twice == 0);
+    CHECK(well_behaved.meters > 10);
+    CHECK(std::abs(lying.meters - well_behaved.meters) < 0.01);
+    CHECK(well_behaved.counters.named_twice == 0);
     CHECK(lying.counters.named_twice > 1'000);
 }
 
-TEST_CASE("input: whether a correction is sent does not depend on members that are hidden (P14)") {
-    const auto honest = [](InputFrame&) {};
-    const Driven without = drive(honest, [](World&, EntityId, EntityId, std::uint32_t) {});
+TEST_CASE("input: hidden members do not affect whether a correction is sent (P14)") {
+    const auto well_behaved = [](InputFrame&) {};
+    const Driven without = drive(well_behaved, [](World&, EntityId, EntityId, std::uint32_t) {});
     const Driven with =
-        drive(honest, [](World& world, EntityId car, EntityId hidden, std::uint32_t t) {
+        drive(well_behaved, [](World& world, EntityId car, EntityId hidden, std::uint32_t t) {
             if (t == 100) CHECK(world.attach(hidden, car) == Status::ok);
             if (t == 130) CHECK(world.detach(hidden) == Status::ok);
             if (t == 160) CHECK(world.attach(hidden, car) == Status::ok);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What becomes of a membership between two ticks: only what it comes to counts, not how.
+// Changes of group membership between two ticks: only the final state counts, not the steps to it.
 #include <array>
 #include <map>
 #include <set>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "support/sanitized.hpp"
 #include "support/stage.hpp"
 
 namespace purview::test {
@@ -20,9 +21,10 @@ struct PortSchema {
         position = add_position(schema, 0, 400);
         boat = schema.kind("boat", {position.id});
         pilot = schema.kind("pilot", {position.id});
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
     }
-    /// A pair has a past: a margin, and with `minimum_relevance_ticks` a stay.
+    /// Relevance depends on the past: by the leave margin, and by `minimum_relevance_ticks` if it
+    /// is not 0.
     ServerDef def(std::uint32_t minimum_relevance_ticks) const {
         ServerDef def;
         def.group_members_max = 64;
@@ -42,7 +44,7 @@ struct PortSchema {
     KindId boat{}, pilot{};
 };
 
-/// Boats and pilots in groups that change with every tick, and what three clients have of them.
+/// Boats and pilots in groups that change in every tick, and the view of three clients.
 class Port {
   public:
     static constexpr std::uint32_t boats = 40;
@@ -57,13 +59,13 @@ class Port {
         stage_.visibility();
     }
 
-    /// Returns all that interest says of it.
+    /// Runs one tick. Returns events, explanations and packet hashes as text.
     std::string step() {
         for (EntityId& one : all_) {
             if (random_.chance(0.4F)) (void)world().move(one, somewhere(world().position_of(one)));
         }
         if (random_.chance(0.2F)) set_eye(random_.below(3));
-        say_something();
+        send_chat();
         replace_one();
         const std::map<EntityId, EntityId> before = parents_;
         for (std::uint32_t n = random_.below(3); n > 0; --n) change_parent();
@@ -104,7 +106,7 @@ class Port {
         all_.pop_back();
         gone_.push_back(gone);
     }
-    void say_something() {
+    void send_chat() {
         const EntityId one = any(random_);
         Visibility& interest = stage_.visibility();
         switch (random_.below(6)) {
@@ -112,7 +114,7 @@ class Port {
                 interest.set_range(one, random_.chance(0.5F) ? 80.0F : 0.0F);
                 break;
             case 1: {
-                const std::array<NodeId, 1> harbour{NodeId{1}};
+                const std::array<NodeId, 1> harbour{id_at<NodeId>(1)};
                 interest.rebind(one, std::span(harbour).first(random_.below(2)));
                 break;
             }
@@ -161,7 +163,7 @@ class Port {
                 break;
         }
     }
-    /// To the parents that are wanted, whatever they are.
+    /// Attaches all entities to the wanted parents, whatever the current ones are.
     void settle() {
         for (const EntityId gone : gone_) CHECK(world().despawn(gone) == Status::ok);
         gone_.clear();
@@ -176,7 +178,7 @@ class Port {
     }
     std::string all_that_is_known() {
         Visibility& interest = stage_.visibility();
-        std::multiset<std::string> events;  // in the order of joins
+        std::multiset<std::string> events;  // sorted: they come in the order of joins
         for (const InterestEvent& event : internal(interest).events()) {
             events.insert((event.enter ? "+" : "-") + std::to_string(index_of(event.entity)) +
                           " to " + std::to_string(index_of(event.observer)) + " by " +
@@ -196,16 +198,16 @@ class Port {
 
     bool has_detours_;
     PortSchema is_;
-    SplitMix random_;   ///< the same in both
-    SplitMix detours_;  ///< of one that has them
+    SplitMix random_;   ///< the same in both runs
+    SplitMix detours_;  ///< only of the run with detours
     std::vector<EntityId> all_, gone_;
-    std::map<EntityId, EntityId> parents_;  ///< that are wanted
+    std::map<EntityId, EntityId> parents_;  ///< the wanted ones
     Stage stage_;
 };
 
 }  // namespace
 
-TEST_CASE("server: a membership that is undone before the tick takes nothing from anybody") {
+TEST_CASE("server: a membership undone before the tick removes nothing from a client") {
     for (const std::uint32_t minimum_relevance_ticks : {0U, 20U}) {
         for (int how = 0; how < 6; ++how) {
             CAPTURE(minimum_relevance_ticks);
@@ -220,7 +222,8 @@ TEST_CASE("server: a membership that is undone before the tick takes nothing fro
             const EntityId other = stage.spawn(is.boat, {150, 100, 0});
             REQUIRE(world.attach(crew, boat) == Status::ok);
             stage.step(3);
-            // In the margin; or out of it, and its stay is not over.
+            // Either within the leave margin, or outside of it and within the minimum relevance
+            // time.
             const float x = minimum_relevance_ticks == 0 ? 150 : 200;
             REQUIRE(world.move(boat, {x, 100, 0}) == Status::ok);
             stage.step();
@@ -242,7 +245,7 @@ TEST_CASE("server: a membership that is undone before the tick takes nothing fro
                     REQUIRE(world.despawn(brief) == Status::ok);
                     break;
                 }
-                case 3: {  // onto one that is gone then
+                case 3: {  // below an entity that then despawns
                     REQUIRE(world.attach(boat, other) == Status::ok);
                     REQUIRE(world.despawn(other) == Status::ok);
                     break;
@@ -253,7 +256,7 @@ TEST_CASE("server: a membership that is undone before the tick takes nothing fro
                     REQUIRE(world.detach(boat) == Status::ok);
                     REQUIRE(world.attach(crew, boat) == Status::ok);
                     break;
-                case 5: {  // somebody new comes aboard meanwhile
+                case 5: {  // a new member is attached meanwhile
                     REQUIRE(world.attach(boat, other) == Status::ok);
                     REQUIRE(world.attach(stage.spawn(is.boat), crew) == Status::ok);
                     REQUIRE(world.detach(boat) == Status::ok);
@@ -265,14 +268,15 @@ TEST_CASE("server: a membership that is undone before the tick takes nothing fro
             stage.step(2);
             CHECK(stage.visibility().is_relevant(stage.observers[0], boat));
             CHECK(stage.visibility().is_relevant(stage.observers[0], crew));
-            CHECK(stage.ghost(0, boat) != no_ghost);
+            CHECK(stage.ghost(0, boat) != GhostId::none);
         }
     }
 }
 
-TEST_CASE("server: how groups came to be what they are in a tick is nobody's business") {
+TEST_CASE("server: the steps by which groups reach their state within a tick do not matter") {
     std::uint64_t detours = 0;
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    constexpr std::uint64_t seeds = unless_sanitized<std::uint64_t>(12, 2);
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         CAPTURE(seed);
         Port straight(seed, false), astray(seed, true);
         for (int tick = 0; tick < 150; ++tick) {
@@ -282,10 +286,10 @@ TEST_CASE("server: how groups came to be what they are in a tick is nobody's bus
         }
         detours += astray.detours;
     }
-    CHECK(detours > 10'000);
+    CHECK(detours > seeds * 800);
 }
 
-TEST_CASE("server: who is below a member that goes into a split one, or out of it, goes along") {
+TEST_CASE("server: descendants follow a member into and out of an independently culled one") {
     PortSchema is;
     for (const bool has_split_below : {false, true}) {
         CAPTURE(has_split_below);
@@ -304,7 +308,7 @@ TEST_CASE("server: who is below a member that goes into a split one, or out of i
             stage.step(6);
             for (const EntityId one : {chest, coin}) {
                 CHECK(stage.visibility().is_relevant(stage.observers[0], one) == !is_hidden);
-                CHECK((stage.ghost(0, one) == no_ghost) == is_hidden);
+                CHECK((stage.ghost(0, one) == GhostId::none) == is_hidden);
             }
         }
     }

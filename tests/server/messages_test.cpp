@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a game says to a client beside the world, how a client is refused or closed, and what is
-// counted of it.
+// Messages between the game and a client, how a client is refused or closed, and the counters for
+// it.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -25,29 +25,32 @@ std::span<const std::byte> bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-class SayingGame final : public Game {
+class MessageGame final : public Game {
   public:
-    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest&) override {
         observers.push_back(observer);
-        return on_joined ? on_joined(server, observer) : true;
+        if (when_joined && !when_joined(server, observer)) return std::nullopt;
+        return EntityId::none;
     }
-    void left(Server&, ObserverId observer) override { left_ones.push_back(observer); }
-    void command(Server& server, ObserverId observer, std::span<const std::byte> data) override {
+    void on_leave(Server&, ObserverId observer) override { left_ones.push_back(observer); }
+    void on_command(Server& server, ObserverId observer, std::span<const std::byte> data) override {
         commands.emplace_back(reinterpret_cast<const char*>(data.data()), data.size());
-        if (on_command) on_command(server, observer);
+        if (when_command) when_command(server, observer);
     }
-    void message(Server& server, ObserverId observer, std::span<const std::byte> bytes) override {
+    void on_message(Server& server, ObserverId observer,
+                    std::span<const std::byte> bytes) override {
         messages.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         commands_before.push_back(commands.size());
-        if (on_message) on_message(server, observer);
+        if (when_message) when_message(server, observer);
     }
-    void simulate(Server&, Tick) override {}
+    void on_tick(Server&, Tick) override {}
 
-    std::function<void(Server&, ObserverId)> on_message;
+    std::function<void(Server&, ObserverId)> when_message;
     std::vector<std::string> messages;
-    std::vector<std::size_t> commands_before;  ///< each message
-    std::function<bool(Server&, ObserverId)> on_joined;
-    std::function<void(Server&, ObserverId)> on_command;
+    std::vector<std::size_t> commands_before;  ///< [messages]: commands before it
+    std::function<bool(Server&, ObserverId)> when_joined;
+    std::function<void(Server&, ObserverId)> when_command;
     std::vector<ObserverId> observers, left_ones;
     std::vector<std::string> commands;
 };
@@ -81,9 +84,9 @@ struct Line {
         for (std::uint32_t t = 0; t < ticks; ++t) {
             now += 50'000;
             client->tick(now);
-            std::span<const std::byte> said;
-            while (client->next_datagram(said)) {
-                if (++said_count % 3 != 0 || !loses) server->receive(said, address, now);
+            std::span<const std::byte> sent;
+            while (client->next_datagram(sent)) {
+                if (++sent_count % 3 != 0 || !loses) server->receive(sent, address, now);
             }
             server->tick(now);
             OutgoingDatagram out;
@@ -93,7 +96,7 @@ struct Line {
             }
         }
     }
-    /// All that the client has to take.
+    /// Takes all messages that the client has received.
     std::vector<std::string> messages() {
         std::vector<std::string> all;
         std::span<const std::byte> message;
@@ -103,23 +106,23 @@ struct Line {
     }
 
     SmallSchema schema;
-    SayingGame game;
+    MessageGame game;
     std::unique_ptr<Server> server;
     std::unique_ptr<Client> client;
     Address address;
-    std::uint64_t nonce = 0, carried = 0, said_count = 0;
+    std::uint64_t nonce = 0, carried = 0, sent_count = 0;
     bool loses = false;  ///< every third datagram to the server
     Micros now = 1'000'000;
 };
 
 }  // namespace
 
-TEST_CASE(
-    "messages: a game greets whom it lets in, and the client hears first that it has joined") {
+TEST_CASE("messages: a message sent in joined() arrives after the client has joined") {
     Line line;
-    // More than a tick's budget: it has begun to arrive before the client hears that it is in.
+    // More than the budget of a tick, so only a part of it arrives with the confirmation of the
+    // join.
     const std::string speech(9'000, 'w');
-    line.game.on_joined = [&](Server& server, ObserverId observer) {
+    line.game.when_joined = [&](Server& server, ObserverId observer) {
         CHECK(server.send_message(observer, bytes_of("welcome")) == Status::ok);
         CHECK(server.send_message(observer, bytes_of(speech)) == Status::ok);
         CHECK(server.call({.only = observer}, line.schema.news[2], Ping{1, 2}).has_value());
@@ -128,7 +131,7 @@ TEST_CASE(
     int ticks = 0;
     for (; line.client->state() != ClientState::joined && ticks < 40; ++ticks) line.step(1);
     REQUIRE(line.client->state() == ClientState::joined);
-    // That it is in goes ahead of all that; of the speech a part is under way.
+    // The confirmation of the join is sent first. The large message is still in flight.
     CHECK(line.messages() == std::vector<std::string>{"welcome"});
     ReceivedRpc call;
     line.step(3);
@@ -139,7 +142,7 @@ TEST_CASE(
     CHECK(line.messages() == std::vector<std::string>{speech, ""});
 }
 
-TEST_CASE("messages: they arrive beside commands of every tick, however many and large") {
+TEST_CASE("messages: a client's messages arrive beside many large commands in every tick") {
     for (const std::size_t bytes : {2U, 200U}) {
         for (const int commands : {1, 3, 6}) {
             CAPTURE(bytes);
@@ -165,8 +168,7 @@ TEST_CASE("messages: they arrive beside commands of every tick, however many and
     }
 }
 
-TEST_CASE(
-    "messages: a client's all arrive at the game, in order, before its commands of the tick") {
+TEST_CASE("messages: a client's messages arrive in order, before the commands of the tick") {
     for (const bool loses : {false, true}) {
         Line line;
         CHECK(line.client->send_message(bytes_of("early")) == Status::not_ready);
@@ -186,36 +188,36 @@ TEST_CASE(
         line.step(200);
         CHECK(line.game.messages == all);
         CHECK(line.game.commands == std::vector<std::string>{"go"});
-        // What a tick does not need is given back.
+        // The capacity that a tick does not need is released.
         CHECK(internal(*line.server).sessions[0]->messages.capacity() <= 4'096);
         line.client->leave();
         CHECK(line.client->send_message(bytes_of("late")) == Status::not_ready);
     }
 }
 
-TEST_CASE("messages: a client that says more than the line takes is told so, and nothing is lost") {
+TEST_CASE("messages: a client that sends too much gets Status::capacity; nothing is lost") {
     Line line;
     line.step(10);
     REQUIRE(line.client->state() == ClientState::joined);
-    std::size_t said = 0;
+    std::size_t sent = 0;
     for (const std::size_t size : {std::size_t{9'000}, std::size_t{1}}) {
         const std::string text(size, 'm');
-        while (line.client->send_message(bytes_of(text)) == Status::ok) ++said;
+        while (line.client->send_message(bytes_of(text)) == Status::ok) ++sent;
         CHECK(line.client->send_message(bytes_of(text)) == Status::capacity);
     }
     line.step(400);
-    CHECK(line.game.messages.size() == said);
+    CHECK(line.game.messages.size() == sent);
     CHECK(line.client->send_message(bytes_of("again")) == Status::ok);
     line.step(3);
     CHECK(line.game.messages.back() == "again");
     CHECK(internal(*line.server).drops.malformed_packet == 0);
 }
 
-TEST_CASE("messages: whom the game closes at a message has no say any more") {
+TEST_CASE("messages: data of a client that the game closes at a message is dropped") {
     Line line;
     line.step(10);
     REQUIRE(line.client->state() == ClientState::joined);
-    line.game.on_message = [](Server& server, ObserverId observer) {
+    line.game.when_message = [](Server& server, ObserverId observer) {
         CHECK(server.close(observer, CloseReason::kicked) == Status::ok);
     };
     CHECK(line.client->send_message(bytes_of("one")) == Status::ok);
@@ -228,7 +230,7 @@ TEST_CASE("messages: whom the game closes at a message has no say any more") {
     CHECK(line.client->close_reason() == CloseReason::kicked);
 }
 
-TEST_CASE("messages: of what nobody takes a bounded number is kept, the newest, and counted") {
+TEST_CASE("messages: a client keeps the newest untaken messages and counts dropped ones") {
     Line line;
     line.step(10);
     REQUIRE(line.client->state() == ClientState::joined);
@@ -256,38 +258,38 @@ TEST_CASE("messages: of what nobody takes a bounded number is kept, the newest, 
     CHECK(line.messages() == std::vector<std::string>{"again"});
 }
 
-TEST_CASE("messages: a game that says all that it may still lets its client in, and all arrives") {
+TEST_CASE("messages: a client joins although the game fills its message queue in joined()") {
     for (const std::size_t size : {std::size_t{1}, std::size_t{400}, std::size_t{60'000}}) {
         Line line;
         const std::string text(size, 't');
-        std::size_t said = 0;
-        line.game.on_joined = [&](Server& server, ObserverId observer) {
-            while (server.send_message(observer, bytes_of(text)) == Status::ok) ++said;
+        std::size_t sent = 0;
+        line.game.when_joined = [&](Server& server, ObserverId observer) {
+            while (server.send_message(observer, bytes_of(text)) == Status::ok) ++sent;
             CHECK(server.send_message(observer, bytes_of(text)) == Status::capacity);
             return true;
         };
         for (int i = 0; i < 40 && line.client->state() != ClientState::joined; ++i) line.step(1);
         REQUIRE(line.client->state() == ClientState::joined);
-        CHECK(said * (size + 3) > 180'000);
-        std::size_t heard = 0;
-        for (int i = 0; i < 4'000 && heard < said; ++i) {
+        CHECK(sent * (size + 3) > 180'000);
+        std::size_t received = 0;
+        for (int i = 0; i < 4'000 && received < sent; ++i) {
             line.step(1);
-            heard += line.messages().size();
+            received += line.messages().size();
         }
-        CHECK(heard == said);
+        CHECK(received == sent);
         CHECK(line.client->stats().messages_dropped == 0);
     }
 }
 
-TEST_CASE("messages: of a join that the game refuses nothing is sent that it said meanwhile") {
+TEST_CASE("messages: messages to a client with a refused join are not sent") {
     Line line;
     const std::string speech(60'000, 'w');
-    line.game.on_joined = [&](Server& server, ObserverId observer) {
+    line.game.when_joined = [&](Server& server, ObserverId observer) {
         CHECK(server.send_message(observer, bytes_of("welcome")) == Status::ok);
         CHECK(server.send_message(observer, bytes_of(speech)) == Status::ok);
         return false;
     };
-    const std::uint64_t most = 20'000;  // a schema, and no speech
+    const std::uint64_t most = 20'000;  // enough for a schema, not for the speech
     for (int i = 0; i < 200 && line.client->state() != ClientState::refused; ++i) line.step(1);
     REQUIRE(line.client->state() == ClientState::refused);
     CHECK(line.messages().empty());
@@ -295,16 +297,16 @@ TEST_CASE("messages: of a join that the game refuses nothing is sent that it sai
     CHECK(line.carried < most);
 }
 
-TEST_CASE("messages: whom the game refuses stays refused, also when the server closes for him") {
+TEST_CASE("messages: a refused client stays refused when the server closes its session") {
     Line line;
-    line.game.on_joined = [](Server& server, ObserverId observer) {
-        CHECK(server.send_message(observer, bytes_of("not for him")) == Status::ok);
+    line.game.when_joined = [](Server& server, ObserverId observer) {
+        CHECK(server.send_message(observer, bytes_of("not delivered")) == Status::ok);
         return false;
     };
     line.step(10);
     CHECK(line.client->state() == ClientState::refused);
     CHECK(line.messages().empty());
-    line.step(150);  // more than the time to join
+    line.step(150);  // longer than the join timeout
     CHECK(line.server->stats().sessions == 0);
     CHECK(line.client->state() == ClientState::refused);
     CHECK(line.client->refuse_reason() == RefuseReason::join);
@@ -312,9 +314,9 @@ TEST_CASE("messages: whom the game refuses stays refused, also when the server c
     CHECK(line.game.left_ones.empty());
 }
 
-TEST_CASE("messages: whom the game closes as he joins, or at a command, has no say any more") {
+TEST_CASE("messages: commands of a client closed in joined() or at a command are dropped") {
     Line line;
-    line.game.on_joined = [](Server& server, ObserverId observer) {
+    line.game.when_joined = [](Server& server, ObserverId observer) {
         CHECK(server.close(observer, CloseReason::kicked) == Status::ok);
         return true;
     };
@@ -324,11 +326,11 @@ TEST_CASE("messages: whom the game closes as he joins, or at a command, has no s
     CHECK(line.game.left_ones == line.game.observers);
     CHECK(line.server->stats().sessions == 0);
 
-    line.game.on_joined = nullptr;
+    line.game.when_joined = nullptr;
     line.connect();
     line.step(10);
     REQUIRE(line.client->state() == ClientState::joined);
-    line.game.on_command = [](Server& server, ObserverId observer) {
+    line.game.when_command = [](Server& server, ObserverId observer) {
         (void)server.close(observer, CloseReason::kicked);
     };
     for (const char* text : {"first", "second", "third"})
@@ -339,7 +341,7 @@ TEST_CASE("messages: whom the game closes as he joins, or at a command, has no s
     CHECK(line.game.left_ones.size() == 2);
 }
 
-TEST_CASE("messages: what a server has sent is counted, whoever has left since") {
+TEST_CASE("messages: bytes_sent includes sessions that have ended") {
     Line line;
     std::uint64_t before = 0;
     for (int i = 0; i < 5; ++i) {
@@ -355,7 +357,7 @@ TEST_CASE("messages: what a server has sent is counted, whoever has left since")
     }
 }
 
-TEST_CASE("messages: a probe is nobody's session, and is not closed with any") {
+TEST_CASE("messages: a reference client is not closed with any session") {
     Line line;
     line.step(10);
     const ObserverId probe = *line.server->add_reference_client();
@@ -368,7 +370,7 @@ TEST_CASE("messages: a probe is nobody's session, and is not closed with any") {
     CHECK(line.server->stats().bytes_sent == line.carried);
 }
 
-TEST_CASE("messages: a view of the host that is put in another's place ends the other") {
+TEST_CASE("messages: assigning a HostView ends the one that it replaces") {
     Line line;
     Presented nothing;
     HostView view = std::move(HostView::create(*line.server, nothing)).value();
@@ -379,7 +381,7 @@ TEST_CASE("messages: a view of the host that is put in another's place ends the 
     CHECK(line.server->visibility().is_ready(view.observer()));
 }
 
-TEST_CASE("messages: what interest alone can be told, a server can be told as well (F18)") {
+TEST_CASE("messages: all interest settings can be used in a server (F18)") {
     Line line([](ServerDef& def) {
         def.rules.areas_max = 3;
         def.rules.ready_requires_viewpoint = true;
@@ -391,7 +393,8 @@ TEST_CASE("messages: what interest alone can be told, a server can be told as we
     REQUIRE(line.client->state() == ClientState::joined);
     const ObserverId observer = line.game.observers[0];
     CHECK_FALSE(visibility().is_ready(observer));
-    const EntityId player = *line.server->world().spawn(line.schema.player, {20, 20, 0});
+    const EntityId player =
+        line.server->world().spawn({.kind = line.schema.player, .position = {20, 20, 0}});
     CHECK(visibility().set_viewpoint(observer, player) == Status::ok);
     line.step(1);
     CHECK(visibility().is_ready(observer));

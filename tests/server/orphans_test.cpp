@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What becomes of the members of a group whose parent is despawned, and groups that are despawned
-// whole.
+// Members of a group when their parent despawns, and groups that are despawned as a whole.
 #include <doctest/doctest.h>
 
 #include "support/stage.hpp"
@@ -17,7 +16,7 @@ struct LoadSchema {
         player = schema.kind("player", {position.id});
         wagon = schema.kind("wagon", {position.id});
         crate = schema.kind("crate", {position.id});
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
     }
     ServerDef def(bool splits) const {
         NodeDef near;
@@ -35,8 +34,7 @@ struct LoadSchema {
     KindId player{}, wagon{}, crate{};
 };
 
-/// A wagon that carries a crate, which carries another; one client beside them, and one as far as
-/// it gets. All are at one place.
+/// A wagon that carries a crate, which carries another crate, and two clients beside them.
 struct Load {
     Load(bool splits = false) : stage(schema.schema, 2, schema.def(splits)) {
         for (std::uint32_t i = 0; i < 2; ++i) {
@@ -57,14 +55,15 @@ struct Load {
             if (stage.visibility().is_relevant(stage.observers[i], entity)) text += name;
         return text;
     }
-    /// What one tick makes of it, and that no client ever held more.
+    /// Runs three ticks. Returns what the observer sees, and checks that its client has exactly
+    /// these ghosts.
     std::string stepped(std::uint32_t i = 0) {
         stage.step(3);
         for (const auto& [entity, name] : {std::pair{wagon, 'w'}, {crate, 'c'}, {inner, 'i'}}) {
             const bool is_seen = seen(i).find(name) != std::string::npos;
-            const char who = name;
-            CAPTURE(who);
-            CHECK((stage.ghost(i, entity) != no_ghost) == is_seen);
+            const char client = name;
+            CAPTURE(client);
+            CHECK((stage.ghost(i, entity) != GhostId::none) == is_seen);
         }
         return seen(i);
     }
@@ -75,7 +74,7 @@ struct Load {
 
 }  // namespace
 
-TEST_CASE("orphans: what was visible in its group stays visible without its parent" *
+TEST_CASE("orphans: members that were visible stay visible when their parent despawns" *
           doctest::test_suite("O48")) {
     Load load;
     CHECK(load.stepped() == "wci");
@@ -85,7 +84,7 @@ TEST_CASE("orphans: what was visible in its group stays visible without its pare
     CHECK(load.stepped() == "i");
 }
 
-TEST_CASE("orphans: the end of a force-hidden parent shows nobody, until the game says so" *
+TEST_CASE("orphans: despawning a hidden parent shows no member until the game does" *
           doctest::test_suite("O48")) {
     for (const bool is_root : {true, false}) {
         CAPTURE(is_root);
@@ -104,7 +103,7 @@ TEST_CASE("orphans: the end of a force-hidden parent shows nobody, until the gam
     }
 }
 
-TEST_CASE("orphans: whom the parent was denied to sees no orphan, everybody else does" *
+TEST_CASE("orphans: observers that were denied the parent do not see its members, others do" *
           doctest::test_suite("O48")) {
     Load load;
     CHECK(load.stage.visibility().deny(load.stage.observers[0], load.wagon, true) == Status::ok);
@@ -119,7 +118,7 @@ TEST_CASE("orphans: whom the parent was denied to sees no orphan, everybody else
     CHECK(load.stepped(0) == "ci");
 }
 
-TEST_CASE("orphans: below an explicit-only root, or one without nodes, they are explicit only" *
+TEST_CASE("orphans: below an explicit-only or unbound root they become explicit only" *
           doctest::test_suite("O48")) {
     for (const bool by_mode : {true, false}) {
         CAPTURE(by_mode);
@@ -139,7 +138,7 @@ TEST_CASE("orphans: below an explicit-only root, or one without nodes, they are 
         CHECK(interest.set_mode(load.crate, EntityMode::nodes) == Status::ok);
         CHECK(load.stepped(1) == "ci");
     }
-    // What is shown to everybody was shown in its group as well.
+    // A global member was visible in its group as well.
     Load load;
     CHECK(load.stage.visibility().set_mode(load.wagon, EntityMode::explicit_only) == Status::ok);
     CHECK(load.stage.visibility().set_mode(load.crate, EntityMode::global) == Status::ok);
@@ -169,7 +168,7 @@ TEST_CASE("orphans: no order of despawns in one tick reveals a member of a hidde
     }
 }
 
-TEST_CASE("orphans: who is detached by the game, or joins another group, is judged by itself" *
+TEST_CASE("orphans: a member that is detached or moved does not stay hidden by its parent" *
           doctest::test_suite("O48")) {
     Load load;
     CHECK(load.stage.visibility().set_hidden(load.wagon, true) == Status::ok);
@@ -179,7 +178,7 @@ TEST_CASE("orphans: who is detached by the game, or joins another group, is judg
     CHECK(load.stage.world().despawn(load.wagon) == Status::ok);
     CHECK(load.stepped() == "ci");
 
-    // What counts of a tick is what it comes to: here the wagon is gone.
+    // Only the final state of a tick counts: the wagon is gone.
     Load both;
     CHECK(both.stage.visibility().set_hidden(both.wagon, true) == Status::ok);
     CHECK(both.stepped() == "");
@@ -196,7 +195,7 @@ TEST_CASE("orphans: who is detached by the game, or joins another group, is judg
     CHECK(other.stepped() == "ci");
 }
 
-TEST_CASE("orphans: a group is despawned whole in one step, with what takes no part in groups" *
+TEST_CASE("orphans: despawn_group removes all members, also those with grouping disabled" *
           doctest::test_suite("O48")) {
     Load load;
     World& world = load.stage.world();
@@ -207,13 +206,13 @@ TEST_CASE("orphans: a group is despawned whole in one step, with what takes no p
     CHECK(world.despawn_group(load.wagon) == Status::ok);
     CHECK(world.entity_count() == before - 3);
     CHECK(load.stepped() == "");
-    CHECK(load.stage.changes() == "removed removed removed");
+    CHECK(load.stage.changes() == "left left left");
     CHECK(world.despawn_group(load.wagon) == Status::stale_id);
-    // A member goes with those below it; the rest stays.
+    // For a member, only it and its descendants are despawned.
     Load other;
     CHECK(other.stage.world().despawn_group(other.crate) == Status::ok);
     CHECK(other.stepped() == "w");
-    // Hidden ones show nothing while they go.
+    // A hidden group shows nothing while it is despawned.
     Load hidden;
     CHECK(hidden.stage.visibility().set_hidden(hidden.wagon, true) == Status::ok);
     CHECK(hidden.stepped() == "");
@@ -223,7 +222,7 @@ TEST_CASE("orphans: a group is despawned whole in one step, with what takes no p
     CHECK(hidden.stage.changes() == "");
 }
 
-TEST_CASE("orphans: a split member stays as hidden as the parent that ends" *
+TEST_CASE("orphans: an independently culled member stays as hidden as its former parent" *
           doctest::test_suite("O48")) {
     Load load(true);
     CHECK(load.stepped() == "wci");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Whatever else a game says in every tick, what needs most of a packet comes, too.
+// Data that needs most of a packet is sent, whatever else the game sends in every tick.
 #include "core/internal_access.hpp"
 #include "support/stage.hpp"
 
@@ -16,25 +16,25 @@ struct ShelfLine {
     char text[31] = {};
 };
 
-/// A scroll needs most of the smallest budget that it is allowed with.
+/// A scroll needs most of the byte budget of a tick.
 struct ScrollSchema {
-    explicit ScrollSchema(bool in_turn = false, std::uint32_t parts_in_turn = 4) {
+    explicit ScrollSchema(bool staged = false, std::uint32_t parts_in_turn = 4) {
         std::vector<ComponentId> parts;
-        for (std::uint32_t p = 0; p < (in_turn ? parts_in_turn : 1U); ++p) {
+        for (std::uint32_t p = 0; p < (staged ? parts_in_turn : 1U); ++p) {
             const Component<Scroll> part = schema.component<Scroll>("scroll" + std::to_string(p));
             parts.push_back(part.id);
-            add_lines(schema, part.id, in_turn ? 7 : 8);
-            if (in_turn) schema.audience(part.id, {AudienceType::in_turn});
+            add_lines(schema, part.id, staged ? 7 : 8);
+            if (staged) schema.audience(part.id, {AudienceType::staged});
         }
         RpcDesc desc;
-        desc.target = RpcTarget::nobody;
-        say = schema.rpc<ShelfLine>("say", desc).text("text", &ShelfLine::text);
+        desc.target = RpcTarget::none;
+        submit = schema.rpc<ShelfLine>("say", desc).text("text", &ShelfLine::text);
         kind = schema.kind("scroll", parts);
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
         def.budget_bytes_per_tick = 330;
     }
     Schema schema;
-    Rpc<ShelfLine> say;
+    Rpc<ShelfLine> submit;
     KindId kind{};
     ServerDef def;
 };
@@ -43,7 +43,7 @@ void fill(char (&text)[31], char with) {
     std::fill_n(text, 31, with);
 }
 
-/// All lines of all parts.
+/// Fills all lines of all components.
 void fill(Stage& stage, const ScrollSchema& is, EntityId scroll, std::uint32_t tick = 0) {
     for (const ComponentId part : is.schema.kinds()[index_of(is.kind)].components) {
         for (auto& line : stage.world().edit(scroll, Component<Scroll>{part})->lines)
@@ -51,34 +51,34 @@ void fill(Stage& stage, const ScrollSchema& is, EntityId scroll, std::uint32_t t
     }
 }
 
-/// What the client's game was sent since it looked last: messages and calls.
-std::uint32_t take_said(Client& client) {
-    std::uint32_t said = 0;
+/// Takes and counts the messages and RPCs that the client has received.
+std::uint32_t take_sent(Client& client) {
+    std::uint32_t sent = 0;
     std::span<const std::byte> message;
-    while (client.next_message(message)) ++said;
+    while (client.next_message(message)) ++sent;
     ReceivedRpc call;
-    while (client.next_rpc(call)) ++said;
-    return said;
+    while (client.next_rpc(call)) ++sent;
+    return sent;
 }
 
 }  // namespace
 
-TEST_CASE("budget: what needs most of a packet comes beside calls and messages of every tick") {
+TEST_CASE("budget: a large entity is sent beside RPCs and messages of every tick") {
     const std::vector<std::byte> words(100);
-    for (const bool in_turn : {false, true}) {
+    for (const bool staged : {false, true}) {
         for (const bool calls : {false, true}) {
-            CAPTURE(in_turn);
+            CAPTURE(staged);
             CAPTURE(calls);
-            const ScrollSchema is(in_turn);
+            const ScrollSchema is(staged);
             Stage stage(is.schema, 1, is.def);
             const EntityId scroll = stage.spawn(is.kind);
             fill(stage, is, scroll);
             ShelfLine line;
             fill(line.text, 'y');
-            std::uint32_t said = 0;
+            std::uint32_t sent = 0;
             const auto has_all = [&] {
                 const GhostId ghost = stage.ghost(0, scroll);
-                if (ghost == no_ghost) return false;
+                if (ghost == GhostId::none) return false;
                 const auto& parts = is.schema.kinds()[index_of(is.kind)].components;
                 return std::all_of(parts.begin(), parts.end(), [&](ComponentId part) {
                     return stage.client().is_replicated(ghost, part);
@@ -87,7 +87,7 @@ TEST_CASE("budget: what needs most of a packet comes beside calls and messages o
             std::uint32_t ticks = 0;
             for (; ticks < 60 && !has_all(); ++ticks) {
                 if (calls) {
-                    for (int i = 0; i < 2; ++i) CHECK(stage.server->call({}, is.say, line));
+                    for (int i = 0; i < 2; ++i) CHECK(stage.server->call({}, is.submit, line));
                 } else {
                     CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
                     CHECK(stage.server->send_message(stage.observers[0], words) == Status::ok);
@@ -95,38 +95,38 @@ TEST_CASE("budget: what needs most of a packet comes beside calls and messages o
                 const std::uint64_t before = stage.bytes_to[0];
                 stage.step();
                 CHECK(stage.bytes_to[0] - before <= is.def.budget_bytes_per_tick);
-                said += take_said(stage.client());
+                sent += take_sent(stage.client());
             }
             CHECK(has_all());
-            CHECK(ticks < (in_turn ? 40U : 10U));
-            CHECK(said > 0);
-            // And what is said comes, all of it.
+            CHECK(ticks < (staged ? 40U : 10U));
+            CHECK(sent > 0);
+            // All messages and RPCs arrive, too.
             for (int i = 0; i < 100; ++i) stage.step();
-            said += take_said(stage.client());
-            CHECK(said == 2 * ticks);
+            sent += take_sent(stage.client());
+            CHECK(sent == 2 * ticks);
         }
     }
 }
 
-TEST_CASE("budget: a probe counts what is told in turn, too, though no packet holds it whole") {
+TEST_CASE("budget: a reference client counts staged components that exceed a packet") {
     const ScrollSchema is(true, 8);
     Stage stage(is.schema, 1, is.def);
     REQUIRE(stage.server->add_reference_client());
-    const auto bytes = [&] { return stage.server->stats().probe_bytes; };
+    const auto bytes = [&] { return stage.server->stats().reference_bytes; };
     stage.step();
     const std::uint64_t before = bytes();
     const EntityId scroll = stage.spawn(is.kind);
     fill(stage, is, scroll);
     stage.step(40);
-    const std::uint64_t told = bytes() - before;
+    const std::uint64_t replicated = bytes() - before;
     constexpr std::uint64_t texts = 8 * 7 * 31;
-    CHECK(told > texts);
-    CHECK(told < texts + 600);
+    CHECK(replicated > texts);
+    CHECK(replicated < texts + 600);
     stage.step(10);
-    CHECK(bytes() - before == told);  // and then nothing waits
+    CHECK(bytes() - before == replicated);  // then nothing is pending
 }
 
-TEST_CASE("budget: a small child does not keep out the parent that it cannot come without") {
+TEST_CASE("budget: a small child does not delay the parent that it needs") {
     ScrollSchema is;
     const Component<Vec3> tag = is.schema.component<Vec3>("tag").real("x", &Vec3::x);
     const KindId child = is.schema.kind("child", {tag.id});
@@ -140,19 +140,19 @@ TEST_CASE("budget: a small child does not keep out the parent that it cannot com
     ShelfLine line;
     fill(line.text, 'y');
     std::uint32_t ticks = 0;
-    for (; ticks < 60 && stage.ghost(0, small) == no_ghost; ++ticks) {
+    for (; ticks < 60 && stage.ghost(0, small) == GhostId::none; ++ticks) {
         fill(stage, is, other, ticks);  // more than fits, in every tick
-        for (int i = 0; i < 2; ++i) CHECK(stage.server->call({}, is.say, line));
+        for (int i = 0; i < 2; ++i) CHECK(stage.server->call({}, is.submit, line));
         stage.step();
     }
     CHECK(ticks < 10);
-    CHECK(stage.ghost(0, scroll) != no_ghost);
+    CHECK(stage.ghost(0, scroll) != GhostId::none);
 }
 
-TEST_CASE("budget: a large call comes beside messages and changes of every tick") {
+TEST_CASE("budget: a large RPC is sent beside messages and changes of every tick") {
     ScrollSchema is;
     RpcDesc desc;
-    desc.target = RpcTarget::nobody;
+    desc.target = RpcTarget::none;
     const Rpc<Scroll> read = is.schema.rpc<Scroll>("read", desc);
     add_lines(is.schema, read.id, 8);
     is.def.budget_bytes_per_tick = 350;
@@ -171,19 +171,19 @@ TEST_CASE("budget: a large call comes beside messages and changes of every tick"
             if (changes) fill(stage, is, scroll, ticks);
             (void)stage.server->send_message(stage.observers[0], words);
             stage.step();
-            std::span<const std::byte> message;  // a call ends it
+            std::span<const std::byte> message;  // valid until the next call
             while (stage.client().next_message(message)) ++messages;
         }
         CHECK(ticks < 10);
         for (int i = 0; i < 200; ++i) {
             stage.step();
-            messages += take_said(stage.client());
+            messages += take_sent(stage.client());
         }
         CHECK(messages == ticks);
     }
 }
 
-TEST_CASE("budget: a call that found no room is not held once the pair is denied") {
+TEST_CASE("budget: an RPC that found no room is not queued once its entity is denied") {
     ScrollSchema is;
     RpcDesc desc;
     desc.policy = RpcPolicy::hold;
@@ -197,21 +197,21 @@ TEST_CASE("budget: a call that found no room is not held once the pair is denied
         fill(stage, is, scroll);
         CHECK(stage.server->call({.entity = scroll}, read, ShelfLine{}));
     }
-    stage.step();  // with one of them, whose enter leaves no room for the other
-    CHECK(take_said(stage.client()) == 1);
-    const EntityId other = scrolls[stage.ghost(0, scrolls[0]) == no_ghost ? 0 : 1];
-    REQUIRE(stage.ghost(0, other) == no_ghost);
+    stage.step();  // sends one of them; its enter leaves no room for the other
+    CHECK(take_sent(stage.client()) == 1);
+    const EntityId other = scrolls[stage.ghost(0, scrolls[0]) == GhostId::none ? 0 : 1];
+    REQUIRE(stage.ghost(0, other) == GhostId::none);
     CHECK(stage.visibility().deny(stage.observers[0], other, true) == Status::ok);
     stage.step();
     REQUIRE(stage.server->rpc_late_culls().size() == 1);
     CHECK(internal(*stage.server).calls.held().empty());
     CHECK(stage.visibility().deny(stage.observers[0], other, false) == Status::ok);
     stage.step(20);
-    CHECK(stage.ghost(0, other) != no_ghost);
-    CHECK(take_said(stage.client()) == 0);
+    CHECK(stage.ghost(0, other) != GhostId::none);
+    CHECK(take_sent(stage.client()) == 0);
 }
 
-TEST_CASE("budget: a call about what is told in turn comes, though there is always more to tell") {
+TEST_CASE("budget: an RPC about staged components is sent although they always change") {
     ScrollSchema is(true);
     RpcDesc desc;
     const Rpc<ShelfLine> read =
@@ -224,20 +224,20 @@ TEST_CASE("budget: a call about what is told in turn comes, though there is alwa
         stage.step();
     };
     for (int i = 0; i < 40; ++i) step();
-    REQUIRE(stage.ghost(0, scroll) != no_ghost);
+    REQUIRE(stage.ghost(0, scroll) != GhostId::none);
     constexpr std::uint32_t calls = 5;
     for (std::uint32_t i = 0; i < calls; ++i)
         CHECK(stage.server->call({.entity = scroll}, read, ShelfLine{}));
-    CHECK(stage.server->call({}, is.say, ShelfLine{}));
-    std::uint32_t said = 0;
+    CHECK(stage.server->call({}, is.submit, ShelfLine{}));
+    std::uint32_t sent = 0;
     for (int i = 0; i < 40; ++i) {
         step();
-        said += take_said(stage.client());
+        sent += take_sent(stage.client());
     }
-    CHECK(said == calls + 1);
+    CHECK(sent == calls + 1);
 }
 
-TEST_CASE("budget: messages come though a call waits for more than a packet holds") {
+TEST_CASE("budget: messages are sent while an RPC never fits beside its entity's update") {
     struct Four {
         char lines[4][31] = {};
     };
@@ -269,7 +269,7 @@ TEST_CASE("budget: messages come though a call waits for more than a packet hold
         stage.step();
         CHECK(stage.client().updated_of(stage.ghost(0, entity)) + 4 >=
               stage.server->current_tick());
-        std::span<const std::byte> message;  // the call never comes
+        std::span<const std::byte> message;  // the RPC is never sent
         while (stage.client().next_message(message)) ++messages;
     }
     CHECK(messages >= 5);
@@ -302,7 +302,7 @@ TEST_CASE("budget: a long message does not stop updates") {
     CHECK(updates * 2 > ticks);
 }
 
-TEST_CASE("budget: one client has a budget of his own, if everything fits into it") {
+TEST_CASE("budget: a client can have its own budget if everything fits into it") {
     ScrollSchema is;
     const Component<Vec3> tag = is.schema.component<Vec3>("tag").real("x", &Vec3::x);
     const KindId small = is.schema.kind("small", {tag.id});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Bytes from strangers, and limits.
+// Bytes of unauthenticated peers, and limits.
 #include <doctest/doctest.h>
 
 #include "core/internal_access.hpp"
@@ -14,7 +14,7 @@ namespace purview::test {
 
 namespace {
 
-Address stranger(std::uint16_t port, std::uint8_t host = 200) {
+Address outsider(std::uint16_t port, std::uint8_t host = 200) {
     Address address;
     address.carrier = Address::Carrier::memory;
     address.host[0] = host;
@@ -22,7 +22,7 @@ Address stranger(std::uint16_t port, std::uint8_t host = 200) {
     return address;
 }
 
-/// What the server answers right now.
+/// Takes the pending datagrams of the server.
 std::vector<std::vector<std::byte>> answers(Server& server) {
     std::vector<std::vector<std::byte>> out;
     OutgoingDatagram datagram;
@@ -38,7 +38,7 @@ std::vector<std::byte> hello(std::uint16_t version, std::uint64_t schema_hash,
     return bytes;
 }
 
-/// Answers the challenge as an honest client would, from this address.
+/// Answers the challenge as a well-behaved client at this address does.
 std::vector<std::byte> answer_of(Server& server, const Address& from, std::uint64_t nonce,
                                  Micros now) {
     server.receive(hello(limits::protocol_version, 0, nonce), from, now);
@@ -53,9 +53,7 @@ std::vector<std::byte> answer_of(Server& server, const Address& from, std::uint6
 
 }  // namespace
 
-TEST_CASE(
-    "host: random bytes and damaged datagrams are counted, hurt nobody, and never pass for a "
-    "client") {
+TEST_CASE("server: random and damaged datagrams are counted and have no other effect") {
     SmallWorld world(21, {});
     for (int i = 0; i < 3; ++i) world.add_client();
     world.run(40);
@@ -64,7 +62,7 @@ TEST_CASE(
     std::uint64_t sent = 0;
     for (int tick = 0; tick < 120; ++tick) {
         world.step();
-        // What an honest client sends now, damaged in many ways, from its own and from other
+        // Datagrams of a well-behaved client, damaged in many ways, from its own and from other
         // addresses.
         world.clients[0]->client.tick(world.now);
         std::span<const std::byte> out;
@@ -87,7 +85,7 @@ TEST_CASE(
                     bytes[0] = static_cast<std::byte>(random.below(9));
             }
             const Address from = random.chance(0.5F) ? world.clients[0]->address
-                                                     : stranger(static_cast<std::uint16_t>(i));
+                                                     : outsider(static_cast<std::uint16_t>(i));
             world.server->receive(bytes, from, world.now);
             ++sent;
         }
@@ -101,7 +99,7 @@ TEST_CASE(
     CHECK(world.proof->counters().truth_mismatches == 0);
 }
 
-TEST_CASE("host: well sealed nonsense from a proven client closes its session and no other") {
+TEST_CASE("server: malformed packets of a client close its session, and no other") {
     SmallWorld world(22, {});
     world.add_client();
     world.add_client();
@@ -128,16 +126,14 @@ TEST_CASE("host: well sealed nonsense from a proven client closes its session an
     CHECK(world.joined_count() == 1);
 }
 
-TEST_CASE(
-    "host: no answer to an unproven address is larger than its question, and nothing is stored for "
-    "it") {
+TEST_CASE("server: an unproven address gets no larger answer than it sent, and no state") {
     SmallWorld world(23, {});
     const std::vector<std::vector<std::byte>> questions = {
         hello(limits::protocol_version, 0, 1), hello(limits::protocol_version + 1, 0, 2),
         hello(limits::protocol_version, 99, 3)};
     for (std::uint16_t port = 0; port < 500; ++port) {
         for (const auto& question : questions) {
-            world.server->receive(question, stranger(port), world.now);
+            world.server->receive(question, outsider(port), world.now);
             std::size_t size = 0;
             for (const auto& answer : answers(*world.server)) size += answer.size();
             CHECK(size > 0);
@@ -146,15 +142,13 @@ TEST_CASE(
     }
     CHECK(world.server->stats().sessions == 0);
     CHECK(internal(*world.server).sessions.empty());
-    // Bytes that are no question get no answer at all.
+    // Other bytes get no answer at all.
     std::vector<std::byte> nothing(64, std::byte{7});
-    world.server->receive(nothing, stranger(1), world.now);
+    world.server->receive(nothing, outsider(1), world.now);
     CHECK(answers(*world.server).empty());
 }
 
-TEST_CASE(
-    "host: wrong version, wrong schema, no room and too many from one host are refused with the "
-    "reason") {
+TEST_CASE("server: wrong versions and schemas, and full servers and hosts, are refused") {
     SmallWorld world(24, {});
     internal(*world.server).def.sessions_max = 3;
     internal(*world.server).def.sessions_per_host_max = 2;
@@ -165,41 +159,40 @@ TEST_CASE(
         const auto refused = read_refuse(out[0]);
         return refused ? refused->reason : RefuseReason::none;
     };
-    CHECK(refusal(hello(limits::protocol_version + 1, 0, 1), stranger(1)) == RefuseReason::version);
-    CHECK(refusal(hello(limits::protocol_version, 4711, 1), stranger(1)) == RefuseReason::schema);
+    CHECK(refusal(hello(limits::protocol_version + 1, 0, 1), outsider(1)) == RefuseReason::version);
+    CHECK(refusal(hello(limits::protocol_version, 4711, 1), outsider(1)) == RefuseReason::schema);
     for (std::uint16_t port = 1; port <= 2; ++port) {
-        CHECK(refusal(answer_of(*world.server, stranger(port), port, world.now), stranger(port)) ==
+        CHECK(refusal(answer_of(*world.server, outsider(port), port, world.now), outsider(port)) ==
               RefuseReason::none);
     }
-    CHECK(refusal(answer_of(*world.server, stranger(3), 3, world.now), stranger(3)) ==
+    CHECK(refusal(answer_of(*world.server, outsider(3), 3, world.now), outsider(3)) ==
           RefuseReason::address_limit);
-    const Address other = stranger(1, 201);
+    const Address other = outsider(1, 201);
     CHECK(refusal(answer_of(*world.server, other, 4, world.now), other) == RefuseReason::none);
-    const Address third = stranger(1, 202);
+    const Address third = outsider(1, 202);
     CHECK(refusal(answer_of(*world.server, third, 5, world.now), third) == RefuseReason::full);
     CHECK(world.server->stats().sessions == 3);
-    // Somebody else's cookie, an old cookie.
+    // A cookie of another address, and an expired cookie.
     const auto stolen = answer_of(*world.server, third, 6, world.now);
-    world.server->receive(stolen, stranger(9, 203), world.now);
+    world.server->receive(stolen, outsider(9, 203), world.now);
     CHECK(answers(*world.server).empty());
     CHECK(internal(*world.server).drops.bad_cookie == 1);
     CHECK(refusal(answer_of(*world.server, third, 7, world.now - 60'000'000), third) ==
           RefuseReason::expired);
-    // Whoever is accepted and never joins is closed after a while.
+    // A client that is accepted but never joins is closed after the join timeout.
     world.run(20 * 6);
     CHECK(world.server->stats().sessions == 0);
 }
 
-TEST_CASE("host: a repeated answer finds its session, it does not make another") {
+TEST_CASE("server: a repeated answer finds its session and does not make another") {
     SmallWorld world(25, {});
-    const auto answer = answer_of(*world.server, stranger(1), 77, world.now);
-    for (int i = 0; i < 5; ++i) world.server->receive(answer, stranger(1), world.now);
+    const auto answer = answer_of(*world.server, outsider(1), 77, world.now);
+    for (int i = 0; i < 5; ++i) world.server->receive(answer, outsider(1), world.now);
     CHECK(world.server->stats().sessions == 1);
     CHECK(answers(*world.server).size() == 5);
 }
 
-TEST_CASE(
-    "host: a client whose address changes proves the new one and goes on without a mismatch") {
+TEST_CASE("server: a client with a new address proves it and goes on without a mismatch") {
     SmallWorld world(26, {});
     world.add_client();
     world.add_client();
@@ -215,7 +208,7 @@ TEST_CASE(
     CHECK(world.server->stats().sessions == 2);
 }
 
-TEST_CASE("host: a client that comes back gets a fresh full state, and the old session ends") {
+TEST_CASE("server: a client that reconnects gets a full snapshot; its old session has ended") {
     SmallWorld world(27, {});
     world.add_client();
     world.run(60);
@@ -235,7 +228,7 @@ TEST_CASE("host: a client that comes back gets a fresh full state, and the old s
     CHECK(world.proof->counters().digest_mismatches == 0);
 }
 
-TEST_CASE("host: a server that shuts down tells its clients and refuses new ones") {
+TEST_CASE("server: a shutdown closes all clients and refuses new ones") {
     SmallWorld world(28, {});
     world.add_client();
     world.run(40);
@@ -243,13 +236,13 @@ TEST_CASE("host: a server that shuts down tells its clients and refuses new ones
     world.run(3);
     CHECK(world.clients[0]->client.state() == ClientState::closed);
     CHECK(world.clients[0]->client.close_reason() == CloseReason::shutting_down);
-    world.server->receive(hello(limits::protocol_version, 0, 5), stranger(5), world.now);
+    world.server->receive(hello(limits::protocol_version, 0, 5), outsider(5), world.now);
     const auto out = answers(*world.server);
     REQUIRE(out.size() == 1);
     CHECK(read_refuse(out[0])->reason == RefuseReason::shutting_down);
 }
 
-TEST_CASE("host: a game that refuses a join says so to the client") {
+TEST_CASE("server: a client is notified when the game refuses its join") {
     SmallWorld world(29, {});
     world.game.refuse_joins = true;
     world.add_client();
@@ -257,12 +250,11 @@ TEST_CASE("host: a game that refuses a join says so to the client") {
     CHECK(world.clients[0]->client.state() == ClientState::refused);
     CHECK(world.clients[0]->client.refuse_reason() == RefuseReason::join);
     world.run(25);
-    CHECK(world.server->stats().sessions == 0);  // he has no place any more
+    CHECK(world.server->stats().sessions == 0);  // its session is closed
     CHECK(world.server->stats().observers_ready == 0);
 }
 
-TEST_CASE(
-    "host: a client whose reading end stalls costs bounded memory and does not change the others") {
+TEST_CASE("server: a client that receives nothing costs bounded memory and affects no other") {
     SmallWorld world(30, {});
     world.add_client();
     world.add_client();

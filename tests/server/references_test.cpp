@@ -22,7 +22,7 @@ struct AimSchema {
         aim = schema.component<AimAt>("aim").reference("at", &AimAt::at);
         archer = schema.kind("archer", {aim.id});
         target = schema.kind("target", {aim.id});
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
         def.rules.kinds.resize(2);
         def.rules.kinds[index_of(target)].mode = EntityMode::explicit_only;
     }
@@ -34,7 +34,7 @@ struct AimSchema {
 
 }  // namespace
 
-TEST_CASE("reference: names whom the client sees, and nobody else") {
+TEST_CASE("reference: a client resolves references only to entities that it sees") {
     const AimSchema is;
     Stage stage(is.schema, 1, is.def);
     const EntityId archer = stage.spawn(is.archer), target = stage.spawn(is.target);
@@ -43,37 +43,37 @@ TEST_CASE("reference: names whom the client sees, and nobody else") {
         return stage.clients[0]->reference_of(stage.ghost(0, archer), is.aim.id, 0);
     };
     stage.step(3);
-    CHECK(stage.ghost(0, target) == no_ghost);
-    CHECK(aimed_at() == no_ghost);
-    // It comes into sight: the reference is told without having changed.
+    CHECK(stage.ghost(0, target) == GhostId::none);
+    CHECK(aimed_at() == GhostId::none);
+    // The target becomes relevant: the reference is sent although it did not change.
     CHECK(stage.visibility().allow(stage.observers[0], target, true) == Status::ok);
     stage.step(2);
-    REQUIRE(stage.ghost(0, target) != no_ghost);
+    REQUIRE(stage.ghost(0, target) != GhostId::none);
     CHECK(aimed_at() == stage.ghost(0, target));
-    // It goes, and comes back.
+    // The target leaves and comes back.
     CHECK(stage.visibility().allow(stage.observers[0], target, false) == Status::ok);
     stage.step(2);
-    CHECK(aimed_at() == no_ghost);
+    CHECK(aimed_at() == GhostId::none);
     CHECK(stage.visibility().allow(stage.observers[0], target, true) == Status::ok);
     stage.step(3);
     CHECK(aimed_at() == stage.ghost(0, target));
-    // Nobody, itself, somebody who is gone.
+    // No target, the entity itself, a despawned entity.
     stage.world().edit(archer, is.aim)->at = EntityId::none;
     stage.step(2);
-    CHECK(aimed_at() == no_ghost);
+    CHECK(aimed_at() == GhostId::none);
     stage.world().edit(archer, is.aim)->at = archer;
     stage.step(2);
     CHECK(aimed_at() == stage.ghost(0, archer));
     stage.world().edit(archer, is.aim)->at = target;
     CHECK(stage.world().despawn(target) == Status::ok);
     stage.step(2);
-    CHECK(aimed_at() == no_ghost);
+    CHECK(aimed_at() == GhostId::none);
     stage.world().edit(archer, is.aim)->at = EntityId{~std::uint64_t{0}};  // no id of this world
     stage.step(2);
-    CHECK(aimed_at() == no_ghost);
+    CHECK(aimed_at() == GhostId::none);
 }
 
-TEST_CASE("reference: a copy that is kept names nobody by mistake, now or when it goes on") {
+TEST_CASE("reference: a retained ghost never refers to a wrong entity") {
     AimSchema is;
     is.schema.edit_kind(is.archer).leave = Retention::freeze;
     is.def.rules.kinds[index_of(is.archer)].mode = EntityMode::explicit_only;
@@ -96,14 +96,14 @@ TEST_CASE("reference: a copy that is kept names nobody by mistake, now or when i
     CHECK(stage.visibility().allow(me, other, true) == Status::ok);
     stage.step(4);
     REQUIRE(stage.ghost(0, other) == was);  // the same id
-    CHECK(stage.client().reference_of(copy, is.aim.id, 0) == no_ghost);
+    CHECK(stage.client().reference_of(copy, is.aim.id, 0) == GhostId::none);
     CHECK(stage.visibility().allow(me, archer, true) == Status::ok);
     stage.step(4);
     REQUIRE(stage.ghost(0, archer) == copy);
-    CHECK(stage.client().reference_of(copy, is.aim.id, 0) == no_ghost);
+    CHECK(stage.client().reference_of(copy, is.aim.id, 0) == GhostId::none);
 }
 
-TEST_CASE("reference: who has left names nobody by mistake, as long as he can be asked") {
+TEST_CASE("reference: a ghost that has left never refers to a wrong entity") {
     AimSchema is;
     is.def.rules.kinds[index_of(is.archer)].mode = EntityMode::explicit_only;
     Stage stage(is.schema, 1, is.def);
@@ -118,7 +118,7 @@ TEST_CASE("reference: who has left names nobody by mistake, as long as he can be
     stage.client().clear_events();
     CHECK(stage.visibility().allow(me, archer, false) == Status::ok);
     stage.step(3);
-    REQUIRE(stage.ghost(0, archer) == no_ghost);
+    REQUIRE(stage.ghost(0, archer) == GhostId::none);
     CHECK(stage.client().reference_of(left, is.aim.id, 0) == was);
     CHECK(stage.world().despawn(target) == Status::ok);
     stage.step(5);
@@ -126,10 +126,10 @@ TEST_CASE("reference: who has left names nobody by mistake, as long as he can be
     CHECK(stage.visibility().allow(me, other, true) == Status::ok);
     stage.step(3);
     REQUIRE(stage.ghost(0, other) == was);  // the same id
-    CHECK(stage.client().reference_of(left, is.aim.id, 0) == no_ghost);
+    CHECK(stage.client().reference_of(left, is.aim.id, 0) == GhostId::none);
 }
 
-TEST_CASE("reference: an id that is used again names nobody by mistake") {
+TEST_CASE("reference: a reused local id never resolves to a wrong entity") {
     const AimSchema is;
     Stage stage(is.schema, 1, is.def);
     const EntityId archer = stage.spawn(is.archer);
@@ -147,48 +147,47 @@ TEST_CASE("reference: an id that is used again names nobody by mistake") {
             stage.step();
             if (i == 2) stage.loses_all_to = 99;
             const GhostId ghost = stage.ghost(0, archer);
-            if (ghost == no_ghost) continue;
+            if (ghost == GhostId::none) continue;
             const GhostId aimed = stage.clients[0]->reference_of(ghost, is.aim.id, 0);
-            CHECK((aimed == no_ghost || aimed != stage.ghost(0, other)));
+            CHECK((aimed == GhostId::none || aimed != stage.ghost(0, other)));
         }
         CHECK(stage.world().despawn(other) == Status::ok);
     }
 }
 
-TEST_CASE(
-    "reference: the id of who was named, and left before he was shown, is not another's yet") {
+TEST_CASE("reference: the local id of a referenced ghost that left is not reused at once") {
     const AimSchema is;
     Stage stage(is.schema, 1, is.def);
     const ObserverId me = stage.observers[0];
     const EntityId archer = stage.spawn(is.archer), ship = stage.spawn(is.target),
                    man = stage.spawn(is.target), other = stage.spawn(is.target);
     stage.step(3);
-    stage.clients_every = 8;  // what is sent stays under way
+    stage.clients_every = 8;  // what is sent stays in flight
     const auto may_know = [&](EntityId entity, bool may) {
         CHECK(stage.visibility().allow(me, entity, may) == Status::ok);
     };
     may_know(ship, true);
     stage.step();
-    REQUIRE(stage.world().attach(man, ship) == Status::ok);  // waits for the ship to have arrived
+    REQUIRE(stage.world().attach(man, ship) == Status::ok);  // waits until the ship is acknowledged
     may_know(man, true);
     stage.world().edit(archer, is.aim)->at = man;
     stage.step();
     GhostTable& ghosts = internal(*stage.server).sessions[0]->ghosts;
-    const LocalId named = ghosts.find(man);
-    REQUIRE(ghosts.needs_enter(named));
-    REQUIRE(stage.ghost(0, man) == no_ghost);
+    const LocalId named = ghosts.slots().find(man);
+    REQUIRE(ghosts.slots().needs_enter(named));
+    REQUIRE(stage.ghost(0, man) == GhostId::none);
     may_know(man, false);
     may_know(other, true);
     stage.step();
-    CHECK(ghosts.find(man) == no_local_id);
-    CHECK(ghosts.find(other) != named);
+    CHECK(ghosts.slots().find(man) == no_local_id);
+    CHECK(ghosts.slots().find(other) != named);
     stage.clients_every = 1;
     stage.step(6);
     CHECK(ghosts.leaving_count() == 0);
-    CHECK(stage.client().reference_of(stage.ghost(0, archer), is.aim.id, 0) == no_ghost);
+    CHECK(stage.client().reference_of(stage.ghost(0, archer), is.aim.id, 0) == GhostId::none);
 }
 
-TEST_CASE("reference: who names somebody is known in every tick, as they come, go and change") {
+TEST_CASE("reference: all referrers of an entity are known in every tick") {
     constexpr std::uint32_t many = 2'000;
     const AimSchema is;
     WorldDef def;
@@ -197,15 +196,15 @@ TEST_CASE("reference: who names somebody is known in every tick, as they come, g
     FieldStore fields(is.schema);
     SplitMix random(5);
     std::array<EntityId, 3> targets{};
-    for (EntityId& target : targets) target = *world.spawn(is.target);
+    for (EntityId& target : targets) target = world.spawn({.kind = is.target});
     std::vector<EntityId> archers;
-    for (std::uint32_t i = 0; i < many; ++i) archers.push_back(*world.spawn(is.archer));
+    for (std::uint32_t i = 0; i < many; ++i) archers.push_back(world.spawn({.kind = is.archer}));
     for (Tick now = 1; now < 40; ++now) {
         std::array<std::set<EntityId>, 3> naming;
         for (EntityId& archer : archers) {
             if (random.below(50) == 0) {
                 REQUIRE(world.despawn(archer) == Status::ok);
-                archer = *world.spawn(is.archer);
+                archer = world.spawn({.kind = is.archer});
             }
             EntityId& at = world.edit(archer, is.aim)->at;
             if (at == EntityId::none || random.below(4) == 0) at = targets[random.below(3)];
@@ -228,7 +227,7 @@ TEST_CASE("reference: who names somebody is known in every tick, as they come, g
     }
 }
 
-TEST_CASE("reference: a host's own player is told what a remote one is told (M25)") {
+TEST_CASE("reference: the local player gets the changes that a remote one gets (M25)") {
     struct Changes final : HostPresentation {
         void show(EntityId, Reason) override {}
         void hide(EntityId, Reason) override {}
@@ -245,54 +244,54 @@ TEST_CASE("reference: a host's own player is told what a remote one is told (M25
         show(stage, 0, entity, value);
         CHECK(stage.visibility().allow(view.observer(), entity, value) == Status::ok);
     };
-    const auto told = [&] {
+    const auto replicated = [&] {
         stage.step();
         view.update();
         return std::exchange(changes.of[archer], 0);
     };
     show_both(seen, true);
-    (void)told();
-    (void)told();
+    (void)replicated();
+    (void)replicated();
     EntityId* at = &stage.world().edit(archer, is.aim)->at;
     *at = seen;
-    CHECK(told() == 1);
-    CHECK(told() == 0);
-    stage.world().edit(archer, is.aim)->at = hidden;  // nobody any more
-    CHECK(told() == 1);
-    stage.world().edit(archer, is.aim)->at = other;  // from one that he does not know to another
-    CHECK(told() == 0);
+    CHECK(replicated() == 1);
+    CHECK(replicated() == 0);
+    stage.world().edit(archer, is.aim)->at = hidden;  // no visible target any more
+    CHECK(replicated() == 1);
+    stage.world().edit(archer, is.aim)->at = other;  // from one hidden target to another
+    CHECK(replicated() == 0);
     show_both(other, true);
-    CHECK(told() == 1);
+    CHECK(replicated() == 1);
     REQUIRE(stage.world().despawn(other) == Status::ok);
-    CHECK(told() == 1);
-    CHECK(told() == 0);
-    // In one tick both who is named, and that he is.
+    CHECK(replicated() == 1);
+    CHECK(replicated() == 0);
+    // The reference and the relevance of its target change in one tick.
     stage.world().edit(archer, is.aim)->at = seen;
-    CHECK(told() == 1);
+    CHECK(replicated() == 1);
     show_both(seen, false);
     stage.world().edit(archer, is.aim)->at = hidden;
-    CHECK(told() == 1);
+    CHECK(replicated() == 1);
     show_both(seen, true);
-    CHECK(told() == 0);
-    // What changes of one that is hidden is told once, behind `show`.
+    CHECK(replicated() == 0);
+    // Changes of a hidden entity are reported once, after `show`.
     stage.world().edit(archer, is.aim)->at = seen;
-    CHECK(told() == 1);
+    CHECK(replicated() == 1);
     CHECK(stage.visibility().deny(view.observer(), archer, true) == Status::ok);
-    CHECK(told() == 0);
+    CHECK(replicated() == 0);
     stage.world().edit(archer, is.aim)->at = EntityId::none;
-    CHECK(told() == 0);
+    CHECK(replicated() == 0);
     stage.world().edit(archer, is.aim)->at = archer;
-    CHECK(told() == 0);
+    CHECK(replicated() == 0);
     CHECK(stage.visibility().deny(view.observer(), archer, false) == Status::ok);
-    CHECK(told() == 1);
-    // In a tick without an update.
+    CHECK(replicated() == 1);
+    // Changes in a tick without `update`.
     stage.world().edit(archer, is.aim)->at = seen;
     stage.step();
-    CHECK(told() == 1);
+    CHECK(replicated() == 1);
     show_both(seen, false);
     stage.step();
-    CHECK(told() == 1);
-    CHECK(told() == 0);
+    CHECK(replicated() == 1);
+    CHECK(replicated() == 0);
 }
 
 }  // namespace purview::test

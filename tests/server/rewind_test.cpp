@@ -27,7 +27,8 @@ struct Victim {
     EntityId body, shield;
 };
 
-/// The first player's turret, which shoots with every command at where a target is drawn.
+/// The first player's turret. With every input it shoots at the position where the client displays
+/// the target.
 class Gunner {
   public:
     Gunner(DriveWorld& world, EntityId target) : world_(world), target_(target) {
@@ -36,15 +37,15 @@ class Gunner {
         const EntityId vehicle = world.spawn(s.vehicle, {0, -50, 0}, player);
         turret_ = world.spawn_under(vehicle, s.turret, player);
         world.player().control = [this](auto& its, InputNumber tick) { shoot(its, tick); };
-        world.on_input = [this](Server& its, ObserverId observer, GroupState&,
-                                const GroupInput& command) { meet(its, observer, command); };
+        world.when_input = [this](Server& its, ObserverId observer, GroupState&,
+                                  const GroupInput& command) { meet(its, observer, command); };
     }
     int shots = 0, hits = 0;
 
   private:
     void shoot(DriveWorld::Player& its, InputNumber tick) {
         const GhostId target = world_.ghost(0, target_), turret = world_.ghost(0, turret_);
-        if (target == no_ghost || turret == no_ghost) return;
+        if (target == GhostId::none || turret == GhostId::none) return;
         aims_[tick] = its.prediction->position_of(target, world_.now);
         (void)its.prediction->set_part(turret, world_.schema.turn, Turn{0, true});
     }
@@ -64,7 +65,8 @@ class Gunner {
     std::map<InputNumber, Vec3> aims_;
 };
 
-/// Moves of more than so much in a tick are jumps; 0: none is. Returns how many were looked at.
+/// A move of more than `teleport_distance` in a tick is a jump; 0: no jumps. Returns how many
+/// candidates the history visited.
 std::uint64_t compare_history(float teleport_distance, Axes axes = Axes::xy) {
     DriveSchema s;
     s.schema.edit_kind(s.vehicle).teleport_distance = teleport_distance;
@@ -81,7 +83,8 @@ std::uint64_t compare_history(float teleport_distance, Axes axes = Axes::xy) {
     for (Tick tick = 6; tick < 400; ++tick) {
         for (int n = 0; n < 3; ++n) {
             const Vec3 at{random.unit() * 300, random.unit() * 300, random.unit() * 10};
-            if (alive.size() < 120) alive.push_back(*world.spawn(s.vehicle, exchanged(axes, at)));
+            if (alive.size() < 120)
+                alive.push_back(world.spawn({.kind = s.vehicle, .position = exchanged(axes, at)}));
         }
         if (random.chance(0.5F)) {
             const std::size_t at = random.below(static_cast<std::uint32_t>(alive.size()));
@@ -98,7 +101,7 @@ std::uint64_t compare_history(float teleport_distance, Axes axes = Axes::xy) {
         REQUIRE(history.record(tick) == Status::ok);
         internal(world).clear_changes();
         for (const EntityId entity : alive) copies[tick][entity] = {world.position_of(entity), 0};
-        // Queries about any moment that is remembered, against all entities.
+        // Queries at any recorded time, compared with a scan of all entities.
         for (int q = 0; q < 20; ++q) {
             const double at = tick - static_cast<double>(random.unit()) * 20;
             if (at < 7) continue;
@@ -153,24 +156,22 @@ std::uint64_t compare_history(float teleport_distance, Axes axes = Axes::xy) {
 
 }  // namespace
 
-TEST_CASE(
-    "rewind: the history equals a plain copy of every tick, and a write into the past is refused "
-    "(O19)") {
+TEST_CASE("lag compensation: the history equals a plain copy of every tick (O19)") {
     compare_history(0);
     compare_history(100);
 }
 
-TEST_CASE("rewind: where y is up the index over the past lies flat, too") {
+TEST_CASE("lag compensation: with y up, the index over the past is horizontal, too") {
     CHECK(compare_history(0, Axes::xz) == compare_history(0));
 }
 
-TEST_CASE("rewind: a passenger of a turning vehicle is where the client saw him (O4 O19)") {
+TEST_CASE("lag compensation: a passenger of a turning ship is where it was seen (O4 O19)") {
     DriveWorld world(1, Faults{.delay_us = 70'000, .jitter_us = 10'000});
     const auto& s = world.schema;
     const EntityId shooter = world.spawn(s.vehicle, {0, -50, 0}, world.player().observer);
     const EntityId ship = world.spawn(s.vehicle, {0, 0, 0});
     const EntityId rider = world.spawn_under(ship, s.rider, ObserverId::none, {20, 0, 0});
-    world.on_simulate = [&](Server& server, Tick tick) {
+    world.when_tick = [&](Server& server, Tick tick) {
         const Vec3 at = server.world().position_of(ship);
         (void)server.world().move(ship, {at.x + 0.1F, at.y, at.z});
         server.world().edit(ship, s.motion)->heading = static_cast<float>(tick) * 0.02F;
@@ -178,18 +179,18 @@ TEST_CASE("rewind: a passenger of a turning vehicle is where the client saw him 
     world.run(90);
     Vec3 seen;
     world.player().control = [&](auto& player, InputNumber) {
-        if (world.ghost(0, rider) == no_ghost) return;
+        if (world.ghost(0, rider) == GhostId::none) return;
         seen = player.prediction->position_of(world.ghost(0, rider), world.now);
         (void)player.prediction->set_part(world.ghost(0, shooter), s.drive, Drive{});
     };
     std::map<InputNumber, Vec3> sights;
     world.after_client = [&](auto& player, Micros) {
-        sights[player.prediction->newest_command()] = seen;
+        sights[player.prediction->newest_input()] = seen;
     };
     double worst = 0;
     int shots = 0;
-    world.on_input = [&](Server& server, ObserverId observer, GroupState&,
-                         const GroupInput& command) {
+    world.when_input = [&](Server& server, ObserverId observer, GroupState&,
+                           const GroupInput& command) {
         if (sights.count(command.tick()) == 0 || command.view_tick() > server.current_tick())
             return;
         const auto view = server.rewind(observer, command.view_tick());
@@ -207,9 +208,7 @@ TEST_CASE("rewind: a passenger of a turning vehicle is where the client saw him 
     CHECK(world.world().position_of(rider).x != 20);
 }
 
-TEST_CASE(
-    "rewind: a shield is rewound with its body, and what the client saw is what the shot meets "
-    "(O19, the RFC's bug 2)") {
+TEST_CASE("lag compensation: a shot meets what its client saw (O19, the RFC's bug 2)") {
     DriveWorld world(1, Faults{.loss = 0.02F, .delay_us = 70'000, .jitter_us = 10'000});
     const auto& s = world.schema;
     const EntityId shooter = world.spawn(s.vehicle, {0, -50, 0}, world.player().observer);
@@ -218,8 +217,8 @@ TEST_CASE(
     target.body = world.spawn(s.vehicle, {0, 0, 0});
     target.shield = world.spawn_under(target.body, s.shell, ObserverId::none);
     std::map<Tick, std::int32_t> score_at;
-    // It crosses at 20 m/s, and somebody else drains its shield by one in every tick.
-    world.on_simulate = [&](Server& server, Tick tick) {
+    // The target crosses at 20 m/s, and its shield loses one point in every tick.
+    world.when_tick = [&](Server& server, Tick tick) {
         const Vec3 at = server.world().position_of(target.body);
         (void)server.world().move(target.body, {at.x + 20.0F / 60, at.y, at.z});
         server.world().edit(target.shield, s.shield)->score = 1000 - static_cast<int>(tick) % 900;
@@ -233,7 +232,7 @@ TEST_CASE(
     double worst_view = 0;
     world.player().control = [&](auto& player, InputNumber) {
         const GhostId ghost = world.ghost(0, target.body);
-        if (ghost == no_ghost) return;
+        if (ghost == GhostId::none) return;
         const Micros own = world.now;
         aimed = player.prediction->position_of(ghost, own);
         aimed_tick = player.prediction->view_tick(own);
@@ -242,11 +241,11 @@ TEST_CASE(
     std::map<InputNumber, Vec3> aims;
     std::map<InputNumber, double> ticks;
     world.after_client = [&](auto& player, Micros) {
-        aims[player.prediction->newest_command()] = aimed;
-        ticks[player.prediction->newest_command()] = aimed_tick;
+        aims[player.prediction->newest_input()] = aimed;
+        ticks[player.prediction->newest_input()] = aimed_tick;
     };
-    world.on_input = [&](Server& server, ObserverId observer, GroupState& group,
-                         const GroupInput& command) {
+    world.when_input = [&](Server& server, ObserverId observer, GroupState& group,
+                           const GroupInput& command) {
         const Turn* turn = command.part(1, s.turn);
         if (turn == nullptr || !turn->fire || aims.count(command.tick()) == 0) return;
         const auto view = server.rewind(observer, command.view_tick());
@@ -265,7 +264,7 @@ TEST_CASE(
         const Vec3 now = server.world().position_of(target.body);
         hits_in_present +=
             distance_to(from, {2 * aim.x - from.x, 2 * aim.y - from.y, 0}, now) <= 0.5F;
-        // The shield is that of the body's tick, not of now.
+        // The shield has the value of the rewound tick, not the current one.
         const Shield* shield = view->get(target.shield, s.shield);
         REQUIRE(shield != nullptr);
         const auto tick = static_cast<Tick>(view->tick());
@@ -274,8 +273,9 @@ TEST_CASE(
         CHECK(view->write(target.shield, s.shield.id) == Status::refused);
     };
     world.run(600);
-    MESSAGE("shots " << shots << ", hits " << hits << ", without rewind " << hits_in_present
-                     << ", worst difference from what the client saw " << worst_miss << " m");
+    MESSAGE("shots " << shots << ", hits " << hits << ", without lag compensation "
+                     << hits_in_present << ", largest difference from the displayed position "
+                     << worst_miss << " m");
     CHECK(shots > 500);
     CHECK(hits == shots);
     CHECK(hits_in_present == 0);
@@ -284,18 +284,18 @@ TEST_CASE(
     CHECK(worst_miss < 0.05F);
 }
 
-TEST_CASE("rewind: who is the last to stop is drawn where he stopped, and is hit there") {
+TEST_CASE("lag compensation: an entity that stops is displayed and hit where it stopped") {
     DriveWorld world(1, Faults{.delay_us = 30'000});
     const EntityId target = world.spawn(world.schema.vehicle);
     float x = 0, speed = 0.2F;
-    world.on_simulate = [&](Server& its, Tick) {
+    world.when_tick = [&](Server& its, Tick) {
         x += speed;
         if (speed != 0) REQUIRE(its.world().move(target, {x, 0, 0}) == Status::ok);
     };
     Gunner gunner(world, target);
     world.run(120);
     speed = 0;
-    world.run(10);  // a round trip, and what the view is behind
+    world.run(10);  // the RTT and the interpolation delay
     gunner.hits = gunner.shots = 0;
     float farthest = 0;
     world.after_client = [&](auto& player, Micros at) {
@@ -308,8 +308,7 @@ TEST_CASE("rewind: who is the last to stop is drawn where he stopped, and is hit
     CHECK(gunner.hits == gunner.shots);
 }
 
-TEST_CASE(
-    "rewind: who is told seldom is drawn in even steps if the view is as far behind, and hit") {
+TEST_CASE("lag compensation: an entity with a low send rate moves evenly and is hit") {
     for (const float delay : {4.0F, 6.0F, 10.0F}) {
         CAPTURE(delay);
         PredictionDef prediction;
@@ -321,7 +320,7 @@ TEST_CASE(
         DriveWorld world(1, Faults{.delay_us = 30'000}, 60, prediction, def);
         const EntityId target = world.spawn(world.schema.vehicle);
         float x = 0;
-        world.on_simulate = [&](Server& its, Tick) {
+        world.when_tick = [&](Server& its, Tick) {
             REQUIRE(its.world().move(target, {x += 0.2F, 0, 0}) == Status::ok);
         };
         Gunner gunner(world, target);
@@ -336,20 +335,20 @@ TEST_CASE(
             before = drawn;
         };
         world.run(200);
-        CHECK(least > 0.17F);  // the clock of the view may go a tenth slower or faster
+        CHECK(least > 0.17F);  // the view clock may run a tenth slower or faster
         CHECK(most < 0.23F);
         CHECK(gunner.shots > 150);
         CHECK(gunner.hits == gunner.shots);
     }
 }
 
-TEST_CASE("rewind: what the shooter owns is as it is now, and is not hit (O19)") {
+TEST_CASE("lag compensation: the shooter's own entities are current and not hit (O19)") {
     DriveWorld world(1);
     const auto& s = world.schema;
     const EntityId own = world.spawn(s.vehicle, {0, 0, 0}, world.player().observer);
     const EntityId shell = world.spawn_under(own, s.shell, world.player().observer);
     const EntityId other = world.spawn(s.vehicle, {5, 0, 0});
-    world.on_simulate = [&](Server& server, Tick tick) {
+    world.when_tick = [&](Server& server, Tick tick) {
         (void)server.world().move(own, {static_cast<float>(tick), 0, 0});
         (void)server.world().move(other, {static_cast<float>(tick), 0, 0});
         server.world().edit(shell, s.shield)->score = static_cast<int>(tick);
@@ -373,8 +372,7 @@ TEST_CASE("rewind: what the shooter owns is as it is now, and is not hit (O19)")
     CHECK(world.server->rewind(ObserverId{999}, now).error() == Status::stale_id);
 }
 
-TEST_CASE(
-    "rewind: what was not relevant to the client then is not there, whatever it is now (O19)") {
+TEST_CASE("lag compensation: entities that were not relevant then are excluded (O19)") {
     DriveWorld world(1);
     const auto& s = world.schema;
     const ObserverId observer = world.player().observer;
@@ -386,7 +384,7 @@ TEST_CASE(
     const Tick change = world.server->current_tick() + 1;
     REQUIRE(world.server->visibility().deny(observer, late, false) == Status::ok);
     REQUIRE(world.server->visibility().deny(observer, gone, true) == Status::ok);
-    REQUIRE(world.server->world().move(gone, {40, 0, 0}) == Status::ok);  // where he sees it not
+    REQUIRE(world.server->world().move(gone, {40, 0, 0}) == Status::ok);  // out of view
     world.run(20);
     const auto names = [&](double tick) {
         const auto view = world.server->rewind(observer, tick);
@@ -409,7 +407,7 @@ TEST_CASE(
     CHECK(world.server->rewind(observer, change)->get(gone, s.position) == nullptr);
 }
 
-TEST_CASE("rewind: what is said by hand in this tick is not what was seen in the past (O19)") {
+TEST_CASE("lag compensation: overrides of this tick do not change the past (O19)") {
     DriveWorld world(1);
     const auto& s = world.schema;
     const ObserverId observer = world.player().observer;
@@ -431,7 +429,7 @@ TEST_CASE("rewind: what is said by hand in this tick is not what was seen in the
     CHECK(view->get(revealed, s.position) == nullptr);
 }
 
-TEST_CASE("rewind: as far back as places are kept, so is who saw them, at every tick rate (O19)") {
+TEST_CASE("lag compensation: past relevance is kept as long as past positions (O19)") {
     DriveWorld world(1, {}, 5);
     const auto& s = world.schema;
     const ObserverId observer = world.player().observer;
@@ -450,14 +448,14 @@ TEST_CASE("rewind: as far back as places are kept, so is who saw them, at every 
     CHECK(before->sees(gone));
 }
 
-TEST_CASE("rewind: a client cannot say that it looked further back than it can have (O19)") {
+TEST_CASE("lag compensation: a client cannot rewind further than the limit (O19)") {
     DriveWorld world(1);
     const auto& s = world.schema;
     const EntityId car = world.spawn(s.vehicle, {}, world.player().observer);
     (void)car;
     world.run(60);
     double oldest = 1e9, newest = -1e9;
-    world.on_input = [&](Server& server, ObserverId, GroupState&, const GroupInput& command) {
+    world.when_input = [&](Server& server, ObserverId, GroupState&, const GroupInput& command) {
         oldest = std::min(oldest, command.view_tick() - server.current_tick());
         newest = std::max(newest, command.view_tick() - server.current_tick());
     };

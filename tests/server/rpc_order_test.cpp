@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// In what order calls come, among themselves, with properties and with the ghosts they are about.
+// The order of RPCs among themselves, and relative to component updates and ghosts.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,9 +14,7 @@
 
 namespace purview::test {
 
-TEST_CASE(
-    "rpc: a ghost is as it was when the call was sent, or newer, whatever is lost: properties come "
-    "first (O33)") {
+TEST_CASE("rpc: a ghost is at least as new as an RPC about it, despite losses (O33)") {
     std::uint64_t received = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         CallWorld world(2, {0.25F, 0.05F, 0, 20'000, 40'000}, seed % 2 == 0 ? 4'800U : 300U, seed);
@@ -28,9 +26,9 @@ TEST_CASE(
         world.run(40);
         std::uint32_t hp = 0;
         world.check_call = [&](Client& client, const ReceivedRpc& call) {
-            if (call.ghost == no_ghost) return;
+            if (call.ghost == GhostId::none) return;
             const double there = client.value_of(call.ghost, world.schema().body.id, 2);
-            CHECK(there >= call.values[1]);
+            CHECK(there >= call.number(1));
             ++received;
         };
         for (int tick = 0; tick < 150; ++tick) {
@@ -50,7 +48,7 @@ TEST_CASE(
     CHECK(received > 12 * 2 * 150 * 8 / 10);
 }
 
-TEST_CASE("rpc: the same where one tick has several packets, and only some of them arrive (O33)") {
+TEST_CASE("rpc: ghosts are as new as their RPCs if a part of a tick's packets is lost (O33)") {
     std::uint64_t received = 0;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         CallWorld world(1, {0.4F, 0, 0, 10'000, 0}, 4'800, seed);
@@ -59,8 +57,8 @@ TEST_CASE("rpc: the same where one tick has several packets, and only some of th
         world.place_player(0, {12, 10, 0});
         world.run(60);
         world.check_call = [&](Client& client, const ReceivedRpc& call) {
-            if (call.ghost == no_ghost) return;
-            CHECK(client.value_of(call.ghost, world.schema().body.id, 2) >= call.values[1]);
+            if (call.ghost == GhostId::none) return;
+            CHECK(client.value_of(call.ghost, world.schema().body.id, 2) >= call.number(1));
             ++received;
         };
         SplitMix random(seed);
@@ -83,7 +81,7 @@ TEST_CASE("rpc: the same where one tick has several packets, and only some of th
     CHECK(received > 4'000);
 }
 
-TEST_CASE("rpc: reliable ones come once and ordered ones in order, whatever is lost (F20)") {
+TEST_CASE("rpc: reliable RPCs arrive once, ordered ones in order, despite losses (F20)") {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         CallWorld world(2, {0.3F, 0.1F, 0.02F, 20'000, 60'000}, 400, seed);
         const EntityId entity = world.spawn({10, 10, 0});
@@ -123,9 +121,7 @@ TEST_CASE("rpc: reliable ones come once and ordered ones in order, whatever is l
     }
 }
 
-TEST_CASE(
-    "rpc: one whose ghost leaves before it has arrived never reaches the next ghost under that "
-    "local id (O33)") {
+TEST_CASE("rpc: an RPC never reaches the next ghost with the same local id (O33)") {
     std::uint64_t reused = 0, received = 0;
     for (std::uint64_t seed = 1; seed <= 24; ++seed) {
         CallWorld world(1, {0.35F, 0.1F, 0, 10'000, 90'000}, 4'800, seed);
@@ -135,11 +131,11 @@ TEST_CASE(
         for (int i = 0; i < 6; ++i) blinking.push_back(world.spawn({10, 10, 0}));
         std::map<GhostId, double> last;
         world.check_call = [&](Client& client, const ReceivedRpc& call) {
-            if (call.ghost == no_ghost) return;
+            if (call.ghost == GhostId::none) return;
             ++received;
             const double tag =
                 client.value_of(call.ghost, world.schema().body.id, world.schema().tag_field);
-            CHECK(tag == call.values[0]);
+            CHECK(tag == call.number(0));
             reused += last.contains(call.ghost) && last[call.ghost] != tag ? 1 : 0;
             last[call.ghost] = tag;
         };
@@ -166,8 +162,9 @@ TEST_CASE(
 
 namespace {
 
-/// Next to the first player, who loses the packet with the enter; what comes after it arrives.
-EntityId spawn_unheard(CallWorld& world) {
+/// Spawns an entity next to the first player. The packet with its enter is lost; the next ones
+/// arrive.
+EntityId spawn_withheld(CallWorld& world) {
     world.place_player(0, {12, 10, 0});
     world.run(10);
     world.peer(0).down.blackout = true;
@@ -180,10 +177,10 @@ EntityId spawn_unheard(CallWorld& world) {
 
 }  // namespace
 
-TEST_CASE("rpc: what came before its ghost waits for it, a bounded time (O32 O33)") {
+TEST_CASE("rpc: an RPC that arrives before its ghost waits for a bounded time (O32 O33)") {
     CallWorld world(1);
-    const EntityId entity = spawn_unheard(world);
-    world.peer(0).up.blackout = true;  // and the server does not hear of it
+    const EntityId entity = spawn_withheld(world);
+    world.peer(0).up.blackout = true;  // and the server gets no acknowledgements
     const auto ordered = world.ordered_cull();
     const auto unordered = world.schema().ping(RpcDelivery::unreliable, RpcPolicy::cull);
     CHECK(world.server().call({.entity = entity}, ordered, Ping{0, 1}).has_value());
@@ -191,7 +188,7 @@ TEST_CASE("rpc: what came before its ghost waits for it, a bounded time (O32 O33
     world.step();
     CHECK(world.client(0).stats().calls_received == 2);
     CHECK(world.got(0).empty());
-    SUBCASE("it comes") {
+    SUBCASE("the ghost arrives") {
         world.peer(0).up.blackout = false;
         world.run(6);
         CHECK(numbers(world.got(0)).size() == 2);
@@ -199,7 +196,7 @@ TEST_CASE("rpc: what came before its ghost waits for it, a bounded time (O32 O33
         CHECK(world.client(0).stats().calls_waited == 1);  // the other one waited in its order
         CHECK(world.client(0).stats().calls_dropped == 0);
     }
-    SUBCASE("it does not come") {
+    SUBCASE("the ghost does not arrive") {
         world.run(static_cast<int>(limits::rpc_orphan_us / 50'000) + 2);
         CHECK(world.client(0).stats().calls_dropped == 2);
         world.peer(0).up.blackout = false;
@@ -207,7 +204,7 @@ TEST_CASE("rpc: what came before its ghost waits for it, a bounded time (O32 O33
         CHECK(world.got(0).empty());
         CHECK(world.client(0).state() == ClientState::joined);
     }
-    SUBCASE("it leaves without having come") {
+    SUBCASE("the ghost leaves before it arrives") {
         world.in_next_tick([&](Server& server) { (void)server.world().despawn(entity); });
         world.step();
         CHECK(world.client(0).stats().calls_dropped == 2);
@@ -220,10 +217,10 @@ TEST_CASE("rpc: what came before its ghost waits for it, a bounded time (O32 O33
     }
 }
 
-TEST_CASE("rpc: a forced one whose ghost leaves without having come goes on without it (F20)") {
+TEST_CASE("rpc: a forced RPC is delivered without its ghost if that never arrives (F20)") {
     CallWorld world(1);
-    const EntityId entity = spawn_unheard(world);
-    // One that is ordered, and one that waits outside of the order.
+    const EntityId entity = spawn_withheld(world);
+    // One ordered RPC, and one unordered RPC, which waits by itself.
     CHECK(world.server().call({.entity = entity},
                               world.schema().ping(RpcDelivery::reliable_ordered, RpcPolicy::force),
                               Ping{0, 1}));
@@ -237,7 +234,7 @@ TEST_CASE("rpc: a forced one whose ghost leaves without having come goes on with
     world.run(6);
     REQUIRE(world.got(0).size() == 2);
     for (const Got& got : world.got(0)) {
-        CHECK(got.ghost == no_ghost);
+        CHECK(got.ghost == GhostId::none);
         CHECK_FALSE(got.ghost_left);
     }
     CHECK(world.client(0).stats().calls_dropped == 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Remote calls between a whole server and whole clients.
+// RPCs between a complete server and complete clients.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,8 +14,7 @@
 
 namespace purview::test {
 
-TEST_CASE(
-    "rpc: an observer who does not see the entity is culled, with a reason (N27 F20 F21 F31)") {
+TEST_CASE("rpc: an observer without the entity is culled with a reason (N27 F20 F21 F31)") {
     CallWorld world(3);
     const EntityId near = world.spawn({10, 10, 0});
     world.place_player(0, {12, 10, 0});
@@ -44,7 +43,7 @@ TEST_CASE(
     CHECK(world.got(2).empty());
 }
 
-TEST_CASE("rpc: one about an entity that was spawned in the same tick reaches who sees it (N27)") {
+TEST_CASE("rpc: an RPC on an entity spawned in the same tick reaches its observers (N27)") {
     CallWorld world(2);
     world.place_player(0, {12, 10, 0});
     world.place_player(1, {250, 250, 0});
@@ -62,7 +61,7 @@ TEST_CASE("rpc: one about an entity that was spawned in the same tick reaches wh
     CHECK(world.got(1).empty());
 }
 
-TEST_CASE("rpc: one about an entity that leaves or goes in the tick of the call is culled (N27)") {
+TEST_CASE("rpc: an RPC is culled if its entity leaves or despawns in the same tick (N27)") {
     CallWorld world(1);
     const EntityId entity = world.spawn({10, 10, 0});
     const EntityId doomed = world.spawn({11, 10, 0});
@@ -85,7 +84,7 @@ TEST_CASE("rpc: one about an entity that leaves or goes in the tick of the call 
     CHECK(world.got(0).empty());
 }
 
-TEST_CASE("rpc: a static one reaches everybody who is ready, wherever he stands (F20)") {
+TEST_CASE("rpc: a static RPC reaches all ready observers, whatever their position (F20)") {
     CallWorld world(3);
     world.place_player(1, {250, 250, 0});
     (void)world.server().visibility().set_ready(world.observer(2), false);
@@ -108,7 +107,7 @@ TEST_CASE("rpc: a static one reaches everybody who is ready, wherever he stands 
     CHECK(world.got(2).empty());
 }
 
-TEST_CASE("rpc: a call to named observers reaches those that relevance also allows, once each") {
+TEST_CASE("rpc: an RPC to listed observers reaches those that relevance allows, once each") {
     CallWorld world(4);
     for (std::uint32_t i = 0; i < 3; ++i)
         world.place_player(i, {100 + 10 * static_cast<float>(i), 100, 0});
@@ -143,7 +142,7 @@ TEST_CASE("rpc: a call to named observers reaches those that relevance also allo
     CHECK(world.got(3).size() == 1);
 }
 
-TEST_CASE("rpc: to all but one: he gets none of it, at once or later, and is in no report") {
+TEST_CASE("rpc: an excluded observer gets nothing, now or later, and is in no report") {
     CallWorld world(3);
     for (std::uint32_t i = 0; i < 3; ++i)
         world.place_player(i, {100 + 10 * static_cast<float>(i), 100, 0});
@@ -164,7 +163,7 @@ TEST_CASE("rpc: to all but one: he gets none of it, at once or later, and is in 
         CHECK(server.rpc_reports()[call].culled.empty());
     }
     CHECK(server.rpc_reports()[3].sent == 3);
-    // What is held for the others is not held for him.
+    // Nothing is queued for the excluded observer.
     const EntityId far = world.player(1);
     world.place_player(1, {280, 280, 0});
     world.run(5);
@@ -179,7 +178,7 @@ TEST_CASE("rpc: to all but one: he gets none of it, at once or later, and is in 
     CHECK(numbers(world.got(2)) == Numbers{1, 2, 3, 4, 5});
 }
 
-TEST_CASE("rpc: an event at a place reaches those whose areas cover it (P25)") {
+TEST_CASE("rpc: an RPC at a position reaches the observers with an area over it (P25)") {
     CallWorld world(3);
     world.place_player(0, {100, 100, 0});
     world.place_player(1, {150, 100, 0});
@@ -202,12 +201,12 @@ TEST_CASE("rpc: an event at a place reaches those whose areas cover it (P25)") {
     CHECK(world.server().rpc_reports()[2].sent == 0);
     world.run(5);
     CHECK(numbers(world.got(0)) == Numbers{1});
-    CHECK(world.got(0)[0].ghost == no_ghost);
+    CHECK(world.got(0)[0].ghost == GhostId::none);
     CHECK(numbers(world.got(1)) == Numbers{1, 2});
     CHECK(numbers(world.got(2)) == Numbers{1, 2});
 }
 
-TEST_CASE("rpc: a held one waits until the entity is relevant, and not beyond its bound (F20)") {
+TEST_CASE("rpc: a queued RPC waits until the entity is relevant, up to its limits (F20)") {
     CallWorld world(1);
     const EntityId soon = world.spawn({200, 10, 0});
     const EntityId never = world.spawn({200, 20, 0});
@@ -224,7 +223,7 @@ TEST_CASE("rpc: a held one waits until the entity is relevant, and not beyond it
     CHECK(reports[0].culled.empty());
     REQUIRE(reports[limits::rpc_queued_per_entity].culled.size() == 1);
     CHECK(reports[limits::rpc_queued_per_entity].culled[0].reason == CullReason::capacity);
-    CHECK(reports.back().held == 1);  // what waits for another entity takes no room from it
+    CHECK(reports.back().held == 1);  // RPCs queued for another entity do not use its capacity
     world.run(SmallSchema::hold_ticks - 10);
     CHECK(world.got(0).empty());
     (void)world.server().world().move(soon, {15, 10, 0});
@@ -243,8 +242,8 @@ TEST_CASE("rpc: a held one waits until the entity is relevant, and not beyond it
     CHECK(internal(world.server()).calls.held_pairs() == 0);
 }
 
-TEST_CASE("rpc: what is held for one observer takes no room from another (F20 P14)") {
-    // Whether the first one sees the entity must not show in what the second one gets.
+TEST_CASE("rpc: an RPC queued for one observer uses no capacity of another (F20 P14)") {
+    // What the second client gets must not depend on what the first one sees.
     std::vector<Numbers> got;
     for (const bool sees : {false, true}) {
         CallWorld world(2);
@@ -268,10 +267,10 @@ TEST_CASE("rpc: what is held for one observer takes no room from another (F20 P1
     CHECK(got[0] == got[1]);
 }
 
-TEST_CASE("rpc: none is held about whoever is below a member that is denied") {
+TEST_CASE("rpc: no RPC is queued for entities below a denied member") {
     CallWorld world(1);
     world.place_player(0, {12, 10, 0});
-    std::vector<EntityId> line;  // from the root on
+    std::vector<EntityId> line;  // from the root downwards
     for (int i = 0; i < 3; ++i) {
         line.push_back(world.spawn({10, 10, 0}));
         if (i > 0) CHECK(world.server().world().attach(line[i], line[i - 1]) == Status::ok);
@@ -293,11 +292,11 @@ TEST_CASE("rpc: none is held about whoever is below a member that is denied") {
     }
     CHECK(world.server().visibility().deny(world.observer(0), line[1], false) == Status::ok);
     world.run(10);
-    CHECK(world.ghost_of(0, line[2]) != no_ghost);
+    CHECK(world.ghost_of(0, line[2]) != GhostId::none);
     CHECK(numbers(world.got(0)) == Numbers{0});
 }
 
-TEST_CASE("rpc: what is held about somebody who is denied then is culled, whatever comes later") {
+TEST_CASE("rpc: an RPC queued for an entity that is denied later is culled for good") {
     CallWorld world(1);
     const ObserverId me = world.observer(0);
     const EntityId entity = world.spawn({200, 10, 0});
@@ -316,11 +315,11 @@ TEST_CASE("rpc: what is held about somebody who is denied then is culled, whatev
     CHECK(world.server().visibility().deny(me, entity, false) == Status::ok);
     CHECK(world.server().visibility().allow(me, entity, true) == Status::ok);
     world.run(5);
-    CHECK(world.ghost_of(0, entity) != no_ghost);
+    CHECK(world.ghost_of(0, entity) != GhostId::none);
     CHECK(world.got(0).empty());
 }
 
-TEST_CASE("rpc: a forced one reaches those who do not see the entity, and names no ghost (F20)") {
+TEST_CASE("rpc: a forced RPC reaches observers without the entity, naming no ghost (F20)") {
     CallWorld world(2);
     const EntityId entity = world.spawn({10, 10, 0});
     world.place_player(0, {12, 10, 0});
@@ -332,11 +331,11 @@ TEST_CASE("rpc: a forced one reaches those who do not see the entity, and names 
     REQUIRE(numbers(world.got(0)) == Numbers{3});
     CHECK(world.got(0)[0].tag_of_ghost == world.tag(entity));
     REQUIRE(numbers(world.got(1)) == Numbers{3});
-    CHECK(world.got(1)[0].ghost == no_ghost);
-    CHECK(world.client(1).ghost_count() == 1);  // its own player: no ghost came with the call
+    CHECK(world.got(1)[0].ghost == GhostId::none);
+    CHECK(world.client(1).ghost_count() == 1);  // its own player: no ghost came with the RPC
 }
 
-TEST_CASE("rpc: an unreliable one is sent in its tick or never, and that is counted (F20)") {
+TEST_CASE("rpc: an unreliable RPC is sent in its tick or never, and counted (F20)") {
     CallWorld world(1, {}, 128);
     const EntityId entity = world.spawn({10, 10, 0});
     world.place_player(0, {12, 10, 0});
@@ -357,7 +356,7 @@ TEST_CASE("rpc: an unreliable one is sent in its tick or never, and that is coun
     CHECK(world.got(0).size() == 100 - no_room);
 }
 
-TEST_CASE("rpc: more than may wait for an observer are culled for capacity (F21)") {
+TEST_CASE("rpc: RPCs above the pending limit of an observer are culled (F21)") {
     CallWorld world(1);
     world.peer(0).down.blackout = true;
     std::uint32_t sent = 0, full = 0;
@@ -380,7 +379,7 @@ TEST_CASE("rpc: more than may wait for an observer are culled for capacity (F21)
     CHECK(world.server().call({}, world.schema().news[0], Ping{}).error() == Status::capacity);
 }
 
-TEST_CASE("rpc: calls do not starve the state of a world, and state does not starve calls (F20)") {
+TEST_CASE("rpc: neither RPCs nor state updates starve the other (F20)") {
     CallWorld world(1, {}, 300);
     std::vector<EntityId> crowd;
     for (int i = 0; i < 150; ++i) crowd.push_back(world.spawn({10, 10, 0}));
@@ -409,7 +408,7 @@ TEST_CASE("rpc: calls do not starve the state of a world, and state does not sta
     CHECK(world.got(0).size() > 300 * 10);
 }
 
-TEST_CASE("rpc: what is no call of the schema, or the wrong one, is answered at once (F21)") {
+TEST_CASE("rpc: an invalid call returns an error at once (F21)") {
     CallWorld world(1);
     const EntityId entity = world.spawn({10, 10, 0});
     Server& server = world.server();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Rules of a server while it runs, and what its schema and kinds tell interest.
+// Rule changes of a running server, and what interest takes from schema and kinds.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -15,13 +15,15 @@ namespace purview::test {
 
 namespace {
 
-/// Nothing happens but what a test does.
+/// A game that does nothing by itself.
 class QuietGame final : public Game {
   public:
-    bool joined(Server&, ObserverId, const JoinRequest&) override { return true; }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick) override {}
+    std::optional<EntityId> on_join(Server&, ObserverId, const JoinRequest&) override {
+        return EntityId::none;
+    }
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server&, Tick) override {}
 };
 
 using lines::add;
@@ -33,7 +35,7 @@ Rules rules_of(std::vector<Kernel> steps) {
     return rules;
 }
 
-/// A server with one observer in the middle; its clock goes on by ticks.
+/// A server with one observer in the middle. `tick` advances its clock.
 struct QuietWorld {
     explicit QuietWorld(Rules rules, std::vector<KindRules> kinds = {},
                         InterestLevel level = InterestLevel::full) {
@@ -53,9 +55,9 @@ struct QuietWorld {
         REQUIRE(server->visibility().set_viewpoint(observer, player) == Status::ok);
         REQUIRE(server->visibility().set_ready(observer, true) == Status::ok);
     }
-    /// So many metres from the observer.
+    /// Spawns at this distance from the observer, in meters.
     EntityId spawn(KindId kind, float away_m) {
-        return *server->world().spawn(kind, {150 + away_m, 150, 0});
+        return server->world().spawn({.kind = kind, .position = {150 + away_m, 150, 0}});
     }
     void tick() { server->tick(now += 50'000); }
     bool sees(EntityId entity) const { return server->visibility().is_relevant(observer, entity); }
@@ -76,8 +78,7 @@ std::span<const InterestEvent> events(QuietWorld& world) {
 
 }  // namespace
 
-TEST_CASE(
-    "host: other rules count from the next tick on, and only what differs is an event (N39 M30)") {
+TEST_CASE("server: new rules apply in the next tick; only changes are events (N39 M30)") {
     QuietWorld world(rules_of({add(within(40))}));
     const EntityId near = world.spawn(world.schema.animal, 30);
     const EntityId far = world.spawn(world.schema.animal, 50);
@@ -115,7 +116,7 @@ TEST_CASE(
     CHECK(events(world).size() == 2);
 }
 
-TEST_CASE("host: unsound rules are refused while a server runs, and nothing is changed (N39)") {
+TEST_CASE("server: unsound rules are refused at run time and change nothing (N39)") {
     QuietWorld world(rules_of({add(within(40))}));
     const EntityId near = world.spawn(world.schema.animal, 30);
     world.tick();
@@ -131,7 +132,7 @@ TEST_CASE("host: unsound rules are refused while a server runs, and nothing is c
     CHECK(world.sees(near));
 }
 
-TEST_CASE("host: a trial says which kinds cannot be in a shared mode, as does the server (N39)") {
+TEST_CASE("server: a trial reports kinds that do not suit a shared payload (N39)") {
     QuietWorld world(rules_of({add(within(40))}));
     Rules shared = rules_of({add(cells(30, 30))});
     shared.nodes[0].payload = Payload::update_many;
@@ -140,7 +141,7 @@ TEST_CASE("host: a trial says which kinds cannot be in a shared mode, as does th
     CHECK(world.server->set_rules(shared) != "");
 }
 
-TEST_CASE("host: rules change under clients without a mismatch (N39)") {
+TEST_CASE("server: rules can change under connected clients without a mismatch (N39)") {
     SmallWorld world(31, {0.05F, 0, 0, 20'000, 5'000});
     for (int i = 0; i < 5; ++i) world.add_client();
     world.run(60);
@@ -163,8 +164,7 @@ TEST_CASE("host: rules change under clients without a mismatch (N39)") {
     CHECK(world.server->rules_revision() == 13);
 }
 
-TEST_CASE(
-    "host: a kind's nodes, mode and range are those of each of its entities (N40 F3 F10 F11 M11)") {
+TEST_CASE("server: nodes, mode and range of kinds apply to entities (N40 F3 F10 F11 M11)") {
     Rules rules = rules_of({add(within(40))});
     rules.nodes[0].members = Members::unbound;
     rules.range_classes = {60, 140};
@@ -176,7 +176,7 @@ TEST_CASE(
     std::vector<KindRules> kinds(index_of(names.crate) + 1);
     kinds[index_of(names.animal)].mode = EntityMode::explicit_only;
     kinds[index_of(names.wagon)].mode = EntityMode::global;
-    kinds[index_of(names.tree)].nodes = {NodeId{1}};
+    kinds[index_of(names.tree)].nodes = {id_at<NodeId>(1)};
     kinds[index_of(names.tree)].range = 120;
     kinds[index_of(names.crate)].needs_node = true;
     QuietWorld world(rules, kinds);
@@ -197,12 +197,11 @@ TEST_CASE(
     CHECK(world.sees(animal));
 }
 
-TEST_CASE(
-    "host: a field that is named as a value decides in the tick in which it is written (N41)") {
+TEST_CASE("server: a field used as a value counts in the tick of its change (N41)") {
     Kernel strong;
     strong.combine = Combine::require;
     strong.type = KernelType::value;
-    strong.value = ValueId{0};
+    strong.value = id_at<ValueId>(0);
     strong.min = 50;
     QuietWorld world(rules_of({add(within(40)), strong}));
     const EntityId animal = world.spawn(world.schema.animal, 10);
@@ -219,8 +218,7 @@ TEST_CASE(
     CHECK(world.sees(animal));
 }
 
-TEST_CASE(
-    "host: whether an owner sees his own is said by the kind of schema or interest (M8 F11)") {
+TEST_CASE("server: the kind decides whether an owner sees its entities (M8 F11)") {
     SmallSchema names;
     std::vector<KindRules> kinds(index_of(names.crate) + 1);
     kinds[index_of(names.animal)].owner_sees = false;
@@ -234,8 +232,7 @@ TEST_CASE(
     CHECK(world.sees(wagon));
 }
 
-TEST_CASE(
-    "host: with the level none a server's nodes say all, and full brings them back (F7 F29)") {
+TEST_CASE("server: level none makes all relevant, and full applies the nodes again (F7 F29)") {
     QuietWorld world(rules_of({add(within(40))}), {}, InterestLevel::none);
     const EntityId far = world.spawn(world.schema.animal, 100);
     world.tick();
@@ -245,7 +242,7 @@ TEST_CASE(
     CHECK_FALSE(world.sees(far));
 }
 
-TEST_CASE("host: kinds that the schema has not, or nodes that the rules have not, are refused") {
+TEST_CASE("server: settings for unknown kinds or nodes are refused") {
     SmallSchema schema;
     QuietGame game;
     ServerDef def;
@@ -255,7 +252,7 @@ TEST_CASE("host: kinds that the schema has not, or nodes that the rules have not
     def.rules = rules_of({add(within(40))});
     def.rules.kinds.resize(schema.schema.kinds().size());
     CHECK(Server::create(def, game));
-    def.rules.kinds[0].nodes = {NodeId{1}};
+    def.rules.kinds[0].nodes = {id_at<NodeId>(1)};
     CHECK(Server::create(def, game).error() == Status::bad_configuration);
     def.rules.kinds.assign(schema.schema.kinds().size() + 1, {});
     CHECK(Server::create(def, game).error() == Status::bad_configuration);

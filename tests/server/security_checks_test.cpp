@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Guards that no other test would miss (docs/guards.md).
+// Security checks that no other test covers (docs/guards.md).
 #include <doctest/doctest.h>
 
 #include <array>
 #include <map>
 
 #include "client/client_data.hpp"
-#include "client/ghosts.hpp"
+#include "client/replica.hpp"
 #include "core/internal_access.hpp"
 #include "link/handshake.hpp"
 #include "link/messages.hpp"
+#include "protocol/schema_access.hpp"
 #include "purview/limits.hpp"
 #include "server/server_data.hpp"
 #include "small_game.hpp"
@@ -25,7 +26,7 @@ EntityId entity(std::uint32_t index, std::uint32_t generation = 1) {
     return make_entity_id(index, generation);
 }
 
-/// One fragment, and no more.
+/// Writes one fragment and the end of the list.
 void write_fragment(BitWriter& out, std::uint32_t offset, std::span<const std::byte> data) {
     out.boolean(true);
     out.u32(offset);
@@ -44,7 +45,7 @@ bool takes_fragment(std::uint32_t offset) {
     return in.read(reader);
 }
 
-/// A sealed packet of the session's client, as `body` writes it.
+/// Delivers a valid packet of the session's client, with what `body` writes.
 template <class Body>
 void receive(SmallWorld& world, const Session& session, std::uint32_t sequence, Body&& body) {
     std::vector<std::byte> bytes(1200);
@@ -62,7 +63,7 @@ void receive(SmallWorld& world, const Session& session, std::uint32_t sequence, 
 
 }  // namespace
 
-TEST_CASE("link: a stream takes nothing that is far ahead of what it has handed out") {
+TEST_CASE("link: a stream refuses data far ahead of what it has delivered") {
     CHECK(takes_fragment(0));
     CHECK(takes_fragment(stream_window_bytes));
     CHECK_FALSE(takes_fragment(message_bytes_max + 2 + stream_window_bytes));
@@ -70,7 +71,7 @@ TEST_CASE("link: a stream takes nothing that is far ahead of what it has handed 
     CHECK_FALSE(takes_fragment(0x80000000U));
 }
 
-TEST_CASE("host: who never says what arrived is sent no more than the bound") {
+TEST_CASE("server: a client that acknowledges nothing is sent a bounded number of packets") {
     SmallWorld world(33, {});
     world.add_client();
     world.run(40);
@@ -86,7 +87,7 @@ TEST_CASE("host: who never says what arrived is sent no more than the bound") {
     CHECK(link.packets_under_way() == PacketLink::under_way_max);
 }
 
-TEST_CASE("host: of a flood of commands between two ticks only some are kept") {
+TEST_CASE("server: only a bounded part of a flood of commands is kept between two ticks") {
     SmallWorld world(31, {});
     world.add_client();
     world.run(40);
@@ -102,7 +103,7 @@ TEST_CASE("host: of a flood of commands between two ticks only some are kept") {
                 out.u8(static_cast<std::uint8_t>(command.size()));
                 out.bytes(command);
             }
-            out.boolean(false);  // no calls
+            out.boolean(false);  // no RPCs
         });
     }
     CHECK(session.next_command > 250);
@@ -111,7 +112,7 @@ TEST_CASE("host: of a flood of commands between two ticks only some are kept") {
     CHECK(internal(*world.server).drops.commands == 250 - 40);
 }
 
-TEST_CASE("host: who sends more messages between two ticks than an honest client can is closed") {
+TEST_CASE("server: a client that sends too many messages between two ticks is closed") {
     for (const std::uint32_t messages : {130U, 140U}) {
         SmallWorld world(34, {});
         world.add_client();
@@ -126,7 +127,7 @@ TEST_CASE("host: who sends more messages between two ticks than an honest client
             stream.resize(stream.size() + size - 1, std::byte{7});
         }
         const auto begin =
-            static_cast<std::uint32_t>(7 + session.join.name.size());  // behind the join
+            static_cast<std::uint32_t>(7 + session.join.name.size());  // after the join message
         for (std::size_t at = 0; at < stream.size(); at += fragment_bytes_max) {
             const auto rest = std::span<const std::byte>(stream).subspan(at);
             const auto part = rest.first(std::min(rest.size(), fragment_bytes_max));
@@ -135,19 +136,20 @@ TEST_CASE("host: who sends more messages between two ticks than an honest client
                 write_fragment(out, begin + static_cast<std::uint32_t>(at), part);
                 out.boolean(false);  // no digest
                 out.varint(0);       // no commands
-                out.boolean(false);  // no calls
+                out.boolean(false);  // no RPCs
             });
         }
-        const bool is_honest = messages == 130;
-        CHECK((session.state == Session::State::joined) == is_honest);
+        const bool is_well_behaved = messages == 130;
+        CHECK((session.state == Session::State::joined) == is_well_behaved);
         CHECK(session.messages.size() <= 131'072 + 2);
-        if (is_honest) CHECK(session.messages.size() == 130 * 1'002);
+        if (is_well_behaved) CHECK(session.messages.size() == 130 * 1'002);
     }
 }
 
 namespace {
 
-/// Behind the first join: its length, type, role, a name and a credential with their sizes.
+/// Sends a second join message: its length, type, role, name and credential, the last two with
+/// their sizes.
 void join_again(SmallWorld& world, Session& session) {
     const std::byte join[] = {std::byte{5}, std::byte{0}, std::byte{1}, std::byte{1},
                               std::byte{0}, std::byte{0}, std::byte{0}};
@@ -160,7 +162,7 @@ void join_again(SmallWorld& world, Session& session) {
 
 }  // namespace
 
-TEST_CASE("host: who joins twice has joined once") {
+TEST_CASE("server: a second join message is ignored") {
     SmallWorld world(32, {});
     world.add_client();
     world.run(40);
@@ -176,7 +178,7 @@ TEST_CASE("host: who joins twice has joined once") {
     CHECK(world.game.players.size() == players);
 }
 
-TEST_CASE("host: whom the game has refused may not ask again") {
+TEST_CASE("server: a client that the game refused cannot join with another message") {
     SmallWorld world(33, {});
     world.game.refuse_joins = true;
     world.add_client();
@@ -193,78 +195,77 @@ TEST_CASE("host: whom the game has refused may not ask again") {
     CHECK(world.game.players.empty());
 }
 
-TEST_CASE("replication: an old id does not find the ghost of whoever has its index now") {
+TEST_CASE("replication: an outdated entity id does not find the ghost of its successor") {
     GhostTable ghosts;
-    const LocalId lane = ghosts.enter(entity(5, 2), KindId{}, false, 1);
+    const LocalId slot = ghosts.enter(entity(5, 2), id_at<KindId>(0), false, 1);
     ghosts.set_owned(entity(5, 1), true, 1);
-    CHECK_FALSE(ghosts.owned(lane));
-    CHECK(ghosts.find(entity(5, 3)) == no_local_id);
+    CHECK_FALSE(ghosts.marks().is_owned(slot));
+    CHECK(ghosts.slots().find(entity(5, 3)) == no_local_id);
     ghosts.set_owned(entity(5, 2), true, 1);
-    CHECK(ghosts.owned(lane));
+    CHECK(ghosts.marks().is_owned(slot));
 }
 
-TEST_CASE("replication: nothing that left is sent again because a packet with it was lost") {
+TEST_CASE("replication: the loss of a packet does not resend a ghost that has left") {
     GhostTable ghosts;
     for (const std::uint32_t e : {5U, 6U}) {
-        const LocalId lane = ghosts.enter(entity(e), KindId{}, false, 1);
-        ghosts.sent(ghosts.begin_record(e, 1), lane, SentAs::enter);
+        const LocalId slot = ghosts.enter(entity(e), id_at<KindId>(0), false, 1);
+        ghosts.sent(ghosts.begin_packet(e, 1), slot, SentAs::enter);
     }
-    ghosts.leave(entity(5), Reason::left);
+    ghosts.leave(ghosts.slots().find(entity(5)), Reason::left);
     ghosts.resolve(5, false);
-    CHECK_FALSE(ghosts.needs_enter(0));
+    CHECK_FALSE(ghosts.slots().needs_enter(0));
     ghosts.resolve(6, true);
-    ghosts.sent(ghosts.begin_record(7, 2), 1, SentAs::update);
-    ghosts.leave(entity(6), Reason::left);
+    ghosts.sent(ghosts.begin_packet(7, 2), 1, SentAs::update);
+    ghosts.leave(ghosts.slots().find(entity(6)), Reason::left);
     ghosts.resolve(7, false);
-    CHECK(ghosts.pending()[0] == 0);
-    CHECK(ghosts.needs_leave()[0] == 3);
+    CHECK(ghosts.sends().pending()[0] == 0);
+    CHECK(ghosts.slots().needs_leave()[0] == 3);
 }
 
-TEST_CASE(
-    "replication: nothing that left is sent again because a packet with its motions was lost") {
+TEST_CASE("replication: the loss of predictor states does not resend a ghost that has left") {
     GhostTable ghosts;
-    const LocalId lane = ghosts.enter(entity(5), KindId{}, false, 1);
-    ghosts.set_extrapolated(lane, 1);
+    const LocalId slot = ghosts.enter(entity(5), id_at<KindId>(0), false, 1);
+    ghosts.set_layout(slot, false, 1);
     const std::array<purview::Motion, 1> motions{};
-    ghosts.sent(ghosts.begin_record(1, 1), lane, SentAs::enter, motions);
+    ghosts.sent(ghosts.begin_packet(1, 1), slot, SentAs::enter, motions);
     ghosts.resolve(1, true);
-    ghosts.sent(ghosts.begin_record(2, 2), lane, SentAs::update, motions);
-    ghosts.leave(entity(5), Reason::left);
+    ghosts.sent(ghosts.begin_packet(2, 2), slot, SentAs::update, motions);
+    ghosts.leave(ghosts.slots().find(entity(5)), Reason::left);
     ghosts.resolve(2, false);
-    CHECK(ghosts.pending()[0] == 0);
-    CHECK(ghosts.needs_leave()[0] == 1);
+    CHECK(ghosts.sends().pending()[0] == 0);
+    CHECK(ghosts.slots().needs_leave()[0] == 1);
 }
 
-TEST_CASE("replication: a copy is kept only of what was held") {
+TEST_CASE("replication: only a ghost that the client has is retained") {
     GhostTable ghosts;
     for (const std::uint32_t e : {5U, 6U}) {
-        const LocalId lane = ghosts.enter(entity(e), KindId{}, false, 1);
-        ghosts.sent(ghosts.begin_record(e, 1), lane, SentAs::enter);
+        const LocalId slot = ghosts.enter(entity(e), id_at<KindId>(0), false, 1);
+        ghosts.sent(ghosts.begin_packet(e, 1), slot, SentAs::enter);
     }
     ghosts.resolve(5, true);
-    ghosts.leave(entity(5), Reason::left, {Retention::freeze, 100});
-    ghosts.leave(entity(6), Reason::left, {Retention::freeze, 100});
-    CHECK(ghosts.retention(0) == Retention::freeze);
-    CHECK(ghosts.retention(1) == Retention::despawn);
-    CHECK(ghosts.enter(entity(6), KindId{}, false, 3) == 2);  // from the beginning
+    ghosts.leave(ghosts.slots().find(entity(5)), Reason::left, {Retention::freeze, 100});
+    ghosts.leave(ghosts.slots().find(entity(6)), Reason::left, {Retention::freeze, 100});
+    CHECK(ghosts.retained().policy(0) == Retention::freeze);
+    CHECK(ghosts.retained().policy(1) == Retention::despawn);
+    CHECK(ghosts.enter(entity(6), id_at<KindId>(0), false, 3) == 2);  // a new local id
 }
 
-TEST_CASE("replication: no more copies are kept than there is room for") {
+TEST_CASE("replication: the number of retained ghosts is bounded") {
     GhostTable ghosts;
-    constexpr std::uint32_t count = GhostTable::retained_max + 10;
-    PacketRecord& record = ghosts.begin_record(1, 1);
+    constexpr std::uint32_t count = RetainedGhosts::count_max + 10;
+    PacketRecord& record = ghosts.begin_packet(1, 1);
     for (std::uint32_t e = 0; e < count; ++e)
-        ghosts.sent(record, ghosts.enter(entity(e), KindId{}, false, 1), SentAs::enter);
+        ghosts.sent(record, ghosts.enter(entity(e), id_at<KindId>(0), false, 1), SentAs::enter);
     ghosts.resolve(1, true);
     std::uint32_t kept = 0;
     for (std::uint32_t e = 0; e < count; ++e) {
-        ghosts.leave(entity(e), Reason::left, {Retention::freeze, 100});
-        kept += ghosts.retention(e) == Retention::freeze ? 1 : 0;
+        ghosts.leave(ghosts.slots().find(entity(e)), Reason::left, {Retention::freeze, 100});
+        kept += ghosts.retained().policy(e) == Retention::freeze ? 1 : 0;
     }
-    CHECK(kept == GhostTable::retained_max);
+    CHECK(kept == RetainedGhosts::count_max);
 }
 
-TEST_CASE("replication: where more copies are to be kept than there is room for, the oldest go") {
+TEST_CASE("replication: above the limit the oldest retained ghosts are dropped") {
     Schema schema;
     const KindId tree = schema.kind("tree", {}), stone = schema.kind("stone", {});
     schema.edit_kind(tree).leave = Retention::deactivate;
@@ -274,7 +275,7 @@ TEST_CASE("replication: where more copies are to be kept than there is room for,
         def.rules.kinds[index_of(kind)].mode = EntityMode::explicit_only;
     Stage stage(schema, 1, def);
     const ObserverId me = stage.observers[0];
-    constexpr std::uint32_t room = GhostTable::retained_max;
+    constexpr std::uint32_t room = RetainedGhosts::count_max;
     std::vector<EntityId> all;
     for (std::uint32_t e = 0; e < room + 40; ++e)
         all.push_back(stage.spawn(e < room + 20 ? tree : stone));
@@ -285,7 +286,7 @@ TEST_CASE("replication: where more copies are to be kept than there is room for,
     };
     const auto became = [&] {
         std::map<Change, std::uint32_t> count;
-        for (const ClientEvent& event : stage.client().events()) ++count[event.copy];
+        for (const ClientEvent& event : stage.client().events()) ++count[event.change];
         stage.client().clear_events();
         return count;
     };
@@ -296,11 +297,11 @@ TEST_CASE("replication: where more copies are to be kept than there is room for,
     auto changes = became();
     CHECK(changes[Change::retained] == room);
     CHECK(changes[Change::dropped] == 0);
-    show(room + 20, room + 40, false);  // stones: whose copies nobody keeps
+    show(room + 20, room + 40, false);  // stones have no retention
     changes = became();
     CHECK(changes[Change::left] == 20);
     CHECK(changes[Change::dropped] == 0);
-    show(0, 1, true);  // and goes again: it is not the oldest any more
+    show(0, 1, true);  // and leaves again: it is no longer the oldest
     show(0, 1, false);
     (void)became();
     show(room, room + 20, false);
@@ -313,33 +314,31 @@ TEST_CASE("replication: where more copies are to be kept than there is room for,
     CHECK(changes[Change::resumed] == 30);
 }
 
-TEST_CASE("replication: an update counts only for a ghost that is held") {
+TEST_CASE("replication: an update counts only for a ghost that the client has") {
     GhostTable ghosts;
-    ghosts.enter(entity(5), KindId{}, false, 1);
-    ghosts.sent(ghosts.begin_record(1, 1), 0, SentAs::enter);
-    ghosts.sent(ghosts.begin_record(2, 2), 0, SentAs::update);
+    ghosts.enter(entity(5), id_at<KindId>(0), false, 1);
+    ghosts.sent(ghosts.begin_packet(1, 1), 0, SentAs::enter);
+    ghosts.sent(ghosts.begin_packet(2, 2), 0, SentAs::update);
     ghosts.resolve(1, false);
     ghosts.resolve(2, true);
-    CHECK(ghosts.baseline(0) == 1);
-    ghosts.sent(ghosts.begin_record(3, 4), 0, SentAs::enter);
-    ghosts.sent(ghosts.begin_record(4, 5), 0, SentAs::update);
+    CHECK(ghosts.sends().baseline(0) == 1);
+    ghosts.sent(ghosts.begin_packet(3, 4), 0, SentAs::enter);
+    ghosts.sent(ghosts.begin_packet(4, 5), 0, SentAs::update);
     ghosts.resolve(3, true);
     ghosts.resolve(4, true);
     ghosts.begin_tick(6);
-    CHECK(ghosts.baseline(0) == 5);
+    CHECK(ghosts.sends().baseline(0) == 5);
 }
 
-TEST_CASE(
-    "replication: a client refuses an enter of what it has, and a plain update of what it has "
-    "not") {
+TEST_CASE("replication: a client refuses a second enter, and an update without an enter") {
     struct Lamp {
         bool is_on = false;
     };
     Schema schema;
     const auto lamp = schema.component<Lamp>("lamp").boolean("is_on", &Lamp::is_on);
     (void)schema.kind("lamp", {Component<Lamp>(lamp).id});
-    REQUIRE(schema.status() == Status::ok);
-    ClientGhosts ghosts(schema);
+    REQUIRE(schema.problem().empty());
+    Replica replica(schema);
     Tick newest = 0;
     const auto takes = [&](bool enter, LocalId id) {
         std::vector<std::byte> bytes(20);
@@ -348,7 +347,7 @@ TEST_CASE(
         out.varint(0);
         out.varint(enter ? 1 : 0);
         if (enter) out.varint(id);
-        if (enter) out.bits(0b1010000, 7);  // entered, nobody's, whole, no parent, on
+        if (enter) out.bits(0b1010000, 7);  // entered, no owner, whole, no parent, on
         out.varint(0);
         out.varint(enter ? 0 : 1);
         if (!enter) out.bits(0, 4);
@@ -356,8 +355,8 @@ TEST_CASE(
         if (!enter) out.boolean(false);
         REQUIRE(out.ok());
         BitReader in(bytes);
-        if (!ghosts.read(in)) return false;
-        ghosts.accept(newest);
+        if (!replica.decoder.read(in)) return false;
+        replica.accept(newest);
         return true;
     };
     CHECK(takes(true, 0));
@@ -365,10 +364,10 @@ TEST_CASE(
     CHECK_FALSE(takes(true, 2));
     CHECK(takes(false, 2));
     CHECK_FALSE(takes(false, 1));
-    CHECK(ghosts.count() == 2);
+    CHECK(replica.ghosts.count() == 2);
 }
 
-TEST_CASE("liars: ghosts take no more of a client's memory than they may, whatever it is told of") {
+TEST_CASE("malicious peer: ghosts take no more memory than a client allows") {
     struct ManyNumbers {
         std::int32_t at[16] = {};
     };
@@ -379,26 +378,26 @@ TEST_CASE("liars: ghosts take no more of a client's memory than they may, whatev
         for (std::uint16_t f = 0; f < 16; ++f) {
             FieldDef field{"f" + std::to_string(f), FieldType::integer, 0, 4, true, 0, 1'000, 0, 0};
             field.offset_bytes = static_cast<std::uint16_t>(4 * f);
-            schema.add_field(numbers.id, field);
+            SchemaAccess::add_field(schema, numbers.id, field);
             if (is_extrapolated) schema.extrapolate(numbers.id, field.name);
         }
         const KindId kind = schema.kind("one", {numbers.id});
-        REQUIRE_MESSAGE(schema.status() == Status::ok, schema.problem());
+        REQUIRE_MESSAGE(schema.problem().empty(), schema.problem());
         Stage stage(schema, 1);
-        ClientGhosts& ghosts = *internal(stage.client()).ghosts;
-        CHECK(ghosts.bytes_max == ClientDef{}.ghost_bytes_max);
+        Replica& replica = *internal(stage.client()).replica;
+        CHECK(replica.decoder.bytes_max == ClientDef{}.ghost_bytes_max);
         constexpr std::size_t some = 60'000;
-        ghosts.bytes_max = some;
+        replica.decoder.bytes_max = some;
         for (int i = 0; i < 400; ++i) stage.spawn(kind);
         stage.step(60);
-        CHECK(ghosts.bytes() <= some);
-        CHECK(ghosts.count() > 0);
-        CHECK(ghosts.count() < 400);
+        CHECK(replica.bytes() <= some);
+        CHECK(replica.ghosts.count() > 0);
+        CHECK(replica.ghosts.count() < 400);
         CHECK(stage.client().stats().packets_malformed > 0);
-        ghosts.bytes_max = ClientDef{}.ghost_bytes_max;  // and then the rest comes
+        replica.decoder.bytes_max = ClientDef{}.ghost_bytes_max;  // now the rest fits
         stage.step(100);
-        CHECK(ghosts.count() == 400);
-        CHECK(ghosts.bytes() > some);
+        CHECK(replica.ghosts.count() == 400);
+        CHECK(replica.bytes() > some);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/internal_access.hpp"
+#include "protocol/schema_access.hpp"
 #include "replication/send_limits.hpp"
 #include "support/stage.hpp"
 
@@ -19,12 +20,12 @@ struct PaceSchema {
     explicit PaceSchema(std::vector<SendInterval> rates = {}) {
         position = schema.component<Position>("place");
         FieldDef x{"x", FieldType::quantized, 0, 4, true, 0, 1024, 0.01, 0};
-        schema.add_field(position.id, x);
+        SchemaAccess::add_field(schema, position.id, x);
         schema.set_position(position.id);
         body = schema.component<Body>("body").integer("hp", &Body::hp, 0, 1000);
         walker = schema.kind("walker", {position.id, body.id});
-        schema.edit_kind(walker).rates = std::move(rates);
-        REQUIRE(schema.status() == Status::ok);
+        schema.edit_kind(walker).intervals = std::move(rates);
+        REQUIRE(schema.problem().empty());
         def.rules.max = {1024, 10, 0};
     }
     NodeDef near(float radius) const {
@@ -40,7 +41,8 @@ struct PaceSchema {
     ServerDef def;
 };
 
-/// Ticks in which the client's copy was updated, while the entity changes in every one.
+/// Returns in how many ticks the client's ghost was updated, while the entity changes in every
+/// tick.
 int updates(Stage& stage, const PaceSchema& is, EntityId entity, int ticks) {
     int count = 0;
     Tick last = stage.clients[0]->updated_of(stage.ghost(0, entity));
@@ -56,10 +58,9 @@ int updates(Stage& stage, const PaceSchema& is, EntityId entity, int ticks) {
 
 }  // namespace
 
-TEST_CASE(
-    "pace: a curve says how often, by strength, what comes to rest is told at once (P24 X7 X2)") {
+TEST_CASE("send intervals: the score sets them; an idle entity is sent at once (P24 X7 X2)") {
     PaceSchema is({{0, 8}, {0.6F, 4}, {0.9F, 1}});
-    is.def.rules.nodes = {is.near(100)};  // strength 1 - d / 200
+    is.def.rules.nodes = {is.near(100)};  // score 1 - d / 200
     Stage stage(is.schema, 1, is.def);
     const EntityId me = stage.spawn(is.walker, {500, 0, 0});
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
@@ -70,7 +71,7 @@ TEST_CASE(
     CHECK(updates(stage, is, close, 64) == 64);
     CHECK(updates(stage, is, middle, 64) == 16);
     CHECK(updates(stage, is, far, 64) == 8);
-    // It stops: the last value does not wait for its turn.
+    // The entity becomes idle: its last value does not wait for the interval.
     for (int offset = 0; offset < 8; ++offset) {
         for (int i = 0; i <= offset; ++i) {
             stage.world().edit(far, is.body)->hp = static_cast<std::uint16_t>(500 + i);
@@ -82,9 +83,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "pace: of the nodes that want a pair the most generous says how often, explain says which "
-    "(N43)") {
+TEST_CASE("send intervals: the shortest interval of the nodes wins; explain names it (N43)") {
     PaceSchema is;
     is.def.rules.nodes = {is.near(50), is.near(100)};
     is.def.rules.nodes[0].replication.every_ticks = 2;
@@ -104,16 +103,16 @@ TEST_CASE(
     CHECK(why.settings.leave_by == "wide");
     CHECK(why.settings.settings.every_ticks == 2);
     CHECK(why.settings.settings.priority == 3);
-    CHECK(why.text().find("settings: every 2 ticks ('near'), urgency 3") != std::string::npos);
+    CHECK(why.text().find("settings: every 2 ticks ('near'), priority 3") != std::string::npos);
     CHECK(why.text().find("leave stale ('wide')") != std::string::npos);
     CHECK(stage.visibility().explain(stage.observers[0], outer).settings.every_ticks_by == "wide");
-    // It comes nearer: within eight ticks it is heard of more often.
+    // The entity comes nearer: within eight ticks it has the shorter interval.
     CHECK(stage.world().move(outer, {541, 0, 0}) == Status::ok);
     stage.step(8);
     CHECK(updates(stage, is, outer, 60) == 30);
 }
 
-TEST_CASE("pace: where the budget binds, the nearer and the more urgent are fresher (X2 X9 O21)") {
+TEST_CASE("send order: with a tight budget nearer entities are updated more (X2 X9 O21)") {
     PaceSchema is;
     is.def.rules.nodes = {is.near(200)};
     is.def.budget_bytes_per_tick = 160;
@@ -143,19 +142,20 @@ TEST_CASE("pace: where the budget binds, the nearer and the more urgent are fres
     };
     CHECK(sum(0) > sum(120) * 11 / 10);
     CHECK(sum(120) > sum(240) * 11 / 10);
-    CHECK(*std::min_element(seen.begin(), seen.end()) > 5);  // nobody starves
+    CHECK(*std::min_element(seen.begin(), seen.end()) > 5);  // no entity starves
 }
 
-TEST_CASE("pace: nothing waits longer than is derived, and some of it for half as long") {
-    // docs/budget.md, of entities that all are as urgent. Where all change in each tick none has
-    // more weight than another. Most may also rest while they wait, with twice that of the others.
+TEST_CASE("send order: no wait exceeds the derived bound, and some reach half of it") {
+    // The bound of docs/budget.md for equal priorities. If all entities change in each tick, all
+    // weights are equal. With `most_rest`, most of them are idle while they wait, with twice the
+    // weight of the others.
     struct Slab {
         char lines[3][31] = {};
     };
     constexpr std::size_t count = 160;
     constexpr std::uint32_t budget_bytes = 1'000;
-    for (const bool most_rest : {false, true}) {
-        CAPTURE(most_rest);
+    for (const bool most_idle : {false, true}) {
+        CAPTURE(most_idle);
         Schema schema;
         const Component<Slab> slab = schema.component<Slab>("slab");
         add_lines(schema, slab.id, 3);
@@ -168,29 +168,30 @@ TEST_CASE("pace: nothing waits longer than is derived, and some of it for half a
         const GhostTable& ghosts = internal(*stage.server).sessions.front()->ghosts;
         std::vector<EntityId> slabs;
         for (std::size_t i = 0; i < count; ++i) slabs.push_back(stage.spawn(kind));
-        constexpr double beside_body_bits = 30;  // its id, its kind and what says how it is linked
+        constexpr double beside_body_bits = 30;  // its id, its kind and its link state
         const double item_bits =
             static_cast<double>(layout_of(schema, kind).body_bits_max) + beside_body_bits;
         const double room = (budget_bytes - 64.0 - 30) * 8 - item_bits;
         const double round = std::ceil(count * item_bits / room);
-        const double bound = round * (1 + (most_rest ? 2 : 1));
+        const double bound = round * (1 + (most_idle ? 2 : 1));
         CHECK(bound > 20);
         CHECK(bound < 80);
         Tick longest = 0;
         for (std::size_t tick = 0; tick < 600; ++tick) {
             for (std::size_t i = 0; i < count; ++i) {
-                const LocalId lane = ghosts.find(slabs[i]);
-                const bool is_pending = lane != no_local_id && ghosts.is_pending(lane);
-                if (most_rest && i % 8 != 0 && is_pending) continue;
+                const LocalId slot = ghosts.slots().find(slabs[i]);
+                const bool is_pending = slot != no_local_id && ghosts.sends().is_pending(slot);
+                if (most_idle && i % 8 != 0 && is_pending) continue;
                 Slab& its = *stage.world().edit(slabs[i], slab);
                 for (auto& line : its.lines)
                     std::fill_n(line, 31, static_cast<char>(tick % 100 + 1));
             }
             stage.step();
             const Tick now = stage.server->current_tick();
-            for (LocalId lane = 0; lane < ghosts.lane_end(); ++lane) {
-                const bool waits = ghosts.is_pending(lane) && ghosts.pending_since(lane) < now;
-                if (waits) longest = std::max(longest, now - ghosts.pending_since(lane));
+            for (LocalId slot = 0; slot < ghosts.slots().end(); ++slot) {
+                const bool waits =
+                    ghosts.sends().is_pending(slot) && ghosts.sends().pending_since(slot) < now;
+                if (waits) longest = std::max(longest, now - ghosts.sends().pending_since(slot));
             }
         }
         CHECK(longest <= bound);
@@ -198,8 +199,8 @@ TEST_CASE("pace: nothing waits longer than is derived, and some of it for half a
     }
 }
 
-TEST_CASE("pace: the urgency of a kind counts from its enter on (X2)") {
-    // In the very first packet, also where nothing is asked about strengths and nodes.
+TEST_CASE("send order: the priority of a kind counts from its enter on (X2)") {
+    // In the very first packet, and without rules that compute scores.
     Schema schema;
     const Component<Body> body = schema.component<Body>("body").integer("hp", &Body::hp, 0, 1000);
     const KindId walker = schema.kind("walker", {body.id}), alarm = schema.kind("alarm", {body.id});
@@ -214,8 +215,9 @@ TEST_CASE("pace: the urgency of a kind counts from its enter on (X2)") {
     };
     const std::vector<EntityId> walkers = spawn(walker, 300), alarms = spawn(alarm, 5);
     const auto there = [&](const std::vector<EntityId>& list) {
-        return std::count_if(list.begin(), list.end(),
-                             [&](EntityId entity) { return stage.ghost(0, entity) != no_ghost; });
+        return std::count_if(list.begin(), list.end(), [&](EntityId entity) {
+            return stage.ghost(0, entity) != GhostId::none;
+        });
     };
     stage.step(1);
     CHECK(there(alarms) == 5);
@@ -224,8 +226,7 @@ TEST_CASE("pace: the urgency of a kind counts from its enter on (X2)") {
     CHECK(there(walkers) == 300);
 }
 
-TEST_CASE(
-    "pace: what calls leave no room for is sent in turn, though by itself it would fit (O21)") {
+TEST_CASE("send order: updates that find no room beside RPCs are sent in turn (O21)") {
     struct Pair {
         std::uint32_t a, b;
     };
@@ -239,7 +240,7 @@ TEST_CASE(
     const KindId kind = schema.kind("kind", {pair.id});
     RpcDesc desc;
     desc.delivery = RpcDelivery::unreliable;
-    const Rpc<Long> say = schema.rpc<Long>("say", desc).text("text", &Long::text);
+    const Rpc<Long> send = schema.rpc<Long>("say", desc).text("text", &Long::text);
     ServerDef def;
     def.budget_bytes_per_tick = 1200;
     Stage stage(schema, 1, def);
@@ -252,7 +253,7 @@ TEST_CASE(
     std::uint64_t waited = 0;
     for (std::uint32_t tick = 1; tick <= 60; ++tick) {
         for (const EntityId entity : all) *stage.world().edit(entity, pair) = {tick, tick};
-        for (int i = 0; i < 13; ++i) CHECK(stage.server->call({.entity = all[0]}, say, words));
+        for (int i = 0; i < 13; ++i) CHECK(stage.server->call({.entity = all[0]}, send, words));
         stage.step();
         ReceivedRpc call;
         while (stage.client().next_rpc(call)) {
@@ -266,7 +267,7 @@ TEST_CASE(
     }
     CHECK(waited > 500);  // not all of it fits
     CHECK(oldest <= 4);
-    // Without the calls it does.
+    // Without the RPCs all of it fits.
     stage.step(5);
     for (const EntityId entity : all) *stage.world().edit(entity, pair) = {99, 99};
     stage.step();
@@ -274,7 +275,7 @@ TEST_CASE(
         CHECK(stage.client().value_of(stage.ghost(0, entity), pair.id, 0) == 99);
 }
 
-TEST_CASE("pace: who comes back is told so at once, whatever his curve (X7)") {
+TEST_CASE("send intervals: an entity that comes back is sent at once (X7)") {
     PaceSchema is({{0, 40}});
     is.schema.edit_kind(is.walker).leave = Retention::freeze;
     is.def.rules.nodes = {is.near(100)};
@@ -290,21 +291,21 @@ TEST_CASE("pace: who comes back is told so at once, whatever his curve (X7)") {
         }
     };
     step(45, 510);
-    CHECK(stage.ghost(0, other) != no_ghost);
+    CHECK(stage.ghost(0, other) != GhostId::none);
     step(2, 800);
-    CHECK(stage.ghost(0, other) == no_ghost);
+    CHECK(stage.ghost(0, other) == GhostId::none);
     (void)stage.changes();
     step(3, 510);
     CHECK(stage.changes() == "resumed");
-    CHECK(stage.ghost(0, other) != no_ghost);
+    CHECK(stage.ghost(0, other) != GhostId::none);
 }
 
-TEST_CASE("pace: a new owner, parent or part is told at once, whatever the curve (X7)") {
+TEST_CASE("send intervals: a new owner, parent or component is sent at once (X7)") {
     PaceSchema is({{0, 40}});
     const Component<Body> secret =
         is.schema.component<Body>("secret").integer("hp", &Body::hp, 0, 9);
     const KindId holder = is.schema.kind("holder", {is.position.id, is.body.id, secret.id});
-    is.schema.edit_kind(holder).rates = {{0, 40}};
+    is.schema.edit_kind(holder).intervals = {{0, 40}};
     is.schema.audience(secret.id, {AudienceType::owner});
     is.def.rules.nodes = {is.near(100)};
     Stage stage(is.schema, 1, is.def);
@@ -319,7 +320,7 @@ TEST_CASE("pace: a new owner, parent or part is told at once, whatever the curve
         return stage.ghost(0, other);
     };
     const GhostId ghost = step(50);
-    REQUIRE(ghost != no_ghost);
+    REQUIRE(ghost != GhostId::none);
     CHECK_FALSE(stage.client().is_owned(ghost));
     CHECK(stage.world().set_owner(other, stage.observers[0]) == Status::ok);
     step(2);
@@ -331,7 +332,7 @@ TEST_CASE("pace: a new owner, parent or part is told at once, whatever the curve
     CHECK(stage.client().parent_of(ghost) == stage.ghost(0, me));
 }
 
-TEST_CASE("pace: a new owner whose packet is lost is told again at once (X7)") {
+TEST_CASE("send intervals: a lost change of owner is sent again at once (X7)") {
     PaceSchema is({{0, 40}});
     is.def.rules.nodes = {is.near(100)};
     Stage stage(is.schema, 1, is.def);
@@ -349,7 +350,7 @@ TEST_CASE("pace: a new owner whose packet is lost is told again at once (X7)") {
         return stage.ghost(0, other);
     };
     const GhostId ghost = step(50);
-    REQUIRE(ghost != no_ghost);
+    REQUIRE(ghost != GhostId::none);
     CHECK(stage.world().set_owner(other, stage.observers[0]) == Status::ok);
     stage.loses_all_to = 0;
     step(1);
@@ -358,11 +359,11 @@ TEST_CASE("pace: a new owner whose packet is lost is told again at once (X7)") {
     step(4);
     CHECK(stage.client().is_owned(ghost));
     updates = 0;
-    step(30);  // and then it is told as seldom as before
+    step(30);  // the interval applies again
     CHECK(updates <= 1);
 }
 
-TEST_CASE("pace: when the budget begins to bind, all are weighed, not one in eight (X2)") {
+TEST_CASE("send order: all scores are computed when the budget becomes tight (X2)") {
     PaceSchema is;
     is.def.rules.nodes = {is.near(400)};
     is.def.budget_bytes_per_tick = 160;
@@ -375,16 +376,16 @@ TEST_CASE("pace: when the budget begins to bind, all are weighed, not one in eig
     CHECK(stage.visibility().set_viewpoint(stage.observers[0], me) == Status::ok);
     const auto held = [&](const std::vector<EntityId>& list) {
         return std::count_if(list.begin(), list.end(),
-                             [&](EntityId one) { return stage.ghost(0, one) != no_ghost; });
+                             [&](EntityId one) { return stage.ghost(0, one) != GhostId::none; });
     };
-    stage.step();  // by local id: nobody knows yet that it is too much
+    stage.step();  // by local id: the server does not know yet that not all fits
     const auto first = held(far);
     stage.step(3);
     CHECK(held(far) == first);
     CHECK(held(near) > 60);
 }
 
-TEST_CASE("pace: what is new goes first, by as much as is asked for (X2)") {
+TEST_CASE("send order: enter_priority sets how early new entities are sent (X2)") {
     const auto held_after = [](float enter_priority) {
         PaceSchema is;
         is.def.rules.nodes = {is.near(200)};
@@ -405,11 +406,11 @@ TEST_CASE("pace: what is new goes first, by as much as is asked for (X2)") {
         for (int i = 0; i < 100; ++i) fresh.push_back(stage.spawn(is.walker, {510, 0, 0}));
         step(4);
         const auto held = std::count_if(fresh.begin(), fresh.end(), [&](EntityId one) {
-            return stage.ghost(0, one) != no_ghost;
+            return stage.ghost(0, one) != GhostId::none;
         });
-        step(200);  // nobody starves
+        step(200);  // no entity starves
         CHECK(std::all_of(fresh.begin(), fresh.end(),
-                          [&](EntityId one) { return stage.ghost(0, one) != no_ghost; }));
+                          [&](EntityId one) { return stage.ghost(0, one) != GhostId::none; }));
         for (const EntityId one : known) {
             const Tick seen = stage.client().updated_of(stage.ghost(0, one));
             CHECK(stage.server->current_tick() - seen < 40);
@@ -417,7 +418,8 @@ TEST_CASE("pace: what is new goes first, by as much as is asked for (X2)") {
         return held;
     };
     const auto last = held_after(0.1F), usual = held_after(1), first = held_after(50);
-    MESSAGE("of a hundred " << last << ", " << usual << ", " << first);
+    MESSAGE("entered of 100 new entities, by enter_priority 0.1, 1, 50: " << last << ", " << usual
+                                                                          << ", " << first);
     CHECK(last < 10);
     CHECK(usual > last + 20);
     CHECK(first > usual + 20);
@@ -425,70 +427,70 @@ TEST_CASE("pace: what is new goes first, by as much as is asked for (X2)") {
 
 namespace {
 
-/// How often each of some walkers that all change in every tick was updated, and the most that were
-/// in one tick.
+/// How often each of some walkers was updated, and the most updates in one tick. All of them change
+/// in every tick.
 struct Pacing {
     std::vector<int> updates;
     int most_in_a_tick = 0;
 };
 Pacing listen(Stage& stage, const PaceSchema& is, const std::vector<EntityId>& walkers, int ticks) {
-    Pacing heard{std::vector<int>(walkers.size()), 0};
+    Pacing received{std::vector<int>(walkers.size()), 0};
     for (int t = 0; t < ticks; ++t) {
         for (const EntityId one : walkers) stage.world().edit(one, is.body)->hp += 1;
         stage.step();
         int in_this = 0;
         for (std::size_t i = 0; i < walkers.size(); ++i) {
             const GhostId ghost = stage.ghost(0, walkers[i]);
-            const bool is_new = ghost != no_ghost &&
+            const bool is_new = ghost != GhostId::none &&
                                 stage.client().updated_of(ghost) == stage.server->current_tick();
-            heard.updates[i] += is_new ? 1 : 0;
+            received.updates[i] += is_new ? 1 : 0;
             in_this += is_new ? 1 : 0;
         }
-        heard.most_in_a_tick = std::max(heard.most_in_a_tick, in_this);
+        received.most_in_a_tick = std::max(received.most_in_a_tick, in_this);
     }
-    return heard;
+    return received;
 }
 
 }  // namespace
 
-TEST_CASE("pace: no more of a kind than its limit in a tick, the longest waiting first (X9)") {
+TEST_CASE("send limits: a kind has at most its limit per tick, longest wait first (X9)") {
     PaceSchema is;
     const KindId other = is.schema.kind("other", {is.position.id, is.body.id});
-    is.schema.edit_kind(is.walker).limit = {.per_tick = 3};
+    is.schema.edit_kind(is.walker).limit_per_tick = 3;
     Stage stage(is.schema, 1, is.def);
     std::vector<EntityId> walkers;
     for (int i = 0; i < 20; ++i) walkers.push_back(stage.spawn(is.walker));
     const std::vector<EntityId> others{stage.spawn(other)};
     const EntityId mine = stage.spawn(is.walker);
     CHECK(stage.world().set_owner(mine, stage.observers[0]) == Status::ok);
-    // Enters, too: seven ticks for twenty. His own does not count.
+    // Enters count: twenty take seven ticks. The entity that the observer owns does not count.
     stage.step();
-    CHECK(stage.ghost(0, mine) != no_ghost);
+    CHECK(stage.ghost(0, mine) != GhostId::none);
     const Pacing first = listen(stage, is, walkers, 6);
     CHECK(first.most_in_a_tick == 3);
-    CHECK(stage.ghost(0, walkers.back()) != no_ghost);
-    REQUIRE(stage.server->add_reference_client());  // for which there are no limits
+    CHECK(stage.ghost(0, walkers.back()) != GhostId::none);
+    REQUIRE(stage.server->add_reference_client());  // it has no limits
     stage.step();
     const std::uint64_t waited = stage.server->stats().limited_updates;
     std::vector<EntityId> all = walkers;
     all.push_back(others[0]);
     all.push_back(mine);
-    const Pacing heard = listen(stage, is, all, 200);
-    CHECK(heard.most_in_a_tick == 5);
-    CHECK(heard.updates[20] == 200);
-    CHECK(heard.updates[21] == 200);
-    for (int i = 0; i < 20; ++i) CHECK(heard.updates[i] >= 200 / 7);  // three of twenty
+    const Pacing received = listen(stage, is, all, 200);
+    CHECK(received.most_in_a_tick == 5);
+    CHECK(received.updates[20] == 200);
+    CHECK(received.updates[21] == 200);
+    for (int i = 0; i < 20; ++i) CHECK(received.updates[i] >= 200 / 7);  // three of twenty
     CHECK(stage.server->stats().limited_updates - waited == 200 * 17);
-    // Where few have something to tell, nobody waits.
+    // If only a few entities change, none waits.
     const Pacing few = listen(stage, is, {walkers[2], walkers[11], walkers[17]}, 50);
-    for (const int updates : few.updates) CHECK(updates >= 43);  // seven ticks for what waited
+    for (const int updates : few.updates) CHECK(updates >= 43);  // seven ticks for earlier changes
 }
 
-TEST_CASE("pace: who waits for his parent takes nobody's turn (X9)") {
+TEST_CASE("send limits: an entity that waits for its parent does not use the limit (X9)") {
     for (const bool are_known : {false, true}) {
         PaceSchema is;
         const KindId ship = is.schema.kind("ship", {is.position.id, is.body.id});
-        is.schema.edit_kind(is.walker).limit = {.per_tick = 2};
+        is.schema.edit_kind(is.walker).limit_per_tick = 2;
         Stage stage(is.schema, 1, is.def);
         std::vector<EntityId> walkers, crew;
         const auto spawn_crew = [&] {
@@ -497,15 +499,15 @@ TEST_CASE("pace: who waits for his parent takes nobody's turn (X9)") {
         for (int i = 0; i < 3; ++i) walkers.push_back(stage.spawn(is.walker));
         if (are_known) spawn_crew();
         stage.step(10);
-        stage.clients_every = 8;  // it takes so long to hear what has arrived
+        stage.clients_every = 8;  // acknowledgements take this long
         while (stage.server->current_tick() % 8 != 1) stage.step();
         const EntityId boat = stage.spawn(ship);
         stage.step();
         if (!are_known) spawn_crew();
         for (const EntityId sailor : crew) CHECK(stage.world().attach(sailor, boat) == Status::ok);
-        const Pacing heard = listen(stage, is, walkers, 5);
-        CHECK(heard.most_in_a_tick == 2);
-        CHECK(std::accumulate(heard.updates.begin(), heard.updates.end(), 0) >= 8);
+        const Pacing received = listen(stage, is, walkers, 5);
+        CHECK(received.most_in_a_tick == 2);
+        CHECK(std::accumulate(received.updates.begin(), received.updates.end(), 0) >= 8);
         stage.step(40);
         CHECK(stage.client().ghost_count() == 14);
         for (const EntityId sailor : crew)
@@ -513,9 +515,10 @@ TEST_CASE("pace: who waits for his parent takes nobody's turn (X9)") {
     }
 }
 
-TEST_CASE("pace: by turns each has his, whether the others have something to tell or not (X9)") {
+TEST_CASE("send limits: with round robin each entity has its turn, changed or not (X9)") {
     PaceSchema is;
-    is.schema.edit_kind(is.walker).limit = {.per_tick = 3, .order = LimitOrder::round_robin};
+    is.schema.edit_kind(is.walker).limit_per_tick = 3;
+    is.schema.edit_kind(is.walker).limit_order = LimitOrder::round_robin;
     Stage stage(is.schema, 1, is.def);
     std::vector<EntityId> walkers;
     for (int i = 0; i < 20; ++i) walkers.push_back(stage.spawn(is.walker));
@@ -525,7 +528,7 @@ TEST_CASE("pace: by turns each has his, whether the others have something to tel
     for (const int updates : all.updates) CHECK(std::abs(updates - 30) <= 1);
     const Pacing few = listen(stage, is, {walkers[2], walkers[11], walkers[17]}, 200);
     for (const int updates : few.updates) CHECK(std::abs(updates - 30) <= 1);
-    // Whoever comes and goes changes whose turn it is, and takes it from nobody.
+    // Entities that come and go change the order of turns, but no other entity loses its turn.
     Tick longest = 0;
     const Tick start = stage.server->current_tick();
     std::vector<Tick> last;
@@ -547,33 +550,9 @@ TEST_CASE("pace: by turns each has his, whether the others have something to tel
     CHECK(longest < 12);
 }
 
-TEST_CASE("pace: longer lists go in more parts, one a tick (X11)") {
-    for (const LimitOrder order : {LimitOrder::fill, LimitOrder::round_robin}) {
-        for (const auto& list : {std::pair{10, 1}, {12, 2}, {23, 2}, {24, 4}, {50, 4}}) {
-            const int count = list.first, parts = list.second;
-            PaceSchema is;
-            is.schema.edit_kind(is.walker).limit = {.buckets = {{12, 2}, {24, 4}}, .order = order};
-            Stage stage(is.schema, 1, is.def);
-            std::vector<EntityId> walkers;
-            for (int i = 0; i < count; ++i) walkers.push_back(stage.spawn(is.walker));
-            stage.step(20);
-            const Pacing heard = listen(stage, is, walkers, 120);
-            CAPTURE(count);
-            CHECK(heard.most_in_a_tick == (count + parts - 1) / parts);
-            for (const int updates : heard.updates) CHECK(updates >= 120 / parts - 1);
-            CHECK(std::accumulate(heard.updates.begin(), heard.updates.end(), 0) ==
-                  120 * heard.most_in_a_tick);
-        }
-    }
-    CHECK(sends_at_most({.per_tick = 5, .buckets = {{12, 2}}}, 40) == 5);
-    CHECK(sends_at_most({.per_tick = 25, .buckets = {{12, 2}}}, 40) == 20);
-    CHECK(sends_at_most({}, 40) == 40);
-}
-
-TEST_CASE("pace: a limit or a weight that makes no sense is refused (X2 X9 X11)") {
-    const auto is_refused = [](const SendLimit& limit, float enter_priority) {
+TEST_CASE("send order: invalid enter and node priorities are refused (X2)") {
+    const auto is_refused = [](float enter_priority) {
         PaceSchema is;
-        is.schema.edit_kind(is.walker).limit = limit;
         is.def.enter_priority = enter_priority;
         is.def.schema = &is.schema;
         is.def.mac = &test_mac;
@@ -582,17 +561,12 @@ TEST_CASE("pace: a limit or a weight that makes no sense is refused (X2 X9 X11)"
         SmallGame game(small, 1);
         return !Server::create(is.def, game);
     };
-    CHECK_FALSE(is_refused({.per_tick = 1, .buckets = {{1, 2}, {2, 3}}}, 0.5F));
-    CHECK(is_refused({.buckets = {{0, 2}}}, 1));
-    CHECK(is_refused({.buckets = {{4, 1}, {8, 1}}}, 1));
-    CHECK(is_refused({.buckets = {{4, 4}, {8, 2}}}, 1));
-    CHECK(is_refused({.buckets = {{8, 2}, {8, 4}}}, 1));
-    CHECK(is_refused({.buckets = {{8, 20'000}}}, 1));
-    CHECK(is_refused({}, 0));
-    CHECK(is_refused({}, -1));
-    CHECK(is_refused({}, 1e9F));  // nothing comes before leaves
-    CHECK(is_refused({}, std::numeric_limits<float>::infinity()));
-    CHECK(is_refused({}, std::numeric_limits<float>::quiet_NaN()));
+    CHECK_FALSE(is_refused(0.5F));
+    CHECK(is_refused(0));
+    CHECK(is_refused(-1));
+    CHECK(is_refused(1e9F));  // leaves must stay first
+    CHECK(is_refused(std::numeric_limits<float>::infinity()));
+    CHECK(is_refused(std::numeric_limits<float>::quiet_NaN()));
     const auto is_node_refused = [](float priority) {
         PaceSchema is;
         is.def.schema = &is.schema;
@@ -608,7 +582,7 @@ TEST_CASE("pace: a limit or a weight that makes no sense is refused (X2 X9 X11)"
         CHECK(is_node_refused(priority));
 }
 
-TEST_CASE("pace: a curve that makes no sense is refused") {
+TEST_CASE("send intervals: an invalid list of intervals is refused") {
     const std::vector<std::vector<SendInterval>> wrong{
         {{0.5F, 0}}, {{2, 1}}, {{0, 1}, {0.5F, 4}}, {{0.5F, 4}, {0.5F, 2}}};
     for (const auto& curve : wrong) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What cannot be a server is refused, and in words that name what is wrong.
+// An invalid server definition is refused with a message that states the problem.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -32,7 +32,7 @@ struct ShelfSchema {
                      .id();
         shelf = schema.kind("shelf", {scroll});
         RpcDesc to_all;
-        to_all.target = RpcTarget::nobody;
+        to_all.target = RpcTarget::none;
         letter =
             schema.rpc<Scroll>("letter", to_all).text("a", &Scroll::a).text("b", &Scroll::b).id();
         open = schema.flag("open", scroll, "open");
@@ -46,54 +46,51 @@ struct ShelfSchema {
 
 }  // namespace
 
-TEST_CASE("host: whatever cannot be a server is refused in words that name what is wrong") {
+TEST_CASE("server: an invalid definition is refused with a message that states the problem") {
     const struct {
-        std::function<void(ServerDef&, Schema&)> spoil;
+        std::function<void(ServerDef&, Schema&)> injected_fault;
         Status status;
         const char* why;
     } all[] = {
-        {[](auto& def, auto&) { def.schema = nullptr; }, Status::bad_configuration, "no schema"},
+        {[](auto& def, auto&) { def.schema = nullptr; }, Status::bad_configuration,
+         "schema is not set"},
         {[](auto&, auto& schema) { (void)schema.kind("shelf", {}); }, Status::bad_configuration,
          "schema: "},
-        {[](auto& def, auto&) { def.mac = nullptr; }, Status::bad_configuration, "no mac"},
-        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).teleport_distance = -1; },
+        {[](auto& def, auto&) { def.mac = nullptr; }, Status::bad_configuration, "mac is not set"},
+        {[](auto&, auto& schema) { schema.edit_kind(id_at<KindId>(0)).teleport_distance = -1; },
          Status::bad_configuration, "teleport_distance"},
-        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).relative_position = true; },
+        {[](auto&, auto& schema) { schema.edit_kind(id_at<KindId>(0)).relative_position = true; },
          Status::bad_configuration, "kind 'shelf', relative_position needs a position"},
-        {[](auto& def, auto&) { def.secret = {}; }, Status::bad_configuration, "no secret"},
+        {[](auto& def, auto&) { def.secret = {}; }, Status::bad_configuration, "secret is not set"},
         {[](auto& def, auto&) { def.mac = [](auto, auto, auto) {}; }, Status::bad_configuration,
-         "the same for other data"},
+         "the same value for different data"},
         {[](auto& def, auto&) { def.tick_hz = 1'001; }, Status::bad_configuration, "tick_hz"},
         {[](auto& def, auto&) { def.budget_bytes_per_tick = 127; }, Status::bad_configuration,
          "budget_bytes_per_tick must be 128 or more"},
         {[](auto& def, auto&) { def.enter_priority = 0; }, Status::bad_configuration,
          "enter_priority"},
         {[](auto& def, auto&) { def.sessions_max = 1U << 20; }, Status::bad_configuration,
-         "sessions_max is at most 1048544"},
+         "sessions_max must be at most 1048544"},
         {[](auto& def, auto&) { def.entities_max = 0; }, Status::bad_configuration, "entities_max"},
         {[](auto& def, auto&) { def.group_members_max = 0; }, Status::bad_configuration,
          "group_members_max"},
         {[](auto& def, auto&) { def.group_depth_max = 65; }, Status::bad_configuration,
-         "group_depth_max is at most 64"},
+         "group_depth_max must be at most 64"},
         {[](auto& def, auto&) { def.input.lead_max = 0; }, Status::bad_configuration,
          "input.lead_max"},
-        {[](auto& def, auto&) { def.input.waiting_target = def.input.lead_max + 1; },
-         Status::bad_configuration, "input.waiting_target"},
+        {[](auto& def, auto&) { def.input.buffer_target = def.input.lead_max + 1; },
+         Status::bad_configuration, "input.buffer_target"},
         {[](auto& def, auto&) { def.rewind.cell_size = 0; }, Status::bad_configuration,
          "rewind.cell_size"},
         {[](auto& def, auto&) { def.rewind.ticks = 0xfffffffe; }, Status::bad_configuration,
-         "rewind.ticks is at most 65536"},
+         "rewind.ticks must be at most 65536"},
         {[](auto& def, auto&) { def.rules.kinds.resize(2); }, Status::bad_configuration,
-         "settings of 2 kinds, and the schema has 1"},
+         "the rules have settings for 2 kinds, but the schema has 1"},
         {[](auto&, auto& schema) {
-             schema.edit_kind(KindId{0}).rates = {{0.5F, 2}, {0.25F, 1}};
+             schema.edit_kind(id_at<KindId>(0)).intervals = {{0.5F, 2}, {0.25F, 1}};
          },
-         Status::bad_configuration, "kind 'shelf', rates: strengths must ascend"},
-        {[](auto&, auto& schema) {
-             schema.edit_kind(KindId{0}).limit.buckets = {{4, 2}, {8, 2}};
-         },
-         Status::bad_configuration, "kind 'shelf', limit: parts must ascend"},
-        {[](auto&, auto& schema) { schema.edit_kind(KindId{0}).priority = 1e7F; },
+         Status::bad_configuration, "kind 'shelf', intervals: scores must ascend"},
+        {[](auto&, auto& schema) { schema.edit_kind(id_at<KindId>(0)).priority = 1e7F; },
          Status::bad_configuration, "kind 'shelf', priority"},
         {[](auto& def, auto&) { def.budget_bytes_per_tick = 150; }, Status::too_large,
          "kind 'shelf' may need 1"},
@@ -105,24 +102,24 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
          },
          Status::too_large, "the schema takes 1"},
         {[](auto& def, auto&) { def.rules.areas_max = 64; }, Status::bad_configuration,
-         "areas_max is at most 63"},
+         "areas_max must be at most 63"},
         {[](auto& def, auto&) {
              def.rules.kinds.resize(1);
-             def.rules.kinds[0].nodes = {NodeId{1}};
+             def.rules.kinds[0].nodes = {id_at<NodeId>(1)};
          },
-         Status::bad_configuration, "kind 'shelf', node 1 is not there"},
+         Status::bad_configuration, "kind 'shelf', node 1 does not exist"},
         {[](auto& def, auto&) {
              def.rules.kinds.resize(1);
              def.rules.kinds[0].range = 10;
          },
-         Status::bad_configuration, "kind 'shelf', range is 0 to the largest"},
+         Status::bad_configuration, "kind 'shelf', range must be 0 to the largest"},
         {[](auto& def, auto&) {
              def.rules.kinds.resize(1);
              def.rules.kinds[0].uses_group_radius = true;
          },
          Status::bad_configuration, "kind 'shelf', uses_group_radius needs"},
-        {[](auto& def, auto&) { def.rules.node("open ones").add(FlagId{1}); },
-         Status::bad_configuration, "node 'open ones', a step names a flag that is not there"},
+        {[](auto& def, auto&) { def.rules.node("open ones").add(id_at<FlagId>(1)); },
+         Status::bad_configuration, "node 'open ones', a step uses a flag that is not declared"},
         {[](auto& def, auto&) { def.rules.node("near").add(within(9).leave_at(3)); },
          Status::bad_configuration, "node 'near', "},
     };
@@ -135,7 +132,7 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
         def.secret = test_secret;
         CHECK(problem_of(def) == "");
         CHECK(Server::create(def, game));
-        one.spoil(def, is.schema);
+        one.injected_fault(def, is.schema);
         CAPTURE(one.why);
         const std::string why = problem_of(def);
         CAPTURE(why);
@@ -146,7 +143,7 @@ TEST_CASE("host: whatever cannot be a server is refused in words that name what 
     }
 }
 
-TEST_CASE("host: what is too large is so until a packet has the room that is named") {
+TEST_CASE("server: too_large is returned until a packet has the room in the message") {
     ShelfSchema is;
     ServerDef def;
     def.schema = &is.schema;
@@ -167,7 +164,7 @@ TEST_CASE("host: what is too large is so until a packet has the room that is nam
     CHECK(has + 1 == needs);
 }
 
-TEST_CASE("host: a server that begins with a preset has all that the preset says of interest") {
+TEST_CASE("server: a definition with a preset has all interest settings of the preset") {
     for (const Preset begun : {Preset::ngo, Preset::mirror, Preset::fusion, Preset::phaser}) {
         CAPTURE(static_cast<int>(begun));
         ShelfSchema shelf;

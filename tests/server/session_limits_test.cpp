@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// How many sessions there may be: of those that have shown nothing but an address, and of one
-// network.
+// Limits on the number of sessions: unjoined ones, and those of one network.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@ namespace purview::test {
 
 namespace {
 
-/// A server, strangers that prove their addresses and say no more, and clients that join.
+/// A server, peers that only prove their addresses, and clients that join.
 struct Inn {
     explicit Inn(ServerDef def = {}) {
         def.schema = &is.schema;
@@ -31,9 +30,10 @@ struct Inn {
         REQUIRE(made);
         server = std::make_unique<Server>(std::move(made).value());
     }
-    /// What the server has to say to that address, read by `read`; the rest is lost.
+    /// Returns what `read` finds in the server's datagrams to that address. The other pending
+    /// datagrams are dropped.
     template <class Read>
-    auto said_to(const Address& to, Read read) {
+    auto sent_to_peer(const Address& to, Read read) {
         decltype(read(std::span<const std::byte>())) found;
         OutgoingDatagram out;
         while (server->next_datagram(out)) {
@@ -42,19 +42,19 @@ struct Inn {
         }
         return found;
     }
-    /// A session that has not joined: its id; 0: none was made.
+    /// Opens a session that does not join. Returns its connection id, or 0 if there is none.
     std::uint64_t prove(const Address& from, std::uint64_t nonce) {
         std::array<std::byte, hello_bytes> bytes{};
         (void)write(Hello{limits::protocol_version, 0, nonce}, bytes);
         server->receive(bytes, from, now);
-        const auto challenge = said_to(from, read_challenge);
+        const auto challenge = sent_to_peer(from, read_challenge);
         REQUIRE(challenge);
         (void)write(Answer{0, nonce, challenge->cookie, 0}, bytes);
         server->receive(bytes, from, now);
-        const auto accept = said_to(from, read_accept);
+        const auto accept = sent_to_peer(from, read_accept);
         return accept ? accept->connection_id : 0;
     }
-    /// It proves that it is there now.
+    /// Sends from another address and proves it.
     void move(std::uint64_t id, std::uint64_t nonce, std::uint32_t number, const Address& to) {
         std::array<std::byte, challenge_bytes> packet{};
         BitWriter out(packet);
@@ -65,13 +65,13 @@ struct Inn {
         out.u16(0);
         seal(PacketType::data, id, packet);
         server->receive(packet, to, now);
-        const auto challenge = said_to(to, read_challenge);
+        const auto challenge = sent_to_peer(to, read_challenge);
         REQUIRE(challenge);
         std::array<std::byte, hello_bytes> bytes{};
         (void)write(Answer{0, nonce, challenge->cookie, id}, bytes);
         server->receive(bytes, to, now);
     }
-    /// Of a client and the server, so many ticks.
+    /// Runs a client and the server for `ticks`.
     void run(Client& client, const Address& from, int ticks) {
         for (int i = 0; i < ticks; ++i) {
             now += 50'000;
@@ -114,7 +114,7 @@ Address ipv4(std::uint8_t network, std::uint8_t host) {
 
 }  // namespace
 
-TEST_CASE("bounds: who proves addresses and joins nothing leaves the room to those who join") {
+TEST_CASE("session limits: sessions that never join leave room for those that do") {
     ServerDef def;
     def.sessions_unjoined_max = 5;
     Inn inn(def);
@@ -123,7 +123,7 @@ TEST_CASE("bounds: who proves addresses and joins nothing leaves the room to tho
     CHECK(made == 5);
     CHECK(internal(*inn.server).sessions.size() == 5);
     CHECK(internal(*inn.server).drops.full == 35);
-    // Those who wait are not refused, and come in as soon as the others have had their time.
+    // A waiting client is not refused. It joins as soon as the other sessions have timed out.
     ClientDef client_def;
     client_def.nonce = 7;
     Client client(client_def);
@@ -131,20 +131,20 @@ TEST_CASE("bounds: who proves addresses and joins nothing leaves the room to tho
     CHECK(client.state() == ClientState::connecting);
     inn.run(client, ipv4(1, 1), 120);
     CHECK(client.state() == ClientState::joined);
-    // Who is in takes none of this room, and who left has given his back.
+    // A joined session does not count against this limit, and a closed one has released its place.
     made = 0;
     for (std::uint8_t i = 0; i < 40; ++i) made += inn.prove(ipv6(i, 1, 0), 300U + i) != 0 ? 1 : 0;
     CHECK(made == 5);
     CHECK(inn.server->stats().observers_ready == 1);
 }
 
-TEST_CASE("bounds: a line with many networks of IPv6, or many addresses of IPv4, is no crowd") {
+TEST_CASE("session limits: many IPv6 networks or IPv4 addresses of one site are limited") {
     ServerDef def;
     def.sessions_per_host_max = 2;
     def.sessions_unjoined_max = 1'000;
     Inn inn(def);
     std::uint64_t nonce = 0;
-    // A home has a /56: 256 networks that are a host each.
+    // A home has a /56: 256 networks, each of which counts as a host.
     std::uint32_t of_home = 0;
     for (unsigned network = 0; network < 256; ++network)
         of_home += inn.prove(ipv6(1, 1, static_cast<std::uint8_t>(network)), ++nonce) != 0 ? 1 : 0;
@@ -163,7 +163,7 @@ TEST_CASE("bounds: a line with many networks of IPv6, or many addresses of IPv4,
     CHECK(inn.prove(ipv4(8, 1), ++nonce) != 0);
 }
 
-TEST_CASE("bounds: who moves into a full network stays where he was, who moves within one moves") {
+TEST_CASE("session limits: a session can move within a full network, but not into one") {
     ServerDef def;
     def.sessions_per_host_max = 1;
     def.sessions_unjoined_max = 1'000;
@@ -180,7 +180,7 @@ TEST_CASE("bounds: who moves into a full network stays where he was, who moves w
     CHECK(sessions[4]->address == ipv6(2, 1, 0));
 }
 
-TEST_CASE("bounds: a transport of the game's own has no networks") {
+TEST_CASE("session limits: a custom transport has no networks") {
     ServerDef def;
     def.sessions_per_host_max = 1;
     Inn inn(def);
@@ -193,7 +193,7 @@ TEST_CASE("bounds: a transport of the game's own has no networks") {
     CHECK(made == 100);
 }
 
-TEST_CASE("bounds: nobody could join a server with no room for those who have not") {
+TEST_CASE("session limits: a server without room for unjoined sessions is refused") {
     const SmallSchema is;
     ServerDef def;
     def.schema = &is.schema;
@@ -202,12 +202,12 @@ TEST_CASE("bounds: nobody could join a server with no room for those who have no
     CHECK(problem_of(def).empty());
     CHECK(def.sessions_max == 1'000);
     def.sessions_unjoined_max = 0;
-    CHECK(problem_of(def) == "sessions_unjoined_max is 0: nobody could join");
+    CHECK(problem_of(def) == "sessions_unjoined_max is 0: no client could join");
 }
 
-TEST_CASE("client: one without a nonce of its own is refused, and sends nothing") {
+TEST_CASE("client: a definition without a nonce is refused, and nothing is sent") {
     ClientDef def;
-    CHECK(problem_of(def) == "there is no nonce: fill it with 64 random bits");
+    CHECK(problem_of(def) == "the nonce is not set: fill it with 64 random bits");
     CHECK(Client::create(def).error() == Status::bad_configuration);
     Client client(def);
     CHECK(client.state() == ClientState::closed);
@@ -222,22 +222,23 @@ TEST_CASE("client: one without a nonce of its own is refused, and sends nothing"
     CHECK(made->next_datagram(out));
 }
 
-TEST_CASE("link: a cookie does not tell for how long the server has run") {
+TEST_CASE("link: a cookie does not reveal the uptime of the server") {
     Address here;
     here.carrier = Address::Carrier::udp;
     constexpr std::uint32_t up_seconds = 86'400;
     std::array<std::byte, 32> key{};
-    std::vector<std::uint32_t> told;
+    std::vector<std::uint32_t> replicated;
     for (unsigned i = 0; i < 4; ++i) {
         key[0] = static_cast<std::byte>(i);
         const CookieJar jar(key, &test_mac);
-        told.push_back(jar.make(here, 5, Micros{up_seconds} * 1'000'000).seconds);
-        CHECK(told.back() != up_seconds);
-        // It goes on as the clock does, and is good for its time.
-        CHECK(jar.make(here, 5, Micros{up_seconds + 7} * 1'000'000).seconds == told.back() + 7);
+        replicated.push_back(jar.make(here, 5, Micros{up_seconds} * 1'000'000).seconds);
+        CHECK(replicated.back() != up_seconds);
+        // It advances with the clock.
+        CHECK(jar.make(here, 5, Micros{up_seconds + 7} * 1'000'000).seconds ==
+              replicated.back() + 7);
     }
-    std::sort(told.begin(), told.end());
-    CHECK(std::unique(told.begin(), told.end()) == told.end());
+    std::sort(replicated.begin(), replicated.end());
+    CHECK(std::unique(replicated.begin(), replicated.end()) == replicated.end());
 }
 
 }  // namespace purview::test

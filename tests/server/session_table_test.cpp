@@ -27,7 +27,7 @@ ObserverId observer_of(std::uint32_t index) {
 
 }  // namespace
 
-TEST_CASE("session table: random lives keep its indices and counts right") {
+TEST_CASE("session table: indices and counts are right after random operations") {
     SessionTable table;
     std::mt19937 random(7);
     const auto one_of = [&](const std::vector<Session*>& all) -> Session* {
@@ -80,7 +80,7 @@ TEST_CASE("session table: random lives keep its indices and counts right") {
                 break;
             }
         }
-        // The same facts, counted from the sessions themselves.
+        // The expected values, counted from the sessions.
         std::size_t unjoined = 0, alive = 0;
         std::array<std::uint32_t, 4> of_host{};
         for (const auto& session : table) {
@@ -103,7 +103,7 @@ TEST_CASE("session table: random lives keep its indices and counts right") {
     CHECK(gone > 100);
 }
 
-TEST_CASE("session table: an observer or a connection that it does not have is not found") {
+TEST_CASE("session table: an unknown observer or connection is not found") {
     SessionTable table;
     CHECK(table.find(ObserverId::none) == nullptr);
     CHECK(table.find(observer_of(3)) == nullptr);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Kinds that take several inputs, and kinds that take none until they are switched on; members of
-// groups as both sides list them.
+// Kinds with several inputs, kinds without input until it is switched on, and the member lists of
+// both sides.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -25,7 +25,7 @@ struct Hands {
 };
 struct Spine {
     float x = 0;
-    std::uint32_t order = 0;  ///< a digit for each part, in the order in which the step found them
+    std::uint32_t order = 0;  ///< a digit for each part, in the order of the input
 };
 
 struct RobotSchema {
@@ -43,7 +43,7 @@ struct RobotSchema {
         schema.take_input(drone, legs.id);
         schema.edit_kind(drone).starts_in_input = false;
         schema.predict(spine.id);
-        REQUIRE_MESSAGE(schema.status() == Status::ok, schema.problem());
+        REQUIRE_MESSAGE(schema.problem().empty(), schema.problem());
     }
     Schema schema;
     Component<Spine> spine;
@@ -52,7 +52,7 @@ struct RobotSchema {
     KindId robot{}, drone{};
 };
 
-/// Parts as they stand in the command, and what was asked for by name.
+/// Reads `legs` by name, and all parts in the order of the input.
 class RobotStep final : public GroupStep {
   public:
     explicit RobotStep(const RobotSchema& schema) : s(&schema) {}
@@ -77,26 +77,27 @@ class RobotStep final : public GroupStep {
 class RobotGame final : public Game {
   public:
     explicit RobotGame(const RobotSchema& schema) : step(schema) {}
-    bool joined(Server& server, ObserverId observer, const JoinRequest&) override {
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest&) override {
         me = observer;
         for (const KindId kind : {step.s->robot, step.s->drone}) {
-            own.push_back(*server.world().spawn(kind));
+            own.push_back(server.world().spawn({.kind = kind}));
             CHECK(server.world().set_owner(own.back(), observer) == Status::ok);
         }
-        return true;
+        return EntityId::none;
     }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_input(Server&, ObserverId, GroupState& group, const GroupInput& command) override {
         step.step(group, command);
     }
-    void simulate(Server&, Tick) override {}
+    void on_tick(Server&, Tick) override {}
     RobotStep step;
     ObserverId me = ObserverId::none;
     std::vector<EntityId> own;
 };
 
-/// A server and one client that predicts, on a perfect line.
+/// A server and one predicting client on a perfect connection.
 struct Robots {
     explicit Robots(bool hands_first = false)
         : schema(hands_first), game(schema), step(schema), server(make()), client(client_def()) {
@@ -144,12 +145,11 @@ struct Robots {
         while (server.next_datagram(datagram)) client.receive(datagram.bytes, now);
     }
     GhostId ghost(std::size_t which) const {
-        for (GhostId one = 0; one < client.ghost_end(); ++one) {
-            if (client.is_held(one) &&
-                client.kind_of(one) == (which == 0 ? schema.robot : schema.drone))
-                return one;
-        }
-        return no_ghost;
+        GhostId found = GhostId::none;
+        client.for_each([&](GhostId one) {
+            if (client.kind_of(one) == (which == 0 ? schema.robot : schema.drone)) found = one;
+        });
+        return found;
     }
     const Spine& spine(std::size_t which) {
         return *server.world().get(game.own[which], schema.spine);
@@ -166,7 +166,7 @@ struct Robots {
 
 }  // namespace
 
-TEST_CASE("input: several inputs of one entity stand in the order of take_input on both sides" *
+TEST_CASE("input: several inputs of an entity have the order of take_input on both sides" *
           doctest::test_suite("O46")) {
     for (const bool hands_first : {false, true}) {
         for (const std::string& set : {std::string("lh"), std::string("hl")}) {
@@ -180,7 +180,7 @@ TEST_CASE("input: several inputs of one entity stand in the order of take_input 
             REQUIRE(predicted != nullptr);
             CHECK(predicted->order == robots.spine(0).order);
             CHECK(robots.prediction->stats().corrections == 0);
-            // One of the two alone.
+            // Only one of the two inputs.
             for (int i = 0; i < 10; ++i) robots.tick("h", "");
             CHECK(robots.spine(0).order == 27U);
             CHECK(internal(robots.server).inputs.counters().wrong_input == 0);
@@ -188,7 +188,7 @@ TEST_CASE("input: several inputs of one entity stand in the order of take_input 
     }
 }
 
-TEST_CASE("input: a kind may start without input, until the server switches it on" *
+TEST_CASE("input: a kind may start without input until the server switches it on" *
           doctest::test_suite("O46")) {
     Robots robots;
     CHECK_FALSE(robots.server.is_in_input(robots.game.own[1]));
@@ -204,11 +204,11 @@ TEST_CASE("input: a kind may start without input, until the server switches it o
     REQUIRE(robots.server.set_in_input(robots.game.own[1], false) == Status::ok);
     for (int i = 0; i < 20; ++i) robots.tick("l", "l");
     CHECK(robots.drone_status == Status::refused);
-    // An index that is used again starts as its kind says.
+    // A reused entity index starts with the setting of its kind.
     REQUIRE(robots.server.world().despawn(robots.game.own[1]) == Status::ok);
     robots.tick("", "");
     robots.tick("", "");
-    const EntityId next = *robots.server.world().spawn(robots.schema.robot);
+    const EntityId next = robots.server.world().spawn({.kind = robots.schema.robot});
     CHECK(index_of(next) == index_of(robots.game.own[1]));
     CHECK(robots.server.is_in_input(next));
     CHECK_FALSE(robots.server.is_in_input(robots.game.own[1]));
@@ -217,7 +217,7 @@ TEST_CASE("input: a kind may start without input, until the server switches it o
 TEST_CASE("input: a kind takes each input once, and at most four" * doctest::test_suite("O46")) {
     RobotSchema once;
     once.schema.take_input(once.robot, once.legs.id);
-    CHECK(once.schema.problem() == "kind 'robot', take_input: 'legs' twice");
+    CHECK(once.schema.problem() == "kind 'robot', take_input: 'legs' is declared twice");
     Schema schema;
     const auto body = schema.component<Spine>("spine").real("x", &Spine::x);
     const KindId kind = schema.kind("octopus", {Component<Spine>(body).id});
@@ -228,12 +228,12 @@ TEST_CASE("input: a kind takes each input once, and at most four" * doctest::tes
     CHECK(schema.problem() == "kind 'octopus', take_input: more than 4 inputs");
 }
 
-TEST_CASE("groups: both sides list the members in attach order and in the order of input" *
+TEST_CASE("groups: both sides list the members in attach order and in input order" *
           doctest::test_suite("O45")) {
     Robots robots;
     World& world = robots.server.world();
     const auto spawn = [&](KindId kind) {
-        const EntityId made = *world.spawn(kind);
+        const EntityId made = world.spawn({.kind = kind});
         CHECK(world.set_owner(made, robots.game.me) == Status::ok);
         return made;
     };
@@ -254,7 +254,7 @@ TEST_CASE("groups: both sides list the members in attach order and in the order 
     CHECK(std::vector<EntityId>(order.begin(), order.end()) == members);
     world.members_of(EntityId::none, members);
     CHECK(members.empty());
-    // The client's names for them, by which it is told of the parents.
+    // The client lists its ghosts in the same order.
     const GhostId top = robots.ghost(0);
     std::vector<GhostId> held;
     robots.client.members_of(top, held);
@@ -269,12 +269,12 @@ TEST_CASE("groups: both sides list the members in attach order and in the order 
     std::vector<GhostId> same;
     robots.client.members_of(held[3], same);
     CHECK(same == held);
-    robots.client.members_of(no_ghost, same);
+    robots.client.members_of(GhostId::none, same);
     CHECK(same.empty());
     CHECK(robots.prediction->input_order(held[1]).empty());
 }
 
-TEST_CASE("client: the order of activation can be logged, parents first and children first out" *
+TEST_CASE("client: the activation log has parents first, and children first when they leave" *
           doctest::test_suite("O47")) {
     std::vector<std::string> lines;
     const RobotSchema schema;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Packets that several workers make. Whole recordings with real threads:
-// tests/sim/threads_test.py.
+// Packets that several workers write. tests/sim/threads_test.py compares whole recordings with real
+// threads.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -14,7 +14,7 @@ namespace purview::test {
 
 namespace {
 
-/// Each task on this thread, the last one first: as if the others had been slower.
+/// Runs all tasks on this thread, the last one first, as if the others were slower.
 Executor last_first(std::uint32_t workers) {
     Executor executor;
     executor.workers = workers;
@@ -25,12 +25,12 @@ Executor last_first(std::uint32_t workers) {
 }
 
 struct Outcome {
-    std::string sent;  ///< to whom and what, of all datagrams in the order in which they went
+    std::string sent;  ///< client number and bytes of all datagrams, in send order
     std::vector<RpcLateCull> late;
 };
 
-/// Forty observers, more to tell than fits, unreliable calls without room; `executor_at(tick)` is
-/// given to the server before each tick.
+/// Forty observers, more changes than fit, and unreliable RPCs without room. The server gets
+/// `executor_at(tick)` before each tick.
 template <class ExecutorAt>
 Outcome run_crowd(ExecutorAt&& executor_at) {
     const SmallSchema schema;
@@ -72,7 +72,7 @@ bool are_same(const RpcLateCull& a, const RpcLateCull& b) {
 
 }  // namespace
 
-TEST_CASE("host: what several workers make is what one makes, in the same order") {
+TEST_CASE("server: several workers write the same packets as one, in the same order") {
     const Outcome alone = run_crowd([](Tick) { return Executor{}; });
     const Outcome several = run_crowd([](Tick) { return last_first(3); });
     const Outcome changing =

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""jobs_test.py PROGRAM SEEDS MINUTES: seeds of the simulator that run at once, on threads, leave what they leave
-one after the other."""
+"""jobs_test.py PROGRAM SEEDS MINUTES: seeds of the simulator that run at the same time, on threads, have the same
+results as one after another."""
 import subprocess
 import sys
 
@@ -12,11 +12,11 @@ def outcome(jobs):
          "--jobs", str(jobs)],
         capture_output=True, text=True, check=True)
     lines = run.stdout.splitlines()
-    # The first line ends with the hash of all that every client held; the time that it took does not count.
+    # The first line ends with the hash of the state of all clients. The run time before it is ignored.
     return [lines[0].split("state hash ")[1], *lines[1:]]
 
 
 alone, together = outcome(1), outcome(4)
 if alone != together:
-    sys.exit(f"one at a time: {alone}\nall at once: {together}")
+    sys.exit(f"sequential: {alone}\nparallel: {together}")
 print(alone[0])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""threads_test.py PROGRAM MINUTES: a recorded seed of the simulator, lived again with several threads that make
-packets, sends the recorded datagrams, to the byte and in their order, and comes to the same states."""
+"""threads_test.py PROGRAM MINUTES: a recorded seed of the simulator is replayed with several threads that write
+packets. It must send the same datagrams in the same order and reach the same states."""
 import os
 import re
 import subprocess
@@ -17,7 +17,7 @@ def run(*arguments):
 
 with tempfile.TemporaryDirectory() as folder:
     recording = os.path.join(folder, "recording")
-    # A budget of 300 bytes, and one of 4,800.
+    # These seeds have byte budgets of 300 and 4,800.
     for seed in ("3", "8"):
         run("--small", "--seed", seed, "--minutes", minutes, "--clients", "50", "--record", recording)
         alone = run("--replay", recording)

@@ -18,9 +18,7 @@
 
 namespace purview::test {
 
-TEST_CASE(
-    "grid: a border point belongs to one cell, a negative or distant one to the ring around the "
-    "grid (P22)") {
+TEST_CASE("grid: a border point is in one cell, a point outside in the outer ring (P22)") {
     BlockTable table(false);
     table.add_layer({0, 0, 0}, {40, 40, 0}, 10);
     const GridLayer& layer = table.layers()[0];
@@ -36,11 +34,9 @@ TEST_CASE(
     CHECK(layer.cell_at({25, 35, 0}) == 4 * 6 + 3);
 }
 
-TEST_CASE(
-    "grid: every entity within reach of any place of the box lies in a covered cell, every one in "
-    "an inside cell is within reach, and no cell comes twice") {
+TEST_CASE("grid: covered cells contain all in reach, inside cells only those, each once") {
 #ifdef PURVIEW_SANITIZED
-    constexpr int rounds = 100;  // slow there
+    constexpr int rounds = 100;  // sanitizers are slow
 #else
     constexpr int rounds = 600;
 #endif
@@ -69,7 +65,7 @@ TEST_CASE(
             const Vec3 made_at{random.between(-80, 160), random.between(-80, 180),
                                three_d ? random.between(-60, 80) : 0};
             reaches.push_back(reach_of(layer, three_d, made_at, radius, inside));
-            // Anywhere in the same box.
+            // Any position in the same box.
             Vec3 now = made_at;
             for (int step = 0; step < 50; ++step) {
                 const Vec3 there{made_at.x + random.between(-cell, cell) / 4,
@@ -83,7 +79,7 @@ TEST_CASE(
         std::vector<CellRun> runs;
         std::vector<RowSpan> spans;
         cover(layer, three_d, reaches, spans, runs);
-        // Counted, and asked once a round: there are millions of them.
+        // Failures are counted and checked once per round: there are millions of tests.
         std::size_t twice = 0, not_covered = 0, not_within = 0;
         std::set<BlockIndex> covered, within;
         for (const CellRun& run : runs) {
@@ -116,7 +112,7 @@ TEST_CASE(
     CHECK(inside_checked > 2 * rounds);
 }
 
-TEST_CASE("blocks: random inserts, moves and removals keep every entity findable where it is") {
+TEST_CASE("blocks: every entity is found at its position after random edits") {
     SplitMix random(5);
     for (int round = 0; round < 10; ++round) {
         BlockTable table(false);
@@ -140,7 +136,8 @@ TEST_CASE("blocks: random inserts, moves and removals keep every entity findable
                     const EntityId made = make_entity_id(index, ++generation);
                     const Vec3 at{random.between(0, 30), random.between(0, 30), 0};
                     const Slot slot = table.insert(made, random.chance(0.1F) ? 1 : 0, at);
-                    REQUIRE(left.count(slot) == 0);  // a slot left this tick takes nobody
+                    // A slot that became free in this tick is not reused.
+                    REQUIRE(left.count(slot) == 0);
                     const Key value{static_cast<std::uint16_t>(random.below(5))};
                     table.set_flag(flag, slot, true);
                     table.set_key(key, slot, value);
@@ -193,7 +190,7 @@ TEST_CASE("blocks: random inserts, moves and removals keep every entity findable
     }
 }
 
-TEST_CASE("blocks: whoever comes again is in the layer that he comes to") {
+TEST_CASE("blocks: a reinserted entity is in its new layer") {
     BlockTable table(false);
     for (int layer = 0; layer < 2; ++layer) table.add_layer({0, 0, 0}, {30, 30, 0}, 10);
     const std::uint32_t abstract = table.add_abstract_layer();
@@ -209,13 +206,13 @@ TEST_CASE("blocks: whoever comes again is in the layer that he comes to") {
     CHECK(table.layer_of(block_of(table.slot_of(ids[1]))) == abstract);
 }
 
-TEST_CASE("blocks: whoever is about to have a place can be moved") {
-    for (const bool nudges : {false, true}) {
+TEST_CASE("blocks: an entity can move in the tick in which it gets a position") {
+    for (const bool cell_moves : {false, true}) {
         BlockTable table(false);
         table.add_layer({0, 0, 0}, {30, 30, 0}, 10);
         const std::uint32_t abstract = table.add_abstract_layer();
         const EntityId id = make_entity_id(3, 1);
-        table.keep_nudges(nudges);
+        table.keep_cell_moves(cell_moves);
         table.insert(id, abstract, {5, 5, 0});
         const Move move{id, {25, 25, 0}};
         table.write_positions(std::span(&move, 1));
@@ -229,7 +226,7 @@ TEST_CASE("blocks: whoever is about to have a place can be moved") {
     }
 }
 
-TEST_CASE("blocks: overflow blocks of a crowd that came and went are used again") {
+TEST_CASE("blocks: overflow blocks of a former crowd are reused") {
     BlockTable table(false);
     table.add_layer({0, 0, 0}, {20, 10, 0}, 10);
     table.add_abstract_layer();
@@ -259,10 +256,10 @@ TEST_CASE("blocks: an overflow block that stays empty leaves its ring after a wh
     for (; ticks < 200 && table.overflowing().test(base); ++ticks) table.end_tick();
     CHECK(ticks > 10);
     CHECK(ticks < 200);
-    CHECK(table.ring_changed().test(base));  // whoever holds the blocks is told
+    CHECK(table.ring_changed().test(base));  // marks the ring for users of these blocks
 }
 
-TEST_CASE("blocks: a layer of many cells asks for its memory as often as one of few") {
+TEST_CASE("blocks: the number of allocations of a layer is independent of its cells") {
     const auto calls = [](float cell_size) {
         lines::CountedMemory memory;
         BlockTable table(true);
@@ -273,7 +270,7 @@ TEST_CASE("blocks: a layer of many cells asks for its memory as often as one of 
     CHECK(calls(4) == calls(50));
 }
 
-TEST_CASE("regions: a grid has some cells to an observer at most, whatever shape the world has") {
+TEST_CASE("regions: the number of cells per observer is limited for any world shape") {
     const Vec3 from{-1000, 500, -10};
     for (const Vec3 size : {Vec3{4096, 4096, 4096}, Vec3{4096, 4096, 0}, Vec3{4096, 4096, 10},
                             Vec3{300, 4096, 300}, Vec3{4096, 1, 1}, Vec3{8, 8, 4096}, Vec3{}}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Loops over lanes, on every instruction set of the machine, beside the same one by one.
+// Loops over lanes on every instruction set of the machine, compared with scalar loops.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void on_all_instruction_sets(const std::function<void()>& test) {
         hwy::GetChosenTarget().Update(hwy::SupportedTargets());
     };
     std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
-    targets.push_back(HWY_STATIC_TARGET);  // what every machine can do
+    targets.push_back(HWY_STATIC_TARGET);  // the baseline of every machine
     for (const std::int64_t target : targets) {
         choose(target);
         INFO(std::string(instruction_set()));
@@ -85,7 +85,7 @@ Vec3 random_position(SplitMix& random, unsigned axes) {
             axes == 3 ? random.between(-100, 100) : 0};
 }
 
-/// Appends how near the lanes of a block are, one by one.
+/// Appends the nearness of the lanes of a block, with a scalar loop.
 void add_nearness(const Lanes& lanes, BlockIndex block, Mask mask, std::span<const Vec3> positions,
                   float reach, float least, std::vector<float>& out) {
     for (unsigned lane = 0; lane < lanes_per_block; ++lane) {
@@ -104,13 +104,13 @@ void add_nearness(const Lanes& lanes, BlockIndex block, Mask mask, std::span<con
 
 }  // namespace
 
-TEST_CASE("lanes: those with a flag are picked as one by one, on every instruction set (N44)") {
+TEST_CASE("lanes: picking flagged lanes equals a scalar loop (N44)") {
     on_all_instruction_sets([] {
         SplitMix random(3);
         for (int run = 0; run < 200; ++run) {
             const unsigned axes = run % 2 == 0 ? 2 : 3;
             const Lanes lanes = random_lanes(random, axes);
-            // Some windows of those blocks, one after another; they may be empty.
+            // Some visible block sets of those blocks, one after another. They may be empty.
             std::vector<LaneWindow> windows;
             for (std::size_t at = 0; at < lanes.blocks.size() || windows.empty();) {
                 const auto rest = static_cast<std::uint32_t>(lanes.blocks.size() - at);
@@ -142,7 +142,7 @@ TEST_CASE("lanes: those with a flag are picked as one by one, on every instructi
             REQUIRE(std::equal(blocks.begin(), blocks.end(), picked.blocks.begin()));
             REQUIRE(std::equal(masks.begin(), masks.end(), picked.masks.begin()));
 
-            // Their numbers.
+            // The numbers of the picked lanes.
             std::vector<std::uint32_t> numbers;
             for (std::size_t i = 0; i < blocks.size(); ++i) {
                 for (unsigned lane = 0; lane < lanes_per_block; ++lane) {
@@ -154,7 +154,7 @@ TEST_CASE("lanes: those with a flag are picked as one by one, on every instructi
             REQUIRE(gather_lanes(lanes.numbers.data(), picked, gathered.data()) == numbers.size());
             REQUIRE(std::equal(numbers.begin(), numbers.end(), gathered.begin()));
 
-            // How near they are: those of the windows after the first.
+            // The nearness of the lanes of all block sets after the first.
             const float reach = random.between(20, 400), least = 0.01F;
             std::vector<float> right;
             for (std::size_t w = 1; w < windows.size(); ++w) {
@@ -163,20 +163,20 @@ TEST_CASE("lanes: those with a flag are picked as one by one, on every instructi
                                  std::span(&windows[w].from, 1), reach, least, right);
                 ends[w].lanes = static_cast<std::uint32_t>(right.size());
             }
-            std::vector<LaneEnd> told(ends.begin() + 1, ends.end());
-            for (LaneEnd& end : told) end.lanes = 12345;
-            std::vector<float> said(right.size() + lanes_per_block);
+            std::vector<LaneEnd> replicated(ends.begin() + 1, ends.end());
+            for (LaneEnd& end : replicated) end.lanes = 12345;
+            std::vector<float> sent(right.size() + lanes_per_block);
             REQUIRE(gather_nearness(lanes.at(), std::span(windows).subspan(1), picked, first, reach,
-                                    least, told.data(), said.data()) == right.size());
+                                    least, replicated.data(), sent.data()) == right.size());
             for (std::size_t i = 0; i < right.size(); ++i)
-                REQUIRE(said[i] == doctest::Approx(right[i]).epsilon(1e-4));
+                REQUIRE(sent[i] == doctest::Approx(right[i]).epsilon(1e-4));
             for (std::size_t w = 1; w < windows.size(); ++w)
-                REQUIRE(told[w - 1].lanes == ends[w].lanes);
+                REQUIRE(replicated[w - 1].lanes == ends[w].lanes);
         }
     });
 }
 
-TEST_CASE("lanes: nearness to several places as one by one, on every instruction set (N44 N51)") {
+TEST_CASE("lanes: nearness to several positions equals a scalar loop (N44 N51)") {
     on_all_instruction_sets([] {
         SplitMix random(4);
         for (int run = 0; run < 400; ++run) {
@@ -189,18 +189,16 @@ TEST_CASE("lanes: nearness to several places as one by one, on every instruction
             for (std::size_t i = 0; i < lanes.blocks.size(); ++i)
                 add_nearness(lanes, lanes.blocks[i], lanes.masks[i], positions, reach, least,
                              right);
-            std::vector<float> said(right.size() + lanes_per_block);
+            std::vector<float> sent(right.size() + lanes_per_block);
             REQUIRE(gather_nearness(lanes.at(), lanes.blocks, lanes.masks, positions, reach, least,
-                                    said.data()) == right.size());
+                                    sent.data()) == right.size());
             for (std::size_t i = 0; i < right.size(); ++i)
-                REQUIRE(said[i] == doctest::Approx(right[i]).epsilon(1e-4));
+                REQUIRE(sent[i] == doctest::Approx(right[i]).epsilon(1e-4));
         }
     });
 }
 
-TEST_CASE(
-    "lanes: slots, and answers about them, go out and come back as one by one, on every "
-    "instruction set (M28)") {
+TEST_CASE("lanes: listing slots and picking results equal a scalar loop (M28)") {
     on_all_instruction_sets([] {
         SplitMix random(5);
         for (int run = 0; run < 400; ++run) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What players drive: a vehicle with a turret and a jetpack.
+// A vehicle with a turret and a jetpack, driven by a player.
 #pragma once
 
 #include "drive_world.hpp"
@@ -25,18 +25,18 @@ inline Car make_car(DriveWorld& world, std::size_t player, Vec3 at = {}) {
     return car;
 }
 
-/// Straight, then curves to both sides, with the turret turning and bursts of the jetpack.
+/// Drives straight, then curves to both sides, with a turning turret and bursts of the jetpack.
 inline void drive(DriveWorld& world, DriveWorld::Player& player, const Car& car, InputNumber tick) {
-    const std::size_t who = static_cast<std::size_t>(player.address.port - 1);
-    const GhostId vehicle = world.ghost(who, car.vehicle);
-    if (vehicle == no_ghost) return;
+    const std::size_t which_client = static_cast<std::size_t>(player.address.port - 1);
+    const GhostId vehicle = world.ghost(which_client, car.vehicle);
+    if (vehicle == GhostId::none) return;
     Drive input;
     input.throttle = 0.8F;
     input.steer = tick % 600 < 300 ? 0 : (tick % 600 < 450 ? 0.7F : -0.9F);
     input.jet = tick % 200 < 40;
     (void)player.prediction->set_part(vehicle, world.schema.drive, input);
-    const GhostId turret = world.ghost(who, car.turret);
-    if (turret != no_ghost)
+    const GhostId turret = world.ghost(which_client, car.turret);
+    if (turret != GhostId::none)
         (void)player.prediction->set_part(turret, world.schema.turn, Turn{0.5F});
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Vehicles with a turret and a jetpack, driven over a bad network on a clock of the test's own. The
-// same step runs on the server and on the clients.
+// Vehicles with a turret and a jetpack, driven over a bad network with a simulated clock. The
+// server and the clients run the same step.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -15,6 +15,7 @@
 
 #include "core/internal_access.hpp"
 #include "faulty_network.hpp"
+#include "protocol/schema_access.hpp"
 #include "purview/prediction.hpp"
 #include "purview/server.hpp"
 #include "record/border.hpp"
@@ -50,7 +51,7 @@ struct Turn {
 };
 
 struct DriveSchema {
-    /// `by_corrections`: an owner is told of what he predicts by nothing else.
+    /// With `by_corrections`, an owner receives its predicted state only as corrections.
     explicit DriveSchema(bool by_corrections = false) {
         auto position_of = schema.component<Spot>("place");
         position = position_of;
@@ -78,7 +79,7 @@ struct DriveSchema {
             field.min = -4096;
             field.max = 4096;
             field.step = 1.0 / 256;
-            schema.add_field(position.id, field);
+            SchemaAccess::add_field(schema, position.id, field);
         }
         schema.set_position(position.id);
         auto drive_of = schema.input<Drive>("drive");
@@ -113,7 +114,7 @@ struct DriveSchema {
         }
         schema.rewind(position.id);
         schema.rewind(shield.id);
-        REQUIRE_MESSAGE(schema.status() == Status::ok, schema.problem());
+        REQUIRE_MESSAGE(schema.problem().empty(), schema.problem());
     }
     Schema schema;
     Component<Spot> position;
@@ -126,7 +127,7 @@ struct DriveSchema {
     KindId vehicle{}, turret{}, jetpack{}, shell{}, player{}, rider{}, walker{};
 };
 
-/// The game's rule. `bias`: a client that predicts wrongly.
+/// The game's input step. `bias` causes a wrong prediction.
 class DriveStep final : public GroupStep {
   public:
     DriveStep(const DriveSchema& schema, float hz) : s(&schema), dt(1 / hz) {}
@@ -162,7 +163,7 @@ class DriveStep final : public GroupStep {
     }
     const DriveSchema* s;
     float dt;
-    float bias = 0;  ///< metres, in the next step only
+    float bias = 0;  ///< meters, in the next step only
     std::uint64_t steps = 0;
     std::uint64_t replays = 0;
 };
@@ -177,13 +178,13 @@ class DriveWorld : public Game {
         std::unique_ptr<DriveStep> step;
         std::unique_ptr<Prediction> prediction;
         ObserverId observer = ObserverId::none;
-        double clock = 1;  ///< of the client's own clock: 1.1 is a fast one
+        double clock = 1;  ///< speed of the client's clock: 1.1 is 10 % fast
         Micros skew = 0;
         Address address;
-        /// Sets the parts of one command.
+        /// Sets the parts of one input.
         std::function<void(Player&, InputNumber)> control;
         std::vector<Status> statuses;
-        bool is_silent = false;  ///< gives no commands, not even empty ones
+        bool is_silent = false;  ///< sends no inputs, not even empty ones
     };
 
     explicit DriveWorld(std::uint32_t count, Faults faults = {}, std::uint32_t hz = 60,
@@ -223,10 +224,9 @@ class DriveWorld : public Game {
     World& world() { return server->world(); }
     Player& player(std::size_t i = 0) { return *players[i]; }
     EntityId spawn(KindId kind, Vec3 at = {}, ObserverId owner = ObserverId::none) {
-        const auto made = world().spawn(kind, at);
-        REQUIRE(made);
-        if (owner != ObserverId::none) REQUIRE(world().set_owner(*made, owner) == Status::ok);
-        return *made;
+        const EntityId made = world().spawn({.kind = kind, .position = at, .owner = owner});
+        REQUIRE(made != EntityId::none);
+        return made;
     }
     EntityId spawn_under(EntityId parent, KindId kind, ObserverId owner, Vec3 at = {}) {
         const EntityId made = spawn(kind, at, owner);
@@ -235,11 +235,12 @@ class DriveWorld : public Game {
     }
     GhostId ghost(std::size_t player, EntityId entity) {
         Session* session = internal(*server).sessions.find(players[player]->observer);
-        const LocalId lane = session->ghosts.find(entity);
-        return lane != no_local_id && players[player]->client.is_held(lane) ? lane : no_ghost;
+        const LocalId slot = session->ghosts.slots().find(entity);
+        const GhostId ghost = ghost_id_of(slot);
+        return players[player]->client.is_held(ghost) ? ghost : GhostId::none;
     }
 
-    /// One tick of the server; clients run in between, with their own clocks.
+    /// Runs one server tick. Clients run in between, with their own clocks.
     void tick() {
         now += static_cast<Micros>(1e6 / (hz_ * pace));
         std::vector<std::byte> bytes;
@@ -247,7 +248,7 @@ class DriveWorld : public Game {
             while (p->down.receive(bytes, now)) p->client.receive(bytes, now);
             const Micros own = static_cast<Micros>(static_cast<double>(now) * p->clock) + p->skew;
             for (unsigned n = p->is_silent ? 0 : p->prediction->ticks_due(own); n > 0; --n) {
-                if (p->control) p->control(*p, p->prediction->newest_command() + 1);
+                if (p->control) p->control(*p, p->prediction->newest_input() + 1);
                 p->statuses.push_back(p->prediction->run_tick());
             }
             if (after_client) after_client(*p, own);
@@ -264,31 +265,32 @@ class DriveWorld : public Game {
         for (int i = 0; i < ticks; ++i) tick();
     }
 
-    bool joined(Server&, ObserverId observer, const JoinRequest& request) override {
+    std::optional<EntityId> on_join(Server&, ObserverId observer,
+                                    const JoinRequest& request) override {
         players[static_cast<std::size_t>(request.name.front() - '0')]->observer = observer;
         ++joined_;
-        return true;
+        return EntityId::none;
     }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server& its, Tick tick) override {
-        if (on_simulate) on_simulate(its, tick);
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server& its, Tick tick) override {
+        if (when_tick) when_tick(its, tick);
     }
-    void input(Server& its, ObserverId observer, GroupState& group,
-               const GroupInput& command) override {
-        if (on_input) on_input(its, observer, group, command);
+    void on_input(Server& its, ObserverId observer, GroupState& group,
+                  const GroupInput& command) override {
+        if (when_input) when_input(its, observer, group, command);
         step_.step(group, command);
     }
 
     DriveSchema schema;
     std::unique_ptr<Server> server;
-    std::unique_ptr<record::Border> border;  ///< of the server
+    std::unique_ptr<record::Border> border;  ///< records the I/O of the server
     std::vector<std::unique_ptr<Player>> players;
-    std::function<void(Server&, Tick)> on_simulate;
-    std::function<void(Server&, ObserverId, GroupState&, const GroupInput&)> on_input;
+    std::function<void(Server&, Tick)> when_tick;
+    std::function<void(Server&, ObserverId, GroupState&, const GroupInput&)> when_input;
     std::function<void(Player&, Micros)> after_client;
     Micros now = 1'000'000;
-    double pace = 1;  ///< ticks of the server, of those it ought to make
+    double pace = 1;  ///< speed of the server: 1 is its nominal tick rate
 
   private:
     DriveStep step_;

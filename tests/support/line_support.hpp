@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Small worlds for tests of single behaviours: nodes, entities and observers in one line, and the
+// Small worlds for tests of single behaviors: short forms for nodes, entities, observers, and the
 // steps of steps.hpp.
 #pragma once
 
@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "print_set.hpp"
+#include "purview/extend/memory.hpp"
+#include "purview/extend/node.hpp"
 #include "purview/interest.hpp"
-#include "purview/memory.hpp"
-#include "purview/node.hpp"
 #include "steps.hpp"
 
 namespace purview::test::lines {
 
-using purview::Stage;                 ///< of an explanation, not the one of stage.hpp
+using purview::Stage;                 ///< the stage of an explanation, not stage.hpp
 using Set = std::set<std::uint32_t>;  ///< entities by index
 
 inline EntityId id(std::uint32_t index) {
@@ -32,7 +32,7 @@ inline EntityId id(std::uint32_t index) {
 
 // -- memory ---------------------------------------------------------------------------------------
 
-/// Bytes that the large arrays of the engine hold, while it is alive.
+/// Counts the memory of the engine's large arrays during its lifetime.
 class CountedMemory {
   public:
     CountedMemory() { set_memory_hooks({allocate, release, this}); }
@@ -55,7 +55,7 @@ class CountedMemory {
     }
 };
 
-// -- nodes of one's own ---------------------------------------------------------------------------
+// -- custom nodes ---------------------------------------------------------------------------------
 
 inline NodeDef own_node(std::string name, std::shared_ptr<CustomNode> custom,
                         Members members = Members::all) {
@@ -70,10 +70,10 @@ inline NodeDef dispatched(std::string name, std::shared_ptr<const Dispatcher> di
     return outer;
 }
 
-constexpr NodeId node0{0}, node1{1}, node2{2};
+constexpr NodeId node0 = id_at<NodeId>(0), node1 = id_at<NodeId>(1), node2 = id_at<NodeId>(2);
 using Members = purview::Members;
 
-/// Three flags, two domains of keys, two values; a square of 100.
+/// Rules with three flags, two key domains and two values, for a square of 100 m.
 inline Rules def_of(std::vector<NodeDef> nodes) {
     Rules def;
     def.max = {100, 100, 100};
@@ -94,7 +94,7 @@ inline InterestManager make(std::vector<NodeDef> nodes) {
 
 // -- worlds ---------------------------------------------------------------------------------------
 
-/// For the expression that it stands in: it holds no nodes of its own.
+/// Use only within one expression: the definition refers to `nodes` and does not copy them.
 inline EntityDef bound_to(float x, std::initializer_list<NodeId> nodes, std::uint16_t flags = 0) {
     EntityDef def;
     def.position = {x, 50, 0};
@@ -115,12 +115,12 @@ inline EntityId spawn(InterestManager& manager, std::uint32_t index, float x, fl
 inline void put(InterestManager& manager, std::uint32_t index, float x, float y = 50) {
     CHECK(manager.move(id(index), {x, y, 0}) == Status::ok);
 }
-/// A ready observer; without a main entity, a spectator.
+/// Adds a ready observer. Without a main entity it is a spectator.
 inline ObserverId watch(InterestManager& manager, EntityId main = EntityId::none) {
     return manager.add_observer({.viewpoint = main});
 }
 
-/// What the observer knows; every entity is named once.
+/// Returns the relevant set. Each entity must be listed once.
 inline Set seen(const InterestManager& manager, ObserverId observer) {
     std::vector<EntityId> out;
     manager.relevant(observer, out);
@@ -134,7 +134,7 @@ inline Set ticked(InterestManager& manager, ObserverId observer) {
     return seen(manager, observer);
 }
 
-/// Who entered and who left with the last tick.
+/// Entities that entered and left in the last tick.
 struct News {
     Set in;
     Set out;
@@ -151,12 +151,12 @@ inline News tick_news(InterestManager& manager, ObserverId observer) {
     manager.tick();
     return news(manager, observer);
 }
-/// For what doctest prints.
+/// Used by doctest for output.
 inline doctest::String toString(const News& news) {
     return ("in " + to_text(news.in) + ", out " + to_text(news.out)).c_str();
 }
 
-/// What explain says of a node by name.
+/// Returns the explanation of the node with this name.
 inline ExplainedNode explained(const InterestManager& manager, ObserverId observer, EntityId entity,
                                const std::string& name) {
     for (const ExplainedNode& node : manager.explain(observer, entity).nodes) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What doctest prints for a set of indices. Whoever compares such sets includes this: the linker
-// takes one printer for all.
+// Text of a set of indices for doctest. Every test that compares such sets must include this file:
+// the linker keeps one printer for all.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A world that does nothing by itself, with a few clients that each have a player in it.
+// A world without own activity, with a few clients that each own a player.
 #pragma once
 
 #include <cstdlib>
@@ -15,10 +15,10 @@
 
 namespace purview::test {
 
-/// A call as a client's program took it.
+/// An RPC as a client received it.
 struct Got {
     RpcId rpc = RpcId::none;
-    GhostId ghost = no_ghost;
+    GhostId ghost = GhostId::none;
     bool ghost_left = false;
     Ping args;
     double tag_of_ghost = 0;
@@ -31,7 +31,7 @@ inline Numbers numbers(const std::vector<Got>& got) {
     return out;
 }
 
-/// A call of a client as the game got it.
+/// An RPC of a client as the game received it.
 struct Called {
     ObserverId observer = ObserverId::none;
     RpcId rpc = RpcId::none;
@@ -57,7 +57,7 @@ class CallWorld final : public Game {
             client.nonce = seed * 100 + i;
             client.name = std::to_string(i);
             client.role = i < roles.size() ? roles[i] : Role::player;
-            client.schema_hash = schema_.schema.hash();
+            client.schema = &schema_.schema;
             peers_.push_back(std::make_unique<Peer>(Peer{Client(client),
                                                          FaultyNetwork(mix64(seed * 8 + i), {}),
                                                          FaultyNetwork(mix64(seed * 16 + i), {}),
@@ -80,7 +80,7 @@ class CallWorld final : public Game {
         FaultyNetwork up, down;
         Address address;
         std::vector<Got> got;
-        std::vector<std::vector<std::byte>> sent_to;  ///< every datagram, while it is recorded
+        std::vector<std::vector<std::byte>> sent_to;  ///< every datagram while `records` is set
     };
     Peer& peer(std::size_t client) { return *peers_[client]; }
     Client& client(std::size_t client) { return peers_[client]->client; }
@@ -95,24 +95,23 @@ class CallWorld final : public Game {
     double tag(EntityId entity) { return server_->world().get(entity, schema_.body)->tag; }
 
     EntityId spawn(Vec3 at) {
-        const EntityId made = *server_->world().spawn(schema_.animal, at);
+        const EntityId made = server_->world().spawn({.kind = schema_.animal, .position = at});
         server_->world().edit(made, schema_.body)->tag = next_tag_++;
         return made;
     }
     void place_player(std::size_t client, Vec3 at) {
         (void)server_->world().move(players_[client], at);
     }
-    /// Where the client has the entity, by its tag.
+    /// Returns the client's ghost of the entity, found by its tag.
     GhostId ghost_of(std::size_t client, EntityId entity) {
         Client& c = peers_[client]->client;
-        for (GhostId ghost = 0; ghost < c.ghost_end(); ++ghost) {
-            if (c.is_held(ghost) &&
-                c.value_of(ghost, schema_.body.id, schema_.tag_field) == tag(entity))
-                return ghost;
-        }
-        return no_ghost;
+        GhostId found = GhostId::none;
+        c.for_each([&](GhostId ghost) {
+            if (c.value_of(ghost, schema_.body.id, schema_.tag_field) == tag(entity)) found = ghost;
+        });
+        return found;
     }
-    /// Runs where a game edits its world.
+    /// Runs `what` in the next tick, where a game edits its world.
     void in_next_tick(std::function<void(Server&)> what) { next_ = std::move(what); }
 
     void step() {
@@ -148,29 +147,31 @@ class CallWorld final : public Game {
         for (int i = 0; i < ticks; ++i) step();
     }
 
-    std::vector<Called> called;     ///< by clients
-    std::vector<RpcLateCull> late;  ///< of all ticks
+    std::vector<Called> called;     ///< RPCs of clients
+    std::vector<RpcLateCull> late;  ///< late culls of all ticks
     std::function<void(Client&, const ReceivedRpc&)> check_call;
     std::size_t largest_tick_bytes = 0;
     bool records = false;
 
-    bool joined(Server& server, ObserverId observer, const JoinRequest& request) override {
-        const auto who = static_cast<std::size_t>(request.name.front() - '0');
-        players_[who] = *server.world().spawn(schema_.player, {280, 20, 0});
-        server.world().edit(players_[who], schema_.body)->tag = next_tag_++;
-        (void)server.world().set_owner(players_[who], observer);
-        observers_[who] = observer;
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest& request) override {
+        const auto which_client = static_cast<std::size_t>(request.name.front() - '0');
+        players_[which_client] =
+            server.world().spawn({.kind = schema_.player, .position = {280, 20, 0}});
+        server.world().edit(players_[which_client], schema_.body)->tag = next_tag_++;
+        (void)server.world().set_owner(players_[which_client], observer);
+        observers_[which_client] = observer;
         ++joined_;
-        return server.visibility().set_viewpoint(observer, players_[who]) == Status::ok;
+        return players_[which_client];
     }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server& server, Tick) override {
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server& server, Tick) override {
         if (next_) next_(server);
         next_ = nullptr;
     }
-    void rpc(Server&, ObserverId observer, RpcId rpc, EntityId target,
-             std::span<const std::byte> args) override {
+    void on_rpc(Server&, ObserverId observer, RpcId rpc, EntityId target,
+                std::span<const std::byte> args) override {
         Called one{observer, rpc, target, {}};
         if (!read_args(Rpc<Ping>{rpc}, rpc, args, one.args)) std::abort();
         called.push_back(one);
@@ -182,8 +183,9 @@ class CallWorld final : public Game {
         while (peer.client.next_rpc(received)) {
             if (check_call) check_call(peer.client, received);
             Got got{received.rpc, received.ghost, received.ghost_left, {}, 0};
-            if (!Client::read_rpc(schema_.schema, Rpc<Ping>{received.rpc}, received, got.args))
-                std::abort();
+            const auto args = received.as(Rpc<Ping>{received.rpc});
+            if (!args) std::abort();
+            got.args = *args;
             got.tag_of_ghost =
                 peer.client.value_of(received.ghost, schema_.body.id, schema_.tag_field);
             peer.got.push_back(got);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A random world of cells, whose one node is in any of the three modes: walkers and foxes that
-// wander, jump, change, hide, come and go, carts with crates on them, clients on a faulty network,
-// and the proof that watches all of it.
+// A random world of cells with one node in any of the three payload modes. Walkers and foxes move,
+// jump, change, hide, enter and leave. Carts carry crates. Clients are on a faulty network, and a
+// proof checks everything.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -18,6 +18,7 @@
 #include "core/internal_access.hpp"
 #include "faulty_network.hpp"
 #include "proof.hpp"
+#include "protocol/schema_access.hpp"
 #include "purview/client.hpp"
 #include "server/server_data.hpp"
 #include "small_game.hpp"
@@ -26,7 +27,7 @@ namespace purview::test {
 
 inline constexpr Payload shared_modes[] = {Payload::update_many, Payload::read_many};
 
-/// What makes an entity nearly as large as a datagram.
+/// Makes an entity nearly as large as a datagram.
 struct Lot {
     static constexpr std::uint32_t count = 8, length = 31;
     std::array<std::array<char, length>, count> things{};
@@ -49,7 +50,7 @@ struct CellSchema {
         crate = schema.kind("crate", {position.id, body.id});
         if (has_chests) add_chests();
         cloaked = schema.flag("cloaked", body.id, "cloaked");
-        if (schema.status() != Status::ok) std::abort();
+        if (!schema.problem().empty()) std::abort();
     }
     void add_chests() {
         std::vector<ComponentId> parts{position.id, body.id};
@@ -59,7 +60,7 @@ struct CellSchema {
                 FieldDef text{"thing" + std::to_string(f), FieldType::text};
                 text.offset_bytes = static_cast<std::uint16_t>(f * Lot::length);
                 text.size_bytes = Lot::length;
-                schema.add_field(lots[i].id, text);
+                SchemaAccess::add_field(schema, lots[i].id, text);
             }
             parts.push_back(lots[i].id);
         }
@@ -94,8 +95,8 @@ struct CellWorldDef {
     std::uint32_t clients = 4;
     std::uint32_t walkers = 120;
     bool has_chests = false;
-    bool denies = false;                ///< now and then somebody may not see somebody
-    std::uint32_t without_digests = 0;  ///< the first of the clients
+    bool denies = false;                ///< sometimes denies an entity to an observer
+    std::uint32_t without_digests = 0;  ///< the first N clients have no digests
     std::uint32_t truth_every_ticks = 1;
 };
 
@@ -167,12 +168,11 @@ class CellWorld final : public Game {
                 while (peer->down.receive(bytes, now)) peer->client.receive(bytes, now);
         }
     }
-    /// What a client knows, in words: by tag, without local ids.
+    /// Describes the ghosts of a client as text: by tag, without local ids.
     std::string view(std::uint32_t client) const {
         const Client& its = peers[client]->client;
         std::map<double, std::string> lines;
-        for (GhostId g = 0; g < its.ghost_end(); ++g) {
-            if (!its.is_held(g)) continue;
+        its.for_each([&](GhostId g) {
             const auto number = [&](GhostId of, ComponentId component, std::size_t field) {
                 return std::to_string(its.value_of(of, component, field)) + " ";
             };
@@ -182,17 +182,17 @@ class CellWorld final : public Game {
             if (its.kind_of(g) == is.fox) {
                 line += its.text_of(g, is.mind.id, 0) + " " + number(g, is.mind.id, 2);
                 const GhostId target = its.reference_of(g, is.mind.id, 1);
-                line += target == no_ghost ? "-" : number(target, is.body.id, 0);
+                line += target == GhostId::none ? "-" : number(target, is.body.id, 0);
             }
-            if (its.parent_of(g) != no_ghost)
+            if (its.parent_of(g) != GhostId::none)
                 line += "on " + number(its.parent_of(g), is.body.id, 0);
             lines[its.value_of(g, is.body.id, 0)] = line;
-        }
+        });
         std::string text;
         for (const auto& [tag, line] : lines) text += line + "\n";
         return text;
     }
-    /// The same from the world itself.
+    /// The relevant set of the client on the server.
     std::vector<EntityId> relevant(std::uint32_t client) const {
         std::vector<EntityId> out;
         internal(*server).manager.relevant(observers[client], out);
@@ -202,10 +202,11 @@ class CellWorld final : public Game {
         return *internal(*server).sessions.find(observers[client]);
     }
     GhostId ghost(std::uint32_t client, EntityId entity) {
-        const LocalId lane = session(client).ghosts.find(entity);
-        return lane != no_local_id && peers[client]->client.is_held(lane) ? lane : no_ghost;
+        const LocalId slot = session(client).ghosts.slots().find(entity);
+        const GhostId ghost = ghost_id_of(slot);
+        return peers[client]->client.is_held(ghost) ? ghost : GhostId::none;
     }
-    /// All players at one place, and walkers beside them.
+    /// Moves all players to one position and adds walkers next to them.
     std::vector<EntityId> gather(int walkers, int ticks_after = 20) {
         is_frozen = true;
         step(20);
@@ -217,27 +218,29 @@ class CellWorld final : public Game {
         return crowd;
     }
     EntityId spawn(KindId kind, Vec3 at) {
-        const auto made = server->world().spawn(kind, at);
-        REQUIRE(made);
-        server->world().edit(*made, is.body)->tag = next_tag++;
-        return *made;
+        const EntityId made = server->world().spawn({.kind = kind, .position = at});
+        REQUIRE(made != EntityId::none);
+        server->world().edit(made, is.body)->tag = next_tag++;
+        return made;
     }
     EntityId spawn(KindId kind) { return spawn(kind, random_position()); }
 
-    bool joined(Server&, ObserverId observer, const JoinRequest& request) override {
-        const auto who = static_cast<std::uint32_t>(std::atoi(std::string(request.name).c_str()));
+    std::optional<EntityId> on_join(Server&, ObserverId observer,
+                                    const JoinRequest& request) override {
+        const auto which_client =
+            static_cast<std::uint32_t>(std::atoi(std::string(request.name).c_str()));
         observers.resize(def.clients, ObserverId::none);
-        observers[who] = observer;
-        SplitMix own(mix64(def.seed + 1'000 + who));
+        observers[which_client] = observer;
+        SplitMix own(mix64(def.seed + 1'000 + which_client));
         const EntityId player =
             spawn(is.walker, {own.between(0, is.side_m), own.between(0, is.side_m), 0});
         players[index_of(observer)] = player;
         (void)server->world().set_owner(player, observer);
-        return server->visibility().set_viewpoint(observer, player) == Status::ok;
+        return player;
     }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick tick) override {
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server&, Tick tick) override {
         if (is_frozen) return;
         World& world = server->world();
         for (EntityId& entity : movers) {
@@ -251,12 +254,12 @@ class CellWorld final : public Game {
                 Mind* mind = world.edit(entity, is.mind);
                 mind->name[0] = static_cast<char>('a' + random.below(26));
                 mind->effort = random.between(-9, 9);
-                if (random.chance(0.5F)) mind->target = anybody();
+                if (random.chance(0.5F)) mind->target = any_entity();
             }
             if (world.kind_of(entity) == is.crate && random.chance(0.02F)) {
                 if (world.parent_of(entity) != EntityId::none) {
                     (void)world.detach(entity);
-                } else if (const EntityId to = anybody(); world.kind_of(to) == is.walker) {
+                } else if (const EntityId to = any_entity(); world.kind_of(to) == is.walker) {
                     (void)world.attach(entity, to);
                 }
             }
@@ -270,7 +273,7 @@ class CellWorld final : public Game {
             wander(player, 8);
             if (random.chance(0.01F)) (void)world.move(player, random_position());
         }
-        if (def.denies && tick % 10 == 0) deny_somebody();
+        if (def.denies && tick % 10 == 0) deny_some_observer();
     }
 
     CellSchema is;
@@ -297,14 +300,16 @@ class CellWorld final : public Game {
     Vec3 random_position() {
         return {random.between(0, is.side_m), random.between(0, is.side_m), 0};
     }
-    EntityId anybody() { return movers[random.below(static_cast<std::uint32_t>(movers.size()))]; }
+    EntityId any_entity() {
+        return movers[random.below(static_cast<std::uint32_t>(movers.size()))];
+    }
     void wander(EntityId entity, float step) {
         Vec3 at = server->world().position_of(entity);
         at.x = std::clamp(at.x + random.between(-step, step), 0.0F, is.side_m);
         at.y = std::clamp(at.y + random.between(-step, step), 0.0F, is.side_m);
         (void)server->world().move(entity, at);
     }
-    void deny_somebody() {
+    void deny_some_observer() {
         if (players.empty()) return;
         for (const auto& [observer, entity] : denied)
             (void)server->visibility().deny(observer, entity, false);
@@ -312,7 +317,7 @@ class CellWorld final : public Game {
         for (const ObserverId observer : observers) {
             if (observer == ObserverId::none) continue;
             for (int i = 0; i < 5; ++i) {
-                const EntityId entity = anybody();
+                const EntityId entity = any_entity();
                 if (server->visibility().deny(observer, entity, true) == Status::ok)
                     denied.emplace_back(observer, entity);
             }

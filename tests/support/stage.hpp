@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A server and a few clients on a perfect line, for tests of single behaviours. The test is the
-// game: between steps it edits the world and tells the engine whom it allows.
+// A server and a few clients on a perfect connection, for tests of single behaviors. The test is
+// the game: between steps it edits the world and sets which observers may see an entity.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "client_events.hpp"
 #include "core/internal_access.hpp"
+#include "protocol/schema_access.hpp"
 #include "purview/client.hpp"
 #include "server/server_data.hpp"
 #include "small_game.hpp"
@@ -33,6 +35,7 @@ class Stage final : public Game {
         for (std::uint32_t i = 0; i < count; ++i) {
             ClientDef client;
             client.nonce = 100 + i;
+            client.schema = &schema;
             clients.push_back(std::make_unique<Client>(client));
         }
         observers.resize(count, ObserverId::none);
@@ -70,53 +73,56 @@ class Stage final : public Game {
     World& world() { return server->world(); }
     Visibility& visibility() { return server->visibility(); }
     EntityId spawn(KindId kind, Vec3 at = {}) {
-        const auto made = world().spawn(kind, at);
-        REQUIRE(made);
-        return *made;
+        const EntityId made = world().spawn({.kind = kind, .position = at});
+        REQUIRE(made != EntityId::none);
+        return made;
     }
     Client& client(std::uint32_t i = 0) { return *clients[i]; }
-    /// What became of copies since the last call: "made", "removed" and so on, one after another.
+    /// Lists the ghost events since the last call, in order: "entered", "left" and so on.
     std::string changes(std::uint32_t i = 0) {
-        static constexpr const char* names[] = {"made", "removed", "kept", "resumed", "dropped"};
+        static constexpr const char* names[] = {"entered", "left", "retained", "resumed",
+                                                "dropped"};
         std::string text;
-        for (const ClientEvent& event : clients[i]->events()) {
+        for (const ClientEvent& event : lifetimes_of(*clients[i])) {
             text += text.empty() ? "" : " ";
-            text += names[static_cast<std::size_t>(event.copy)];
+            text += names[static_cast<std::size_t>(event.change)];
         }
         clients[i]->clear_events();
         return text;
     }
-    /// The client's name for it, or no_ghost.
+    /// Returns the client's ghost of the entity, or GhostId::none.
     GhostId ghost(std::uint32_t client, EntityId entity) {
         for (const auto& session : internal(*server).sessions) {
             if (session->observer != observers[client]) continue;
-            const LocalId lane = session->ghosts.find(entity);
-            return lane != no_local_id && clients[client]->is_held(lane) ? lane : no_ghost;
+            const LocalId slot = session->ghosts.slots().find(entity);
+            const GhostId ghost = ghost_id_of(slot);
+            return clients[client]->is_held(ghost) ? ghost : GhostId::none;
         }
-        return no_ghost;
+        return GhostId::none;
     }
 
-    bool joined(Server&, ObserverId observer, const JoinRequest&) override {
-        // Sessions join in the order in which they were accepted: that of the clients.
+    std::optional<EntityId> on_join(Server&, ObserverId observer, const JoinRequest&) override {
+        // Sessions join in the order in which they were accepted, which is the order of `clients`.
         if (joined_ == observers.size()) observers.push_back(ObserverId::none);
         observers[joined_++] = observer;
-        return true;
+        return EntityId::none;
     }
-    void left(Server&, ObserverId) override {}
-    void command(Server&, ObserverId, std::span<const std::byte>) override {}
-    void simulate(Server&, Tick) override {}
+    void on_leave(Server&, ObserverId) override {}
+    void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
+    void on_tick(Server&, Tick) override {}
 
     std::unique_ptr<Server> server;
     std::vector<std::unique_ptr<Client>> clients;
     std::vector<ObserverId> observers;  ///< [clients]
     std::uint64_t bytes_to[64] = {};
-    std::uint64_t hash_to[64] = {};  ///< of these bytes
+    std::uint64_t hash_to[64] = {};  ///< hash of these bytes
     std::uint64_t datagrams_to[64] = {};
     std::size_t largest_datagram = 0;
-    std::string* keep_all = nullptr;  ///< not null: whose number and what, of each datagram
-    std::uint32_t loses_all_to = 99;  ///< this client hears nothing
-    float loss = 0;                   ///< of what clients are sent
-    std::uint32_t clients_every = 1;  ///< steps from what clients send to what they send next
+    /// If set, receives the client number and bytes of each datagram.
+    std::string* keep_all = nullptr;
+    std::uint32_t loses_all_to = 99;  ///< this client receives nothing
+    float loss = 0;                   ///< loss of datagrams to clients
+    std::uint32_t clients_every = 1;  ///< steps between two ticks of clients
     SplitMix random{1};
     Micros now = 1'000'000;
 
@@ -131,7 +137,8 @@ class Stage final : public Game {
     std::uint32_t steps_ = 0;
 };
 
-/// Texts of 31 bytes, `stride_bytes` apart: of a component or a call whose struct begins with them.
+/// Adds texts of 31 bytes, `stride_bytes` apart, to a component or RPC. Its struct must begin with
+/// them.
 template <class Id>
 void add_lines(Schema& schema, Id owner, std::uint32_t count, std::uint32_t stride_bytes = 31) {
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -140,7 +147,7 @@ void add_lines(Schema& schema, Id owner, std::uint32_t count, std::uint32_t stri
         line.type = FieldType::text;
         line.size_bytes = 31;
         line.offset_bytes = static_cast<std::uint16_t>(i * stride_bytes);
-        schema.add_field(owner, line);
+        SchemaAccess::add_field(schema, owner, line);
     }
 }
 

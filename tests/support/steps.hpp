@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Steps and nodes of rules in one line, for tests of the engine and of a server.
+// Short forms for steps and nodes of rules, for tests of the engine and of a server.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "purview/kernel.hpp"
+#include "purview/extend/kernel.hpp"
 #include "purview/rules.hpp"
 
 namespace purview::test::lines {
@@ -34,7 +34,7 @@ inline Kernel within(float enter, float leave = 0) {
 inline Kernel flagged(FlagId flag) {
     return flag;
 }
-inline Kernel ask(std::shared_ptr<const InterestKernel> kernel) {
+inline Kernel query(std::shared_ptr<const KernelBase> kernel) {
     return kernel;
 }
 inline Kernel step(Combine combine, KernelType type) {
@@ -44,17 +44,17 @@ inline Kernel step(Combine combine, Kernel kernel) {
     kernel.combine = combine;
     return kernel;
 }
-/// The margin is beyond the enter radius.
+/// The margin is added to the enter radius.
 inline Kernel within(Combine combine, float enter, float margin_m = 0) {
     return step(combine, within(enter, enter + margin_m));
 }
 inline Kernel flag(Combine combine, std::uint8_t number) {
-    return step(combine, Kernel(FlagId{number}));
+    return step(combine, Kernel(id_at<FlagId>(number)));
 }
 inline Kernel same(Combine combine, std::uint8_t key) {
-    return step(combine, purview::same(KeyId{key}));
+    return step(combine, purview::same(id_at<KeyId>(key)));
 }
-inline Kernel own_kernel(Combine combine, std::shared_ptr<const InterestKernel> kernel) {
+inline Kernel own_kernel(Combine combine, std::shared_ptr<const KernelBase> kernel) {
     return step(combine, Kernel(std::move(kernel)));
 }
 

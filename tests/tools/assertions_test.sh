@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# The check of assertions must count them, and must fail where there are too few.
+# The assertion check must count assertions, and must fail if there are too few.
 set -eu
 check=$(cd "$(dirname "$0")/../../tools" && pwd)/check_assertions.py
 dir=$(mktemp -d)

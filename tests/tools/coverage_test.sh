@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# The coverage script must not count a line as covered when it is not.
+# The coverage script must not count an uncovered line as covered.
 set -eu
 script=$(cd "$(dirname "$0")/../../tools" && pwd)/coverage.py
 dir=$(mktemp -d)
@@ -11,7 +11,7 @@ cd "$dir"
 fail() { echo "FAILED: $*"; exit 1; }
 cover() { python3 "$script" --lines lines.txt --results results.xml --program ./program --out coverage.md "$@" >out 2>&1; }
 suite() { printf '<TestCase name="%s" testsuite="%s" filename="a.cpp" line="1"/>\n' "$1" "$2"; } # NAME IDS
-program() { # a test program whose list is the input
+program() { # a test program that lists the input
     { printf '#!/bin/sh\ncat <<XML\n<doctest>\n'; cat; printf '</doctest>\nXML\n'; } >program
     chmod +x program
 }
@@ -24,13 +24,13 @@ doctest() { # CASES CHECKS FAILED: what doctest prints
     printf '[doctest] assertions: %s | %s passed | %s failed |\n' "$(($2 + $3))" "$2" "$3"
 }
 results() { { echo '<testsuite>'; cat; echo '</testsuite>'; } >results.xml; }
-refused() { # WHAT [OPTION...]: the input is not sound, and the script says so itself
+refused() { # WHAT [OPTION...]: the script must refuse the input with its own message
     what=$1
     shift
     if cover "$@"; then fail "accepted: $what"; fi
     grep -q '^coverage: ' out || fail "$what: $(cat out)"
 }
-row() { # LINE CELL: what the document says of a line
+row() { # LINE CELL: the document must have this cell for the line
     grep -q "^| $1 | .* | $2 |\$" coverage.md || fail "$1 is not '$2': $(grep "^| $1 " coverage.md)"
 }
 
@@ -78,7 +78,7 @@ TXT
     test_case 'a: early (N12)' run "$(doctest 1 1 0)"
     test_case 'a: of -N6, xN6, N6x and n6' run "$(doctest 1 1 0)"
 } | results
-cover --checks || fail "without --require it only writes: $(cat out)"
+cover --checks || fail "without --require it must only write: $(cat out)"
 row N1 'a: N1 holds'
 row N5 'cli: a program (N5)'
 row N10 'a: a \\| good one (N10, M1)<br>a: by a suite'
@@ -89,16 +89,16 @@ for open in N2 N3 N4 N6 N7 N8 N9 M4 M5; do row $open '\*\*open\*\*'; done
 row N11 later
 row N13 'not ours'
 grep -q '^| all | 18 | 6 | 9 | 2 | 1 |$' coverage.md || fail "the sums: $(grep '^| all' coverage.md)"
-grep -q '^| M2 | half (in part) | the other half |$' coverage.md || fail 'the reason of a part'
-grep -q '^N1: 7 checks' out || fail 'the number of checks'
-grep -q '7 passed\|[0-9] checks' coverage.md && fail 'a number of checks is in the document'
+grep -q '^| M2 | half (in part) | the other half |$' coverage.md || fail 'the reason of a partly covered line is missing'
+grep -q '^N1: 7 checks' out || fail 'the number of checks is missing'
+grep -q '7 passed\|[0-9] checks' coverage.md && fail 'the document contains a number of checks'
 
-cover --check || fail 'the same run gives another document'
-cover --require near && fail '--require let open lines pass'
-for open in N2 N3 N4 N6 N7 N8 N9 M4 M5; do grep -q "^open: $open " out || fail "--require does not name $open"; done
-[ "$(grep -c '^open: ' out)" = 9 ] || fail '--require names lines that are covered, or not of the room'
-cover --require far && fail 'a later line is open when its room is required'
-refused 'a room that is not there' --require nowhere
+cover --check || fail 'the same run results in another document'
+cover --require near && fail '--require accepts open lines'
+for open in N2 N3 N4 N6 N7 N8 N9 M4 M5; do grep -q "^open: $open " out || fail "--require does not list $open"; done
+[ "$(grep -c '^open: ' out)" = 9 ] || fail '--require lists lines that are covered or of another room'
+cover --require far && fail 'a later line is not open although its room is required'
+refused 'an unknown room' --require nowhere
 
 test_case 'b: second (N1)' run "$(doctest 1 1 0)" >one
 test_case 'a: first (N1)' run "$(doctest 1 1 0)" >two
@@ -121,16 +121,16 @@ refused 'a line that does not exist'
 printf '' | results
 refused 'a run without tests'
 echo '<testsuite>' >results.xml
-refused 'a file that broke off'
+refused 'a truncated file'
 rm results.xml
-refused 'a run that is not there'
+refused 'a missing run'
 test_case 'a: N1 holds' run "$(doctest 1 7 0)" | results
 printf '' | program
 refused 'a program without tests'
 printf '#!/bin/sh\nexit 1\n' >program
 refused 'a program that fails'
 rm program
-refused 'a program that is not there'
+refused 'a missing program'
 suite 'a: N1 holds' '' | program
 for bad in 'N2 | near | one left out' 'N1 | attic | no such room' 'N1 | not ours | no reason' 'N1 | near' \
     'N1 | near | one two three four five six seven eight nine'; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# ends_test.sh CODE TEXT PROGRAM ARGUMENT...: a program ends with this exit code, and says this.
+# ends_test.sh CODE TEXT PROGRAM ARGUMENT...: a program must end with this exit code and print this text.
 set -eu
 expected=$1
 text=$2
@@ -11,5 +11,5 @@ code=0
 said=$("$@" 2>&1) || code=$?
 echo "$said"
 [ "$code" = "$expected" ] || { echo "FAILED: it ended with $code, not $expected"; exit 1; }
-echo "$said" | grep -qF -- "$text" || { echo "FAILED: it does not say: $text"; exit 1; }
+echo "$said" | grep -qF -- "$text" || { echo "FAILED: the output lacks: $text"; exit 1; }
 echo passed

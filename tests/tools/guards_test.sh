@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# guards_test.sh COMPILER FILE...: a guard is its condition, and the files that are shipped have no switch
-# that takes one away. A build that has it is found by the same look.
+# guards_test.sh COMPILER FILE...: a guard compiles to its condition only. Shipped files have no switch that removes
+# a guard. The same search must find the switch in a build that has it.
 set -eu
 compiler=$1
 shift
@@ -29,25 +29,25 @@ int bound() { return (left); }' ] || fail "a guard is more than its condition: $
 marker=purview_mutated_build
 has_marker() { grep -q -a "$marker" "$1"; }
 "$compiler" -std=c++20 -I"$root/src" -DPURVIEW_MUTATE=seal -c "$dir/guard.cpp" -o "$dir/guard.o"
-has_marker "$dir/guard.o" || fail "a build without a guard is not recognised"
+has_marker "$dir/guard.o" || fail "a build without a guard is not recognized"
 "$compiler" -std=c++20 -I"$root/src" -c "$dir/guard.cpp" -o "$dir/guard.o"
-has_marker "$dir/guard.o" && fail "a build with all guards is taken for another"
+has_marker "$dir/guard.o" && fail "a build with all guards is reported as mutated"
 for file in "$@"; do
     [ -s "$file" ] || fail "no $file"
     has_marker "$file" && fail "$file is a build without a guard"
 done
-# Nobody else asks for it.
+# No other file uses the switch.
 found=$(cd "$root" && grep -rlE 'PURVIEW_(IS_)?MUTATE' --include=CMakeLists.txt --include='*.cmake' --include='*.[ch]pp' \
     --include='*.json' CMakeLists.txt CMakePresets.json cmake src include apps sim bench fuzz tests examples games packaging) || true
-[ "$found" = src/core/mutate.hpp ] || fail "PURVIEW_MUTATE is asked for in: $found"
+[ "$found" = src/core/mutate.hpp ] || fail "PURVIEW_MUTATE is used in: $found"
 cd "$root"
-python3 tools/mutate.py --list || fail "docs/guards.md and the sources name other guards"
+python3 tools/mutate.py --list || fail "docs/guards.md and the sources list different guards"
 
-# A name is at one place, or removing it says nothing of each.
+# Each guard has one place and one row. Otherwise removing it would not test each place.
 mkdir -p "$dir/tree/docs" "$dir/tree/src" "$dir/tree/include" "$dir/tree/tests/link"
 cd "$dir/tree"
-echo 'TEST_CASE("nobody else gets in") {}' >tests/link/seal_test.cpp
-row='| `seal` | `src/seal.cpp` | damaged bytes | nobody else gets in |'
+echo 'TEST_CASE("other clients are refused") {}' >tests/link/seal_test.cpp
+row='| `seal` | `src/seal.cpp` | damaged bytes | other clients are refused |'
 place='bool is_sealed() { return PURVIEW_GUARD(seal, left <= right); }'
 lists() {
     python3 "$root/tools/mutate.py" --list
@@ -56,11 +56,11 @@ echo "$row" >docs/guards.md
 echo "$place" >src/seal.cpp
 lists || fail "a guard at one place is refused"
 printf '%s\n' "$place" "$place" >src/seal.cpp
-lists && fail "a guard at two places of a file is taken for one"
+lists && fail "a guard at two places of a file is accepted"
 echo "$place" >src/seal.cpp
 echo "$place" >src/other.cpp
-lists && fail "a guard in two files is taken for one"
+lists && fail "a guard in two files is accepted"
 rm src/other.cpp
 printf '%s\n' "$row" "$row" >docs/guards.md
-lists && fail "a guard with two rows is taken for one"
+lists && fail "a guard with two rows is accepted"
 echo passed

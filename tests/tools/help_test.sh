@@ -3,8 +3,8 @@
 # SPDX-FileCopyrightText: The Purview authors
 #
 # help_test.sh BUILD_DIRECTORY: ./dev NAME --help prints docs/help/NAME.txt without installing or building, and the
-# program prints the same. Releases of CLI11 differ in spaces, in capitals and in the form of defaults ("=5" or " [5]");
-# these do not count.
+# program prints the same. Differences between CLI11 releases do not count: spaces, capitals, and the form of
+# defaults ("=5" or " [5]").
 set -eu
 build=$1
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -18,7 +18,7 @@ for file in docs/help/*.txt; do
     [ -s "$file" ] || { echo "FAILED: $file is empty"; exit 1; }
     case "$name" in
         bench-*)
-            # Built by ./dev bench only.
+            # Built only by ./dev bench.
             [ -x "$build/bench/purview_bench_${name#bench-}" ] || continue ;;
     esac
     sh tools/help_text.sh "$name" "$build" | words >"$dir/program"
@@ -28,7 +28,7 @@ for file in docs/help/*.txt; do
 done
 [ $compared -ge 2 ] || { echo "FAILED: only $compared texts compared"; exit 1; }
 
-# A copy without a build, on a machine without any tool but those of the shell: nothing is made.
+# In a copy without a build, with shell tools only, nothing is built.
 mkdir -p "$dir/tree" "$dir/bin"
 cp -r dev docs packaging tools "$dir/tree/"
 for tool in sh cat dirname; do ln -s "$(command -v $tool)" "$dir/bin/$tool"; done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# The layer check must find what it is there to find.
+# The layer check must report includes that violate the layer order.
 set -eu
 check=$(cd "$(dirname "$0")/../../tools" && pwd)/check_layers.py
 dir=$(mktemp -d)
@@ -42,7 +42,7 @@ expect yes src/interest/a.cpp '#include <thread>'
 expect yes src/interest/rules/a.cpp '#include <thread>'
 expect yes src/server/a.cpp '#include <sys/socket.h>'
 expect yes src/attic/a.cpp 'int x;'
-# Each include is allowed, but one leads to the other.
+# Each include is allowed, but together they violate the order.
 expect yes src/client/a.cpp '#include "purview/client.hpp"' include/purview/client.hpp '#include "purview/rules.hpp"'
 expect yes src/client/a.cpp '#include "link/b.hpp"' src/link/b.hpp '#include "world/c.hpp"'
 expect no src/interest/a.cpp '#include "spatial/b.hpp"'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# need_test.sh: ./dev on machines that lack something, with an apt-get that only notes what it is asked.
+# need_test.sh: ./dev with missing packages, and a fake apt-get that only records its arguments.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 dir=$(mktemp -d)
@@ -38,15 +38,15 @@ run() {
     (cd "$dir/tree" && PATH=$1 ./dev "$2") >"$dir/out" 2>&1 </dev/null || code=$?
 }
 
-# Without apt-get: what to install, by capability, and what is there is not named.
+# Without apt-get: lists the missing capabilities and their packages only.
 run "$dir/bin" demo
 [ $code = 1 ] || fail "no apt-get: ends with $code"
 grep -q 'Loom 2: loom-7 loom-9 loom' "$dir/out" || fail 'the missing capability is not named'
 grep -q 'Header: libno-dev' "$dir/out" || fail 'the missing header is not named'
 grep -q 'no apt-get' "$dir/out" || fail 'the reason is not named'
-if grep -q Thread "$dir/out"; then fail 'what is there is named'; fi
+if grep -q Thread "$dir/out"; then fail 'an installed package is listed'; fi
 
-# With it: the first package that apt knows, of each.
+# With apt-get: installs the first known package of each capability.
 cat >"$dir/apt/apt-get" <<SH
 #!/bin/sh
 echo "\$*" >>"$dir/asked"
@@ -59,13 +59,13 @@ SH
 chmod +x "$dir"/apt/*
 run "$dir/apt:$dir/bin" demo
 [ $code = 1 ] || fail "an apt-get that fails: ends with $code"
-grep -q 'install .* loom-9 libno-dev$' "$dir/asked" || fail 'other packages were asked for'
-grep -q 'apt-get install loom-9 libno-dev failed' "$dir/out" || fail 'the failure is not told'
+grep -q 'install .* loom-9 libno-dev$' "$dir/asked" || fail 'other packages were requested'
+grep -q 'apt-get install loom-9 libno-dev failed' "$dir/out" || fail 'the failure is not reported'
 
-# What only some tests need: its lack is said, and the run goes on (to the next thing that is not there).
+# A package that only some tests need is reported, and the run continues (to the next missing thing).
 sed -i '/Loom/d; /Header/d' "$dir/tree/packaging/packages.txt"
 run "$dir/apt:$dir/bin" test
-grep -q 'tests that need it are skipped' "$dir/out" || fail 'the lack is not told'
-grep -q 'Shuttle: shuttle' "$dir/out" || fail 'what is lacking is not named'
-grep -q "$(printf 'Boost\\|boost\\|configuring')" "$dir/out" || fail 'the run did not go on'
+grep -q 'tests that need it are skipped' "$dir/out" || fail 'the missing package is not reported'
+grep -q 'Shuttle: shuttle' "$dir/out" || fail 'the missing package is not named'
+grep -q "$(printf 'Boost\\|boost\\|configuring')" "$dir/out" || fail 'the run did not continue'
 echo passed

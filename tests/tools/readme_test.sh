@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# readme_test.sh BUILD_DIRECTORY: the README's C++ sample compiles, runs and prints what it says. At
-# most 25 lines.
+# readme_test.sh BUILD_DIRECTORY: the C++ sample of the README compiles, runs and prints the documented output. It
+# has at most 25 lines.
 set -eu
 build=$1
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -15,5 +15,5 @@ lines=$(wc -l <"$dir/sample.cpp")
 c++ -std=c++20 -Wall -Wextra -Werror -I"$root/include" "$dir/sample.cpp" "$build/libpurview.a" -lhwy -o "$dir/sample"
 "$dir/sample" >"$dir/out"
 expected=$(sed -n 's/^Prints: `\(.*\)`$/\1/p' "$root/README.md")
-[ "$(cat "$dir/out")" = "$expected" ] || { echo "FAILED: printed '$(cat "$dir/out")', the README says '$expected'"; exit 1; }
+[ "$(cat "$dir/out")" = "$expected" ] || { echo "FAILED: printed '$(cat "$dir/out")', the README has '$expected'"; exit 1; }
 echo passed

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# scripts_test.sh: each of these lines is found, and none of those.
+# scripts_test.sh: the check must report each of the first lines, and none of the second ones.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/tools/check_scripts.sh
 dir=$(mktemp -d)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Hierarchies that are declared ahead: World::spawn_group beside spawn and attach, one by one.
+// Compares World::spawn_group with single calls of spawn and attach.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ struct TrainSchema {
         guest = schema.kind("guest", {position.id});
         schema.edit_kind(car).relative_position = true;
         schema.edit_kind(guest).is_inner_root = true;
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
     }
     ServerDef def() const {
         NodeDef near;
@@ -98,15 +98,15 @@ Outcome run(bool is_declared) {
 
 }  // namespace
 
-TEST_CASE("groups: a declared hierarchy behaves as one that is built by spawn and attach" *
+TEST_CASE("groups: a declared hierarchy behaves like one built by spawn and attach" *
           doctest::test_suite("O44")) {
     const Outcome declared = run(true), built = run(false);
     CHECK(declared.in_attach_order == built.in_attach_order);
     CHECK(declared.input_order == built.input_order);
     CHECK(declared.relevant == built.relevant);
     CHECK(declared.datagrams > 30);
-    CHECK(declared == built);  // every byte that the client is sent, too
-    // And it is not as if nothing happened.
+    CHECK(declared == built);  // including every byte sent to the client
+    // The scenario is not trivial.
     CHECK(declared.in_attach_order.size() == 4);
     CHECK(declared.input_order != declared.in_attach_order);
     CHECK(std::count(declared.relevant.begin(), declared.relevant.end(), false) > 30);
@@ -133,7 +133,7 @@ TEST_CASE("groups: a declared hierarchy that is refused spawns nothing" *
     parts[2].parent = 2;
     CHECK(refused(parts) == Status::bad_argument);
     parts = schema.train();
-    parts[4].kind = KindId{9};
+    parts[4].kind = id_at<KindId>(9);
     CHECK(refused(parts) == Status::bad_argument);
     parts = schema.train();
     for (std::uint16_t p = 0; p < 4; ++p) parts.push_back({schema.car, 0, {}});

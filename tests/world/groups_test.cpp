@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Groups in the world: who is a member, whose it is, what is told of changes, and what they cost.
+// Groups in the world: membership, ownership, change events and cost.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace purview::test {
 
 namespace {
 
-/// Crates are members; trees are plain.
+/// Crates can be members of groups. Trees are plain entities, which cannot.
 struct Grove {
     explicit Grove(std::uint16_t members_max = 16, std::uint16_t depth_max = 15) {
         small.schema.edit_kind(small.tree).in_groups = false;
@@ -29,29 +29,29 @@ struct Grove {
         made.push_back(std::move(World::create(def)).value());
     }
     World& world() { return made.front(); }
-    EntityId crate() { return *world().spawn(small.crate); }
-    EntityId tree() { return *world().spawn(small.tree); }
+    EntityId crate() { return world().spawn({.kind = small.crate}); }
+    EntityId tree() { return world().spawn({.kind = small.tree}); }
     void tick() {
         internal(world()).settle();
-        (void)internal(world()).track_ops();
+        (void)internal(world()).summary.track();
         internal(world()).clear_changes();
     }
     SmallSchema small;
     std::vector<World> made;
 };
 
-/// "2>1 3>2": attaches in this order. Roots are named after it.
+/// A hierarchy: its attaches and detaches in order, and the expected roots after each of both.
 struct Build {
     const char* name;
     std::vector<std::pair<int, int>> attach;      ///< child, parent
     std::vector<std::pair<int, int>> roots;       ///< entity, root
-    std::vector<int> detach;                      ///< afterwards
+    std::vector<int> detach;                      ///< after the attaches
     std::vector<std::pair<int, int>> roots_then;  ///< entity, root
 };
 
 }  // namespace
 
-TEST_CASE("world: where there are no places, none is relative to a parent") {
+TEST_CASE("world: a schema without positions has no relative positions") {
     Schema schema;
     const Component<Vec3> tag = schema.component<Vec3>("tag").real("x", &Vec3::x);
     const KindId kind = schema.kind("thing", {tag.id});
@@ -59,14 +59,14 @@ TEST_CASE("world: where there are no places, none is relative to a parent") {
     WorldDef def;
     def.schema = &schema;
     World world = std::move(World::create(def)).value();
-    const EntityId above = *world.spawn(kind), below = *world.spawn(kind);
+    const EntityId above = world.spawn({.kind = kind}), below = world.spawn({.kind = kind});
     CHECK(world.attach(below, above) == Status::ok);
     CHECK(world.parent_of(below) == above);
     CHECK(world.detach(below) == Status::ok);
     CHECK(world.parent_of(below) == EntityId::none);
 }
 
-TEST_CASE("world: groups of every form are built and taken apart like O3DE's (O4 O7 O8 O36)") {
+TEST_CASE("world: groups of any shape attach and detach like those of O3DE (O4 O7 O8 O36)") {
     const std::vector<Build> builds{
         {"simple", {{2, 1}, {3, 1}}, {{1, 1}, {2, 1}, {3, 1}}, {2}, {{2, 2}, {3, 1}}},
         {"deep", {{2, 1}, {3, 2}, {4, 3}, {5, 4}}, {{5, 1}, {3, 1}}, {3}, {{2, 1}, {5, 3}}},
@@ -115,8 +115,7 @@ TEST_CASE("world: groups of every form are built and taken apart like O3DE's (O4
     }
 }
 
-TEST_CASE(
-    "world: a plain parent or child has its own group, and so has what is below it (O9 O5 O4)") {
+TEST_CASE("world: a plain parent or child separates the groups around it (O9 O5 O4)") {
     Grove grove;
     World& world = grove.world();
     const EntityId a = grove.crate(), b = grove.crate(), c = grove.crate(), plain = grove.tree();
@@ -128,8 +127,8 @@ TEST_CASE(
     CHECK(world.root_of(plain) == plain);
     CHECK(world.root_of(b) == b);
     CHECK(world.root_of(c) == b);
-    CHECK(world.attach(a, c) == Status::would_cycle);  // parents of any kind
-    // A plain child of a plain parent may hang deeper than any group.
+    CHECK(world.attach(a, c) == Status::would_cycle);  // plain parents count as well
+    // Plain entities may be nested deeper than a group.
     std::vector<EntityId> chain{plain};
     for (int i = 0; i < 100; ++i) {
         chain.push_back(grove.tree());
@@ -138,9 +137,7 @@ TEST_CASE(
     CHECK(world.root_of(chain.back()) == chain.back());
 }
 
-TEST_CASE(
-    "world: a member that is disabled keeps its parent, leaves its group and cuts what is below it "
-    "(O5 O13 O43)") {
+TEST_CASE("world: a disabled member keeps its parent but leaves its group (O5 O13 O43)") {
     Grove grove(4, 2);
     World& world = grove.world();
     const EntityId a = grove.crate(), b = grove.crate(), c = grove.crate(), d = grove.crate();
@@ -154,21 +151,21 @@ TEST_CASE(
     CHECK(world.root_of(b) == b);
     CHECK(world.root_of(c) == c);
     CHECK(world.root_of(d) == a);
-    // The place that it left is taken: it may not come back, and nothing changes.
+    // Another member took its place in the group: enabling it again is refused without effect.
     const EntityId e = grove.crate(), f = grove.crate();
     CHECK(world.attach(e, a) == Status::ok);
-    CHECK(world.set_group_enabled(b, true) == Status::too_large);  // with c it would be five
+    CHECK(world.set_group_enabled(b, true) == Status::too_large);  // five members with c
     CHECK(world.root_of(b) == b);
     CHECK(world.detach(e) == Status::ok);
     CHECK(world.attach(f, c) == Status::ok);
     const EntityId deep = grove.crate();
     CHECK(world.detach(d) == Status::ok);
-    CHECK(world.set_group_enabled(b, true) == Status::too_deep);  // a b c f
+    CHECK(world.set_group_enabled(b, true) == Status::too_deep);  // a > b > c > f
     CHECK(world.detach(f) == Status::ok);
     CHECK(world.set_group_enabled(b, true) == Status::ok);
     CHECK(world.root_of(c) == a);
     CHECK(world.attach(deep, c) == Status::too_deep);
-    // A root that stops disbands its group.
+    // Disabling a root disbands its group.
     CHECK(world.set_group_enabled(a, false) == Status::ok);
     CHECK(world.root_of(b) == b);
     CHECK(world.root_of(c) == b);
@@ -177,7 +174,7 @@ TEST_CASE(
     CHECK(world.set_group_enabled(EntityId::none, true) == Status::stale_id);
 }
 
-TEST_CASE("world: whoever boards keeps his owner, what is mounted has its vehicle's (O11)") {
+TEST_CASE("world: passengers keep their owner, mounted parts inherit that of the root (O11)") {
     const ObserverId alice{1}, bob{2}, carol{3};
     Grove grove;
     World& world = grove.world();
@@ -185,12 +182,12 @@ TEST_CASE("world: whoever boards keeps his owner, what is mounted has its vehicl
                    player = grove.crate(), hat = grove.crate();
     CHECK(world.set_owner(player, bob) == Status::ok);
     CHECK(world.attach(hat, player) == Status::ok);
-    CHECK(world.owner_of(hat) == bob);  // it has none of its own
+    CHECK(world.owner_of(hat) == bob);  // it has no owner of its own
     CHECK(world.attach(barrel, turret) == Status::ok);
     CHECK(world.attach(turret, tank) == Status::ok);
     CHECK(world.attach(player, tank) == Status::ok);
     CHECK(world.owner_of(turret) == ObserverId::none);
-    CHECK(world.set_owner(tank, alice) == Status::ok);  // somebody drives
+    CHECK(world.set_owner(tank, alice) == Status::ok);  // a player drives
     CHECK(world.owner_of(turret) == alice);
     CHECK(world.owner_of(barrel) == alice);
     CHECK(world.owner_of(player) == bob);
@@ -200,7 +197,7 @@ TEST_CASE("world: whoever boards keeps his owner, what is mounted has its vehicl
     CHECK(world.owner_of(barrel) == ObserverId::none);
     CHECK(world.detach(player) == Status::ok);
     CHECK(world.owner_of(player) == bob);
-    // By word.
+    // With explicit owner policies.
     CHECK(world.attach(player, tank, OwnerPolicy::inherit) == Status::ok);
     CHECK(world.owner_of(player) == alice);
     CHECK(world.owner_of(hat) == alice);
@@ -210,15 +207,13 @@ TEST_CASE("world: whoever boards keeps his owner, what is mounted has its vehicl
     CHECK(world.owner_of(player) == bob);
     CHECK(world.set_group_enabled(player, true) == Status::ok);
     CHECK(world.owner_of(player) == alice);
-    CHECK(world.set_owner(player, carol) == Status::ok);  // his own again
+    CHECK(world.set_owner(player, carol) == Status::ok);  // its own owner again
     CHECK(world.owner_of(player) == carol);
     CHECK(world.detach(player) == Status::ok);
     CHECK(world.owner_of(player) == carol);
 }
 
-TEST_CASE(
-    "world: a subtree attaches and breaks off in one call, with one event for each member (O39 O42 "
-    "O7)") {
+TEST_CASE("world: a subtree attaches or detaches with one event per member (O39 O42 O7)") {
     Grove grove;
     World& world = grove.world();
     const EntityId ship = grove.crate(), cart = grove.crate(), box = grove.crate(),
@@ -241,7 +236,7 @@ TEST_CASE(
     CHECK(world.group_events()[0].new_parent == ship);
     CHECK(world.group_events()[2].old_parent == box);
     CHECK(world.group_events()[2].new_parent == box);
-    // There and back in one tick is nothing; several steps are one.
+    // Edits that cancel out within a tick cause no event. Several edits cause one.
     CHECK(world.detach(cart) == Status::ok);
     CHECK(world.attach(cart, ship) == Status::ok);
     grove.tick();
@@ -249,10 +244,10 @@ TEST_CASE(
     CHECK(world.detach(box) == Status::ok);
     CHECK(world.attach(box, ship) == Status::ok);
     grove.tick();
-    REQUIRE(world.group_events().size() == 1);  // its root is what it was
+    REQUIRE(world.group_events().size() == 1);  // its root did not change
     CHECK(world.group_events()[0].old_parent == cart);
     CHECK(world.group_events()[0].new_parent == ship);
-    // A root that goes.
+    // A root despawns.
     CHECK(world.despawn(ship) == Status::ok);
     grove.tick();
     std::map<EntityId, EntityId> root_now;
@@ -266,9 +261,7 @@ TEST_CASE(
     CHECK(world.group_events().empty());
 }
 
-TEST_CASE(
-    "world: a tick without changes of relation looks at no member, a change only at those whom it "
-    "concerns (O14)") {
+TEST_CASE("world: only changes of relations visit members, and only those concerned (O14)") {
     Grove grove(64, 64);
     World& world = grove.world();
     WorldData& data = internal(world);
@@ -279,10 +272,10 @@ TEST_CASE(
     }
     grove.tick();
     const auto work = [&](auto&& change) {
-        const WorldData::RelationWork before = data.relation_work();
+        const RelationWork before = data.relation_work;
         change();
-        return WorldData::RelationWork{data.relation_work().visited - before.visited,
-                                       data.relation_work().steps_up - before.steps_up};
+        return RelationWork{data.relation_work.visited - before.visited,
+                            data.relation_work.steps_up - before.steps_up};
     };
     const auto rest = work([&] {
         for (int t = 0; t < 5; ++t) {
@@ -303,7 +296,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("world: groups that come together at once are counted whole (O6)") {
+TEST_CASE("world: groups that merge at once are counted completely (O6)") {
     Grove grove(40'000, 2);
     World& world = grove.world();
     const EntityId top = grove.crate();
@@ -317,7 +310,7 @@ TEST_CASE("world: groups that come together at once are counted whole (O6)") {
     CHECK(!world.is_group_enabled(top));
 }
 
-TEST_CASE("world: whatever cannot be attached is refused with its own status (O6)") {
+TEST_CASE("world: an attach that is not possible is refused with its own status (O6)") {
     Grove grove(4, 2);
     World& world = grove.world();
     const EntityId a = grove.crate(), b = grove.crate(), gone = grove.crate();
@@ -330,15 +323,13 @@ TEST_CASE("world: whatever cannot be attached is refused with its own status (O6
     CHECK(world.detach(a) == Status::not_found);
     CHECK(world.attach(b, a) == Status::ok);
     CHECK(world.attach(a, b) == Status::would_cycle);
-    CHECK(world.attach(b, a) == Status::ok);  // it is there already
+    CHECK(world.attach(b, a) == Status::ok);  // it is already attached there
     grove.tick();
     CHECK(world.group_events().size() == 1);
     CHECK(world.set_local_position(a, {1, 0, 0}) == Status::bad_argument);
 }
 
-TEST_CASE(
-    "world: random forests are what an obvious model leaves, in members, order, owners and events "
-    "(O5 O7 O10 O11 O39 O42)") {
+TEST_CASE("world: random group edits match a simple model (O5 O7 O10 O11 O39 O42)") {
     struct Model {
         EntityId parent = EntityId::none;
         bool enabled = true;
@@ -367,7 +358,7 @@ TEST_CASE(
             while (model[e].inherits && linked(e)) e = model[e].parent;
             return model[e].own;
         };
-        const auto fits = [&] {  // limits, from scratch
+        const auto fits = [&] {  // the limits, computed from scratch
             std::map<EntityId, unsigned> count;
             for (const auto& [e, m] : model) {
                 unsigned depth = 0;
@@ -390,7 +381,7 @@ TEST_CASE(
                     std::advance(at, random.below(static_cast<std::uint32_t>(model.size())));
                     return at->first;
                 };
-                if (random.chance(0.2F)) internal(world).settle(true);  // somebody asks meanwhile
+                if (random.chance(0.2F)) internal(world).settle(true);  // a query in between
                 const std::uint32_t what = model.size() < 4 ? 0 : random.below(12);
                 if (what < 2 && model.size() < 50) {
                     const bool plain = random.chance(0.15F);
@@ -460,10 +451,10 @@ TEST_CASE(
                 CHECK(std::equal(list.begin(), list.end(), children[e].begin(), children[e].end()));
             }
             grove.tick();
-            std::map<EntityId, GroupEvent> told;
+            std::map<EntityId, GroupEvent> replicated;
             for (const GroupEvent& event : world.group_events()) {
-                CHECK(told.count(event.entity) == 0);  // once
-                told.emplace(event.entity, event);
+                CHECK(replicated.count(event.entity) == 0);  // once
+                replicated.emplace(event.entity, event);
             }
             for (const auto& [e, was] : before) {
                 const bool lives = model.count(e) != 0;
@@ -472,18 +463,18 @@ TEST_CASE(
                 const bool was_alone = was.root == e && was.parent == EntityId::none;
                 const bool differs =
                     lives ? now_root != was.root || now_parent != was.parent : !was_alone;
-                CHECK((told.count(e) != 0) == differs);
-                if (!differs || told.count(e) == 0) continue;
-                CHECK(told.at(e).old_root == was.root);
-                CHECK(told.at(e).old_parent == was.parent);
-                CHECK(told.at(e).new_root == now_root);
-                CHECK(told.at(e).new_parent == now_parent);
+                CHECK((replicated.count(e) != 0) == differs);
+                if (!differs || replicated.count(e) == 0) continue;
+                CHECK(replicated.at(e).old_root == was.root);
+                CHECK(replicated.at(e).old_parent == was.parent);
+                CHECK(replicated.at(e).new_root == now_root);
+                CHECK(replicated.at(e).new_parent == now_parent);
             }
         }
     }
 }
 
-TEST_CASE("world: a relative place goes with its parent, and no change of parent moves anybody") {
+TEST_CASE("world: a relative position follows its parent, and a new parent moves no entity") {
     Grove grove;
     grove.small.schema.edit_kind(grove.small.animal).relative_position = true;
     WorldDef def;
@@ -491,12 +482,12 @@ TEST_CASE("world: a relative place goes with its parent, and no change of parent
     World world = std::move(World::create(def)).value();
     const auto tick = [&] {
         internal(world).settle();
-        (void)internal(world).track_ops();
+        (void)internal(world).summary.track();
         internal(world).clear_changes();
     };
-    const EntityId ship = *world.spawn(grove.small.wagon, {100, 100, 0});
-    const EntityId man = *world.spawn(grove.small.animal, {103, 101, 0});
-    const EntityId bird = *world.spawn(grove.small.animal, {104, 101, 0});
+    const EntityId ship = world.spawn({.kind = grove.small.wagon, .position = {100, 100, 0}});
+    const EntityId man = world.spawn({.kind = grove.small.animal, .position = {103, 101, 0}});
+    const EntityId bird = world.spawn({.kind = grove.small.animal, .position = {104, 101, 0}});
     CHECK(world.local_position_of(man) == Vec3{103, 101, 0});
     CHECK(world.attach(man, ship) == Status::ok);
     CHECK(world.attach(bird, man) == Status::ok);
@@ -513,10 +504,10 @@ TEST_CASE("world: a relative place goes with its parent, and no change of parent
     tick();
     CHECK(world.position_of(man) == Vec3{210, 102, 0});
     CHECK(world.position_of(bird) == Vec3{211, 102, 0});
-    CHECK(world.move(man, {211, 100, 0}) == Status::ok);  // in the world
+    CHECK(world.move(man, {211, 100, 0}) == Status::ok);  // in world coordinates
     tick();
     CHECK(world.local_position_of(man) == Vec3{1, 0, 0});
-    // The ship moves, and he leaves it in the same tick: where it had taken him.
+    // The ship moves and `man` detaches in the same tick: it stays where the ship took it.
     CHECK(world.move(ship, {220, 100, 0}) == Status::ok);
     CHECK(world.detach(man) == Status::ok);
     tick();
@@ -527,9 +518,7 @@ TEST_CASE("world: a relative place goes with its parent, and no change of parent
     CHECK(world.set_local_position(man, {1, 0, 0}) == Status::bad_argument);
 }
 
-TEST_CASE(
-    "world: what edits of groups come to is told: nobody who is where it was, leaves before joins, "
-    "parents before those below them, and whoever is gone last") {
+TEST_CASE("world: a summary of group edits is minimal and ordered by dependencies") {
     Grove grove(64, 32);
     World& world = grove.world();
     WorldData& data = internal(world);
@@ -538,7 +527,8 @@ TEST_CASE(
         EntityId root, parent;
         bool operator==(const Seat&) const = default;
     };
-    std::map<EntityId, Seat> told;  // as whoever tracks has it; of a root: itself and none
+    std::map<EntityId, Seat>
+        replicated;  // as a reader of summaries has it; a root: itself and none
     std::vector<EntityId> all;
     std::uint64_t undone = 0, joins = 0, leaves = 0;
     for (int track = 0; track < 3'000; ++track) {
@@ -560,7 +550,7 @@ TEST_CASE(
                 case 1:
                     (void)world.detach(one);
                     break;
-                case 2: {  // there and back
+                case 2: {  // to another parent and back
                     const EntityId before = world.parent_of(one);
                     (void)world.attach(one, any());
                     if (before == EntityId::none) (void)world.detach(one);
@@ -584,34 +574,35 @@ TEST_CASE(
             part = now;
         };
         std::set<EntityId> moved;
-        for (const WorldOp& op : data.track_ops()) {
+        for (const WorldOp& op : data.summary.track()) {
             if (op.type == WorldOp::Type::spawn) {
                 is_in(Part::coming);
-                told[op.entity] = {op.entity, EntityId::none};
+                replicated[op.entity] = {op.entity, EntityId::none};
             } else if (op.type == WorldOp::Type::root && op.root == op.entity) {
                 is_in(Part::leaving);
-                CHECK(told.at(op.entity).parent != EntityId::none);
-                told.at(op.entity) = {op.entity, EntityId::none};
+                CHECK(replicated.at(op.entity).parent != EntityId::none);
+                replicated.at(op.entity) = {op.entity, EntityId::none};
                 CHECK(moved.insert(op.entity).second);
                 ++leaves;
             } else if (op.type == WorldOp::Type::root) {
                 is_in(Part::joining);
-                CHECK(told.at(op.parent).root == op.root);
-                const bool is_elsewhere = told.at(op.entity) != Seat{op.root, op.parent};
-                CHECK((is_elsewhere || moved.contains(op.parent)));  // or is carried along
-                told.at(op.entity) = {op.root, op.parent};
+                CHECK(replicated.at(op.parent).root == op.root);
+                const bool is_elsewhere = replicated.at(op.entity) != Seat{op.root, op.parent};
+                CHECK((is_elsewhere || moved.contains(op.parent)));  // or moves with its parent
+                replicated.at(op.entity) = {op.root, op.parent};
                 CHECK(moved.insert(op.entity).second);
                 ++joins;
             } else {
                 is_in(Part::rest);
                 if (op.type != WorldOp::Type::despawn) continue;
-                for (const auto& [entity, seat] : told) CHECK(seat.parent != op.entity);
-                told.erase(op.entity);
+                for (const auto& [entity, seat] : replicated) CHECK(seat.parent != op.entity);
+                replicated.erase(op.entity);
             }
         }
-        REQUIRE(told.size() == all.size());
+        REQUIRE(replicated.size() == all.size());
         for (const EntityId one : all) {
-            REQUIRE(told.at(one) == Seat{world.root_of(one), data.group_parent_at(index_of(one))});
+            REQUIRE(replicated.at(one) ==
+                    Seat{world.root_of(one), data.groups.group_parent_at(index_of(one))});
             undone += touched.contains(one) && !moved.contains(one) ? 1 : 0;
         }
         if (random.chance(0.5F)) data.clear_changes();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Members with a relative place turn with their parent: on the server by a model that knows only
-// matrices, on clients by where the server had them, and for nothing while they sit still.
+// Members with a relative position turn with their parent. The server is compared with a matrix
+// model, clients are compared with the server, and idle members cost no bytes.
 #include <array>
 #include <cmath>
 #include <map>
@@ -13,6 +13,7 @@
 #include "core/internal_access.hpp"
 #include "core/rotation.hpp"
 #include "protocol/quantize.hpp"
+#include "protocol/schema_access.hpp"
 #include "support/stage.hpp"
 
 namespace purview::test {
@@ -24,7 +25,7 @@ struct Hull {
     std::uint16_t speed = 0;
 };
 struct Wheel {
-    std::uint8_t yaw = 0;  ///< 256 to a turn
+    std::uint8_t yaw = 0;  ///< 256 units per turn
 };
 struct Head {
     Rotation turn;
@@ -33,8 +34,8 @@ struct Head {
 constexpr double hull_step = 0.01;
 constexpr double wheel_step = 2 * std::numbers::pi / 256;
 
-/// A ship; on it vehicles that stand on their own wheels, and pods that turn any way; in all of
-/// them passengers. A raft has no orientation, a float is not relative.
+/// Ships carry cars, which turn about one axis, and pods, which turn freely. All of them carry
+/// passengers. A raft has no orientation. Only ships are never relative.
 struct FleetSchema {
     explicit FleetSchema(bool turns = true) {
         position = schema.component<Position>("place");
@@ -47,7 +48,7 @@ struct FleetSchema {
             field.min = axis == 2 ? -2000 : 0;
             field.max = field.min + 4000;
             field.step = 0.01;
-            schema.add_field(position.id, field);
+            SchemaAccess::add_field(schema, position.id, field);
         }
         schema.set_position(position.id);
         hull = schema.component<Hull>("hull")
@@ -64,10 +65,10 @@ struct FleetSchema {
             schema.edit_kind(kind).relative_position = true;
         if (turns) {
             schema.set_orientation(ship, hull.id, "yaw");
-            schema.set_orientation(car, wheel.id, "yaw", {256, TurnAxis::z});
+            schema.set_orientation(car, wheel.id, "yaw", 256, TurnAxis::z);
             schema.set_orientation(pod, head.id, "turn");
         }
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
     }
     Schema schema;
     Component<Position> position;
@@ -77,7 +78,7 @@ struct FleetSchema {
     KindId ship{}, car{}, pod{}, man{}, raft{};
 };
 
-// -- the model: matrices, and what the wire says of each field ---------------------------------
+// -- the model: matrices, and the quantized value of each field --------------------------------
 
 using Matrix = std::array<std::array<double, 3>, 3>;
 
@@ -107,16 +108,16 @@ double distance(Vec3 a, Vec3 b) {
     return std::hypot(a.x - b.x, a.y - b.y, a.z - b.z);
 }
 
-/// As clients are told it.
+/// The value as clients receive it.
 template <class T>
-T told(const Schema& schema, Component<T> component, T value) {
+T replicated(const Schema& schema, Component<T> component, T value) {
     const ComponentDef& def = schema.components()[index_of(component.id)];
     auto* data = reinterpret_cast<std::byte*>(&value);
     for (const FieldDef& field : def.fields) dequantize(field, quantize(field, data), data);
     return value;
 }
 
-/// What is relative in the world as it is: asked of the relation, not of what we test.
+/// Whether the position is relative, derived from the relations and not from the tested code.
 bool is_relative(const FleetSchema& is, const World& world, EntityId entity) {
     return world.kind_of(entity) != is.ship && world.group_parent_of(entity) != EntityId::none;
 }
@@ -125,11 +126,11 @@ Matrix frame_of(const FleetSchema& is, const World& world, EntityId entity) {
     Matrix own = about_z(0);
     const KindId kind = world.kind_of(entity);
     if (kind == is.ship) {
-        own = about_z(told(is.schema, is.hull, *world.get(entity, is.hull)).yaw);
+        own = about_z(replicated(is.schema, is.hull, *world.get(entity, is.hull)).yaw);
     } else if (kind == is.car) {
         own = about_z(world.get(entity, is.wheel)->yaw * wheel_step);
     } else if (kind == is.pod) {
-        const Rotation q = told(is.schema, is.head, *world.get(entity, is.head)).turn;
+        const Rotation q = replicated(is.schema, is.head, *world.get(entity, is.head)).turn;
         own = matrix(q.x, q.y, q.z, q.w);
     } else {
         return own;
@@ -147,7 +148,7 @@ Vec3 position_by_model(const FleetSchema& is, const World& world, EntityId entit
             static_cast<float>(above.z + off[2])};
 }
 
-/// Random edits of a fleet; what was done to whom this tick.
+/// Makes random edits of a fleet and records the entities that they concern.
 class Fleet {
   public:
     Fleet(const FleetSchema& is, World& world, std::uint64_t seed)
@@ -157,12 +158,11 @@ class Fleet {
         const KindId kinds[] = {is_->ship, is_->ship, is_->car, is_->car, is_->car, is_->pod,
                                 is_->pod,  is_->man,  is_->man, is_->man, is_->man, is_->raft};
         for (const KindId kind : kinds) {
-            const auto made = world_->spawn(kind, somewhere());
-            REQUIRE(made);
-            all.push_back(*made);
+            all.push_back(world_->spawn({.kind = kind, .position = somewhere()}));
+            REQUIRE(all.back() != EntityId::none);
         }
     }
-    /// One edit; true: it was about relations, and must move nobody.
+    /// Makes one edit. Returns true if it changed a relation, which must not move any entity.
     bool edit() {
         written.clear();
         const EntityId one = all[random_.below(static_cast<std::uint32_t>(all.size()))];
@@ -203,7 +203,7 @@ class Fleet {
     }
 
     std::vector<EntityId> all;
-    std::set<EntityId> written;  ///< moved by themselves
+    std::set<EntityId> written;  ///< moved directly
     EntityId moved = EntityId::none;
 
   private:
@@ -213,7 +213,8 @@ class Fleet {
     SplitMix random_;
 };
 
-/// Members below a tilted parent whose orientation is a number lose the tilt, or gain it.
+/// Whether the entity or a parent above it can be tilted. Below a tilted parent, a member with an
+/// angle as its orientation loses or gains the tilt.
 bool can_tilt(const FleetSchema& is, const World& world, EntityId entity) {
     for (; entity != EntityId::none; entity = world.parent_of(entity)) {
         if (world.kind_of(entity) == is.pod) return true;
@@ -223,7 +224,7 @@ bool can_tilt(const FleetSchema& is, const World& world, EntityId entity) {
 
 }  // namespace
 
-TEST_CASE("world: where something is carried is known at once, and is where the tick ends") {
+TEST_CASE("world: carried positions are known at once and equal those at the tick end") {
     for (const bool turns : {true, false}) {
         CAPTURE(turns);
         const FleetSchema is(turns);
@@ -236,7 +237,8 @@ TEST_CASE("world: where something is carried is known at once, and is where the 
             return Vec3{random.between(0, far), random.between(0, far), random.between(0, far)};
         };
         for (const KindId kind : {is.ship, is.car, is.pod, is.man, is.raft, is.man})
-            for (int i = 0; i < 4; ++i) all.push_back(*world.spawn(kind, somewhere(1'000)));
+            for (int i = 0; i < 4; ++i)
+                all.push_back(world.spawn({.kind = kind, .position = somewhere(1'000)}));
         const auto any = [&] { return all[random.below(static_cast<std::uint32_t>(all.size()))]; };
         const auto turn = [&](EntityId one) {
             if (Hull* hull = world.edit(one, is.hull)) hull->yaw = random.between(-3, 3);
@@ -274,11 +276,11 @@ TEST_CASE("world: where something is carried is known at once, and is where the 
                 turned.push_back(world.orientation_of(one));
             }
             internal(world).settle();
-            (void)internal(world).track_ops();
+            (void)internal(world).summary.track();
             for (std::size_t i = 0; i < all.size(); ++i) {
                 const Vec3 there = world.get(all[i], is.position)->at;
                 taken_along += distance(there, columns[i]) > 1 ? 1 : 0;
-                CHECK(distance(there, positions[i]) < 1e-3);  // floats
+                CHECK(distance(there, positions[i]) < 1e-3);  // float precision
                 CHECK(distance(world.position_of(all[i]), there) < 1e-3);
                 CHECK(angle_between(world.orientation_of(all[i]), turned[i]) < 1e-6);
             }
@@ -290,7 +292,7 @@ TEST_CASE("world: where something is carried is known at once, and is where the 
     }
 }
 
-TEST_CASE("world: a relative place turns with its parent, as matrices say (O4): property") {
+TEST_CASE("world: relative positions turn with their parent, as in a matrix model (O4)") {
     const FleetSchema is;
     std::uint64_t carried = 0, relations = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -302,7 +304,7 @@ TEST_CASE("world: a relative place turns with its parent, as matrices say (O4): 
         fleet.populate();
         const auto tick = [&] {
             internal(world).settle();
-            (void)internal(world).track_ops();
+            (void)internal(world).summary.track();
             internal(world).clear_changes();
         };
         tick();
@@ -330,13 +332,14 @@ TEST_CASE("world: a relative place turns with its parent, as matrices say (O4): 
                                       parents[one] == world.group_parent_of(one) &&
                                       is_relative(is, world, one);
                 if (is_still) {
-                    CHECK(world.local_position_of(one) == locals[one]);  // it is told nothing
+                    CHECK(world.local_position_of(one) == locals[one]);  // no updates
                     carried += world.position_of(one) == positions[one] ? 0 : 1;
                 }
                 if (!is_relation || tilted.count(fleet.moved) + tilted.count(one) != 0 ||
                     can_tilt(is, world, one))
                     continue;
-                // Nobody jumps: whoever changed parent says its orientation to half a step.
+                // No entity jumps: an angle that is rewritten for a new parent is off by at most
+                // half a step.
                 double bound = 1e-3;
                 for (EntityId above = one; above != EntityId::none;
                      above = world.group_parent_of(above)) {
@@ -351,18 +354,19 @@ TEST_CASE("world: a relative place turns with its parent, as matrices say (O4): 
     CHECK(relations > 1000);
 }
 
-TEST_CASE("world: a passenger is off by its distance times half a step of the angle at most (O4)") {
+TEST_CASE("world: the error of a passenger is at most half a step of the angle (O4)") {
     const FleetSchema is;
     WorldDef def;
     def.schema = &is.schema;
     World world = std::move(World::create(def)).value();
     const auto tick = [&] {
         internal(world).settle();
-        (void)internal(world).track_ops();
+        (void)internal(world).summary.track();
         internal(world).clear_changes();
     };
-    const EntityId ship = *world.spawn(is.ship, {2000, 2000, 0});
-    const EntityId man = *world.spawn(is.man, {2080, 2060, 0});  // 100 m from its mast
+    const EntityId ship = world.spawn({.kind = is.ship, .position = {2000, 2000, 0}});
+    const EntityId man =
+        world.spawn({.kind = is.man, .position = {2080, 2060, 0}});  // 100 m from its mast
     REQUIRE(world.attach(man, ship) == Status::ok);
     tick();
     double largest = 0, furthest = 0;
@@ -377,22 +381,22 @@ TEST_CASE("world: a passenger is off by its distance times half a step of the an
         furthest = std::max(furthest, distance(position, {2080, 2060, 0}));
     }
     CHECK(largest <= 100 * hull_step / 2 + 1e-3);
-    CHECK(largest > 0.4);   // the bound is no wider than it has to be
-    CHECK(furthest > 190);  // he has been all around
-    // What is not a number turns nobody.
+    CHECK(largest > 0.4);   // the bound is tight
+    CHECK(furthest > 190);  // it went all the way around
+    // An angle that is not a number turns no entity.
     world.edit(ship, is.hull)->yaw = std::nanf("");
     tick();
     CHECK(std::isfinite(world.position_of(man).x));
 }
 
-TEST_CASE("world: attach and detach turn nobody and write the field as seen from the parent (O4)") {
+TEST_CASE("world: attach and detach keep orientations and rewrite the relative field (O4)") {
     const FleetSchema is;
     WorldDef def;
     def.schema = &is.schema;
     World world = std::move(World::create(def)).value();
-    const EntityId ship = *world.spawn(is.ship, {2000, 2000, 0});
-    const EntityId car = *world.spawn(is.car, {2050, 2000, 0});
-    const EntityId man = *world.spawn(is.man, {2052, 2000, 0});
+    const EntityId ship = world.spawn({.kind = is.ship, .position = {2000, 2000, 0}});
+    const EntityId car = world.spawn({.kind = is.car, .position = {2050, 2000, 0}});
+    const EntityId man = world.spawn({.kind = is.man, .position = {2052, 2000, 0}});
     REQUIRE(world.attach(man, car) == Status::ok);
     world.edit(ship, is.hull)->yaw = static_cast<float>(std::numbers::pi / 2);
     world.edit(car, is.wheel)->yaw = 32;
@@ -405,7 +409,7 @@ TEST_CASE("world: attach and detach turn nobody and write the field as seen from
     const Vec3 local = world.local_position_of(car);
     CHECK(std::abs(local.x) < 0.3);  // to starboard, off by half a step of the ship's angle
     CHECK(std::abs(local.y + 50) < 0.3);
-    // The ship turns on: the car and the man in it go around.
+    // The ship keeps turning: the car and the man in it turn with it.
     world.edit(ship, is.hull)->yaw = static_cast<float>(std::numbers::pi);
     internal(world).settle();
     CHECK(distance(world.position_of(car), {2000, 2050, 0}) < 0.5);
@@ -416,10 +420,10 @@ TEST_CASE("world: attach and detach turn nobody and write the field as seen from
     CHECK(std::abs(2 * std::atan2(turned.z, turned.w) - 96 * wheel_step) < 1.1 * wheel_step);
 }
 
-TEST_CASE("world: what cannot be an orientation is refused") {
-    const auto problem = [](auto&& spoil) {
+TEST_CASE("world: an invalid orientation is refused") {
+    const auto problem = [](auto&& injected_fault) {
         FleetSchema is;
-        spoil(is);
+        injected_fault(is);
         return is.schema.problem();
     };
     CHECK(problem([](FleetSchema&) {}).empty());
@@ -430,14 +434,14 @@ TEST_CASE("world: what cannot be an orientation is refused") {
                     is.schema.set_orientation(is.pod, is.head.id, "neck");
                 }).empty());
     CHECK_FALSE(problem([](FleetSchema& is) {
-                    is.schema.set_orientation(is.car, is.wheel.id, "yaw", {0, TurnAxis::z});
+                    is.schema.set_orientation(is.car, is.wheel.id, "yaw", 0, TurnAxis::z);
                 }).empty());
     CHECK_FALSE(problem([](FleetSchema& is) {
                     is.schema.audience(is.wheel.id, {AudienceType::owner});
                 }).empty());
 }
 
-TEST_CASE("replication: a passenger at rest on a turning ship costs nothing (O4 O33)") {
+TEST_CASE("replication: an idle passenger on a turning ship costs no bytes (O4 O33)") {
     const auto bytes = [](bool has_passengers, bool turns) {
         const FleetSchema is(turns);
         Stage stage(is.schema, 1);
@@ -477,9 +481,7 @@ TEST_CASE("replication: a passenger at rest on a turning ship costs nothing (O4 
     CHECK(bytes(true, true) == bytes(false, true));
 }
 
-TEST_CASE(
-    "replication: on a client everybody is where the server has them, however they turn "
-    "(O4 O33): property") {
+TEST_CASE("replication: turning members are on clients where the server has them (O4 O33)") {
     const FleetSchema is;
     std::uint64_t compared = 0, turned = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -493,7 +495,7 @@ TEST_CASE(
         const auto compare = [&](double bound) {
             for (const EntityId one : fleet.all) {
                 const GhostId ghost = stage.ghost(0, one);
-                if (ghost == no_ghost) continue;
+                if (ghost == GhostId::none) continue;
                 const Vec3 there = stage.client().position_of(ghost, stage.client().newest_tick());
                 CHECK(distance(there, stage.world().position_of(one)) < bound);
                 const Rotation a = stage.world().orientation_of(one);
@@ -507,8 +509,8 @@ TEST_CASE(
         for (int step = 0; step < 120; ++step) {
             (void)fleet.edit();
             stage.step();
-            // Half a step of a place for each generation, nothing for the angle: both sides take
-            // the one that was told.
+            // The bound is half a position step per generation. The angle adds nothing, because
+            // both sides use the replicated angle.
             if (!loses) compare(0.05);
             if (!loses || step % 40 != 39) continue;
             stage.loss = 0;
@@ -521,7 +523,7 @@ TEST_CASE(
     CHECK(turned > 1000);
 }
 
-TEST_CASE("replication: between two ticks a passenger goes around with the ship, not across it") {
+TEST_CASE("replication: between two ticks a passenger moves on an arc around the ship") {
     const FleetSchema is;
     Stage stage(is.schema, 1);
     World& world = stage.world();
@@ -532,9 +534,9 @@ TEST_CASE("replication: between two ticks a passenger goes around with the ship,
     for (int t = 0; t < 40; ++t) {
         float& yaw = world.edit(ship, is.hull)->yaw;
         yaw = yaw + 0.2F > 3.9F ? yaw + 0.2F - static_cast<float>(2 * std::numbers::pi)
-                                : yaw + 0.2F;  // the field begins anew: nobody spins back
+                                : yaw + 0.2F;  // the angle wraps around: no spin back
         stage.step();
-        if (t == 0) continue;  // until then nothing was told
+        if (t == 0) continue;  // no update was sent before
         const double newest = stage.client().newest_tick();
         for (const double part : {0.25, 0.5, 0.75}) {
             const Vec3 at = stage.client().position_of(stage.ghost(0, man), newest - part);

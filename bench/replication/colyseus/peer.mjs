@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The peer of the scene `colyseus`: @colyseus/schema with one StateView for each observer. Reads the
-// workload from the file that it is given, then runs as many ticks as each line of its input says,
-// and answers each with a line of JSON. Timed: encode, encodeView for all, discardChanges; and, apart,
-// what changes in the views. Setting values is not timed.
+// The peer of the scene `colyseus`: @colyseus/schema with one StateView per observer. Reads the workload from the
+// given file. Each line of its input is a number of ticks to run; it answers with a line of JSON. Timed: encode,
+// encodeView for all, discardChanges; and separately, changes of the views. Setting values is not timed.
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { performance } from 'node:perf_hooks';
 import { createRequire } from 'node:module';
 
-// NODE_PATH holds for require alone.
+// NODE_PATH applies to require only.
 const { schema, t, Encoder, Decoder, StateView } = createRequire(import.meta.url)('@colyseus/schema');
 
 const file = readFileSync(process.argv[2]);
@@ -59,7 +58,7 @@ for (let o = 0; o < observers; ++o) {
   views.push(view);
   listed.push(list);
 }
-// Three observers decode all that they are sent.
+// Three observers decode everything that they are sent.
 const decoders = [0, observers >> 1, observers - 1].map((o) => ({ o, decoder: new Decoder(new (makeState(`Client${o}`).State)()) }));
 const decode = (o, bytes) => {
   for (const one of decoders) if (one.o === o) one.decoder.decode(bytes.slice());
@@ -86,7 +85,7 @@ function send() {
   return { ms: performance.now() - begin - decoding, bytes };
 }
 
-// What joins is sent whole.
+// New clients receive the full state.
 {
   const it = { offset: 0 };
   encoder.encodeAll(it);
@@ -97,7 +96,7 @@ function send() {
     decode(o, out);
   }
   encoder.discardChanges();
-  send();  // what the views had noted down
+  send();  // changes that the views had recorded
 }
 
 let tick = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// What a server or a client must be given: randomness and a keyed hash. Part of purview::net
-// (libsodium).
+
+/// @file
+/// Random numbers and a keyed hash, for ServerDef and ClientDef. Part of purview::net (libsodium).
 #pragma once
 
 #include <array>
@@ -12,12 +12,17 @@
 
 namespace purview::net {
 
-/// Returns 32 random bytes of the system, for ServerDef::secret. Aborts where the system has none.
+/// @addtogroup api_net
+/// @{
+
+/// Returns 32 random bytes of the system, for ServerDef::secret. Aborts if the system has none.
 std::array<std::byte, 32> random_secret();
-/// Returns 64 random bits of the system, for ClientDef::nonce.
+/// Returns 64 random bits of the system, for ClientDef::nonce. Aborts if the system has none.
 std::uint64_t random_number();
-/// The keyed hash BLAKE2b-128, for ServerDef::mac.
+/// Computes the keyed hash BLAKE2b-128, for ServerDef::mac.
 void mac(std::span<const std::byte, 32> key, std::span<const std::byte> data,
          std::span<std::byte, 16> out);
+
+/// @}
 
 }  // namespace purview::net

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Which columns of the block table mean what. Those of the caller's flags, keys and values come
-// first, under their own numbers.
+// Meaning of the block table's columns. The columns of the caller's flags, keys and values come
+// first, at the index of their ids.
 #pragma once
 
 #include <cstdint>
 
+#include "purview/rules.hpp"
 #include "purview/status.hpp"
 #include "spatial/block_table.hpp"
 
 namespace purview {
 
 struct Columns {
-    std::uint32_t flags = 0;  ///< of the caller
+    std::uint32_t flags = 0;  ///< the caller's
     std::uint32_t keys = 0;
     std::uint32_t values = 0;
-    // Flags of interest itself.
+    // Flags of the interest engine.
     std::uint32_t force_hidden = 0;
     std::uint32_t explicit_only = 0;
-    std::uint32_t no_window = 0;         ///< either of the two: windows say no
-    std::uint32_t shown = 0;             ///< to all, by hand
+    std::uint32_t no_window = 0;         ///< either of the two: not in windows
+    std::uint32_t shown = 0;             ///< to all, by an override
     std::uint32_t global_mode = 0;       ///< to all, by its mode
     std::uint32_t shown_by_members = 0;  ///< to all, by a member of its group
     std::uint32_t open = 0;              ///< to all, by a node without steps
-    std::uint32_t special = 0;           ///< some pair of it is denied
-    std::uint32_t watched = 0;           ///< some observer looks from it
-    std::uint32_t more_keys = 0;         ///< it has keys beside the column
+    std::uint32_t special = 0;           ///< some pair is denied
+    std::uint32_t watched = 0;           ///< some observer views from it
+    std::uint32_t more_keys = 0;         ///< it has keys besides the key column
     std::uint32_t bounded = 0;           ///< its bounds are not 0
     std::uint32_t changed = 0;           ///< this tick, with measure_scores
     std::uint32_t in_rows = 0;           ///< it is a member of some row that is not pulled
@@ -47,15 +48,15 @@ struct Columns {
         c.values = values;
         for (std::uint32_t i = 0; i < flags; ++i) {
             const std::uint32_t column = table.add_flag_column();
-            PURVIEW_ASSERT(column == i);  // asked by FlagId
+            PURVIEW_ASSERT(column == i);  // indexed by FlagId
         }
         for (std::uint32_t i = 0; i < keys; ++i) {
             const std::uint32_t column = table.add_key_column();
-            PURVIEW_ASSERT(column == i);  // asked by KeyId
+            PURVIEW_ASSERT(column == i);  // indexed by KeyId
         }
         for (std::uint32_t i = 0; i < values; ++i) {
             const std::uint32_t column = table.add_float_column();
-            PURVIEW_ASSERT(column == i);  // asked by ValueId
+            PURVIEW_ASSERT(column == i);  // indexed by ValueId
         }
         for (std::uint32_t* column :
              {&c.force_hidden, &c.explicit_only, &c.no_window, &c.shown, &c.global_mode,

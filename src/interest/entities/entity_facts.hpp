@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What is known of entities beside the columns of the block table: rare things, by entity index.
+// Rare attributes of entities, by entity index. All others are columns of the block table.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct EntityFacts {
     Axes axes = Axes::xy;
     MoreKeys more_keys;  ///< by entity index
     Bindings bindings;
-    std::vector<Vec3> velocities;  ///< by entity index; shorter: at rest. Counted axes first.
+    std::vector<Vec3> velocities;  ///< by entity index, 0 beyond the end; counted axes first
 
     Vec3 velocity(EntityId entity) const noexcept {
         return index_of(entity) < velocities.size() ? velocities[index_of(entity)] : Vec3{};

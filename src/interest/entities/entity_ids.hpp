@@ -3,8 +3,8 @@
 //
 // Ids for a caller that has none of its own: low indices, used again with the next generation.
 //
-// Invariants: next() is not alive, and was not given out before; while no id is asked for, nothing
-// but the largest index is stored. A caller may mix ids of its own with these. Must not know: what
+// Invariants: next() is not alive and was not returned before. Before the first call of next(),
+// only the largest index is stored. A caller may mix ids of its own with these. Must not know: what
 // an entity is.
 #pragma once
 
@@ -27,7 +27,7 @@ class EntityIds {
             free_.pop_back();
             const std::uint32_t index = index_of(old);
             PURVIEW_ASSERT(index < last_.size() && index < end_);
-            // The caller may have taken the index for an id of its own.
+            // The caller may have used the index for an id of its own.
             if (generation_of(old) != ~std::uint32_t{0} && last_[index] == old)
                 return make_entity_id(index, generation_of(old) + 1);
         }
@@ -51,7 +51,7 @@ class EntityIds {
 
   private:
     std::vector<EntityId> free_;
-    std::vector<EntityId> last_;  ///< by index: the last id that had it, once ids are asked for
+    std::vector<EntityId> last_;  ///< by index: its last id, since the first next()
     std::uint32_t end_ = 0;       ///< above all indices that were used
     bool assigns_ = false;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The kind of each entity, by index; none where nothing has one.
+// The kind of each entity, by index.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace purview {
 
 class EntityKinds {
   public:
-    /// KindId::none: it has none.
+    /// Returns KindId::none if the entity has no kind.
     KindId of(std::uint32_t index) const noexcept {
         return index < kinds_.size() ? kinds_[index] : KindId::none;
     }

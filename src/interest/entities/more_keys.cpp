@@ -12,7 +12,7 @@ std::span<const DomainKey> MoreKeys::of(std::uint32_t index) const noexcept {
     if (!any()) return {};
     const std::uint32_t* list = lists_by_.find(index);
     if (list == nullptr) return {};
-    PURVIEW_ASSERT(!lists_[*list].empty());  // without a key it is given back
+    PURVIEW_ASSERT(!lists_[*list].empty());  // an empty list is freed
     return lists_[*list];
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Groups that somebody belongs to beside the one in the key column: overlapping rooms. Counted, so
-// that two reasons for the same room need two takings back.
+// Keys of entities and observers besides the one in the key column, such as overlapping rooms. They
+// are counted: a key that was added for two reasons must be removed twice.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "core/flat_map.hpp"
-#include "purview/kernel.hpp"
+#include "interest/entities/slots.hpp"
 
 namespace purview {
 
 class MoreKeys {
   public:
-    /// By entity or observer index; one of each key.
+    /// By entity or observer index; each key once.
     std::span<const DomainKey> of(std::uint32_t index) const noexcept;
     bool any() const noexcept { return lists_by_.size() > 0; }
-    /// True: it has the key only now.
+    /// Returns whether the key is new.
     bool add(std::uint32_t index, KeyId domain, Key key);
-    /// How often it is still there, or -1: it was not.
+    /// Returns the remaining count of the key, or -1 if it was not there.
     int remove(std::uint32_t index, KeyId domain, Key key);
     void clear(std::uint32_t index);
     /// Asserts that each list has each key once, and that all others are free. O(keys).

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Which observer owns an entity, and whether owning it makes it relevant
-// (KindRules::owner_sees). An owner that left stays here: the caller checks whether it lives.
-// Must not know: groups, pairs.
+// Which observer owns an entity, and whether owning it makes it relevant (KindRules::owner_sees).
+// An owner that was removed stays here: the caller checks whether it is live. Must not know:
+// groups, pairs.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace purview {
 
 class Ownership {
   public:
-    /// none: nobody owns it.
+    /// Returns ObserverId::none if the entity has no owner.
     ObserverId owner_of(EntityId entity) const noexcept {
         const ObserverId* owner = owners_.find(entity);
         return owner == nullptr ? ObserverId::none : *owner;
@@ -28,7 +28,7 @@ class Ownership {
             owners_[entity] = owner;
         }
     }
-    /// Its owner does not see it for owning it.
+    /// Whether ownership does not make the entity relevant.
     bool is_blind(EntityId entity) const noexcept { return blind_.contains(entity); }
     void set_blind(EntityId entity, bool value) {
         if (value) {
@@ -37,9 +37,9 @@ class Ownership {
             blind_.erase(entity);
         }
     }
-    /// The observer owns it and therefore sees it.
+    /// Whether the observer owns the entity and ownership makes it relevant.
     bool shows(EntityId entity, ObserverId observer) const noexcept {
-        PURVIEW_ASSERT(observer != ObserverId::none);  // nobody is no owner
+        PURVIEW_ASSERT(observer != ObserverId::none);  // none owns nothing
         return owner_of(entity) == observer && !is_blind(entity);
     }
     void forget(EntityId entity) {

@@ -5,8 +5,8 @@
 //
 // Invariants: an entity has at most one source; `entities()` has each entity with a source once, in
 // the order in which they got one; `followers` is the inverse of the sources. Sources may form
-// chains and, through groups, cycles: whoever follows them bounds the steps by size(). Must not
-// know: positions of the table, groups.
+// chains and, through groups, cycles: a loop along them must be bounded by size(). Must not know:
+// positions of the table, groups.
 #pragma once
 
 #include <span>
@@ -20,13 +20,13 @@ namespace purview {
 
 struct PositionSource {
     EntityId other = EntityId::none;
-    Vec3 own_position;  ///< in force again when the source is taken away; counted axes first
+    Vec3 own_position;  ///< restored when the source is removed; counted axes first
     bool was_abstract = false;
 };
 
 class PositionSources {
   public:
-    /// Links of one chain at most, where a caller makes it.
+    /// Maximum links of a chain that a caller can make.
     static constexpr std::size_t links_max = 8;
 
     std::size_t size() const noexcept { return entities_.size(); }
@@ -35,14 +35,14 @@ class PositionSources {
     PositionSource* find(EntityId entity) noexcept { return sources_.find(entity); }
     const PositionSource* find(EntityId entity) const noexcept { return sources_.find(entity); }
     bool contains(EntityId entity) const noexcept { return sources_.contains(entity); }
-    /// The entities whose source it is.
+    /// The entities that use `other` as their source.
     std::span<const EntityId> followers(EntityId other) const noexcept;
 
-    /// Gives an entity without a source one.
+    /// Adds a source to an entity that has none.
     void add(EntityId entity, const PositionSource& source);
     /// Changes the source of an entity that has one.
     void change(EntityId entity, EntityId other);
-    /// Takes the source of an entity away, if it has one. O(size()).
+    /// Removes the source of an entity, if it has one. O(size()).
     void erase(EntityId entity);
     /// Asserts the invariants. O(size()^2).
     void validate() const;

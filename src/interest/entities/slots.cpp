@@ -4,7 +4,7 @@
 
 #include "core/prefetch.hpp"
 #include "interest/entities/entity_facts.hpp"
-#include "purview/kernel.hpp"
+#include "interest/entities/slots.hpp"
 #include "purview/status.hpp"
 
 namespace purview {

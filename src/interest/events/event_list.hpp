@@ -5,8 +5,8 @@
 //
 // Events of windows and of partly split groups are pending until the tick ends; then they and the
 // changes of explicit relevance are published together. Invariants: all() stays the same from one
-// publish() to the next; of one observer leaves come first, because an entity may have the index of
-// one that left. Must not know: why a pair is relevant.
+// publish() to the next; for each observer, leaves come first, because an entity may have the index
+// of one that left. Must not know: why a pair is relevant.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct PendingEvent {
     ObserverId observer;
     Reason reason;
     bool enter;
-    bool is_split = false;  ///< of a partly split group: its minimum relevance time is set already
+    bool is_split = false;  ///< in a partly split group: its minimum relevance time is set already
 };
 
 class EventList {
@@ -53,10 +53,10 @@ class EventList {
             of_observer_.count(bucket(index_of(event.observer), event.enter));
         }
         for (const ExplicitChange& change : changes) {
-            if (!change.cancelled) of_observer_.count(bucket(change.observer, change.enter));
+            if (!change.canceled) of_observer_.count(bucket(change.observer, change.enter));
         }
         of_observer_.settle();
-        // All entries are overwritten; only a list that is far too long is given back.
+        // All entries are overwritten; memory is released only if the list is far too long.
         const std::size_t size = of_observer_.size();
         if (events_.capacity() > 8 * size) clear_and_trim(events_);
         events_.resize(size);
@@ -67,11 +67,11 @@ class EventList {
         for (std::size_t i = 0; i < changes.size(); ++i) {
             if (i + ahead < changes.size()) prefetch(changes[i + ahead]);
             const ExplicitChange& change = changes[i];
-            if (change.cancelled) continue;
+            if (change.canceled) continue;
             events_[of_observer_.next(bucket(change.observer, change.enter))] = event_of(change);
         }
     }
-    /// Forgets what is pending.
+    /// Drops the pending events.
     void clear_pending() { clear_and_trim(pending_); }
     /// Asserts the invariants. O(events).
     void validate() const;

@@ -10,8 +10,8 @@
 
 namespace purview {
 
-/// Changes that are not settled cost one more pass over all: most are added before any is looked
-/// up.
+/// Sorting again costs one more pass over all changes. This is rare: most changes are added before
+/// the first look-up.
 void ExplicitChangeLog::settle(std::size_t observers) {
     if (settled_ == changes_.size()) return;
     sort(observers);
@@ -22,19 +22,19 @@ void ExplicitChangeLog::settle(std::size_t observers) {
             if (i + ahead < changes_.size() && index_of(changes_[i + ahead].entity) < last_.size())
                 prefetch_line(&last_[index_of(changes_[i + ahead].entity)]);
             ExplicitChange& change = changes_[i];
-            if (change.cancelled) continue;
+            if (change.canceled) continue;
             const std::uint32_t index = index_of(change.entity);
             if (last_.size() <= index) last_.resize(index + 1 + index / 8, 0);
             ExplicitChange* earlier = find_before(o, i, change.entity);
             last_[index] = i;
             if (earlier != nullptr && earlier->enter != change.enter)
-                earlier->cancelled = change.cancelled = true;
+                earlier->canceled = change.canceled = true;
         }
     }
     settled_ = changes_.size();
 }
 
-/// By observer; those of one observer stay in their order.
+/// Sorts by observer, and keeps the order of the changes of one observer.
 void ExplicitChangeLog::sort(std::size_t observers) {
     const auto by_observer = [](const ExplicitChange& left, const ExplicitChange& right) {
         return left.observer < right.observer;
@@ -53,11 +53,12 @@ void ExplicitChangeLog::sort(std::size_t observers) {
         changes_[of_observer_.next(change.observer)] = change;
 }
 
-/// The newest one before `end` that is not cancelled, or null. `observer` is last_of_.
+/// Returns the newest change before `end` that is not canceled, or null. `observer` must be
+/// last_of_.
 ExplicitChange* ExplicitChangeLog::find_before(std::uint32_t observer, std::size_t end,
                                                EntityId entity) noexcept {
     PURVIEW_ASSERT(observer == last_of_ && end <= changes_.size());
-    // An entry of last_ may be of another tick or observer: it is checked before it is used.
+    // An entry of last_ may belong to another tick or observer, so it is checked before use.
     const std::uint32_t at =
         index_of(entity) < last_.size() ? last_[index_of(entity)] : ~std::uint32_t{0};
     const std::uint32_t begin = of_observer_.begin(observer);
@@ -67,7 +68,7 @@ ExplicitChange* ExplicitChangeLog::find_before(std::uint32_t observer, std::size
     if (change->entity != entity && index_of(change->entity) == index_of(entity)) {
         while (change > &changes_[begin] && change->entity != entity) --change;
     }
-    return change->entity == entity && !change->cancelled ? change : nullptr;
+    return change->entity == entity && !change->canceled ? change : nullptr;
 }
 
 ExplicitChange* ExplicitChangeLog::find(std::uint32_t observer, EntityId entity,
@@ -79,7 +80,7 @@ ExplicitChange* ExplicitChangeLog::find(std::uint32_t observer, EntityId entity,
     if (begin == end) return nullptr;
     if (last_of_ != observer) {
         for (std::uint32_t i = begin; i < end; ++i) {
-            if (changes_[i].cancelled) continue;
+            if (changes_[i].canceled) continue;
             PURVIEW_ASSERT(index_of(changes_[i].entity) < last_.size());
             last_[index_of(changes_[i].entity)] = i;
         }

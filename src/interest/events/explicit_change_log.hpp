@@ -5,7 +5,7 @@
 // which they were made. Two contrary ones of a pair cancel each other.
 //
 // Invariants: entries before `settled_` are sorted by observer and contrary ones among them are
-// cancelled; for every pair the entries that are not cancelled alternate between enter and leave.
+// canceled; for every pair the entries that are not canceled alternate between enter and leave.
 // Must not know: why a pair is relevant; windows.
 #pragma once
 
@@ -24,7 +24,7 @@ struct ExplicitChange {
     std::uint32_t observer;
     EntityId entity;
     bool enter;
-    bool cancelled;
+    bool canceled;
 };
 
 class ExplicitChangeLog {
@@ -38,15 +38,15 @@ class ExplicitChangeLog {
     void add(std::uint32_t observer, EntityId entity, bool enter) {
         changes_.push_back({observer, entity, enter, false});
     }
-    /// Cancels the newest change of the pair if it is contrary to `enter`. True: it was, and
-    /// nothing is to be added.
+    /// Cancels the newest change of the pair if it is contrary to `enter`. Returns whether it was;
+    /// then nothing must be added.
     bool cancel(std::uint32_t observer, EntityId entity, bool enter, std::size_t observers) {
         ExplicitChange* change = find(observer, entity, observers);
         if (change == nullptr || change->enter == enter) return false;
-        change->cancelled = true;
+        change->canceled = true;
         return true;
     }
-    /// The newest change of the pair that is not cancelled, or null. Settles.
+    /// Returns the newest change of the pair that is not canceled, or null. Settles.
     ExplicitChange* find(std::uint32_t observer, EntityId entity, std::size_t observers);
     /// Sorts by observer and cancels contrary changes. `observers`: all indices are below it.
     /// O(changes) if anything was added since, else O(1).
@@ -61,7 +61,7 @@ class ExplicitChangeLog {
 
     LineVector<ExplicitChange> changes_;
     std::size_t settled_ = 0;
-    Buckets of_observer_;                  ///< of the settled changes
+    Buckets of_observer_;                  ///< the settled changes, by observer
     LineVector<ExplicitChange> unsorted_;  ///< scratch
     std::vector<std::uint32_t> last_;      ///< by entity index: its newest change of `last_of_`
     std::uint32_t last_of_ = 0;            ///< an observer

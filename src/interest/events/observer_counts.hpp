@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // How many observers each entity is relevant to, and which entities gained their first or lost
-// their last one in the last tick. Counted from events; all zero where nothing counts.
+// their last one in the last tick. Counted from events; all zero while counting is off.
 //
-// Invariant: of an entity that is alive, the count is its enters less its leaves since its spawn.
+// Invariant: the count of a live entity is the number of its enters less its leaves since its
+// spawn.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,7 @@ class ObserverCounts {
                 (now > 0 ? first_ : last_).push_back(event.entity);
             gained_.erase(id);
         }
-        PURVIEW_ASSERT(gained_.size() == 0);  // each entity was told of once
+        PURVIEW_ASSERT(gained_.size() == 0);  // each entity was reported once
     }
 
   private:

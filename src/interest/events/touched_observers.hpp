@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The observers that one edit of a unit may concern, and whether the unit was explicitly relevant
-// to them before it. Invariant: each observer is in it once. Must not know: why.
+// The observers that one edit of a cull group may concern, and whether it was explicitly relevant
+// to them before the edit. Invariant: each observer is in it once. Must not know: why.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class TouchedObservers {
         before_edit_ = 0;
         if (stamps_.size() < observers) stamps_.resize(observers, 0);
     }
-    /// True: it was not touched yet, and add() is to follow.
+    /// Returns true if the observer is not touched yet; add() must follow.
     bool is_new(std::uint32_t observer) noexcept {
         PURVIEW_ASSERT(observer < stamps_.size());
         if (stamps_[observer] == stamp_) return false;
@@ -37,8 +37,8 @@ class TouchedObservers {
         PURVIEW_ASSERT(stamps_[observer] == stamp_ && entries_.size() < stamps_.size());
         entries_.push_back({observer, before});
     }
-    /// What is added from now on is touched by the edit itself. leaves_out(observer): whether it is
-    /// not to be reported.
+    /// Observers that are added from now on are touched by the edit itself. leaves_out(observer):
+    /// whether it is not to be reported.
     template <class LeavesOut>
     void end_before(LeavesOut&& leaves_out) {
         PURVIEW_ASSERT(before_edit_ == 0);  // once an edit
@@ -47,7 +47,7 @@ class TouchedObservers {
             if (leaves_out(entry.observer)) entry.observer = IdPool::no_index;
         }
     }
-    /// visit(observer, whether the unit was explicitly relevant before).
+    /// Calls visit(observer, whether the cull group was explicitly relevant before).
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -59,8 +59,8 @@ class TouchedObservers {
 
   private:
     std::vector<Entry> entries_;
-    std::size_t before_edit_ = 0;        ///< of entries_: those from before the edit
-    std::vector<std::uint64_t> stamps_;  ///< by observer: of the edit that touched it last
+    std::size_t before_edit_ = 0;        ///< number of entries from before the edit
+    std::vector<std::uint64_t> stamps_;  ///< by observer: the last edit that touched it
     std::uint64_t stamp_ = 0;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The numbers that the caller keeps with its entities and observers, and gets back in events.
+// The numbers that the caller stores with its entities and observers, and gets back in events.
 //
-// A number stays readable until the events of the tick in which its entity or observer went are
-// written, because the leaves of that tick have it. Invariants: an id has at most one number;
+// A number stays readable until the events of the tick in which its entity or observer ended are
+// written, because the leaves of that tick contain it. Invariants: an id has at most one number;
 // nothing is stored before the first number other than 0. Must not know: relevance.
 #pragma once
 
@@ -32,7 +32,7 @@ class UserData {
         }
         current_[index] = {id, value};
     }
-    /// O(1); for an id that is gone O(log n), after sort_gone().
+    /// O(1); for an id that has ended O(log n), after sort_gone().
     std::uint64_t get(Id id) const noexcept {
         const std::size_t index = index_of(id);
         if (index < current_.size() && current_[index].first == id) return current_[index].second;
@@ -60,7 +60,7 @@ class InterestUserData {
     UserData<EntityId> entities;
     UserData<ObserverId> observers;
 
-    /// Writes it into the events of a tick, and forgets what is gone. O(events).
+    /// Writes the numbers into the events of a tick, and drops those of ended ids. O(events).
     void write_to(std::span<InterestEvent> events) {
         if (!entities.any() && !observers.any()) return;
         entities.sort_gone();

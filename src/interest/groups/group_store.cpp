@@ -75,7 +75,7 @@ UnitMarks GroupStore::add_unit_marks(EntityId unit, int cuts, int shows) {
     marks.cuts += static_cast<std::uint32_t>(cuts);
     marks.shows += static_cast<std::uint32_t>(shows);
     const UnitMarks now = marks;
-    // No more is taken away than was added.
+    // No count was decremented more often than incremented.
     PURVIEW_ASSERT(static_cast<std::int32_t>(now.cuts) >= 0);
     PURVIEW_ASSERT(static_cast<std::int32_t>(now.shows) >= 0);
     if (now.cuts == 0 && now.shows == 0) unit_marks_.erase(unit);

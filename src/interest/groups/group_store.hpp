@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Groups as interest stores them: one unit with one slot (the root, or an independently culled
-// member), and members without a slot that are evaluated with it. For each member its unit, its
-// parent and its overrides; for each unit its members, and how many of them carry overrides.
+// Groups as the interest engine stores them. A cull group (`unit`) has one slot: it is the root of
+// a group, or an independently culled member. Its members have no slot and are evaluated with it.
+// For each member: its cull group, its parent and its overrides. For each cull group: its members,
+// and how many of them carry overrides.
 //
-// Invariants: the members of a unit have parents before children; every member is in the list of
-// its unit exactly once; a unit without members has no list; the index of a member is no other
-// entity's. Must not know: observers, slots, why anything is relevant.
+// Invariants: the members of a cull group have parents before children; every member is in the list
+// of its cull group exactly once; a cull group without members has no list; no other entity has the
+// index of a member. Must not know: observers, slots, why anything is relevant.
 #pragma once
 
 #include <algorithm>
@@ -29,17 +30,17 @@ struct MemberMarks {
     bool force_hidden = false;
     bool shown = false;
     EntityMode mode = EntityMode::nodes;
-    /// It hides the member and all below it.
+    /// Whether it hides the member and all below it.
     bool cuts() const noexcept { return force_hidden || mode == EntityMode::explicit_only; }
-    /// It makes the unit relevant.
+    /// Whether it makes the cull group relevant.
     bool shows() const noexcept { return shown || mode == EntityMode::global; }
     bool is_empty() const noexcept { return !force_hidden && !shown && mode == EntityMode::nodes; }
 };
 
-/// What the members of a unit add to it.
+/// Counts that the members of a cull group add to it.
 struct UnitMarks {
     std::uint32_t cuts = 0;   ///< marks and denied pairs that hide a member
-    std::uint32_t shows = 0;  ///< members that make the unit relevant to all
+    std::uint32_t shows = 0;  ///< members that make the cull group relevant to all
 };
 
 class GroupStore {
@@ -49,36 +50,37 @@ class GroupStore {
     // -- membership
     bool any() const noexcept { return unit_of_.size() > 0; }
     bool is_member(EntityId entity) const noexcept { return unit_of_.contains(entity); }
-    /// Whether the entity with this index is a member: it has no slot.
+    /// Whether the entity with this index is a member, and so has no slot.
     bool is_member_index(std::uint32_t index) const noexcept {
         return indices_.size() > 0 && indices_.contains(index);
     }
-    /// The unit that the entity is evaluated with: its own, if it is no member.
+    /// The cull group that the entity is evaluated with; the entity itself if it is not a member.
     EntityId unit_of(EntityId entity) const noexcept {
         const EntityId* unit = unit_of_.find(entity);
         return unit != nullptr ? *unit : entity;
     }
-    /// none: it is no member.
+    /// Returns EntityId::none if the entity is not a member.
     EntityId parent_of(EntityId member) const noexcept {
         const EntityId* parent = parent_of_.find(member);
         return parent != nullptr ? *parent : EntityId::none;
     }
     bool has_members(EntityId unit) const noexcept { return list_of_.contains(unit); }
-    /// Parents first, without the unit.
+    /// Parents first, without the cull group itself.
     std::span<const EntityId> members_of(EntityId unit) const noexcept {
         const std::uint32_t* list = list_of_.size() == 0 ? nullptr : list_of_.find(unit);
         if (list == nullptr) return {};
         return lists_[*list];
     }
-    /// The member is `top`, or below it within its unit.
+    /// Whether the member is `top`, or below it within its cull group.
     bool is_below(EntityId member, EntityId top) const noexcept;
 
-    /// Appends a member to a unit. The unit's other members keep their order.
+    /// Appends a member to a cull group. The other members keep their order.
     void add(EntityId member, EntityId unit, EntityId parent);
-    /// Takes a member out of its unit; those below it are below its parent then, which is returned.
+    /// Takes a member out of its cull group. Members below it move to its parent, which is
+    /// returned.
     EntityId remove(EntityId member);
-    /// Makes `parent` the parent of a member of the same unit and moves the member behind it.
-    /// goes_along(entity): it is below the member.
+    /// Makes `parent` the parent of a member of the same cull group and moves the member behind it.
+    /// goes_along(entity): whether it is below the member.
     template <class GoesAlong>
     void move_within(EntityId member, EntityId parent, GoesAlong&& goes_along) {
         PURVIEW_ASSERT(is_member(member) && unit_of(parent) == unit_of(member));
@@ -88,7 +90,7 @@ class GroupStore {
                               [&](EntityId one) { return one != member && !goes_along(one); });
         parent_of_[member] = parent;
     }
-    /// The unit has no members any more. The caller adds them to another unit.
+    /// Drops the member list of a cull group. The caller adds the members to another one.
     void drop_list(EntityId unit);
 
     // -- overrides of members
@@ -99,15 +101,15 @@ class GroupStore {
         const UnitMarks* marks = unit_marks_.find(unit);
         return marks != nullptr && marks->cuts > 0;
     }
-    /// Adds to the counts of a unit and returns them.
+    /// Adds to the counts of a cull group and returns them.
     UnitMarks add_unit_marks(EntityId unit, int cuts, int shows);
     void forget_unit(EntityId unit) { unit_marks_.erase(unit); }
 
-    // -- keys: of observers whose main entity the member is
+    // -- keys: they apply to observers that have the member as their main entity
     const Keys* keys_of(EntityId member) const noexcept { return keys_.find(member); }
     void set_keys(EntityId member, const Keys& keys) { keys_[member] = keys; }
     void set_key(EntityId member, std::size_t domain, Key key) { keys_[member][domain] = key; }
-    /// Forgets marks and keys.
+    /// Drops marks and keys.
     void forget_member(EntityId member) {
         marks_.erase(member);
         keys_.erase(member);
@@ -120,11 +122,11 @@ class GroupStore {
     EntityMap<EntityId> unit_of_;    ///< of members
     EntityMap<EntityId> parent_of_;  ///< of members
     FlatMap<std::uint32_t, std::uint8_t> indices_;
-    EntityMap<std::uint32_t> list_of_;  ///< of units: an index into lists_
+    EntityMap<std::uint32_t> list_of_;  ///< by cull group: an index into lists_
     std::vector<std::vector<EntityId>> lists_;
     std::vector<std::uint32_t> free_lists_;
     EntityMap<MemberMarks> marks_;     ///< only members that have any
-    EntityMap<UnitMarks> unit_marks_;  ///< only units that have any
+    EntityMap<UnitMarks> unit_marks_;  ///< only cull groups that have any
     EntityMap<Keys> keys_;             ///< only members that have any
 };
 

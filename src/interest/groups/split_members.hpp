@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Split members: who is below whom, and what observers were told of their groups. Must not know:
-// why anything is relevant (split_members.cpp).
+// Independently culled members: their parents, and which members of partly split groups each
+// observer has. Must not know: why anything is relevant (edits/split_groups.cpp).
 #pragma once
 
 #include <algorithm>
@@ -16,19 +16,19 @@
 
 namespace purview {
 
-/// Units that are below a member of another unit.
+/// Cull groups that are below a member of another cull group.
 class SplitLinks {
   public:
     bool any() const noexcept { return links_.size() > 0; }
     /// All that are in a group, in no order.
     std::span<const EntityId> units() const noexcept { return units_; }
-    /// none: it is no split member, or in no group.
+    /// Returns EntityId::none if the cull group has no parent.
     EntityId parent_of(EntityId unit) const noexcept {
         if (!any()) return EntityId::none;
         const Link* link = links_.find(unit);
         return link != nullptr ? link->parent : EntityId::none;
     }
-    /// Split members right below it, in the order in which they came.
+    /// Independently culled members directly below `parent`, in the order in which they joined.
     std::span<const EntityId> below(EntityId parent) const noexcept {
         const std::uint32_t* list = any() ? list_of_.find(parent) : nullptr;
         if (list == nullptr) return {};
@@ -65,12 +65,12 @@ class SplitLinks {
         list_of_.erase(parent);
         free_.push_back(list);
     }
-    /// Those below `from` are below `to`.
+    /// Moves all that are below `from` to `to`.
     void rehang(EntityId from, EntityId to) {
         PURVIEW_ASSERT(from != to);
         while (!below(from).empty()) link(below(from).front(), to);
     }
-    /// Asserts that links, units and lists say the same.
+    /// Asserts that links, cull groups and lists agree.
     void validate() const {
         std::size_t linked = 0, parents = 0;
         for (const std::vector<EntityId>& list : lists_) {
@@ -93,20 +93,20 @@ class SplitLinks {
         std::size_t at = 0;  ///< in units_
     };
     std::vector<EntityId> units_;
-    EntityMap<Link> links_;             ///< of split members
-    EntityMap<std::uint32_t> list_of_;  ///< of parents: an index into lists_
+    EntityMap<Link> links_;             ///< by independently culled member
+    EntityMap<std::uint32_t> list_of_;  ///< by parent: an index into lists_
     std::vector<std::vector<EntityId>> lists_;
     std::vector<std::uint32_t> free_;
 };
 
-/// What observers were told of groups with split members. Everything else is known from windows,
-/// rows and pairs; what a group comes to is not, so it is kept.
+/// Which members of partly split groups each observer has. For all other entities this follows from
+/// windows, rows and pairs. The result of a partly split group does not, so it is stored.
 class GroupViews {
   public:
     struct View {
         EntityId entity = EntityId::none;
-        bool seen = false;  ///< he has it
-        bool own = false;   ///< of a unit: it would be relevant but for the rest of its group
+        bool seen = false;  ///< the observer has the entity
+        bool own = false;   ///< for a cull group: relevant without the rest of its group
     };
     View of(std::uint32_t observer, EntityId entity) const noexcept {
         if (observer >= by_observer_.size()) return {};
@@ -136,7 +136,7 @@ class GroupViews {
         if (observer >= by_observer_.size()) return {};
         return by_observer_[observer];
     }
-    /// Asserts that views ascend, and that none says nothing. O(views).
+    /// Asserts that views ascend and that none is empty. O(views).
     void validate() const {
         for (const std::vector<View>& views : by_observer_) {
             for (std::size_t i = 0; i < views.size(); ++i) {

@@ -4,8 +4,8 @@
 // Partly split groups that an edit or a window touched in this tick: they are evaluated when the
 // tick's explicit relevance and windows are final, each once for each touched observer.
 //
-// Invariant: released units are treated as partly split until take_released(). Must not know: what
-// a group comes to.
+// Invariant: released cull groups are treated as partly split until take_released(). Must not know:
+// the result of a group.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class SplitQueue {
     std::span<const EntityId> gone() const noexcept { return gone_; }
     void clear_gone() { gone_.clear(); }
 
-    /// The unit is in no such group any more, from the end of this tick on.
+    /// The cull group is in no partly split group any more, from the end of this tick on.
     void release(EntityId unit) {
         released_[unit] = true;
         released_units_.push_back(unit);
@@ -46,8 +46,9 @@ class SplitQueue {
         return std::exchange(released_units_, {});
     }
 
-    /// visit(top of the group, observer), ascending, each once; then nothing is touched.
-    /// top_of(unit): none, if it is gone; is_concerned(observer): one of all.
+    /// Calls visit(group root, observer) for every touched group and observer, ascending, each
+    /// once; then nothing is touched. top_of(unit): the root, or none if the cull group is gone.
+    /// is_concerned(observer): whether it is visited for groups that are touched for all.
     template <class TopOf, class IsConcerned, class Visit>
     void settle(std::uint32_t observers, TopOf&& top_of, IsConcerned&& is_concerned,
                 Visit&& visit) {
@@ -72,7 +73,7 @@ class SplitQueue {
     }
 
   private:
-    std::vector<std::pair<EntityId, std::uint32_t>> pairs_;  ///< units, and for which observer
+    std::vector<std::pair<EntityId, std::uint32_t>> pairs_;  ///< cull groups, by observer
     std::vector<EntityId> units_;                            ///< touched for all observers
     std::vector<EntityId> gone_;
     EntityMap<bool> released_;

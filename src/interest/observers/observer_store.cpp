@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/observer_ids.hpp"
 #include "core/validate.hpp"
 #include "purview/status.hpp"
 
@@ -13,11 +14,11 @@ std::uint32_t ObserverStore::add() {
     const std::uint32_t index = pool_.acquire();
     if (index == IdPool::no_index) return index;
     if (index == observers_.size()) {
-        constexpr std::size_t few = 64, growth = 8;  // by an eighth: they are large
+        constexpr std::size_t few = 64, growth = 8;  // grows by an eighth: observers are large
         if (index == observers_.capacity()) observers_.reserve(index + index / growth + few);
         observers_.emplace_back();
     }
-    // Whoever had the index before has left nothing.
+    // The previous observer with this index left no state behind.
     PURVIEW_ASSERT(!observers_[index].ready && observers_[index].main == EntityId::none);
     PURVIEW_ASSERT(observers_[index].areas.empty() && observers_[index].rows.empty());
     observers_[index] = Observer{};
@@ -44,7 +45,7 @@ void ObserverStore::set_main(std::uint32_t index, EntityId main) {
         std::uint32_t* link = mains_.find(index_of(observer.main));
         PURVIEW_ASSERT(link != nullptr);
         while (*link != index) {
-            PURVIEW_ASSERT(*link < observers_.size());  // the list has it
+            PURVIEW_ASSERT(*link < observers_.size());  // the list contains it
             link = &observers_[*link].next_of_main;
         }
         *link = observer.next_of_main;
@@ -132,7 +133,7 @@ void ObserverStore::validate() const {
         }
         unculled += observer.sees_everything ? 1 : 0;
         PURVIEW_ASSERT(!observer.ready || is_live(o));
-        PURVIEW_ASSERT(!observer.ready || observer.wants_ready);
+        PURVIEW_ASSERT(!observer.ready || observer.requested_ready);
         PURVIEW_ASSERT(is_live(o) || (observer.main == EntityId::none && observer.areas.empty() &&
                                       observer.rows.empty() && !observer.sees_everything));
         PURVIEW_ASSERT(std::is_sorted(observer.rows.begin(), observer.rows.end()));

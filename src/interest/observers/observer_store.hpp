@@ -27,7 +27,7 @@
 
 namespace purview {
 
-/// An area of interest under its key; `ends` is the last tick in which it counts, 0: it stays.
+/// An area of interest and its key. `ends`: the last tick in which it counts; 0: it has no end.
 struct KeyedArea {
     std::uint32_t key = 0;
     Tick ends = 0;
@@ -48,10 +48,10 @@ struct SourceRow {
 struct alignas(cache_line_bytes) Observer {
     // What every tick reads first.
     EntityId main = EntityId::none;
-    std::uint64_t looked_from = 0;  ///< a number of all places and areas at the last scan
-    bool ready = false;             ///< and has a main entity, where the rules require one
-    bool wants_ready = false;
-    bool needs_scan = true;  ///< something of its own changed: areas, keys, readiness
+    std::uint64_t looked_from = 0;  ///< hash of all positions and areas at the last scan
+    bool ready = false;             ///< wants to be, and has a main entity if the rules require one
+    bool requested_ready = false;
+    bool needs_scan = true;  ///< its own state changed: areas, keys, readiness
     bool sees_everything = false;
     float range = 0;
     float lookahead_s = 0;
@@ -64,7 +64,7 @@ struct alignas(cache_line_bytes) Observer {
     std::array<Key, Schema::keys_max> keys{};  ///< in force: the main entity's, or its own
     std::array<Key, Schema::keys_max> own_keys{};
     std::vector<DomainKey> more_keys;  ///< in force: the main entity's, and its own
-    std::uint32_t keys_revision = 0;   ///< of those in force
+    std::uint32_t keys_revision = 0;   ///< for the keys in force
 };
 
 class ObserverStore {
@@ -78,26 +78,27 @@ class ObserverStore {
     const Observer& operator[](std::size_t index) const noexcept { return observers_[index]; }
     Observer* begin() noexcept { return observers_.data(); }
     Observer* end() noexcept { return observers_.data() + observers_.size(); }
+    ObserverId id_of(std::uint32_t index) const noexcept { return observers_[index].id; }
     bool is_live(std::uint32_t index) const noexcept { return pool_.is_live(index); }
     bool is_live(ObserverId id) const noexcept {
         return pool_.is_live(index_of(id), generation_of(id));
     }
-    /// The index of a new observer, or IdPool::no_index: there is no room.
+    /// Returns the index of a new observer, or IdPool::no_index if there is no room.
     std::uint32_t add();
-    /// Its areas, keys and main entity are gone already. The id stays readable until the index is
-    /// reused: events name it.
+    /// Areas, keys and main entity must be removed before. The id stays readable until the index is
+    /// reused, because events contain it.
     void remove(std::uint32_t index);
     void recycle() { pool_.recycle(); }
 
     // -- main entities
     bool has_watchers(EntityId main) const noexcept { return mains_.contains(index_of(main)); }
-    /// The first observer of whatever entity has this index; IdPool::no_index: there is none.
+    /// The first observer that views from the entity with this index, or IdPool::no_index.
     std::uint32_t first_of_main(std::uint32_t main_index) const noexcept {
         const std::uint32_t* first = mains_.find(main_index);
         return first == nullptr ? IdPool::no_index : *first;
     }
     void set_main(std::uint32_t index, EntityId main);
-    /// visit(observer index) for every observer that views from it.
+    /// Calls visit(observer index) for every observer that views from it.
     template <class Visit>
     void for_each_watcher(EntityId main, Visit&& visit) const {
         for (std::uint32_t o = first_of_main(index_of(main)); o != IdPool::no_index;
@@ -115,12 +116,12 @@ class ObserverStore {
     bool has_area(std::uint32_t index, std::uint32_t key) const noexcept;
     /// Replaces the area with this key, or adds it. An equal area without an end changes nothing.
     void put_area(std::uint32_t index, const KeyedArea& area);
-    /// False: there is none with this key.
+    /// Returns false if no area has this key.
     bool remove_area(std::uint32_t index, std::uint32_t key);
-    /// Removes all areas but those with keys from begin on, below end.
+    /// Removes all areas except those with keys in [begin, end).
     void keep_areas(std::uint32_t index, std::uint64_t begin, std::uint64_t end);
-    /// Removes areas that ended before `tick`, and those that follow a gone entity. O(observers
-    /// with areas that end), O(observers) if some area follows an entity.
+    /// Removes areas that ended before `tick`, and those that follow a despawned entity.
+    /// O(observers with areas that end); O(observers) if some area follows an entity.
     template <class IsKnown>
     void expire_areas(Tick tick, IsKnown&& is_known) {
         timed_.for_each([&](std::size_t o) {
@@ -132,7 +133,7 @@ class ObserverStore {
         }
     }
 
-    // -- keys beside those of the main entity
+    // -- keys besides those of the main entity
     bool any_more_keys() const noexcept { return more_keys_.any(); }
     std::span<const DomainKey> more_keys(std::uint32_t index) const noexcept {
         return more_keys_.of(index);
@@ -140,7 +141,7 @@ class ObserverStore {
     void add_key(std::uint32_t index, KeyId domain, Key key) {
         (void)more_keys_.add(index, domain, key);
     }
-    /// False: it does not have the key.
+    /// Returns false if it does not have the key.
     bool remove_key(std::uint32_t index, KeyId domain, Key key) {
         return more_keys_.remove(index, domain, key) >= 0;
     }
@@ -150,7 +151,7 @@ class ObserverStore {
     void set_unculled(std::uint32_t index, bool value);
 
     // -- scans
-    /// Something of its own changed: its window is scanned in the next tick.
+    /// Its own state changed: its window is scanned in the next tick.
     void must_scan(std::uint32_t index) {
         observers_[index].needs_scan = any_needs_scan_ = true;
         wake(index);
@@ -176,7 +177,7 @@ class ObserverStore {
         PURVIEW_ASSERT(is_added || following_ > 0);
         following_ += is_added ? 1U : ~std::uint32_t{0};
     }
-    /// True: some area of the observer ends later.
+    /// Returns whether some area of the observer ends later.
     template <class IsKnown>
     bool expire(std::uint32_t index, Tick tick, IsKnown&& is_known) {
         auto& areas = observers_[index].areas;

@@ -1,70 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// What the engine says between ticks.
+#include "interest/queries/answers.hpp"
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "core/finite.hpp"
+#include "core/flat_map.hpp"
 #include "core/prefetch.hpp"
-#include "interest/edits.hpp"
+#include "purview/status.hpp"
+#include "spatial/move.hpp"
 
 namespace purview {
 
-bool InterestData::is_relevant(ObserverId observer, EntityId entity) const noexcept {
-    if (!is_observer(observer) || !is_known(entity)) return false;
-    return is_visible(index_of(observer), entity);
+bool Answers::is_relevant(ObserverId observer, EntityId entity) const noexcept {
+    if (!observers_.is_live(observer) || !lookup_.is_known(entity)) return false;
+    return relevance_.is_visible(index_of(observer), entity);
 }
 
-bool InterestData::is_ready(ObserverId observer) const noexcept {
-    return is_observer(observer) && observers_[index_of(observer)].ready;
+bool Answers::is_ready(ObserverId observer) const noexcept {
+    return observers_.is_live(observer) && observers_[index_of(observer)].ready;
 }
 
-bool InterestData::is_denied(ObserverId observer, EntityId entity) const noexcept {
-    if (!is_observer(observer) || !is_known(entity)) return false;
-    for (EntityId one = entity; one != EntityId::none; one = parent_of(one)) {
+bool Answers::is_denied(ObserverId observer, EntityId entity) const noexcept {
+    if (!observers_.is_live(observer) || !lookup_.is_known(entity)) return false;
+    for (EntityId one = entity; one != EntityId::none; one = lookup_.parent_of(one)) {
         const PairEntry* pair = pairs_.find(index_of(observer), one);
         if (pair != nullptr && pair->deny) return true;
     }
     return false;
 }
 
-bool InterestData::is_denied_to_anybody(EntityId entity) const noexcept {
-    if (!is_known(entity)) return false;
-    for (EntityId one = entity; one != EntityId::none; one = parent_of(one)) {
+bool Answers::is_denied_to_any(EntityId entity) const noexcept {
+    if (!lookup_.is_known(entity)) return false;
+    for (EntityId one = entity; one != EntityId::none; one = lookup_.parent_of(one)) {
         if (pairs_.has_denial(one)) return true;
     }
     return false;
 }
 
-/// Windows are looked at one by one; for what comes otherwise, there are lists of who it may be.
-std::size_t relevant_count(const InterestData& interest, ObserverId observer) noexcept {
-    std::size_t count = 0;
-    if (interest.is_observer(observer))
-        interest.for_each_relevant(index_of(observer), [&](EntityId) { ++count; });
-    return count;
-}
-
-void InterestData::observers_of(EntityId entity, std::vector<ObserverId>& out) const {
-    if (!is_known(entity)) return;
-    const EntityId unit = unit_of(entity);
+void Answers::observers_of(EntityId entity, std::vector<ObserverId>& out) const {
+    if (!lookup_.is_known(entity)) return;
+    const EntityId unit = lookup_.unit_of(entity);
     const Slot slot = table_.slot_of(unit);
     if (slot == no_slot) return;
-    if (is_mixed(unit)) {
+    if (lookup_.is_split_group(unit)) {
         for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-            if (is_visible(o, entity)) out.push_back(id_of(o));
+            if (relevance_.is_visible(o, entity)) out.push_back(observers_.id_of(o));
         }
         return;
     }
-    const bool may_be_cut = unit != entity && has_cuts(unit);
+    const bool may_be_cut = unit != entity && lookup_.has_cuts(unit);
     const auto add = [&](std::uint32_t o) {
-        if (!may_be_cut || !is_cut(o, unit, entity)) out.push_back(id_of(o));
+        if (!may_be_cut || !relevance_.is_cut(o, unit, entity)) out.push_back(observers_.id_of(o));
     };
-    if (is_open_to_all(slot)) {
+    if (explicit_.is_open_to_all(slot)) {
         for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-            if (is_seen(o, unit)) add(o);
+            if (explicit_.is_seen(o, unit)) add(o);
         }
         return;
     }
@@ -75,8 +74,8 @@ void InterestData::observers_of(EntityId entity, std::vector<ObserverId>& out) c
         if (observer.ready && observer.window.contains(slot, cell_end)) add(o);
     }
     const std::size_t in_windows = out.size();
-    for_each_x_candidate(unit, [&](std::uint32_t o) {
-        if (x_holds(o, unit)) add(o);
+    explicit_.for_each_x_candidate(unit, [&](std::uint32_t o) {
+        if (explicit_.x_holds(o, unit)) add(o);
     });
     if (out.size() == in_windows) return;
     const auto mine = out.begin() + static_cast<std::ptrdiff_t>(first);
@@ -85,169 +84,108 @@ void InterestData::observers_of(EntityId entity, std::vector<ObserverId>& out) c
     out.erase(std::unique(mine, out.end()), out.end());
 }
 
-std::uint32_t InterestData::observer_count(EntityId entity) const noexcept {
-    return is_known(entity) ? observer_counts_.of(index_of(entity)) : 0;
+std::uint32_t Answers::observer_count(EntityId entity) const noexcept {
+    return lookup_.is_known(entity) ? observer_counts_.of(index_of(entity)) : 0;
 }
 
-Vec3 InterestData::position_of(EntityId entity) const noexcept {
-    const Slot slot = table_.slot_of(unit_of(entity));
-    if (slot == no_slot || !table_.will_be_positioned(slot)) return {};
-    return exchanged(facts_table_.axes, table_.position(slot));
-}
-
-std::span<const NodeId> InterestData::nodes_of(EntityId entity) const noexcept {
-    if (table_.slot_of(entity) == no_slot) return {};
-    return facts_table_.bindings.nodes_of(entity);
-}
-
-bool InterestData::has_flag(EntityId entity, FlagId flag) const noexcept {
-    const Slot slot = table_.slot_of(unit_of(entity));
-    return slot != no_slot && index_of(flag) < rules_.flag_names.size() &&
-           table_.flag(index_of(flag), slot);
-}
-
-Key InterestData::key_of(EntityId entity, KeyId domain) const noexcept {
-    if (!is_known(entity) || index_of(domain) >= rules_.key_names.size()) return Key::none;
-    return key_of(entity, std::size_t{index_of(domain)});
-}
-
-bool InterestData::has_key(EntityId entity, KeyId domain, Key key) const noexcept {
-    if (key == Key::none || !is_known(entity)) return false;
-    if (key_of(entity, domain) == key) return true;
+bool Answers::has_key(EntityId entity, KeyId domain, Key key) const noexcept {
+    if (key == Key::none || !lookup_.is_known(entity)) return false;
+    if (lookup_.key_of(entity, domain) == key) return true;
     const auto more = facts_table_.more_keys.of(index_of(entity));
     return std::any_of(more.begin(), more.end(), [&](const DomainKey& one) {
         return one.domain == domain && one.key == key;
     });
 }
 
-float InterestData::value_of(EntityId entity, ValueId value) const noexcept {
-    const Slot slot = table_.slot_of(unit_of(entity));
-    return slot == no_slot || index_of(value) >= rules_.value_names.size()
-               ? 0
-               : table_.number(index_of(value), slot);
-}
-
-ObserverId InterestData::owner_of(EntityId entity) const noexcept {
-    const ObserverId owner = ownership_.owner_of(entity);
-    return is_observer(owner) ? owner : ObserverId::none;
-}
-
-KindId InterestData::kind_of(EntityId entity) const noexcept {
-    return is_known(entity) ? kinds_.of(index_of(entity)) : KindId::none;
-}
-
-/// Whether a row of the observer's says it for the node.
-bool InterestData::in_rows_of(NodeId node, std::uint32_t o, EntityId unit) const noexcept {
-    const auto& mine = observers_[o].rows;
-    const std::vector<std::uint32_t>& sources = summary_.sources_of_node[index_of(node)];
-    return std::any_of(sources.begin(), sources.end(), [&](std::uint32_t source) {
-        if (program_.rows[source].pulled) return false;
-        const auto at = rows_[source].memberships(unit);
-        return std::any_of(at.begin(), at.end(), [&](RowStore::Membership one) {
-            return rows_[source].is_live(one) &&
-                   std::binary_search(mine.begin(), mine.end(), SourceRow{source, one.row});
-        });
-    });
-}
-
-/// Whether a custom node, by its place among them, names the pair.
-bool InterestData::custom_says(std::size_t custom, std::uint32_t o, EntityId unit) const {
-    PURVIEW_ASSERT(custom < custom_.size());
-    const bool by_entity = custom_[custom].node->is_entity_centric();
-    const std::uint32_t asked = by_entity ? index_of(unit) : o;
-    if (asked >= custom_[custom].said.size()) return false;
-    const auto& said = custom_[custom].said[asked];
-    const std::uint64_t other = by_entity ? o : static_cast<std::uint64_t>(unit);
-    return std::binary_search(said.begin(), said.end(), other);
-}
-
-/// Room to work in for strength(): of each thread its own, so that several may ask at once. It
-/// outlives whom it worked for, so nothing of it comes through the hooks (purview/memory.hpp).
+/// Scratch memory of score(), one per thread, so that several threads may query at once. It
+/// outlives the engine, so it does not use the memory hooks (purview/extend/memory.hpp).
 struct ScoreRoom {
-    /// Somebody about whom the nodes decide.
-    struct Asked {
-        std::uint32_t at;        ///< where the answer goes
-        std::uint32_t position;  ///< of its block in `blocks`
+    /// An entity for which the nodes decide.
+    struct ScoreQuery {
+        std::uint32_t at;        ///< index of the result
+        std::uint32_t position;  ///< index of its block in `blocks`
         Slot slot;
         EntityId unit;
         float best;
-        bool decides;       ///< how strong it is; if not, only how often it is told
-        bool has_settings;  ///< of some node
-        bool wanted;        ///< by the nodes together
+        bool decides;       ///< nodes decide the score, not only the settings
+        bool has_settings;  ///< some node set them
+        bool wanted;        ///< shown by all nodes together
     };
     std::vector<Slot> slots;  ///< [entities]
-    std::vector<Asked> who;
+    std::vector<ScoreQuery> queries;
     std::vector<BlockIndex> blocks;        ///< each once
     std::vector<std::uint32_t> in_window;  ///< [blocks] position in the window, or its size
-    std::vector<std::uint32_t> position;   ///< by position in the window: in `blocks` + 1, else 0
-    /// The same of blocks beside the window.
+    std::vector<std::uint32_t> position;   ///< by window position: index in `blocks` + 1, or 0
+    /// The same for blocks outside the window.
     FlatMap<std::uint32_t, std::uint32_t, ~std::uint32_t{0}, HeapVector> elsewhere;
     std::vector<Mask> masks;
-    std::vector<Mask> asked;           ///< [blocks]
-    std::vector<std::uint32_t> begin;  ///< [blocks] where its asked lanes begin in `said`
-    std::vector<float> said;           ///< of one node
-    std::vector<NodeId> bound;         ///< nodes that one of `who` is bound to, ascending
+    std::vector<Mask> requested;       ///< [blocks]
+    std::vector<std::uint32_t> begin;  ///< [blocks] index of the first score in `said`
+    std::vector<float> scores;         ///< scores of one node
+    std::vector<NodeId> bound;         ///< nodes that some entity is bound to, ascending
     Sight sight;
     MeasureScratch measure;
 };
 
-void InterestData::score(ObserverId id, std::span<const EntityId> entities, std::span<float> score,
-                         std::span<Replication> settings) const {
+void Answers::score(ObserverId id, std::span<const EntityId> entities, std::span<float> score,
+                    std::span<Replication> settings) const {
     PURVIEW_ASSERT(entities.size() == score.size());
     PURVIEW_ASSERT(settings.empty() || entities.size() == settings.size());
     std::fill(score.begin(), score.end(), 0.0F);
     std::fill(settings.begin(), settings.end(), Replication{});
-    if (!is_observer(id) || !observers_[index_of(id)].ready) return;
+    if (!observers_.is_live(id) || !observers_[index_of(id)].ready) return;
     entities = entities.first(std::min(entities.size(), score.size()));
     if (settings.size() < entities.size()) settings = {};
     if (rules_.nodes.empty() || rules_.level == InterestLevel::none) settings = {};
     static thread_local ScoreRoom room;
-    find_judged(index_of(id), entities, score, !settings.empty(), room);
-    if (!room.who.empty()) measure_judged(index_of(id), score, settings, room);
+    find_scored(index_of(id), entities, score, !settings.empty(), room);
+    if (!room.queries.empty()) measure_scored(index_of(id), score, settings, room);
 }
 
-/// Puts those about whom nodes decide into the room; all others have their strength.
-void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entities,
-                               std::span<float> score, bool with_settings, ScoreRoom& room) const {
+/// Collects the entities for which the nodes decide. All others get their score here.
+void Answers::find_scored(std::uint32_t o, std::span<const EntityId> entities,
+                          std::span<float> score, bool with_settings, ScoreRoom& room) const {
     const Window& window = observers_[o].window;
-    const bool x_possible = is_x_possible();
-    room.who.clear();
+    const bool x_possible = explicit_.is_x_possible();
+    room.queries.clear();
     room.blocks.clear();
     room.in_window.clear();
-    room.asked.clear();
+    room.requested.clear();
     room.position.assign(window.size() + 1, 0);
     room.elsewhere.clear();
     room.slots.resize(entities.size());
-    // Look-up by look-up, for all: their memory is far apart.
+    // Prefetches look-up by look-up for all entities: their data is far apart.
     for (const EntityId entity : entities) table_.prefetch_home_of(entity);
     for (std::size_t i = 0; i < entities.size(); ++i) {
-        room.slots[i] = table_.slot_of(unit_of(entities[i]));
+        room.slots[i] = table_.slot_of(lookup_.unit_of(entities[i]));
         if (room.slots[i] == no_slot) continue;
         const float* block = table_.coordinates(block_of(room.slots[i]));
         for (unsigned f = 0; f < table_.floats_per_block(); f += lanes_per_block)
             prefetch_line(block + f);
     }
     for (std::size_t i = 0; i < entities.size(); ++i) {
-        const EntityId unit = unit_of(entities[i]);
+        const EntityId unit = lookup_.unit_of(entities[i]);
         const Slot slot = room.slots[i];
         if (slot == no_slot) continue;
         const BlockIndex block = block_of(slot);
         const Mask bit = lane_bit(lane_of(slot));
         const std::size_t at = window.find(block, table_.cell_end());
         const bool is_inside = at < window.size();
-        const bool is_one_of_mixed = is_mixed(unit);
-        if (is_one_of_mixed) {
+        const bool is_in_split_group = lookup_.is_split_group(unit);
+        if (is_in_split_group) {
             if (!views_.of(o, entities[i]).seen) continue;
         } else {
-            if (!(is_inside && (window.masks()[at] & bit) != 0) && !x_holds(o, unit)) continue;
-            if (has_cuts(unit) && is_cut(o, unit, entities[i])) continue;
+            if (!(is_inside && (window.masks()[at] & bit) != 0) && !explicit_.x_holds(o, unit))
+                continue;
+            if (lookup_.has_cuts(unit) && relevance_.is_cut(o, unit, entities[i])) continue;
         }
-        score[i] = 1;  // by other means than nodes, or for the rest of its time
+        score[i] = 1;  // not by nodes, or within the minimum relevance time
         bool decides = true;
         if (x_possible) {
-            PairFacts facts = is_one_of_mixed ? facts_with_below(o, unit) : facts_of(o, unit, slot);
+            PairFacts facts = is_in_split_group ? relevance_.facts_with_below(o, unit)
+                                                : explicit_.facts_of(o, unit, slot);
             decides = facts.decide(false) == Stage::no_node;
-            // Below the full level everything is seen; how often is what nodes say all the same.
+            // Below the full level every entity is relevant, but nodes still decide the settings.
             facts.sees_everything = observers_[o].sees_everything;
             const bool is_asked =
                 decides || (with_settings && facts.decide(false) == Stage::no_node);
@@ -257,20 +195,20 @@ void InterestData::find_judged(std::uint32_t o, std::span<const EntityId> entiti
         if (position == 0) {
             room.blocks.push_back(block);
             room.in_window.push_back(static_cast<std::uint32_t>(at));
-            room.asked.push_back(0);
+            room.requested.push_back(0);
             position = static_cast<std::uint32_t>(room.blocks.size());
         }
-        room.asked[position - 1] |= bit;
-        room.who.push_back(
+        room.requested[position - 1] |= bit;
+        room.queries.push_back(
             {static_cast<std::uint32_t>(i), position - 1, slot, unit, 0, decides, false, false});
     }
     PURVIEW_ASSERT(room.in_window.size() == room.blocks.size());
-    PURVIEW_ASSERT(room.asked.size() == room.blocks.size());
+    PURVIEW_ASSERT(room.requested.size() == room.blocks.size());
 }
 
 namespace {
 
-/// The most generous of both (N43).
+/// Takes the most generous value of each setting (N43).
 void take(Replication& best, const Replication& its, bool& has_settings) noexcept {
     if (!std::exchange(has_settings, true)) {
         best = its;
@@ -283,9 +221,9 @@ void take(Replication& best, const Replication& its, bool& has_settings) noexcep
 
 }  // namespace
 
-/// What the nodes make of them, block by block.
-void InterestData::measure_judged(std::uint32_t o, std::span<float> score,
-                                  std::span<Replication> settings, ScoreRoom& room) const {
+/// Evaluates the nodes for the collected entities, block by block.
+void Answers::measure_scored(std::uint32_t o, std::span<float> score,
+                             std::span<Replication> settings, ScoreRoom& room) const {
     const Window& window = observers_[o].window;
     const std::size_t n = room.blocks.size(), planes = 1 + program_.plane_count;
     room.masks.assign(planes * n, 0);
@@ -293,27 +231,27 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> score,
         for (std::size_t p = 0; room.in_window[i] < window.size() && p < planes; ++p)
             room.masks[p * n + i] = window.masks()[p * window.size() + room.in_window[i]];
     }
-    collect(o, room.sight);
-    ScanInput input = input_of(o, room.sight);
+    observer_views_.collect(o, room.sight);
+    ScanInput input = observer_views_.input_of(o, room.sight);
     input.may_be_abstract = true;
     input.context.again = true;
-    // Node by node, rows too: whole nodes, not only what runs over windows.
-    std::uint32_t asked = 0;
+    // Evaluates whole nodes one by one, including rows, not only what runs over windows.
+    std::uint32_t requested = 0;
     room.begin.clear();
-    for (const Mask mask : room.asked) {
-        room.begin.push_back(asked);
-        asked += count_lanes(mask);
+    for (const Mask mask : room.requested) {
+        room.begin.push_back(requested);
+        requested += count_lanes(mask);
     }
-    room.said.resize(asked + lanes_per_block);
-    const std::span<float> said = std::span(room.said).first(asked);
-    // Of bound nodes only those that one of them is bound to: there may be thousands.
+    room.scores.resize(requested + lanes_per_block);
+    const std::span<float> scores = std::span(room.scores).first(requested);
+    // There may be thousands of bound nodes, so only those with a collected member are evaluated.
     room.bound.clear();
-    for (const ScoreRoom::Asked& one : room.who) {
+    for (const ScoreRoom::ScoreQuery& one : room.queries) {
         const auto its = facts_table_.bindings.nodes_of(one.unit);
         room.bound.insert(room.bound.end(), its.begin(), its.end());
     }
     std::sort(room.bound.begin(), room.bound.end());
-    std::size_t custom = 0;  // its place among the custom nodes
+    std::size_t custom = 0;  // its index among the custom nodes
     for (const WholeNode& node : program_.whole) {
         const Members members =
             rules_.nodes.empty() ? Members::unbound : rules_.nodes[index_of(node.id)].members;
@@ -324,33 +262,35 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> score,
         }
         const bool is_measured = !node.is_custom && !node.everything;
         if (is_measured) {
-            measure(input, node.program, room.blocks, room.masks, room.asked, said, room.measure);
+            measure(input, node.program, room.blocks, room.masks, room.requested, scores,
+                    room.measure);
         }
         const std::uint32_t plane = node.program.result_plane;
         const bool is_due = input.is_due(node.program);
-        for (ScoreRoom::Asked& one : room.who) {
+        for (ScoreRoom::ScoreQuery& one : room.queries) {
             float its = 0;
-            bool says = false;
+            bool matches = false;
             if (facts_table_.bindings.is_member(node.id, members, one.unit)) {
                 const Mask bit = lane_bit(lane_of(one.slot));
                 const PairEntry* pair = node.is_custom ? pairs_.find(o, one.unit) : nullptr;
                 const bool named = pair != nullptr && pair->nodes > 0;
                 const auto before = static_cast<Mask>(bit - 1);
-                const std::uint32_t rank = count_lanes(room.asked[one.position] & before);
+                const std::uint32_t rank = count_lanes(room.requested[one.position] & before);
                 its = node.everything || named ? 1
-                      : is_measured            ? said[room.begin[one.position] + rank]
+                      : is_measured            ? scores[room.begin[one.position] + rank]
                                                : 0;
-                says = node.is_custom ? !settings.empty() && custom_says(custom, o, one.unit)
-                       : is_measured && plane != no_plane && !is_due
-                           ? (room.masks[(1 + plane) * n + one.position] & bit) != 0 ||
-                                 in_rows_of(node.id, o, one.unit)
-                           : its > 0;
+                matches = node.is_custom
+                              ? !settings.empty() && explicit_.custom_result(custom, o, one.unit)
+                          : is_measured && plane != no_plane && !is_due
+                              ? (room.masks[(1 + plane) * n + one.position] & bit) != 0 ||
+                                    explicit_.in_rows_of(node.id, o, one.unit)
+                              : its > 0;
             }
             one.best = joined_score(node.program.combine, one.best, its);
-            one.wanted = node.program.combine == Combine::add       ? one.wanted || says
-                         : node.program.combine == Combine::require ? one.wanted && says
-                                                                    : one.wanted && !says;
-            if (says && !settings.empty() && node.program.combine == Combine::add) {
+            one.wanted = node.program.combine == Combine::add       ? one.wanted || matches
+                         : node.program.combine == Combine::require ? one.wanted && matches
+                                                                    : one.wanted && !matches;
+            if (matches && !settings.empty() && node.program.combine == Combine::add) {
                 take(settings[one.at], rules_.nodes[index_of(node.id)].replication,
                      one.has_settings);
             }
@@ -358,7 +298,7 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> score,
         custom += node.is_custom ? 1 : 0;
     }
     PURVIEW_ASSERT(custom == custom_.size());
-    for (const ScoreRoom::Asked& one : room.who) {
+    for (const ScoreRoom::ScoreQuery& one : room.queries) {
         if (one.decides && one.best > 0) score[one.at] = one.best;
         if (settings.empty() || one.wanted) continue;
         const PairEntry* pair = pairs_.find(o, one.unit);
@@ -366,18 +306,18 @@ void InterestData::measure_judged(std::uint32_t o, std::span<float> score,
     }
 }
 
-void InterestData::entities_of(NodeId node, std::vector<EntityId>& out) const {
+void Answers::entities_of(NodeId node, std::vector<EntityId>& out) const {
     const std::vector<NodeDef>& nodes = rules_.nodes;
     if (index_of(node) >= std::max<std::size_t>(nodes.size(), 1)) return;
     const Members members = nodes.empty() ? Members::unbound : nodes[index_of(node)].members;
-    for_each_unit([&](EntityId unit) {
+    lookup_.for_each_unit([&](EntityId unit) {
         if (facts_table_.bindings.is_member(node, members, unit)) out.push_back(unit);
     });
 }
 
-void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const {
+void Answers::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const {
     if (!is_finite(min) || !is_finite(max)) return;
-    const Vec3 low = inner(min), high = inner(max);
+    const Vec3 low = lookup_.inner(min), high = lookup_.inner(max);
     const bool three_d = table_.is_three_d();
     const auto inside = [&](Vec3 at) {
         return low.x <= at.x && at.x <= high.x && low.y <= at.y && at.y <= high.y &&
@@ -413,13 +353,13 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
             }
         }
     }
-    // Whoever has come here since the last tick is still in the cell from which he came.
+    // An entity that moved here since the last tick is still in the cell it came from.
     const std::size_t first = out.size();
     for (const EntityId entity : table_.leaving()) {
         const Slot slot = table_.slot_of(entity);
         if (slot == no_slot || !inside(table_.position(slot))) continue;
         const std::uint32_t number = table_.layer_of(block_of(slot));
-        if (number + 1 == layers.size()) continue;  // it has no place any more
+        if (number + 1 == layers.size()) continue;  // it has no position any more
         const GridLayer& layer = layers[number];
         const float slack = layer.cell_size * 0.01F;
         const std::uint32_t cell = table_.cell_of_block(block_of(slot)) - layer.first_cell;
@@ -432,13 +372,13 @@ void InterestData::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, K
         if (!is_looked_at && is_wanted(entity)) out.push_back(entity);
     }
     const auto late = out.begin() + static_cast<std::ptrdiff_t>(first);
-    std::sort(late, out.end());  // whoever moved twice is listed twice
+    std::sort(late, out.end());  // an entity that moved twice is listed twice
     out.erase(std::unique(late, out.end()), out.end());
 }
 
-/// Steps that add by place, of every node that adds, and of those that require what is somewhere;
-/// and how far from an observer any of them may say yes.
-InterestData::SpatialSteps InterestData::spatial_steps() const {
+/// Returns the spatial add steps of every node that does not subtract, and the largest distance
+/// from an observer at which any of them may match.
+Answers::SpatialSteps Answers::spatial_steps() const {
     SpatialSteps out;
     const auto add_steps_of = [&](const NodeProgram& node) {
         NodeProgram spatial;
@@ -447,7 +387,7 @@ InterestData::SpatialSteps InterestData::spatial_steps() const {
             if (step.combine == Combine::add && step.kernel->needs_position())
                 spatial.steps.push_back(step);
         }
-        // What it takes away, or wants, it may take or want of some only.
+        // Other steps are ignored: what they subtract or require may depend on the entity.
         if (spatial.steps.empty() || node.combine == Combine::subtract) return;
         for (const Step& step : spatial.steps) {
             const float reach = step.kernel->reach();
@@ -461,10 +401,10 @@ InterestData::SpatialSteps InterestData::spatial_steps() const {
     return out;
 }
 
-/// A thing without flags and keys, put at one place after the other, judged by steps that look at
-/// places.
-void InterestData::observers_covering(std::span<const Vec3> positions,
-                                      std::vector<Covering>& out) const {
+/// Moves a probe without flags and keys from position to position and evaluates the spatial steps
+/// for it.
+void Answers::observers_covering(std::span<const Vec3> positions,
+                                 std::vector<Covering>& out) const {
     const SpatialSteps spatial = spatial_steps();
     BlockTable table(table_.is_three_d());
     table.add_layer({0, 0, 0}, {1, 1, 1}, 1);
@@ -487,7 +427,7 @@ void InterestData::observers_covering(std::span<const Vec3> positions,
     };
     std::vector<Probed> probed;
     for (std::uint32_t i = 0; i < positions.size(); ++i) {
-        if (is_finite(positions[i])) probed.push_back({inner(positions[i]), i});
+        if (is_finite(positions[i])) probed.push_back({lookup_.inner(positions[i]), i});
     }
     const float reach = spatial.reach;
     const float reach_z = table.is_three_d() ? reach : std::numeric_limits<float>::infinity();
@@ -498,7 +438,7 @@ void InterestData::observers_covering(std::span<const Vec3> positions,
     ScanScratch scratch;
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observers_[o].ready) continue;
-        collect(o, sight);
+        observer_views_.collect(o, sight);
         const bool may_be_anywhere = !spatial.is_bounded || !sight.areas.empty();
         near.clear();
         for (std::uint32_t i = 0; i < probed.size(); ++i) {
@@ -511,7 +451,7 @@ void InterestData::observers_covering(std::span<const Vec3> positions,
             if (is_near) near.push_back(i);
         }
         if (near.empty()) continue;
-        const ScanInput now = input_of(o, sight);
+        const ScanInput now = observer_views_.input_of(o, sight);
         ScanInput input{.table = table, .facts = facts, .program = program_};
         input.observer = now.observer;
         input.views = now.views;

@@ -11,7 +11,7 @@
 
 namespace purview {
 
-/// Something at the position with this number would be relevant to the observer.
+/// An entity at the position with this index would be relevant to the observer.
 struct Covering {
     std::uint32_t position;
     ObserverId observer;

@@ -74,7 +74,7 @@ void Bindings::set_number(EntityId entity, std::uint32_t number) {
 }
 
 void Bindings::validate() const {
-    // Of all lists but that of whoever is unbound, each is known or free.
+    // Every list is in `known_` or free, except that of unbound entities.
     PURVIEW_ASSERT(lists_.size() == 1 + known_.size() + free_lists_.size());
     PURVIEW_ASSERT(lists_.size() == classes_of_list_.size());
     std::vector<std::uint32_t> counts(lists_.size(), 0);

@@ -2,8 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Which entity is bound to which nodes (N3, N7, N8, N40). Equal lists are stored once: most
-// entities of a kind share one. A list that no entity has any more is given back. Must not know:
-// what a node does.
+// entities of a kind share one. A list without entities is freed. Must not know: what a node does.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +22,14 @@ class Bindings {
     std::span<const NodeId> nodes_of(EntityId entity) const noexcept {
         return lists_[number_of(entity)];
     }
-    /// Bound to nothing and not orphaned: the default node's.
+    /// Bound to nothing and not orphaned: a member of the default node.
     bool is_unbound(EntityId entity) const noexcept { return number_of(entity) == unbound; }
     bool is_member(NodeId node, Members members, EntityId entity) const noexcept;
-    /// Some entity is bound to it.
+    /// Whether some entity is bound to the node.
     bool has_bound(NodeId node) const noexcept;
-    /// Exactly these; none: orphaned.
+    /// Binds the entity to exactly these nodes. Without any it is orphaned.
     void set(EntityId entity, std::span<const NodeId> nodes);
-    /// As if it had never been bound.
+    /// Makes the entity as if it had never been bound.
     void set_unbound(EntityId entity);
     /// Nodes with equal steps form a class, which is evaluated once: [node] its class, or no_class.
     void set_classes(std::span<const std::uint32_t> class_of_node);
@@ -40,7 +39,7 @@ class Bindings {
         return classes_of_list_[index < numbers_.size() ? numbers_[index] : unbound];
     }
     static constexpr std::uint32_t no_class = 0xffffffffU;
-    /// Asserts that lists are counted, and known by what is in them. O(entities).
+    /// Asserts that lists are counted correctly and found by their content. O(entities).
     void validate() const;
 
   private:

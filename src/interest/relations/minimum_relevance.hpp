@@ -37,7 +37,7 @@ class MinimumRelevance {
         PURVIEW_ASSERT(is_its_end(queue_.back()));
         std::push_heap(queue_.begin(), queue_.end(), ends_later);
     }
-    /// The period of a pair; null: it has none.
+    /// Returns the period of a pair, or null.
     const Period* find(std::uint32_t observer, EntityId unit) const noexcept {
         if (by_pair_.size() == 0) return nullptr;
         const Period* period = by_pair_.find(pair_key(observer, unit));
@@ -46,8 +46,8 @@ class MinimumRelevance {
     void end(std::uint32_t observer, EntityId unit) {
         if (find(observer, unit) != nullptr) by_pair_.erase(pair_key(observer, unit));
     }
-    /// visit(observer, unit) for all that end with this tick or before it, by their ends, and those
-    /// of one tick in the order in which they began.
+    /// Ends all periods that end with this tick or before it, and calls visit(observer, unit) for
+    /// each. Order: by end, then by begin.
     template <class Visit>
     void expire(Tick now, Visit&& visit) {
         while (!queue_.empty() && queue_.front().until <= now) {
@@ -74,7 +74,7 @@ class MinimumRelevance {
     }
     std::size_t size() const noexcept { return by_pair_.size(); }
 
-    /// Every period of the unit that began before `tick` is over.
+    /// Ends every period of the cull group that began before `tick`.
     void note_hidden(EntityId unit, Tick tick) {
         const std::uint32_t index = index_of(unit);
         if (hidden_at_.size() <= index) hidden_at_.resize(index + 1, 0);
@@ -83,11 +83,11 @@ class MinimumRelevance {
     bool was_hidden_after(EntityId unit, Tick tick) const noexcept {
         return index_of(unit) < hidden_at_.size() && hidden_at_[index_of(unit)] > tick;
     }
-    /// Units whose explicit relevance changed in this tick: whether that hides them is checked when
-    /// all changes of the tick are known. The same for denied pairs.
+    /// Cull groups with changed explicit relevance in this tick. Whether the changes hide them is
+    /// checked when all changes of the tick are known. The same for denied pairs.
     std::vector<EntityId> hide_checks;
     std::vector<std::pair<std::uint32_t, EntityId>> denial_checks;  ///< observer, unit
-    /// Entries in the queue: at most twice size(), and some.
+    /// Number of entries in the queue: at most twice size(), plus a constant.
     std::size_t ends() const noexcept { return queue_.size(); }
 
     /// Asserts that each period has an entry in the queue, so that it ends. O(size()).
@@ -108,12 +108,12 @@ class MinimumRelevance {
         Tick from;
         EntityId unit;
         Tick until;
-        std::uint32_t number;  ///< of the periods of one tick, in their order
+        std::uint32_t number;  ///< order among the periods of one tick
     };
     static bool ends_later(const Entry& a, const Entry& b) noexcept {
         return std::tie(a.until, a.from, a.number) > std::tie(b.until, b.from, b.number);
     }
-    /// False: its period has ended, or began again since.
+    /// Returns false if the period has ended, or began again since.
     bool is_its_end(const Entry& entry) const noexcept {
         const Period* period = find(entry.observer, entry.unit);
         return period != nullptr && period->from == entry.from && period->until == entry.until;

@@ -59,14 +59,14 @@ void PairTable::settle(std::uint32_t observer, const PairEntry& entry) {
     std::uint32_t& list = list_of_[entity];
     PURVIEW_ASSERT(list != no_list && by_observer_[observer].find(entity) == &entry);
     LineVector<std::uint32_t>& its = by_entity_[list].observers;
-    // Who is among the first may have been moved there.
+    // Among the first entries of the list, `at` may be out of date.
     std::size_t at = entry.at;
     if (at >= its.size() || its[at] != observer)
         at = static_cast<std::size_t>(std::find(its.begin(), its.end(), observer) - its.begin());
     PURVIEW_ASSERT(at < std::min(its.size(), looked_through) || at == entry.at);
     by_observer_[observer].erase(entry);
     --size_;
-    // The last of the list takes the place of the one that goes.
+    // The last entry of the list fills the gap.
     const std::uint32_t last = its.back();
     its[at] = last;
     its.pop_back();

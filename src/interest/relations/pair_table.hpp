@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What is exceptional between one observer and one entity: allowed, denied, owned, held, wanted by
-// a custom node. Counted reasons, never masks: a reason is added and taken back, the entry goes
-// when none is left. An observer's pairs are one hash table, as questions come observer by
-// observer; of an entity there is a list of the observers that have a pair with it. What an
-// observer has left of its table is the next one's with the same index.
+// Per-observer overrides: what is exceptional between one observer and one entity. It is allowed,
+// denied, owned, held or shown by a custom node. Reasons are counted: each is added and removed,
+// and the entry is dropped when none is left. Look-ups come observer by observer, so each observer
+// has one hash table. Each entity has a list of the observers that have a pair with it. The table
+// of a removed observer is used by the next one with its index.
 #pragma once
 
 #include <cstddef>
@@ -20,26 +20,26 @@
 
 namespace purview {
 
-/// What the game says of a pair.
+/// Overrides of a pair that the game sets.
 enum class PairMark : std::uint8_t { allow, deny };
 
 struct PairEntry {
     using Key = std::uint32_t;
 
-    static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+    static constexpr std::uint32_t no_entity = ~std::uint32_t{0};
 
-    std::uint32_t entity = nobody;  ///< its index
-    std::uint32_t at = 0;           ///< where he is in the entity's list, if behind its first ones
-    std::uint16_t owned = 0;  ///< members of the entity's group that he owns and sees by owning
-    std::uint16_t owned_blind = 0;    ///< and those that he does not see by owning them
+    std::uint32_t entity = no_entity;  ///< the entity's index
+    std::uint32_t at = 0;           ///< position in the entity's list; exact behind the first ones
+    std::uint16_t owned = 0;        ///< owned members of the group, shown by ownership
+    std::uint16_t owned_blind = 0;  ///< owned members that ownership does not show
     std::uint16_t member_allows = 0;  ///< members of the entity's group that are allowed
-    std::uint16_t nodes : 13 = 0;     ///< custom nodes that say yes, of 4,096 at most
+    std::uint16_t nodes : 13 = 0;     ///< custom nodes that show it, 4,096 at most
     std::uint16_t allow : 1 = 0;
     std::uint16_t deny : 1 = 0;  ///< written by PairTable alone, which counts them
-    std::uint16_t held : 1 = 0;  ///< no node says yes any more, and its time is not over
+    std::uint16_t held : 1 = 0;  ///< no node shows it, but its minimum relevance time lasts
 
     Key key() const noexcept { return entity; }
-    bool is_free() const noexcept { return entity == nobody; }
+    bool is_free() const noexcept { return entity == no_entity; }
     bool is_empty() const noexcept {
         return owned == 0 && owned_blind == 0 && member_allows == 0 && nodes == 0 && allow == 0 &&
                deny == 0 && held == 0;
@@ -48,28 +48,28 @@ struct PairEntry {
 };
 static_assert(sizeof(PairEntry) == 16);  // four to a cache line
 
-/// One word for a pair; all ones are nobody's.
+/// One word for a pair; no pair has all ones.
 constexpr std::uint64_t pair_key(std::uint32_t observer, EntityId entity) noexcept {
     return (std::uint64_t{observer} << 32) | index_of(entity);
 }
 
 class PairTable {
   public:
-    /// Null when nothing is exceptional about the pair. `entity` is alive, or its index has no
-    /// pairs: entries are by index, and a despawn drops them.
+    /// Returns null if nothing is exceptional about the pair. `entity` must be alive, or its index
+    /// must have no pairs: entries are stored by index, and a despawn drops them.
     const PairEntry* find(std::uint32_t observer, EntityId entity) const noexcept {
         if (observer >= by_observer_.size()) return nullptr;
         const PairEntry* entry = by_observer_[observer].find(index_of(entity));
         PURVIEW_ASSERT(entry == nullptr || find_list(entity)->entity == entity);
         return entry;
     }
-    /// Before many are looked up one after the other.
+    /// Prefetches the entry, before many look-ups in a row.
     void prefetch(std::uint32_t observer, EntityId entity) const noexcept {
         if (observer < by_observer_.size()) by_observer_[observer].prefetch(index_of(entity));
     }
-    /// visit(one) for each, in order, while what an edit of pair_of(one) touches is fetched for
-    /// those that come later: where the entry and the entity's list are, then both, then who is in
-    /// the list.
+    /// Calls visit(one) for each, in order, and prefetches what edits of pair_of(one) will touch
+    /// for later elements. First the locations of the entry and of the entity's list, then both,
+    /// then the observers in the list.
     template <class Span, class PairOf, class Visit>
     void for_each_ahead(const Span& list, PairOf&& pair_of, Visit&& visit) const {
         constexpr std::size_t owner_ahead = 24, entry_ahead = 16, list_ahead = 8;
@@ -94,20 +94,21 @@ class PairTable {
             visit(list[i]);
         }
     }
-    /// The entry, made where there was none; it stands there until the next edit. Call `settle`
-    /// when this one is done.
+    /// Returns the entry of the pair and creates it if missing. Valid until the next edit. Call
+    /// `settle` when done.
     PairEntry& edit(std::uint32_t observer, EntityId entity);
     /// Drops the entry when no reason is left.
     void settle(std::uint32_t observer, EntityId entity) {
         if (const PairEntry* entry = find(observer, entity)) settle(observer, *entry);
     }
     void settle(std::uint32_t observer, const PairEntry& entry);
-    /// What an entry says.
+    /// Sets or clears a mark of an entry.
     void set(PairEntry& entry, PairMark mark, bool value) noexcept;
-    /// Nothing is exceptional about the pair any more.
+    /// Drops the entry of the pair.
     void drop(std::uint32_t observer, EntityId entity);
 
-    /// Pairs of an observer: visit(entity, const PairEntry&). Nothing is edited meanwhile.
+    /// Calls visit(entity, const PairEntry&) for all pairs of an observer. Nothing may be edited
+    /// meanwhile.
     template <class Visit>
     void for_each_of_observer(std::uint32_t observer, Visit&& visit) const {
         if (observer >= by_observer_.size()) return;
@@ -115,7 +116,7 @@ class PairTable {
             visit(by_entity_[list_of_[entry.entity]].entity, entry);
         });
     }
-    /// Pairs of an entity: visit(observer, const PairEntry&).
+    /// Calls visit(observer, const PairEntry&) for all pairs of an entity.
     template <class Visit>
     void for_each_of_entity(EntityId entity, Visit&& visit) const {
         constexpr std::size_t ahead = 8;
@@ -133,12 +134,12 @@ class PairTable {
         return observer < by_observer_.size() ? by_observer_[observer].size() : 0;
     }
     bool has_any(EntityId entity) const noexcept { return find_list(entity) != nullptr; }
-    /// Somebody is denied it.
+    /// Whether the entity is denied to some observer.
     bool has_denial(EntityId entity) const noexcept {
         const List* list = find_list(entity);
         return list != nullptr && list->denials > 0;
     }
-    /// One who has a pair with the entity, if has_any(entity).
+    /// Returns some observer that has a pair with the entity. Requires has_any(entity).
     std::uint32_t any_observer(EntityId entity) const noexcept {
         PURVIEW_ASSERT(has_any(entity) && !find_list(entity)->observers.empty());
         return find_list(entity)->observers.back();
@@ -146,8 +147,8 @@ class PairTable {
     std::size_t size() const noexcept { return size_; }
     /// Asserts that tables and lists have the same pairs, each for some reason. O(pairs).
     void validate() const;
-    /// Among so many, the first of a list, one is looked for where his entry does not say where he
-    /// is: most lists are short, and whom an edit moves in them need not be told.
+    /// Number of entries at the start of a list that are searched, because PairEntry::at may be out
+    /// of date there. Most lists are short, and moving these entries then needs no update.
     static constexpr std::size_t looked_through = 32;
 
   private:
@@ -157,7 +158,7 @@ class PairTable {
         LineVector<std::uint32_t> observers;  ///< indices
     };
     static constexpr std::uint32_t no_list = ~std::uint32_t{0};
-    /// Null, or of somebody.
+    /// Returns the entity's list, which is not empty, or null.
     const List* find_list(EntityId entity) const noexcept {
         const std::uint32_t index = index_of(entity);
         const std::uint32_t list = index < list_of_.size() ? list_of_[index] : no_list;

@@ -63,7 +63,7 @@ void RowStore::leave(Membership at) {
     settle(at.row);
 }
 
-/// Without a member and without an observer it is given back.
+/// Frees a row without members and observers.
 void RowStore::settle(std::uint32_t index) {
     Row& row = rows_[index];
     if (!row.observers.empty() || row.free_lanes.size() < row.members.size()) return;

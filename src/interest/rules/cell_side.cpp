@@ -12,9 +12,9 @@
 
 namespace purview {
 
-// About twelve entities to a cell (measured best for blocks of 16); where everybody sees a crowd,
-// far more, as then changing cells costs more than testing. Never so small that there are more
-// than a few cells to an entity, or that the table outgrows its use.
+// Aims at twelve entities per cell (measured best for blocks of 16). Where every observer sees a
+// crowd, cells are far larger, because changing cells then costs more than testing. Cells are never
+// so small that there are more than a few per entity, or that the table gets too large.
 float cell_side(const Rules& rules, bool three_d, float reach) {
     constexpr double entities_per_cell = 12, crowd = 1000, crowd_share = 0.25, cells_max = 4e6;
     constexpr double cells_per_entity = 4, cells_min = 4096;

@@ -9,8 +9,8 @@
 namespace purview {
 
 /// Returns the side for entities that are seen from `reach` away at most: Rules::cell_size, or a
-/// derived one where that is 0. Where the grid would have more than 4 million cells, or an axis
-/// more than axis_cells_max, the side is larger.
+/// derived one if that is 0. If the grid would have more than 4 million cells, or an axis more than
+/// axis_cells_max, the side is larger.
 float cell_side(const Rules& rules, bool three_d, float reach);
 
 }  // namespace purview

@@ -56,7 +56,7 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
                std::size_t inside, std::span<Mask> masks, ScanScratch& scratch,
                std::span<Mask> so_far);
 
-/// The inner nodes that the observer looks into, ascending.
+/// Finds the inner nodes that the observer covers, ascending.
 void find_cover(const ScanInput& input, const Dispatcher& dispatcher, std::vector<CellId>& out) {
     out.clear();
     dispatcher.cover(
@@ -78,10 +78,12 @@ void for_each_shared(const ScanInput& input, const InnerNodes& inner, Slot slot,
     }
 }
 
-/// The bucket of a dispatcher whose inner nodes have steps: what an inner node that observer and
-/// entity share matches. `asked`: only these lanes matter; or empty.
-void ask_bucket(const ScanInput& input, const InnerNodes& inner, std::span<const BlockIndex> blocks,
-                std::span<const Mask> asked, ScanScratch& scratch, std::span<Mask> out) {
+/// Evaluates the bucket of a dispatcher that has steps in its inner nodes. An entity matches if
+/// some inner node that it shares with the observer matches it. `asked`: only these lanes matter;
+/// empty: all.
+void evaluate_bucket(const ScanInput& input, const InnerNodes& inner,
+                     std::span<const BlockIndex> blocks, std::span<const Mask> requested,
+                     ScanScratch& scratch, std::span<Mask> out) {
     if (scratch.bucket == nullptr) scratch.bucket = std::make_unique<BucketScratch>();
     BucketScratch& room = *scratch.bucket;
     ScanInput of_inner = input;
@@ -99,7 +101,7 @@ void ask_bucket(const ScanInput& input, const InnerNodes& inner, std::span<const
     const auto occupied = input.table.occupied();
     for (std::size_t i = 0; i < blocks.size() && !room.cover.empty(); ++i) {
         Mask rest = occupied[blocks[i]];
-        if (!asked.empty()) rest &= asked[i];
+        if (!requested.empty()) rest &= requested[i];
         for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
             const auto lane = static_cast<unsigned>(std::countr_zero(rest));
             bool yes = false;
@@ -114,19 +116,19 @@ void ask_bucket(const ScanInput& input, const InnerNodes& inner, std::span<const
     }
 }
 
-/// What one step's kernel says. `out` is zeroed here; true: something is unknown. `memory`: all of
-/// its planes.
-bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
-         std::size_t inside, std::span<Mask> memory, std::span<const Mask> asked,
-         ScanScratch& scratch, std::span<Mask> out) {
+/// Evaluates the kernel of one step. Clears `out` first. Returns whether results may be unknown.
+/// `memory`: all planes of the step.
+bool test_step(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+               std::size_t inside, std::span<Mask> memory, std::span<const Mask> requested,
+               ScanScratch& scratch, std::span<Mask> out) {
     const std::size_t n = blocks.size();
-    PURVIEW_ASSERT(out.size() == n && inside <= n && (asked.empty() || asked.size() == n));
+    PURVIEW_ASSERT(out.size() == n && inside <= n && (requested.empty() || requested.size() == n));
     PURVIEW_ASSERT(memory.empty() || memory.size() == step.planes * n);
     const InterestKernel& kernel = *step.kernel;
     const auto positions = input.views.of(step.from);
     std::fill(out.begin(), out.end(), Mask{0});
     if (step.inner != nullptr) {
-        ask_bucket(input, *step.inner, blocks, asked, scratch, out);
+        evaluate_bucket(input, *step.inner, blocks, requested, scratch, out);
         return false;
     }
     const bool is_nowhere =
@@ -137,7 +139,7 @@ bool ask(const ScanInput& input, const Step& step, std::span<const BlockIndex> b
     if (is_nowhere) return true;
     const Slots slots(input.table, input.facts, input.stands_for);
     const std::span<Mask> was = memory.first(std::min(n, memory.size()));
-    kernel.test({input.observer, positions, input.keys, blocks, was, asked,
+    kernel.test({input.observer, positions, input.keys, blocks, was, requested,
                  &kernel == input.program.inside_kernel ? inside : 0, slots, input.context,
                  memory.subspan(was.size())},
                 out, scratch.unknown);
@@ -153,22 +155,22 @@ std::span<Mask> memory_of(const Step& step, std::span<Mask> masks, std::size_t n
     return masks.subspan((1 + step.plane) * n, step.planes * n);
 }
 
-/// The occupied lanes that a step may still change, or, for a trace, all.
+/// Returns the occupied lanes that a step may still change; with a trace, all of them.
 std::span<const Mask> open_lanes(const ScanInput& input, Combine op,
                                  std::span<const BlockIndex> blocks, std::span<const Mask> so_far,
                                  ScanScratch& scratch) {
     const auto occupied = input.table.occupied();
     const bool all = input.trace != nullptr;
-    scratch.asked.resize(blocks.size());
+    scratch.requested.resize(blocks.size());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const int open = op == Combine::add ? ~so_far[i] : so_far[i];
-        scratch.asked[i] = static_cast<Mask>((all ? ~0 : open) & occupied[blocks[i]]);
+        scratch.requested[i] = static_cast<Mask>((all ? ~0 : open) & occupied[blocks[i]]);
     }
-    return scratch.asked;
+    return scratch.requested;
 }
 
-/// Enters wait: what the node said last, less what is taken away by steps that remember nothing,
-/// and not given again behind them. What remembers says what it said last.
+/// Evaluates a node while its enters wait. Its last result counts, less what steps without memory
+/// subtract and no later step adds again. Steps with memory repeat their last result.
 void keep_but_hides(const ScanInput& input, const NodeProgram& node,
                     std::span<const BlockIndex> blocks, std::span<Mask> masks,
                     std::span<const Mask> last, ScanScratch& scratch, std::span<Mask> so_far) {
@@ -189,9 +191,11 @@ void keep_but_hides(const ScanInput& input, const NodeProgram& node,
         if (!memory.empty()) continue;
         has_hidden |= step.combine == Combine::subtract;
         scratch.answer.resize(blocks.size());
-        std::span<const Mask> asked;
-        if (step.takes_asked) asked = open_lanes(input, step.combine, blocks, so_far, scratch);
-        const bool any_unknown = ask(input, step, blocks, 0, {}, asked, scratch, scratch.answer);
+        std::span<const Mask> requested;
+        if (step.uses_requested)
+            requested = open_lanes(input, step.combine, blocks, so_far, scratch);
+        const bool any_unknown =
+            test_step(input, step, blocks, 0, {}, requested, scratch, scratch.answer);
         combine(step.combine, scratch.answer, scratch.unknown, any_unknown, so_far);
         for (std::size_t i = 0; i < blocks.size(); ++i) so_far[i] &= last[i];
     }
@@ -208,8 +212,8 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
         const std::span<Mask> memory = memory_of(step, masks, n);
         if (is_first_step && step.combine == Combine::add && memory.empty() &&
             input.trace == nullptr) {
-            // A node's first add writes the node's result itself.
-            if (ask(input, step, blocks, inside, {}, {}, scratch, so_far)) {
+            // The first add step writes the node's result directly.
+            if (test_step(input, step, blocks, inside, {}, {}, scratch, so_far)) {
                 for (std::size_t i = 0; i < n; ++i)
                     so_far[i] = static_cast<Mask>(so_far[i] & ~scratch.unknown[i]);
             }
@@ -219,13 +223,12 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
         if (is_first_step) std::fill(so_far.begin(), so_far.end(), Mask{0});
         is_first_step = false;
         scratch.answer.resize(n);
-        // What is settled is not asked about; but whoever remembers must see all, and so must a
-        // trace.
-        std::span<const Mask> asked;
-        if (step.takes_asked || (memory.empty() && input.trace == nullptr))
-            asked = open_lanes(input, step.combine, blocks, so_far, scratch);
+        // Lanes that cannot change are skipped. Kernels with memory and traces need all lanes.
+        std::span<const Mask> requested;
+        if (step.uses_requested || (memory.empty() && input.trace == nullptr))
+            requested = open_lanes(input, step.combine, blocks, so_far, scratch);
         const bool any_unknown =
-            ask(input, step, blocks, inside, memory, asked, scratch, scratch.answer);
+            test_step(input, step, blocks, inside, memory, requested, scratch, scratch.answer);
         combine(step.combine, scratch.answer, scratch.unknown, any_unknown, so_far);
         if (input.trace != nullptr) {
             input.trace->push_back(
@@ -239,8 +242,9 @@ void run_steps(const ScanInput& input, const NodeProgram& node, std::span<const 
     if (is_first_step) std::fill(so_far.begin(), so_far.end(), Mask{0});
 }
 
-/// Lanes of units that begin in this tick are evaluated although the node is not due, block by
-/// block: there are few. All others stay as they are, also what kernels remember of them.
+/// Evaluates the lanes of cull groups that appear in this tick although the node is not due. There
+/// are few, so this runs block by block. All other lanes stay as they are, including their kernel
+/// memory.
 void run_new_lanes(const ScanInput& input, const NodeProgram& node,
                    std::span<const BlockIndex> blocks, std::span<Mask> masks, ScanScratch& scratch,
                    std::span<Mask> so_far) {
@@ -262,7 +266,7 @@ void run_new_lanes(const ScanInput& input, const NodeProgram& node,
     }
 }
 
-/// The node's result: its steps, cut to its members, and to what may enter now.
+/// Computes the node's result: its steps, limited to its members and to what may enter now.
 void evaluate_node(const ScanInput& input, const NodeProgram& node,
                    std::span<const BlockIndex> blocks, std::size_t inside, std::span<Mask> masks,
                    ScanScratch& scratch, std::span<Mask> so_far) {
@@ -276,7 +280,7 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
     const auto needs_every_tick = [](const Step& step) { return step.kernel->needs_every_tick(); };
     if (node.member_column != no_column && members.empty() &&
         std::none_of(node.steps.begin(), node.steps.end(), remembers)) {
-        std::fill(so_far.begin(), so_far.end(), Mask{0});  // nobody is: kernels are not asked
+        std::fill(so_far.begin(), so_far.end(), Mask{0});  // no members: kernels are skipped
     } else if (!is_due && node.lazy_leave &&
                std::none_of(node.steps.begin(), node.steps.end(), needs_every_tick)) {
         keep_but_hides(input, node, blocks, masks, last, scratch, so_far);
@@ -288,7 +292,7 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
         for (std::size_t i = 0; i < n; ++i)
             so_far[i] &= members.empty() ? Mask{0} : members[blocks[i]];
     }
-    if (!is_due) {  // only what was there before, and what begins in this tick
+    if (!is_due) {  // only what was there before, or appears in this tick
         for (std::size_t i = 0; i < last.size(); ++i)
             last[i] = so_far[i] &= static_cast<Mask>(last[i] | input.new_lanes_of(blocks[i]));
         return;
@@ -302,7 +306,7 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
 namespace {
 
 /// Calls visit(class) for every class that some of these lanes are bound to, with the blocks and
-/// lanes of the class in `room`. `lanes`: [blocks] occupied ones.
+/// lanes of the class in `room`. `lanes_at(i)`: occupied lanes of block i.
 template <class LanesAt, class Visit>
 void for_each_class(const ScanInput& input, std::span<const BlockIndex> blocks, LanesAt&& lanes_at,
                     ClassLanes& room, Visit&& visit) {
@@ -347,8 +351,8 @@ void for_each_class(const ScanInput& input, std::span<const BlockIndex> blocks, 
     }
 }
 
-/// Adds what classes of bound nodes say. Each looks at the entities that are bound to it, and at no
-/// others: what that costs depends on the entities of the window, not on the number of nodes.
+/// Adds the results of classes of bound nodes. Each class evaluates only the entities that are
+/// bound to it. So the cost depends on the entities of the window, not on the number of nodes.
 void evaluate_classes(const ScanInput& input, std::span<const BlockIndex> blocks,
                       ScanScratch& scratch, std::span<Mask> result) {
     const auto occupied = input.table.occupied();
@@ -373,11 +377,11 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
     const std::size_t n = blocks.size();
     PURVIEW_ASSERT(masks.size() == (std::size_t{1} + input.program.plane_count) * n);
     const std::span<Mask> result = masks.first(n);
-    for (auto* list : {&scratch.node_result, &scratch.answer, &scratch.unknown, &scratch.asked})
+    for (auto* list : {&scratch.node_result, &scratch.answer, &scratch.unknown, &scratch.requested})
         reserve_for(*list, n);
     bool is_first_node = true;
     for (const NodeProgram& node : input.nodes) {
-        // The first node writes the result itself.
+        // The first node writes the result directly.
         const bool writes = is_first_node && node.combine == Combine::add;
         if (is_first_node && !writes) std::fill(result.begin(), result.end(), Mask{0});
         if (!writes) scratch.node_result.resize(n);
@@ -398,13 +402,15 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
     }
 }
 
-// -- strength -------------------------------------------------------------------------------------
+// -- score ---------------------------------------------------------------------------------------
 
 namespace {
 
-/// Whether one step says yes to the asked lanes; memory says what it said, or it is asked again.
-void ask_again(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
-               std::span<const Mask> masks, std::span<const Mask> asked, MeasureScratch& scratch) {
+/// Evaluates one step for the lanes of `asked` again, with a copy of its memory. The result is in
+/// scratch.yes.
+void query_again(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+                 std::span<const Mask> masks, std::span<const Mask> requested,
+                 MeasureScratch& scratch) {
     const std::size_t n = blocks.size();
     scratch.memory.clear();
     if (step.plane != no_plane) {
@@ -412,20 +418,21 @@ void ask_again(const ScanInput& input, const Step& step, std::span<const BlockIn
         scratch.memory.assign(kept.begin(), kept.end());
     }
     const std::span<Mask> yes = scratch.yes;
-    const bool sees_all = step.plane != no_plane && !step.takes_asked;
-    const bool any_unknown = ask(input, step, blocks, 0, scratch.memory,
-                                 sees_all ? std::span<const Mask>{} : asked, scratch.scan, yes);
+    const bool sees_all = step.plane != no_plane && !step.uses_requested;
+    const bool any_unknown =
+        test_step(input, step, blocks, 0, scratch.memory,
+                  sees_all ? std::span<const Mask>{} : requested, scratch.scan, yes);
     for (std::size_t i = 0; i < n; ++i) {
-        if (any_unknown) {  // it adds nothing, and subtracts
+        if (any_unknown) {  // unknown adds nothing, but subtracts
             const Mask unknown = scratch.scan.unknown[i];
             yes[i] = static_cast<Mask>(step.combine == Combine::subtract ? yes[i] | unknown
                                                                          : yes[i] & ~unknown);
         }
-        yes[i] &= asked[i];
+        yes[i] &= requested[i];
     }
 }
 
-/// visit(position of the block, lane) for all lanes of the masks, one after another.
+/// Calls visit(position of the block, lane) for all lanes of the masks, one after another.
 template <class Visit>
 void for_each_lane(std::span<const Mask> masks, Visit&& visit) {
     for (std::size_t i = 0; i < masks.size(); ++i) {
@@ -443,11 +450,11 @@ float joined_score(Combine op, float so_far, float more) noexcept {
 
 namespace {
 
-/// The relevance score of a bucket whose inner nodes have steps: the highest among the inner nodes
-/// that observer and entity share.
-void ask_bucket_score(const ScanInput& input, const InnerNodes& inner,
-                      std::span<const BlockIndex> blocks, std::span<const Mask> asked,
-                      std::span<float> out, MeasureScratch& scratch) {
+/// Writes the score of a bucket that has steps in its inner nodes: the highest score among the
+/// inner nodes that observer and entity share.
+void score_bucket(const ScanInput& input, const InnerNodes& inner,
+                  std::span<const BlockIndex> blocks, std::span<const Mask> requested,
+                  std::span<float> out, MeasureScratch& scratch) {
     if (scratch.inner == nullptr) scratch.inner = std::make_unique<MeasureScratch>();
     MeasureScratch& room = *scratch.inner;
     if (scratch.scan.bucket == nullptr) scratch.scan.bucket = std::make_unique<BucketScratch>();
@@ -461,11 +468,11 @@ void ask_bucket_score(const ScanInput& input, const InnerNodes& inner,
         const std::size_t list = inner.dispatcher->steps_of(cell);
         if (list >= inner.programs.size() || !bucket.scores[list].empty()) continue;
         bucket.scores[list].resize(out.size() + lanes_per_block);
-        measure(of_inner, inner.programs[list], blocks, {}, asked,
+        measure(of_inner, inner.programs[list], blocks, {}, requested,
                 std::span(bucket.scores[list]).first(out.size()), room);
     }
     std::size_t k = 0;
-    for_each_lane(asked, [&](std::size_t i, unsigned lane) {
+    for_each_lane(requested, [&](std::size_t i, unsigned lane) {
         float& best = out[k];
         best = 0;
         const auto visit = [&](std::size_t list) {
@@ -478,28 +485,28 @@ void ask_bucket_score(const ScanInput& input, const InnerNodes& inner,
     PURVIEW_ASSERT(k == out.size());
 }
 
-/// What a step's kernel says of all that are asked about, whether it says yes to them or not.
-void ask_score(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
-               std::span<const Mask> asked, std::span<float> out, MeasureScratch& scratch) {
+/// Writes the score of a step's kernel for all lanes of `asked`, whether they match or not.
+void score_step(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
+                std::span<const Mask> requested, std::span<float> out, MeasureScratch& scratch) {
     if (step.inner != nullptr)
-        return ask_bucket_score(input, *step.inner, blocks, asked, out, scratch);
+        return score_bucket(input, *step.inner, blocks, requested, out, scratch);
     const Slots slots(input.table, input.facts, input.stands_for);
     step.kernel->score({input.observer,
                         input.views.of(step.from),
                         input.keys,
                         blocks,
                         {},
-                        asked,
+                        requested,
                         0,
                         slots,
                         input.context,
                         {}},
-                       asked, out);
-    // A kernel of the game may return anything: not a number, nothing, or more than 1.
+                       requested, out);
+    // A custom kernel may return anything: NaN, 0, or more than 1.
     for (float& one : out) one = one > score_min ? std::min(one, 1.0F) : score_min;
 }
 
-/// A list of numbers with the room behind them that kernels may write to.
+/// Resizes a list, with room behind it that kernels may write to.
 std::span<float> room_for(std::vector<float>& list, std::size_t n) {
     list.resize(n + lanes_per_block);
     return std::span(list).first(n);
@@ -508,27 +515,27 @@ std::span<float> room_for(std::vector<float>& list, std::size_t n) {
 }  // namespace
 
 void measure(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
-             std::span<const Mask> masks, std::span<const Mask> asked, std::span<float> score,
+             std::span<const Mask> masks, std::span<const Mask> requested, std::span<float> score,
              MeasureScratch& scratch) {
-    PURVIEW_ASSERT(asked.size() == blocks.size());
+    PURVIEW_ASSERT(requested.size() == blocks.size());
     scratch.yes.resize(blocks.size());
     std::fill(score.begin(), score.end(), 0.0F);
     const auto members = node.member_column == no_column ? std::span<const Mask>{}
                                                          : input.table.flags(node.member_column);
     if (node.member_column != no_column && members.empty()) return;
     for (const Step& step : node.steps) {
-        ask_again(input, step, blocks, masks, asked, scratch);
+        query_again(input, step, blocks, masks, requested, scratch);
         std::span<float> one;
         if (step.combine != Combine::subtract) {
             one = room_for(scratch.one, score.size());
-            ask_score(input, step, blocks, asked, one, scratch);
+            score_step(input, step, blocks, requested, one, scratch);
         }
         std::size_t k = 0;
-        for_each_lane(asked, [&](std::size_t i, unsigned lane) {
+        for_each_lane(requested, [&](std::size_t i, unsigned lane) {
             const Mask of = members.empty() ? all_lanes : members[blocks[i]];
             const bool applies = (scratch.yes[i] & of & lane_bit(lane)) != 0;
-            const float said = !applies ? 0 : one.empty() ? 1 : one[k];
-            score[k] = joined_score(step.combine, score[k], said);
+            const float step_score = !applies ? 0 : one.empty() ? 1 : one[k];
+            score[k] = joined_score(step.combine, score[k], step_score);
             ++k;
         });
         PURVIEW_ASSERT(k == score.size());
@@ -537,19 +544,20 @@ void measure(const ScanInput& input, const NodeProgram& node, std::span<const Bl
 
 namespace {
 
-/// The same of classes of bound nodes: the larger one counts.
+/// The same for classes of bound nodes: the larger score counts.
 void measure_classes(const ScanInput& input, std::span<const BlockIndex> blocks,
-                     std::span<const Mask> asked, std::span<float> score, MeasureScratch& scratch) {
+                     std::span<const Mask> requested, std::span<float> score,
+                     MeasureScratch& scratch) {
     if (input.classes.empty()) return;
     scratch.begin.resize(blocks.size());
     std::uint32_t lanes = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         scratch.begin[i] = lanes;
-        lanes += count_lanes(asked[i]);
+        lanes += count_lanes(requested[i]);
     }
     ClassLanes& room = scratch.class_lanes;
-    const auto asked_at = [&](std::size_t i) { return asked[i]; };
-    for_each_class(input, blocks, asked_at, room, [&](std::uint32_t c) {
+    const auto requested_at = [&](std::size_t i) { return requested[i]; };
+    for_each_class(input, blocks, requested_at, room, [&](std::uint32_t c) {
         std::size_t count = 0;
         for (const Mask mask : room.lanes) count += count_lanes(mask);
         const std::span<float> its = room_for(scratch.node, count);
@@ -557,7 +565,7 @@ void measure_classes(const ScanInput& input, std::span<const BlockIndex> blocks,
         std::size_t at = 0;
         for_each_lane(room.lanes, [&](std::size_t k, unsigned lane) {
             const std::uint32_t i = room.positions[k];
-            const auto before = static_cast<Mask>(asked[i] & (lane_bit(lane) - 1U));
+            const auto before = static_cast<Mask>(requested[i] & (lane_bit(lane) - 1U));
             float& best = score[scratch.begin[i] + count_lanes(before)];
             best = std::max(best, its[at++]);
         });
@@ -567,7 +575,7 @@ void measure_classes(const ScanInput& input, std::span<const BlockIndex> blocks,
 }  // namespace
 
 void measure_relevant(const ScanInput& input, const Window& window,
-                      std::span<const BlockIndex> blocks, std::span<const Mask> asked,
+                      std::span<const BlockIndex> blocks, std::span<const Mask> requested,
                       std::span<float> score, MeasureScratch& scratch) {
     if (score.empty()) return;
     const auto is_add = [](const Step& step) { return step.combine == Combine::add; };
@@ -576,12 +584,12 @@ void measure_relevant(const ScanInput& input, const Window& window,
         const NodeProgram& node = input.nodes.front();
         const auto add = std::find_if(node.steps.begin(), node.steps.end(), is_add);
         if (std::count_if(add, node.steps.end(), is_add) == 1) {
-            // They have passed every step: none needs to be asked for whom it says yes.
-            ask_score(input, *add, blocks, asked, score, scratch);
+            // These lanes passed every step, so no step has to be evaluated for a match.
+            score_step(input, *add, blocks, requested, score, scratch);
             for (auto step = add + 1; step < node.steps.end(); ++step) {
                 if (step->combine != Combine::require) continue;
                 const std::span<float> one = room_for(scratch.one, score.size());
-                ask_score(input, *step, blocks, asked, one, scratch);
+                score_step(input, *step, blocks, requested, one, scratch);
                 for (std::size_t k = 0; k < one.size(); ++k) score[k] = std::min(score[k], one[k]);
             }
             return;
@@ -600,12 +608,12 @@ void measure_relevant(const ScanInput& input, const Window& window,
     std::fill(score.begin(), score.end(), 0.0F);
     const std::span<float> its = room_for(scratch.node, score.size());
     for (const NodeProgram& one : input.nodes) {
-        measure(again, one, blocks, scratch.masks, asked, its, scratch);
+        measure(again, one, blocks, scratch.masks, requested, its, scratch);
         for (std::size_t k = 0; k < its.size(); ++k)
             score[k] = joined_score(one.combine, score[k], its[k]);
     }
-    measure_classes(again, blocks, asked, score, scratch);
-    for (float& one : score) one = one > 0 ? one : 1;  // kept until its node is asked again
+    measure_classes(again, blocks, requested, score, scratch);
+    for (float& one : score) one = one > 0 ? one : 1;  // kept until its node is evaluated again
 }
 
 }  // namespace purview

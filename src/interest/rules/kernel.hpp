@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The kernels that come with the engine. The interface is public: purview/kernel.hpp.
+// The kernels that come with the engine. The interface is public: purview/extend/kernel.hpp.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "purview/kernel.hpp"
-#include "purview/node.hpp"
+#include "interest/rules/interest_kernel.hpp"
+#include "purview/extend/node.hpp"
 #include "purview/rules.hpp"
 
 namespace purview {
 
-/// What flags, keys and values are called.
+/// Names of flags, keys and values.
 struct AttributeNames {
     std::vector<std::string> flags;
     std::vector<std::string> keys;
@@ -31,26 +31,26 @@ struct AttributeNames {
     }
 };
 
-/// A built-in kernel, or the caller's own. `widen` is added to radii.
+/// Makes a built-in kernel, or adapts the caller's own. `widen` is added to radii, in meters.
 std::shared_ptr<const InterestKernel> make_kernel(const Kernel& desc, const Rules& rules,
                                                   float widen, const AttributeNames& names);
-/// In which inner nodes of a dispatcher observer and entity meet.
+/// Matches if observer and entity share an inner node of the dispatcher.
 std::shared_ptr<const InterestKernel> make_cells_kernel(const Dispatcher& dispatcher);
 /// Appends the inner nodes of the entity on a lane.
 void add_cells_of(const Dispatcher& dispatcher, const Slots& slots, Slot slot,
                   std::vector<CellId>& out);
-/// Yes to everybody.
+/// Matches every entity.
 std::shared_ptr<const InterestKernel> make_everything_kernel();
 
-/// Of the built-in kernels, by file.
+/// The built-in kernels, by file.
 std::shared_ptr<const InterestKernel> make_area_kernel(const Kernel& desc, float widen);
 std::shared_ptr<const InterestKernel> make_neighborhood_kernel(const Kernel& desc,
                                                                const Rules& rules);
 std::shared_ptr<const InterestKernel> make_hexagon_kernel(const Kernel& desc, const Rules& rules);
 std::shared_ptr<const InterestKernel> make_sight_kernel(const Kernel& desc);
 
-/// Lanes whose group counts by its bounds, asked again one by one: test(blocks, group_radius_m,
-/// mask) for the one block, with whatever the kernel measures so much larger.
+/// Tests lanes of groups that count by their bounds again, one by one. `test` gets one block, the
+/// slot, the group radius and a mask, and tests with every distance enlarged by that radius.
 template <class Test>
 void add_bounded(const Slots& slots, std::span<const BlockIndex> blocks, std::span<Mask> out,
                  Test&& test) {
@@ -67,7 +67,7 @@ void add_bounded(const Slots& slots, std::span<const BlockIndex> blocks, std::sp
     }
 }
 
-/// With one decimal, as people say distances.
+/// Formats a distance with one decimal.
 std::string number_text(double value);
 
 }  // namespace purview

@@ -6,7 +6,7 @@
 
 namespace purview {
 
-/// The kernel compares positions: it is never true of an entity without one.
+/// Whether the kernel compares positions. Then it never matches an entity without one.
 inline bool needs_position(const Kernel& kernel) noexcept {
     return kernel.type == KernelType::distance || kernel.type == KernelType::area ||
            kernel.type == KernelType::cells || kernel.type == KernelType::hexagons ||

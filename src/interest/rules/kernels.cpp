@@ -7,13 +7,14 @@
 #include <cstdlib>
 #include <utility>
 
+#include "interest/rules/custom_kernel.hpp"
 #include "purview/status.hpp"
 #include "spatial/simd_lanes.hpp"
 
 namespace purview {
 
 std::string number_text(double value) {
-    constexpr double counted_max = 1e15;  // beyond that tenths say nothing
+    constexpr double counted_max = 1e15;  // beyond that, tenths are meaningless
     if (!(std::fabs(value) <= counted_max)) return value < 0 ? "below -1e15" : "above 1e15";
     const auto tenths = static_cast<long long>(std::llround(std::fabs(value) * 10));
     return std::string(value < 0 && tenths != 0 ? "-" : "") + std::to_string(tenths / 10) + "." +
@@ -22,7 +23,8 @@ std::string number_text(double value) {
 
 namespace {
 
-/// Within a radius of any place of the observer; whoever was in stays in for a margin more.
+/// Matches within a radius of any observer position. An entity that matched keeps matching within a
+/// further margin.
 class DistanceKernel final : public InterestKernel {
   public:
     DistanceKernel(const Kernel& desc, float range_max_m, float widen)
@@ -38,7 +40,7 @@ class DistanceKernel final : public InterestKernel {
         for (const Vec3 position : q.positions)
             add(q, q.blocks.subspan(q.inside), position, 0, out.subspan(q.inside));
         if (!remembers() || q.was.empty()) return;
-        // Only whoever was in, and is not near any more, is measured again.
+        // Only lanes that matched and are not near any more are measured again.
         for (std::size_t i = q.inside; i < q.blocks.size(); ++i) {
             if ((q.was[i] & ~out[i]) == 0) continue;
             Mask still = 0;
@@ -49,8 +51,8 @@ class DistanceKernel final : public InterestKernel {
     }
     std::string describe(const KernelQuery& q, unsigned lane) const override {
         std::string text = "distance ";
-        if (q.positions.empty()) return text + "unknown: the observer is nowhere";
-        if (q.slots.is_abstract(q.blocks[0])) return text + "unknown: the entity has no place";
+        if (q.positions.empty()) return text + "unknown: the observer has no position";
+        if (q.slots.is_abstract(q.blocks[0])) return text + "unknown: the entity has no position";
         const Slot slot = slot_at(q.blocks[0], lane);
         const float radius = radius_of(q, slot);
         text += number_text(counted(q, slot)) + " of " + number_text(radius);
@@ -59,21 +61,21 @@ class DistanceKernel final : public InterestKernel {
                     number_text(q.slots.bounds(slot)) + ")";
         }
         if (!remembers()) return text;
-        return text + ", once in of " + number_text(radius + margin_m_) +
+        return text + ", leave radius " + number_text(radius + margin_m_) +
                ((q.was[0] & lane_bit(lane)) != 0 ? " (it was in)" : " (it was not)");
     }
-    void score(const KernelQuery& q, std::span<const Mask> asked,
+    void score(const KernelQuery& q, std::span<const Mask> requested,
                std::span<float> score) const noexcept override {
         const bool is_same_for_all = range_ != RangeFrom::entity || q.slots.ranges().empty();
         if (is_same_for_all && q.slots.lanes_with_bounds().empty() && !q.positions.empty()) {
-            (void)gather_nearness({q.slots.coordinates(), q.slots.axes()}, q.blocks, asked,
+            (void)gather_nearness({q.slots.coordinates(), q.slots.axes()}, q.blocks, requested,
                                   q.positions, 2 * (radius_of(q, no_slot) + margin_m_), score_min,
                                   score.data());
             return;
         }
         std::size_t k = 0;
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
-            for (Mask rest = asked[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
+            for (Mask rest = requested[i]; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
                 const Slot slot =
                     slot_at(q.blocks[i], static_cast<unsigned>(std::countr_zero(rest)));
                 const float leave = radius_of(q, slot) + margin_m_;
@@ -86,12 +88,12 @@ class DistanceKernel final : public InterestKernel {
         return range_ == RangeFrom::kernel ? 2 * (enter_m_ + margin_m_) : 0;
     }
     bool answers_unknown() const noexcept override { return false; }
-    /// Those are infinitely far away.
+    /// Empty lanes are infinitely far away.
     bool skips_empty() const noexcept override { return std::isfinite(reach_m_ * reach_m_); }
     bool remembers() const noexcept override { return margin_m_ > 0; }
     float reach() const noexcept override { return reach_m_; }
     float inside_m() const noexcept override { return enter_m_; }
-    bool tells_inside() const noexcept override {
+    bool has_inside_test() const noexcept override {
         return range_ == RangeFrom::kernel && from_ == Viewpoints::entity_and_points;
     }
     Viewpoints looks_from() const noexcept override { return from_; }
@@ -137,7 +139,7 @@ class DistanceKernel final : public InterestKernel {
                 add_lanes_within(at, one, position, wider * wider, near);
             });
     }
-    /// To the nearest point of the bounds of its group.
+    /// Distance to the nearest point of its group's bounds.
     static double counted(const KernelQuery& q, Slot slot) noexcept {
         return std::max(nearest(q, slot) - q.slots.bounds(slot), 0.0);
     }
@@ -161,7 +163,7 @@ class DistanceKernel final : public InterestKernel {
     Viewpoints from_;
 };
 
-/// A key in common in a domain; Key::none matches nobody.
+/// Matches a common key in a domain; Key::none matches nothing.
 class SameGroupKernel final : public InterestKernel {
   public:
     SameGroupKernel(KeyId domain, std::string name) : domain_(domain), name_(std::move(name)) {}
@@ -173,7 +175,7 @@ class SameGroupKernel final : public InterestKernel {
         }
     }
     std::string describe(const KernelQuery& q, unsigned lane) const override {
-        const auto said = [&](Key key, std::span<const DomainKey> more) {
+        const auto key_text = [&](Key key, std::span<const DomainKey> more) {
             std::string text = key == Key::none ? "none" : std::to_string(index_of(key));
             for (const DomainKey& one : more) {
                 if (one.domain == domain_) text += " and " + std::to_string(index_of(one.key));
@@ -182,8 +184,8 @@ class SameGroupKernel final : public InterestKernel {
         };
         const Slot slot = slot_at(q.blocks[0], lane);
         return name_ + " of the entity " +
-               said(q.slots.keys(domain_)[slot], q.slots.more_keys(slot)) + ", of the observer " +
-               said(q.keys[index_of(domain_)], q.context.more_keys);
+               key_text(q.slots.keys(domain_)[slot], q.slots.more_keys(slot)) +
+               ", of the observer " + key_text(q.keys[index_of(domain_)], q.context.more_keys);
     }
     bool answers_unknown() const noexcept override { return false; }
     bool reads_positions() const noexcept override { return false; }
@@ -220,7 +222,7 @@ class SameGroupKernel final : public InterestKernel {
     std::string name_;
 };
 
-/// What is said of an entity alone: the base of flag and value.
+/// Reads the entity alone: the base of flag and value.
 class EntityKernel : public InterestKernel {
   public:
     bool answers_unknown() const noexcept override { return false; }
@@ -228,7 +230,7 @@ class EntityKernel : public InterestKernel {
     DependsOn depends_on() const noexcept override { return DependsOn::entity; }
 };
 
-/// The entity has the flag.
+/// Matches if the entity has the flag.
 class FlagKernel final : public EntityKernel {
   public:
     FlagKernel(FlagId flag, std::string name) : flag_(flag), name_(std::move(name)) {}
@@ -251,7 +253,7 @@ class FlagKernel final : public EntityKernel {
     std::string name_;
 };
 
-/// A value of the entity lies in a range.
+/// Matches if a value of the entity lies in a range.
 class ValueKernel final : public EntityKernel {
   public:
     ValueKernel(const Kernel& desc, std::string name)
@@ -294,7 +296,7 @@ class ValueKernel final : public EntityKernel {
     std::string name_;
 };
 
-/// The observer owns it.
+/// Matches if the observer owns the entity.
 class OwnerKernel final : public InterestKernel {
   public:
     void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
@@ -330,7 +332,7 @@ class EverythingKernel final : public EntityKernel {
     bool test_entity(const Slots&, Slot) const noexcept override { return true; }
 };
 
-/// Observer and entity meet in an inner node of a dispatcher.
+/// Matches if observer and entity share an inner node of a dispatcher.
 class CellsKernel final : public InterestKernel {
   public:
     explicit CellsKernel(const Dispatcher& dispatcher) : dispatcher_(&dispatcher) {}
@@ -339,7 +341,7 @@ class CellsKernel final : public InterestKernel {
         const std::vector<CellId> looks_into = cover(q);
         for (std::size_t i = 0; i < q.blocks.size() && !looks_into.empty(); ++i) {
             Mask rest = q.slots.occupied()[q.blocks[i]];
-            if (!q.asked.empty()) rest &= q.asked[i];
+            if (!q.requested.empty()) rest &= q.requested[i];
             for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
                 const auto lane = static_cast<unsigned>(std::countr_zero(rest));
                 if (meet(looks_into, cells_of(q.slots, slot_at(q.blocks[i], lane))))
@@ -352,8 +354,8 @@ class CellsKernel final : public InterestKernel {
         std::string text = "in";
         for (const CellId cell : cells) text += " " + std::to_string(cell);
         return text + (cells.empty() ? " no inner node" : "") +
-               (meet(cover(q), cells) ? ", where the observer looks"
-                                      : ", where the observer does not look");
+               (meet(cover(q), cells) ? ", covered by the observer"
+                                      : ", not covered by the observer");
     }
     bool answers_unknown() const noexcept override { return false; }
     bool reads_positions() const noexcept override { return dispatcher_->reads_positions(); }
@@ -387,12 +389,11 @@ void add_cells_of(const Dispatcher& dispatcher, const Slots& slots, Slot slot,
     std::uint16_t flags = 0;
     PURVIEW_ASSERT(slots.flag_count() <= 16 && slots.key_count() <= 8);
     for (std::uint32_t f = 0; f < slots.flag_count(); ++f) {
-        if (slots.flag(FlagId{static_cast<std::uint8_t>(f)}, slot))
-            flags = static_cast<std::uint16_t>(flags | 1U << f);
+        if (slots.flag(id_at<FlagId>(f), slot)) flags = static_cast<std::uint16_t>(flags | 1U << f);
     }
     std::array<Key, 8> keys{};
     for (std::uint32_t k = 0; k < slots.key_count(); ++k)
-        keys[k] = slots.keys(KeyId{static_cast<std::uint8_t>(k)})[slot];
+        keys[k] = slots.keys(id_at<KeyId>(k))[slot];
     dispatcher.cells_of({slots.entity(slot), slots.outer(slots.position(slot)),
                          slots.has_position(slot), flags, std::span(keys).first(slots.key_count())},
                         out);
@@ -420,7 +421,7 @@ std::shared_ptr<const InterestKernel> make_kernel(const Kernel& desc, const Rule
         case KernelType::flag:
             return std::make_shared<FlagKernel>(desc.flag, names.flag(desc.flag));
         case KernelType::custom:
-            return desc.custom;
+            return engine_kernel(desc.custom);
         case KernelType::area:
             return make_area_kernel(desc, widen);
         case KernelType::everything:

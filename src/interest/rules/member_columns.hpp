@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Flag columns of the block table that say which entities a node is about. Nodes with equal steps
-// share one. Invariant: a column is free or of at least one node, never both.
+// Flag columns of the block table that mark the members of nodes. Nodes with equal steps share one.
+// Invariant: a column is free or used by at least one node, never both.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@ namespace purview {
 
 class MemberColumns {
   public:
-    /// no_column: the node needs none.
+    /// Returns no_column if the node needs none.
     std::uint32_t of(NodeId node) const noexcept {
         const std::uint32_t n = index_of(node);
         return n < columns_.size() ? columns_[n] : no_column;
     }
-    /// All columns are clear and free; there are so many nodes.
+    /// Clears and frees all columns. `nodes`: the new number of nodes.
     void reset(BlockTable& table, std::size_t nodes) {
         std::sort(columns_.begin(), columns_.end());
         columns_.erase(std::unique(columns_.begin(), columns_.end()), columns_.end());
@@ -35,12 +35,12 @@ class MemberColumns {
         }
         columns_.assign(nodes, no_column);
     }
-    /// One column for these nodes.
+    /// Takes one column for these nodes.
     std::uint32_t acquire(BlockTable& table, std::span<const NodeId> nodes) {
         if (free_.empty()) free_.push_back(table.add_flag_column());
         const std::uint32_t column = free_.back();
         free_.pop_back();
-        PURVIEW_ASSERT(table.flags(column).empty());  // nobody is a member yet
+        PURVIEW_ASSERT(table.flags(column).empty());  // no entity is a member yet
         for (const NodeId node : nodes) columns_[index_of(node)] = column;
         return column;
     }

@@ -10,8 +10,8 @@ Rules preset(Preset preset) {
     rules.max = {1024, 1024, 1024};
     switch (preset) {
         case Preset::ngo:
-            // An object without a node belongs to the default node, which shows it to everybody. A
-            // radius there is the distance of Vector3.
+            // An object without a node belongs to the default node, which shows it to all
+            // observers. Radii use the distance of Vector3.
             rules.node("default").members = Members::unbound;
             break;
         case Preset::mirror:
@@ -27,7 +27,7 @@ Rules preset(Preset preset) {
         case Preset::phaser:
             rules.axes = Axes::xy;
             rules.max = {1024, 1024, 0};
-            rules.node("neighbourhood").add(cells(34, 20));
+            rules.node("neighborhood").add(cells(34, 20));
             break;
     }
     return rules;

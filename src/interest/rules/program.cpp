@@ -17,7 +17,7 @@ namespace purview {
 
 namespace {
 
-/// May an add of this kernel live in a row, with these steps behind it?
+/// Whether an add of this kernel can be stored in a row, with these steps behind it.
 bool is_shareable(const InterestKernel& kernel, const std::vector<Step>& steps, std::size_t at) {
     if (kernel.depends_on() == DependsOn::pair || steps[at].inner != nullptr) return false;
     for (std::size_t later = at + 1; later < steps.size(); ++later) {
@@ -33,7 +33,7 @@ bool is_shareable(const InterestKernel& kernel, const std::vector<Step>& steps, 
     return true;
 }
 
-/// Of so many radii it is worth looking up which of them a move has crossed.
+/// Up to this many radii, finding those that a move has crossed is worthwhile.
 constexpr std::size_t edges_max = 64;
 
 class Compiler {
@@ -44,8 +44,9 @@ class Compiler {
 
     Program run() {
         if (rules_.nodes.empty()) {
-            out_.open_nodes.push_back(NodeId{0});
+            out_.open_nodes.push_back(id_at<NodeId>(0));
             out_.whole.push_back({});
+            out_.whole.back().id = id_at<NodeId>(0);  // the default node
             out_.whole.back().everything = true;
         }
         for (const NodeDef& node : rules_.nodes)
@@ -53,9 +54,9 @@ class Compiler {
         out_.written.resize(rules_.nodes.size());
         for (std::size_t n = 0; n < rules_.nodes.size(); ++n) compile_node(n);
         settle_classes();
-        summarise();
+        summarize();
         PURVIEW_ASSERT(out_.classes.empty() || out_.classes.size() > Program::dense_classes_max);
-        PURVIEW_ASSERT(out_.plane_count < 32);  // sets of them are the bits of a word
+        PURVIEW_ASSERT(out_.plane_count < 32);  // a set of planes is a word of bits
         return std::move(out_);
     }
 
@@ -79,7 +80,7 @@ class Compiler {
         out_.kernels.push_back(std::move(kernel));
     }
 
-    /// The step that is the bucket of a dispatcher.
+    /// Makes the bucket step of a dispatcher.
     Step bucket_of(const NodeDef& node, Combine op) {
         std::vector<Step> steps;
         keep(make_cells_kernel(*node.dispatcher), steps, op);
@@ -112,12 +113,12 @@ class Compiler {
 
     void compile_node(std::size_t n) {
         const NodeDef& node = rules_.nodes[n];
-        const NodeId id{static_cast<std::uint16_t>(n)};
+        const NodeId id = id_at<NodeId>(n);
         std::vector<Step> steps;
         const bool is_dispatcher = node.dispatcher != nullptr;
         const bool is_whole = node.steps.empty() && !is_dispatcher;
-        // The result of a dispatcher starts with its bucket, unless its first step adds; whatever
-        // is added is cut to the bucket in the end.
+        // The result of a dispatcher starts with its bucket, unless its first step adds. Everything
+        // added is limited to the bucket at the end.
         const auto adds_step = [](const Kernel& step) { return step.combine == Combine::add; };
         const bool adds_any = std::any_of(node.steps.begin(), node.steps.end(), adds_step);
         const bool adds_first = !node.steps.empty() && adds_step(node.steps.front());
@@ -204,14 +205,14 @@ class Compiler {
         out_.nodes.push_back(std::move(program));
     }
 
-    // -- bound nodes with equal steps: what they say together is what the steps say of the members
-    // of any of them
+    // -- bound nodes with equal steps are evaluated as one: the steps apply to the members of any
+    // of them
 
     static bool is_equal(const NodeDef& left, const NodeDef& right) {
         return left.steps == right.steps && left.dispatcher == right.dispatcher &&
                left.inner == right.inner && left.widen == right.widen;
     }
-    /// Of what most nodes differ in.
+    /// Hashes the properties in which most nodes differ.
     static std::uint64_t hash_of(const NodeDef& node) {
         std::uint64_t hash = node.steps.size();
         const auto add = [&](std::uint64_t value) { hash = mix64(hash ^ value); };
@@ -226,7 +227,7 @@ class Compiler {
     }
     void add_to_class(std::size_t n, NodeProgram program) {
         PURVIEW_ASSERT(program.result_plane == no_plane && program.member_column == no_column);
-        const NodeId id{static_cast<std::uint16_t>(n)};
+        const NodeId id = id_at<NodeId>(n);
         auto& same_hash = classes_of_hash_[hash_of(rules_.nodes[n])];
         for (const std::size_t c : same_hash) {
             const NodeId first = classes_[c].nodes.front();
@@ -272,7 +273,7 @@ class Compiler {
         out_.rows.push_back(std::move(row));
     }
 
-    /// Where the windows find those to whom an add may say yes.
+    /// Determines where windows find the candidates of an add step.
     void add_candidates(const NodeDef& node, NodeId id, const std::vector<Step>& steps,
                         std::size_t s, const Kernel* desc) {
         const InterestKernel& kernel = *steps[s].kernel;
@@ -280,25 +281,29 @@ class Compiler {
             kernel.looks_into_areas() || (kernel.needs_position() && kernel.reach() > 0);
         const bool is_owner = desc != nullptr && desc->type == KernelType::owner;
         if (node.dispatcher != nullptr && !is_spatial && !is_owner) {
-            // Nothing outside of the bucket matters: its rows are the candidates.
+            // Nothing outside the bucket matters, so its rows are the candidates.
             if (std::exchange(bucket_is_pulled_, true)) return;
             const std::size_t bucket = desc == nullptr ? s : steps.size() - 1;
             add_row(node, id, steps, bucket, true, true);
-            warn(node, s, "a later step judges pairs, so this rule copies rows");
+            warn(node, s,
+                 "a later step is evaluated per pair, so shared groups are copied per observer");
         } else if (kernel.depends_on() != DependsOn::pair) {
             add_row(node, id, steps, s, true, false);
             warn(node, s,
-                 out_.is_pipeline ? "nodes count in order, so this rule copies rows"
-                                  : "a later step judges pairs, so this rule copies rows");
+                 out_.is_pipeline
+                     ? "nodes are combined in order, so shared groups are copied per observer"
+                     : "a later step is evaluated per pair, so shared groups are copied per "
+                       "observer");
         } else if (is_owner) {
             out_.pulls_owned = true;
         } else if (!is_spatial) {
             out_.everywhere = true;
-            warn(node, s, "it has no reach, so it is evaluated for every observer and entity");
+            warn(node, s,
+                 "it has no range, so it is evaluated for every pair of observer and entity");
         }
     }
 
-    /// A kernel that remembers must see every entity in its reach, or its memory has holes.
+    /// A kernel with memory must see every entity in its reach, or its memory has gaps.
     void note_positions(const Step& step, const Kernel& desc) {
         const InterestKernel& kernel = *step.kernel;
         out_.needs_every_tick |= kernel.needs_every_tick();
@@ -330,7 +335,7 @@ class Compiler {
         out_.spreads.push_back(spread);
     }
 
-    void summarise() {
+    void summarize() {
         for (const WholeNode& node : out_.whole) {
             for (const Step& step : node.program.steps) {
                 for (const float edge : step.kernel->edges_m()) out_.all_edges_m.push_back(edge);
@@ -340,16 +345,16 @@ class Compiler {
         out_.skips_empty = true;
         for (const NodeProgram& node : out_.nodes) {
             out_.all_wait &= node.result_plane != no_plane;
-            // Whoever remembers must be asked in every tick, also about those who wait.
+            // A kernel with memory must be evaluated in every tick, even while enters wait.
             for (const Step& step : node.steps) {
                 out_.all_wait &= step.plane == no_plane;
                 out_.skips_empty &= step.combine != Combine::add || step.kernel->skips_empty();
-                summarise(step);
+                summarize(step);
                 note_inside(*step.kernel);
             }
         }
         for (const NodeProgram& one : out_.classes) {
-            for (const Step& step : one.steps) summarise(step);
+            for (const Step& step : one.steps) summarize(step);
         }
         find_nearness();
         std::sort(out_.edges_m.begin(), out_.edges_m.end());
@@ -364,7 +369,7 @@ class Compiler {
             out_.is_pushable &= node.result_plane == no_plane;
     }
 
-    /// Whether all strengths are one step's.
+    /// Finds out whether all scores come from one step.
     void find_nearness() {
         if (out_.nodes.size() != 1 || !out_.classes.empty()) return;
         if (out_.nodes.front().result_plane != no_plane) return;
@@ -381,10 +386,10 @@ class Compiler {
 
     void note_inside(const InterestKernel& kernel) {
         const float known = out_.inside_kernel == nullptr ? 0 : out_.inside_kernel->inside_m();
-        if (kernel.tells_inside() && kernel.inside_m() > known) out_.inside_kernel = &kernel;
+        if (kernel.has_inside_test() && kernel.inside_m() > known) out_.inside_kernel = &kernel;
     }
 
-    void summarise(const Step& step) {
+    void summarize(const Step& step) {
         const InterestKernel& kernel = *step.kernel;
         const std::vector<float> edges = kernel.edges_m();
         out_.edges_m.insert(out_.edges_m.end(), edges.begin(), edges.end());
@@ -409,12 +414,12 @@ class Compiler {
     };
     std::vector<Class> classes_;
     std::unordered_map<std::uint64_t, std::vector<std::size_t>> classes_of_hash_;
-    bool bucket_is_pulled_ = false;  ///< of the node that is compiled
+    bool bucket_is_pulled_ = false;  ///< for the node that is compiled
 };
 
 }  // namespace
 
-/// Whatever the step does with its result.
+/// Whether the kernels are equal, whatever their steps do with the result.
 static bool is_same_kernel(const Kernel& left, Kernel right) {
     right.combine = left.combine;
     return left == right;
@@ -428,7 +433,7 @@ const Program::Written* written_before(const Rules& rules, std::size_t n, std::s
         return was.name == node.name && s < was.steps.size() &&
                is_same_kernel(was.steps[s], node.steps[s]) && was.widen == node.widen;
     };
-    // Nodes may share a name: of those it is the one with its number, if that is the same.
+    // Nodes may share a name. Then the node with the same index is preferred.
     if (n < old_rules.nodes.size() && is_same(old_rules.nodes[n])) return &old.written[n][s];
     for (std::size_t o = 0; o < old_rules.nodes.size(); ++o) {
         if (is_same(old_rules.nodes[o])) return &old.written[o][s];

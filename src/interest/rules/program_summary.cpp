@@ -11,14 +11,14 @@ namespace purview {
 
 namespace {
 
-bool asks_entity(const Step& step) noexcept {
+bool depends_on_entity(const Step& step) noexcept {
     return step.kernel->depends_on() == DependsOn::entity;
 }
 
-/// A step of an inner node that subtracts by the entity's own attributes.
+/// Whether a step of an inner node subtracts by the entity's own attributes.
 bool has_hiding_step(const InnerNodes& inner) {
     const auto hides = [](const Step& step) {
-        return step.combine == Combine::subtract && asks_entity(step);
+        return step.combine == Combine::subtract && depends_on_entity(step);
     };
     return std::any_of(inner.programs.begin(), inner.programs.end(), [&](const NodeProgram& node) {
         return std::any_of(node.steps.begin(), node.steps.end(), hides);
@@ -29,7 +29,7 @@ bool has_hiding_step(const NodeProgram& node) {
     return std::any_of(node.steps.begin(), node.steps.end(), [&](const Step& step) {
         const bool may_hide =
             node.combine == Combine::subtract || step.combine == Combine::subtract;
-        return (may_hide && asks_entity(step)) ||
+        return (may_hide && depends_on_entity(step)) ||
                (step.inner != nullptr && has_hiding_step(*step.inner));
     });
 }
@@ -42,7 +42,7 @@ ProgramSummary::ProgramSummary(const Rules& rules, const Program& program) {
     open_nodes = Bitset(nodes);
     for (std::size_t n = 0; n < nodes; ++n) {
         const bool is_for_bound = !rules.nodes.empty() && rules.nodes[n].members == Members::bound;
-        if (!is_for_bound) unbound_nodes.push_back(NodeId{static_cast<std::uint16_t>(n)});
+        if (!is_for_bound) unbound_nodes.push_back(id_at<NodeId>(n));
     }
     for (std::uint32_t s = 0; s < program.rows.size(); ++s) {
         const RowSource& source = program.rows[s];

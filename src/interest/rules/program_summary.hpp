@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What every tick asks about compiled rules, computed once when they take effect. Never changed
-// afterwards. Must not know: entities, observers.
+// Properties of compiled rules that every tick reads, computed once when the rules take effect.
+// Never changed afterwards. Must not know: entities, observers.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct ProgramSummary {
     ProgramSummary(const Rules& rules, const Program& program);
 
     bool has_shared_rows = false;       ///< some row makes its members relevant by itself
-    bool has_pulled_rows = false;       ///< some row only names candidates, which windows evaluate
+    bool has_pulled_rows = false;       ///< some row has only candidates, which windows evaluate
     bool has_cells = false;             ///< some rows are inner nodes of a dispatcher
     bool has_moving_cells = false;      ///< and that dispatcher reads positions
     bool has_hiding_flags = false;      ///< some step subtracts by the entity's own attributes
     bool has_waiting = false;           ///< some node is not evaluated in every tick
     bool has_lazy = false;              ///< and some of these let leaves wait, too
-    std::vector<NodeId> unbound_nodes;  ///< nodes that may have entities that are not bound to them
+    std::vector<NodeId> unbound_nodes;  ///< nodes that may cover unbound entities
     std::vector<std::vector<std::uint32_t>> sources_of_node;  ///< by node: indices of row sources
     Bitset open_nodes;                                        ///< by node: it has no steps
 };

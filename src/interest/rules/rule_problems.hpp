@@ -15,5 +15,8 @@ namespace purview {
 std::string problem_of_structure(const Rules& rules);
 /// The same, and steps that name an attribute that is not declared.
 std::string problem_of_nodes(const Rules& rules);
+/// Returns what `wanted` sets otherwise than `in_force` though it is fixed at creation; empty:
+/// nothing. A setting that has its default value counts as not set.
+std::string change_of_fixed(const Rules& wanted, const Rules& in_force);
 
 }  // namespace purview

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 #include "purview/rules.hpp"
 #include "core/priority.hpp"
-#include "purview/kernel.hpp"
+#include "interest/rules/custom_kernel.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,12 +28,12 @@ bool is_positive(float v) noexcept {
     return std::isfinite(v) && v > 0;
 }
 
-/// Neither it nor its square is infinite; NaN is not.
+/// Whether neither the value nor its square is infinite. False for NaN.
 bool is_reach(float meters) noexcept {
     return meters >= 0 && meters <= reach_max;
 }
 
-/// Empty, or what is wrong with it.
+/// Returns what is wrong with the kernel, or an empty string.
 std::string problem_of(const Kernel& kernel, const NodeDef& node) {
     switch (kernel.type) {
         case KernelType::distance:
@@ -51,7 +51,7 @@ std::string problem_of(const Kernel& kernel, const NodeDef& node) {
             return kernel.flag == FlagId::none ? "unknown flag" : "";
         case KernelType::custom:
             if (kernel.custom == nullptr) return "a custom step needs a kernel";
-            if (!is_reach(kernel.custom->reach()))
+            if (!is_reach(engine_kernel(kernel.custom)->reach()))
                 return "a custom step must reach 0 m or more, and at most 1e18 m";
             return {};
         case KernelType::area:
@@ -83,7 +83,8 @@ std::string problem_of(const Kernel& kernel, const NodeDef& node) {
             if (kernel.rays == nullptr) return "line of sight needs a RayTest";
             if (!is_reach(kernel.enter)) return "line of sight needs a distance of 0 to 1e18 m";
             if (kernel.ray_entities_per_tick == 0 || kernel.ray_valid_ticks < 2)
-                return "line of sight needs a test a tick, and a grace time of 2 ticks";
+                return "line of sight needs at least 1 test per tick and a grace time of at least "
+                       "2 ticks";
             return {};
     }
     return "unknown kernel";
@@ -98,7 +99,7 @@ unsigned planes_of(const Kernel& kernel) noexcept {
         case KernelType::line_of_sight:
             return 3;
         case KernelType::custom:
-            return kernel.custom->planes();
+            return engine_kernel(kernel.custom)->planes();
         default:
             return 0;
     }
@@ -114,8 +115,10 @@ std::string problem_of(const NodeDef& node) {
     if (node.dormant && node.every_ticks > 1)
         return "a dormant node is evaluated every tick: every_ticks must be 1";
     if (!is_reach(node.widen)) return "widening must be 0 to 1e18 m";
-    if (!is_priority(node.replication.priority)) return "priority is 1e-6 to 1e6";
-    if (node.replication.every_ticks == 0) return "state must be sent every 1 tick or more";
+    if (!is_priority(node.replication.priority)) return "priority must be 1e-6 to 1e6";
+    if (node.replication.every_ticks == 0 ||
+        node.replication.every_ticks > limits::send_interval_ticks)
+        return "the send interval must be 1 to 10,000 ticks";
     for (std::size_t s = 0; s < node.steps.size(); ++s) {
         const std::string wrong = problem_of(node.steps[s], node);
         if (!wrong.empty()) return "step " + std::to_string(s + 1) + ": " + wrong;
@@ -131,7 +134,7 @@ std::string problem_of(const NodeDef& node) {
             std::string wrong = problem_of(steps[s], node);
             if (wrong.empty() && planes_of(steps[s]) > 0) {
                 wrong =
-                    "a step of an inner node cannot remember: no leave radius above the enter "
+                    "a step of an inner node cannot have memory: no leave radius above the enter "
                     "radius, no line of sight";
             }
             if (!wrong.empty()) return inner + ", step " + std::to_string(s + 1) + ": " + wrong;
@@ -140,10 +143,10 @@ std::string problem_of(const NodeDef& node) {
     return {};
 }
 
-constexpr std::uint32_t cells_max = 1U << 20;  ///< of a node that shares
+constexpr std::uint32_t cells_max = 1U << 20;  ///< for a node with a shared payload
 constexpr std::uint32_t shared_rings_max = 3;
 
-/// Empty, or why its entities cannot be written for several observers at once.
+/// Returns why its entities cannot be serialized for several observers at once, or an empty string.
 std::string problem_of_mode(const NodeDef& node, const Rules& rules) {
     if (node.payload == Payload::per_observer) return {};
     const std::string mode =
@@ -151,14 +154,14 @@ std::string problem_of_mode(const NodeDef& node, const Rules& rules) {
     if (node.custom != nullptr || node.dispatcher != nullptr || node.steps.empty() ||
         node.steps.front().combine != Combine::add ||
         node.steps.front().type != KernelType::cells) {
-        return mode + "the first step must add a neighbourhood";
+        return mode + "the first step must add a neighborhood of cells";
     }
     for (std::size_t s = 1; s < node.steps.size(); ++s) {
         const KernelType type = node.steps[s].type;
         if (type != KernelType::flag && type != KernelType::value) {
             return mode + "step " + std::to_string(s + 1) +
-                   " depends on the observer; behind the neighbourhood only flags and values "
-                   "may count";
+                   " depends on the observer; after the neighborhood, only flags and values "
+                   "are allowed";
         }
         if (node.steps[s].combine == Combine::add)
             return mode + "step " + std::to_string(s + 1) + " adds entities of other cells";
@@ -166,7 +169,7 @@ std::string problem_of_mode(const NodeDef& node, const Rules& rules) {
     if (node.combine != Combine::add || node.dormant || node.every_ticks > 1)
         return mode + "the node must be added to the others, and its refresh exact";
     if (node.replication.every_ticks != 1)
-        return mode + "every observer is told in every tick: every_ticks must be 1";
+        return mode + "state is sent to every observer in every tick: every_ticks must be 1";
     const Kernel& cells = node.steps.front();
     if (cells.cell_size.z > 0) return mode + "cells must have no depth";
     if (cells.rings > shared_rings_max) return mode + "at most 3 rings";
@@ -181,16 +184,16 @@ std::string problem_of_space(const Rules& rules) {
     const bool second = rules.axes == Axes::xz ? min.z < max.z : min.y < max.y;
     if (!is_finite(min) || !is_finite(max) || !(min.x < max.x) || !second ||
         (rules.axes == Axes::xyz && !(min.z < max.z))) {
-        return "bounds must be finite, with min below max on every axis that counts";
+        return "bounds must be finite, with min below max on every axis in use";
     }
     if (!is_finite({max.x - min.x, max.y - min.y, max.z - min.z}))
-        return "bounds are too far from each other: as a float their distance is infinite";
+        return "bounds are too far apart: their distance as a float is infinite";
     if (!std::isfinite(rules.cell_size) || rules.cell_size < 0) return "cell must be 0 or more";
-    if (rules.range_classes.size() > classes_max) return "more than 6 classes of range";
+    if (rules.range_classes.size() > classes_max) return "more than 6 range classes";
     float last = 0;
     for (const float range : rules.range_classes) {
         if (!is_positive(range) || range <= last || !is_reach(range))
-            return "classes of range must ascend from above 0, and be at most 1e18 m";
+            return "range classes must ascend, and be above 0 and at most 1e18 m";
         last = range;
     }
     if (!is_reach(rules.group_radius_max))
@@ -209,7 +212,7 @@ CellGrid cell_grid_of(const Rules& rules, const Kernel& cells) {
     grid.origin = {min.x, is_flat ? min.z : min.y, 0};
     grid.width = cells.cell_size.x;
     grid.height = cells.cell_size.y;
-    // What lies on the far border is inside, and so is the cell that begins there.
+    // The far border is inside, so the cell that begins there counts.
     const auto count = [](float span, float side) {
         return static_cast<std::uint32_t>(std::min(std::floor(span / side), 1e6F)) + 1;
     };
@@ -234,24 +237,25 @@ std::string problem_of_structure(const Rules& rules) {
         for (const Kernel& step : node.steps) planes += planes_of(step);
     }
     if (is_pipeline && has_custom)
-        return "a custom node cannot stand beside nodes that require or subtract";
-    if (planes > planes_max) return "more steps remember than the 30 masks of a block";
+        return "a custom node cannot be combined with nodes that require or subtract";
+    if (planes > planes_max) return "steps with memory need more than the 30 masks of a block";
     return {};
 }
 
 namespace {
 
-/// Empty, or what the kernel of a step names that is not there.
+/// Returns what the kernel of a step refers to that is not declared, or an empty string.
 std::string missing_in(const Kernel& kernel, const Rules& def) {
     if (kernel.type == KernelType::flag && index_of(kernel.flag) >= def.flag_names.size())
-        return "flag that is not there";
+        return "flag that is not declared";
     if (kernel.type == KernelType::same_key && index_of(kernel.key) >= def.key_names.size())
-        return "key that is not there";
-    if (kernel.type == KernelType::custom && kernel.custom->depends_on() == DependsOn::key &&
-        index_of(kernel.custom->domain()) >= def.key_names.size())
-        return "kernel that depends on a key that is not there";
+        return "key that is not declared";
+    if (kernel.type == KernelType::custom &&
+        engine_kernel(kernel.custom)->depends_on() == DependsOn::key &&
+        index_of(engine_kernel(kernel.custom)->domain()) >= def.key_names.size())
+        return "kernel that depends on a key that is not declared";
     if (kernel.type == KernelType::value && index_of(kernel.value) >= def.value_names.size())
-        return "value that is not there";
+        return "value that is not declared";
     return {};
 }
 
@@ -268,7 +272,7 @@ std::string problem_of_nodes(const Rules& rules) {
         };
         look_at(node.steps);
         for (const auto& steps : node.inner) look_at(steps);
-        if (!wrong.empty()) return "node '" + node.name + "', a step names a " + wrong;
+        if (!wrong.empty()) return "node '" + node.name + "', a step uses a " + wrong;
     }
     return {};
 }
@@ -283,22 +287,22 @@ std::string problem_of(const Rules& rules) {
     if (rules.key_names.size() > Schema::keys_max) return at_most("keys", Schema::keys_max);
     if (rules.value_names.size() > Schema::values_max) return at_most("values", Schema::values_max);
     if (rules.observers_max > observers_most)
-        return "observers_max is at most " + std::to_string(observers_most);
+        return "observers_max must be at most " + std::to_string(observers_most);
     if (rules.areas_max > limits::areas_per_observer)
-        return "areas_max is at most " + std::to_string(limits::areas_per_observer);
+        return "areas_max must be at most " + std::to_string(limits::areas_per_observer);
     const auto& classes = rules.range_classes;
     for (std::size_t k = 0; k < rules.kinds.size(); ++k) {
         const KindRules& kind = rules.kinds[k];
         const std::string its_name =
             k < rules.kind_names.size() ? "'" + rules.kind_names[k] + "'" : std::to_string(k);
         if (!(kind.range >= 0 && kind.range <= (classes.empty() ? 0 : classes.back())))
-            return "kind " + its_name + ", range is 0 to the largest of range_classes";
+            return "kind " + its_name + ", range must be 0 to the largest of range_classes";
         if (kind.uses_group_radius && !(rules.group_radius_max > 0))
             return "kind " + its_name + ", uses_group_radius needs a group_radius_max";
         for (const NodeId node : kind.nodes) {
             if (index_of(node) >= rules.nodes.size()) {
                 return "kind " + its_name + ", node " + std::to_string(index_of(node)) +
-                       " is not there";
+                       " does not exist";
             }
         }
     }
@@ -312,7 +316,7 @@ Id declare(std::vector<std::string>& names, std::string_view name) {
     const auto at = std::find(names.begin(), names.end(), name);
     const auto index = static_cast<std::size_t>(at - names.begin());
     if (at == names.end()) names.emplace_back(name);
-    return static_cast<Id>(index);
+    return id_at<Id>(index);
 }
 
 }  // namespace
@@ -334,7 +338,7 @@ NodeId Rules::node_id(std::string_view name) {
                                  [&](const NodeDef& node) { return node.name == name; });
     const auto index = static_cast<std::size_t>(at - nodes.begin());
     if (at == nodes.end()) nodes.emplace_back().name = name;
-    return static_cast<NodeId>(index);
+    return id_at<NodeId>(index);
 }
 NodeDef& Rules::node(std::string_view name) {
     return nodes[index_of(node_id(name))];

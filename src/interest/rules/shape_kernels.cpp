@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Kernels of areas of interest, cell neighbourhoods and hexagons.
+// Kernels of areas of interest, cell neighborhoods and hexagons.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -16,13 +16,13 @@ namespace purview {
 
 namespace {
 
-/// How many cells lie from one to the other. Their numbers are whole, but may be too large for an
-/// integer, or infinite: a cell is always 0 away from itself.
+/// Number of cells from one cell to another. Cell numbers are whole, but may exceed an integer or
+/// be infinite: a cell is always 0 away from itself.
 double cells_between(double one, double other) noexcept {
     return one == other ? 0 : one - other;
 }
 
-/// For a text: as many as a number can say.
+/// For text: limited to the range of an integer.
 long long text_number(double cells) noexcept {
     constexpr double most = 1e18;
     return static_cast<long long>(std::min(std::fabs(cells), most));
@@ -40,7 +40,8 @@ LaneCone lane_cone(const Area& area, float margin_m) noexcept {
     return cone;
 }
 
-/// Inside of an area of the observer; whoever was inside stays in for a margin more.
+/// Matches inside an area of the observer. An entity that matched keeps matching within a further
+/// margin.
 class AreaKernel final : public InterestKernel {
   public:
     AreaKernel(float enter_margin_m, float leave_margin_m)
@@ -59,7 +60,7 @@ class AreaKernel final : public InterestKernel {
     }
     std::string describe(const KernelQuery& q, unsigned lane) const override {
         if (q.context.areas.empty()) return "areas unknown: the observer has none";
-        if (q.slots.is_abstract(q.blocks[0])) return "areas unknown: the entity has no place";
+        if (q.slots.is_abstract(q.blocks[0])) return "areas unknown: the entity has no position";
         std::string text;
         for (std::size_t a = 0; a < q.context.areas.size(); ++a) {
             Mask in = 0;
@@ -71,12 +72,12 @@ class AreaKernel final : public InterestKernel {
             group_radius_m > 0)
             text += ", with its bounds of " + number_text(group_radius_m);
         if (!remembers()) return text;
-        return text + ", once in up to " + number_text(leave_margin_m_) + " outside" +
+        return text + ", leave margin " + number_text(leave_margin_m_) + " outside" +
                ((q.was[0] & lane_bit(lane)) != 0 ? " (it was in)" : " (it was not)");
     }
     bool answers_unknown() const noexcept override { return false; }
     bool remembers() const noexcept override { return leave_margin_m_ > enter_margin_m_; }
-    /// Beyond the shapes themselves.
+    /// Distance beyond the shapes.
     float reach() const noexcept override { return std::max(enter_margin_m_, leave_margin_m_); }
     bool needs_position() const noexcept override { return true; }
     bool looks_into_areas() const noexcept override { return true; }
@@ -121,13 +122,14 @@ class AreaKernel final : public InterestKernel {
     float leave_margin_m_;
 };
 
-/// Floats in their order, as integers: neighbours differ by one. Its own inverse.
+/// Maps the bits of a float to integers in the same order: neighbors differ by one. Its own
+/// inverse.
 std::int32_t by_order(std::int32_t bits) noexcept {
     return bits < 0 ? bits ^ 0x7fffffff : bits;
 }
 
-/// The smallest number of an axis that lies in cell `i` or beyond: cell i begins there. +infinity:
-/// no number does.
+/// Returns the smallest coordinate that lies in cell `i` or beyond, where the cell begins.
+/// +infinity: there is none.
 float first_of_cell(double i, float origin, float side) noexcept {
     const auto number = [](std::int64_t order) {
         return std::bit_cast<float>(by_order(static_cast<std::int32_t>(order)));
@@ -140,7 +142,8 @@ float first_of_cell(double i, float origin, float side) noexcept {
     };
     constexpr float infinity = std::numeric_limits<float>::infinity();
     const std::int64_t least = order(-infinity), most = order(infinity);
-    // It is near this one; how near, rounding says: steps that double, then halves.
+    // The result is near this value, off by rounding. Finds it with doubling steps, then by
+    // bisection.
     std::int64_t reached = order(static_cast<float>(origin + i * static_cast<double>(side)));
     std::int64_t below = reached;
     for (std::int64_t step = 1; below > least && reaches(below); step *= 2) {
@@ -158,7 +161,8 @@ float first_of_cell(double i, float origin, float side) noexcept {
     return number(reached);
 }
 
-/// Its cell is at most so many rings away from the cell of a place, as a box of whole cells.
+/// Matches if the entity's cell is at most a number of rings away from the cell of a position, as a
+/// box of whole cells.
 class NeighborhoodKernel final : public InterestKernel {
   public:
     NeighborhoodKernel(const Kernel& desc, Vec3 origin, bool three_d)
@@ -178,9 +182,9 @@ class NeighborhoodKernel final : public InterestKernel {
         }
     }
     std::string describe(const KernelQuery& q, unsigned lane) const override {
-        if (q.positions.empty()) return "neighbourhood unknown: the observer is nowhere";
+        if (q.positions.empty()) return "neighborhood unknown: the observer has no position";
         if (q.slots.is_abstract(q.blocks[0]))
-            return "neighbourhood unknown: the entity has no place";
+            return "neighborhood unknown: the entity has no position";
         const Vec3 at = q.slots.position(slot_at(q.blocks[0], lane));
         long long best = -1;
         for (const Vec3 position : q.positions) {
@@ -193,11 +197,11 @@ class NeighborhoodKernel final : public InterestKernel {
             if (best < 0 || apart < best) best = apart;
         }
         return "cell of " + number_text(cells_.cell_size.x) + " x " +
-               number_text(cells_.cell_size.y) + ", " + std::to_string(best) + " away of " +
-               std::to_string(cells_.rings);
+               number_text(cells_.cell_size.y) + ", " + std::to_string(best) +
+               " rings away, at most " + std::to_string(cells_.rings);
     }
     bool answers_unknown() const noexcept override { return false; }
-    /// A column of cells without depth has no end: it is looked for everywhere.
+    /// A column of cells without depth has no end, so candidates are searched everywhere.
     float reach() const noexcept override { return is_bounded_ ? reach_m_ : 0; }
     bool needs_position() const noexcept override { return true; }
     Viewpoints looks_from() const noexcept override { return from_; }
@@ -212,8 +216,8 @@ class NeighborhoodKernel final : public InterestKernel {
         const auto span_of = [&](float at, float origin, float side, float& from, float& to) {
             const double cell = std::floor((at - origin) / side);
             from = first_of_cell(cell - cells_.rings, origin, side);
-            // Far from the origin the next number of a float is many cells away, and adding a ring
-            // may change nothing: the box ends before the next number then.
+            // Far from the origin, the next float is many cells away, so adding a ring may change
+            // nothing. Then the box ends before the next float.
             const double next =
                 std::max(cell + cells_.rings + 1.0, std::nextafter(cell, double{infinity}));
             to = std::nextafter(cell == infinity ? infinity : first_of_cell(next, origin, side),
@@ -259,7 +263,7 @@ double hexagons_between(Hexagon a, Hexagon b) noexcept {
     return (std::fabs(dq) + std::fabs(dr) + std::fabs(dq + dr)) / 2;
 }
 
-/// Its hexagon is at most so many rings away from that of a place.
+/// Matches if the entity's hexagon is at most a number of rings away from that of a position.
 class HexagonKernel final : public InterestKernel {
   public:
     HexagonKernel(const Kernel& desc, Vec3 origin, bool three_d)
@@ -273,7 +277,7 @@ class HexagonKernel final : public InterestKernel {
                 const float* x =
                     q.slots.coordinates() + std::size_t{q.blocks[i]} * axes * lanes_per_block;
                 Mask rest = q.slots.occupied()[q.blocks[i]];
-                if (!q.asked.empty()) rest &= q.asked[i];
+                if (!q.requested.empty()) rest &= q.requested[i];
                 for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
                     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
                     const Hexagon its = at(x[lane], x[lanes_per_block + lane]);
@@ -285,8 +289,8 @@ class HexagonKernel final : public InterestKernel {
         }
     }
     std::string describe(const KernelQuery& q, unsigned lane) const override {
-        if (q.positions.empty()) return "hexagons unknown: the observer is nowhere";
-        if (q.slots.is_abstract(q.blocks[0])) return "hexagons unknown: the entity has no place";
+        if (q.positions.empty()) return "hexagons unknown: the observer has no position";
+        if (q.slots.is_abstract(q.blocks[0])) return "hexagons unknown: the entity has no position";
         const Vec3 its = q.slots.position(slot_at(q.blocks[0], lane));
         long long best = -1;
         for (const Vec3 position : q.positions) {
@@ -295,10 +299,10 @@ class HexagonKernel final : public InterestKernel {
             if (best < 0 || apart < best) best = apart;
         }
         return "hexagon of side " + number_text(cells_.cell_size.x) + ", " + std::to_string(best) +
-               " away of " + std::to_string(cells_.rings);
+               " rings away, at most " + std::to_string(cells_.rings);
     }
     bool answers_unknown() const noexcept override { return false; }
-    /// Two of a hexagon's sides from border to border, and a hexagon more on either end.
+    /// A hexagon is at most two sides wide. Adds one more for the hexagons on either end.
     float reach() const noexcept override {
         return three_d_ ? 0 : 2.001F * cells_.cell_size.x * (static_cast<float>(cells_.rings) + 1);
     }
@@ -310,7 +314,7 @@ class HexagonKernel final : public InterestKernel {
         return hexagon_of(x - origin_.x, y - origin_.y, cells_.cell_size.x);
     }
 
-    /// With a depth: at most so many layers above or below.
+    /// With a cell depth: whether the layers are at most `rings` apart.
     bool is_level(float a, float b) const noexcept {
         if (!three_d_ || !(cells_.cell_size.z > 0)) return true;
         const double apart = cells_between(std::floor((a - origin_.z) / cells_.cell_size.z),
@@ -324,7 +328,7 @@ class HexagonKernel final : public InterestKernel {
     bool three_d_;
 };
 
-/// Bounds as kernels see them: the counted axes first.
+/// The minimum of the bounds in kernel axes: the counted axes first.
 Vec3 inner_origin(const Rules& rules) noexcept {
     const Vec3 o = rules.min;
     return rules.axes == Axes::xz ? Vec3{o.x, o.z, o.y} : o;

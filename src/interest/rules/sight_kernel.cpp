@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Line of sight, with so many tests for an observer and tick. Three masks for each block: the
-// answer, who was tested in this round, who in the round before. A round takes half of the grace
-// time; an answer counts in its round and the next, so it is never older than the grace time.
-// Whoever has no answer is tested first, then whoever was not tested in this round, so no lane
-// starves; what is left of the budget goes round and keeps answers fresh.
+// Line of sight, with a limited number of tests per observer and tick. Each block has three masks:
+// the result, the lanes tested in this round, and those tested in the round before. A round takes
+// half of the grace time. A result counts in its round and the next, so it is never older than the
+// grace time. Lanes without a result are tested first, then those not tested in this round, so no
+// lane starves. The rest of the budget refreshes results in turn.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 
 #include "interest/rules/kernel.hpp"
-#include "purview/sight.hpp"
+#include "purview/extend/kernel.hpp"
 #include "purview/status.hpp"
 #include "spatial/simd_lanes.hpp"
 
@@ -27,14 +27,14 @@ class SightKernel final : public InterestKernel {
 
     void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         const std::size_t n = q.blocks.size();
-        if (q.notes.size() < 2 * n) return;  // describe asks without notes
+        if (q.notes.size() < 2 * n) return;  // describe() passes no notes
         const std::span<Mask> fresh = q.notes.first(n), before = q.notes.subspan(n, n);
         for (std::size_t i = 0; i < n; ++i) out[i] = q.was[i];
         if (!q.context.again) {
             begin_round(q, fresh, before);
             test_lanes(q, fresh, before, out);
         }
-        // Loop by loop, as each is one of vectors then.
+        // Separate loops, so that each is vectorized.
         const int otherwise = def_.visible_when_unknown ? ~0 : 0;
         for (std::size_t i = 0; i < n; ++i) {
             const int known = fresh[i] | before[i];
@@ -43,19 +43,19 @@ class SightKernel final : public InterestKernel {
         for (std::size_t i = 0; reach_m_ > 0 && i < n; ++i) out[i] &= within(q, i);
     }
     std::string describe(const KernelQuery& q, unsigned lane) const override {
-        if (q.positions.empty()) return "line of sight unknown: the observer is nowhere";
+        if (q.positions.empty()) return "line of sight unknown: the observer has no position";
         if (q.slots.is_abstract(q.blocks[0]))
-            return "line of sight unknown: the entity has no place";
+            return "line of sight unknown: the entity has no position";
         if (reach_m_ > 0 && (within(q, 0) & lane_bit(lane)) == 0)
             return "line of sight: farther than " + number_text(reach_m_);
         Mask out = 0;
         Batch batch(*this, q, {&out, 1});
         batch.put(0, lane_bit(lane));
-        batch.ask();
-        const bool said = (q.was[0] & lane_bit(lane)) != 0;
+        batch.test_batch();
+        const bool was_visible = (q.was[0] & lane_bit(lane)) != 0;
         const bool sees = (out & lane_bit(lane)) != 0;
         return std::string("line of sight: ") + (sees ? "nothing" : "something") +
-               " is in the way now; the answer that counts says " + (said ? "seen" : "not seen");
+               " blocks it now; the result in use is " + (was_visible ? "seen" : "not seen");
     }
     bool answers_unknown() const noexcept override { return false; }
     bool remembers() const noexcept override { return true; }
@@ -63,7 +63,7 @@ class SightKernel final : public InterestKernel {
     bool needs_every_tick() const noexcept override { return true; }
     float reach() const noexcept override { return reach_m_; }
     bool needs_position() const noexcept override { return true; }
-    bool takes_asked() const noexcept override { return true; }
+    bool uses_requested() const noexcept override { return true; }
     Viewpoints looks_from() const noexcept override { return from_; }
 
   private:
@@ -80,12 +80,13 @@ class SightKernel final : public InterestKernel {
         const std::size_t n = fresh.size();
         int unanswered = 0, stale = 0;  // of any block
         for (std::size_t i = 0; i < n; ++i) {
-            unanswered |= q.asked[i] & ~(fresh[i] | before[i]);
-            stale |= q.asked[i] & ~fresh[i];
+            unanswered |= q.requested[i] & ~(fresh[i] | before[i]);
+            stale |= q.requested[i] & ~fresh[i];
         }
-        std::size_t asked = 0;
-        for (std::size_t i = 0; stale != 0 && i < n; ++i) asked += count_lanes(q.asked[i]);
-        const bool is_short = asked > def_.ray_entities_per_tick;  // and not all are fresh
+        std::size_t requested = 0;
+        for (std::size_t i = 0; stale != 0 && i < n; ++i) requested += count_lanes(q.requested[i]);
+        const bool is_short =
+            requested > def_.ray_entities_per_tick;  // only set if some lane is stale
         std::uint32_t left = def_.ray_entities_per_tick;
         Batch batch(*this, q, out);
         const auto test = [&](std::size_t i, int wanted) {
@@ -99,14 +100,15 @@ class SightKernel final : public InterestKernel {
             batch.put(i, lanes);
         };
         for (std::size_t i = 0; is_short && unanswered != 0 && left > 0 && i < n; ++i)
-            test(i, q.asked[i] & ~(fresh[i] | before[i]));
-        for (std::size_t i = 0; is_short && left > 0 && i < n; ++i) test(i, q.asked[i] & ~fresh[i]);
+            test(i, q.requested[i] & ~(fresh[i] | before[i]));
+        for (std::size_t i = 0; is_short && left > 0 && i < n; ++i)
+            test(i, q.requested[i] & ~fresh[i]);
         const std::size_t from = n == 0 ? 0 : std::size_t{q.context.tick} * 7 % n;
-        for (std::size_t i = from; left > 0 && i < n; ++i) test(i, q.asked[i]);
-        for (std::size_t i = 0; left > 0 && i < from; ++i) test(i, q.asked[i]);
-        batch.ask();
+        for (std::size_t i = from; left > 0 && i < n; ++i) test(i, q.requested[i]);
+        for (std::size_t i = 0; left > 0 && i < from; ++i) test(i, q.requested[i]);
+        batch.test_batch();
     }
-    /// Lanes of a block that a place reaches.
+    /// Lanes of a block that are within reach of a position.
     Mask near(const KernelQuery& q, std::size_t i, Vec3 position) const noexcept {
         const Slots& slots = q.slots;
         Mask out = 0;
@@ -120,12 +122,12 @@ class SightKernel final : public InterestKernel {
         return static_cast<Mask>(out);
     }
 
-    /// Questions on their way to the caller, of one observer; answers are added to `out`.
+    /// Rays of one observer on their way to the caller. Results are added to `out`.
     class Batch {
       public:
         Batch(const SightKernel& kernel, const KernelQuery& q, std::span<Mask> out) noexcept
             : kernel_(kernel), q_(q), out_(out) {}
-        /// The lanes of a block, from each place that is near enough.
+        /// Adds rays to the lanes of a block, from each position that is near enough.
         void put(std::size_t position, Mask lanes) noexcept {
             out_[position] = static_cast<Mask>(out_[position] & ~lanes);
             for (std::uint32_t p = 0; p < q_.positions.size(); ++p) {
@@ -135,7 +137,7 @@ class SightKernel final : public InterestKernel {
                         : lanes;
                 const std::uint32_t count = count_lanes(some);
                 if (count == 0) continue;
-                if (n_ + count > lines_max) ask();
+                if (n_ + count > lines_max) test_batch();
                 PURVIEW_ASSERT(runs_ <= n_ && n_ + count <= lines_max);  // a run has a line
                 at_[runs_] = static_cast<std::uint32_t>(position);
                 blocks_[runs_] = q_.blocks[position];
@@ -145,22 +147,22 @@ class SightKernel final : public InterestKernel {
                 n_ += count;
             }
         }
-        void ask() noexcept {
+        void test_batch() noexcept {
             if (n_ == 0) return;
             [[maybe_unused]] const std::size_t listed =
                 list_slots(std::span(blocks_).first(runs_), lanes_, slots_.data());
             PURVIEW_ASSERT(listed == n_);
             const Slots& slots = q_.slots;
             slots.entities(std::span(slots_).first(n_), std::span(entities_).first(n_));
-            ask_along([](Vec3 from) { return from; },
-                      [&](std::size_t k) { return slots.position(slots_[k]); });
-            if (kernel_.def_.predicts_sight) {  // the same lines as they will be, if both go on
+            test_along([](Vec3 from) { return from; },
+                       [&](std::size_t k) { return slots.position(slots_[k]); });
+            if (kernel_.def_.predicts_sight) {  // the same rays with both ends extrapolated
                 const float seconds = q_.context.lookahead_s;
-                ask_along([&](Vec3 from) { return ahead(from, q_.context.velocity, seconds); },
-                          [&](std::size_t k) {
-                              return ahead(slots.position(slots_[k]), slots.velocity(entities_[k]),
-                                           seconds);
-                          });
+                test_along([&](Vec3 from) { return ahead(from, q_.context.velocity, seconds); },
+                           [&](std::size_t k) {
+                               return ahead(slots.position(slots_[k]), slots.velocity(entities_[k]),
+                                            seconds);
+                           });
             }
             n_ = runs_ = 0;
         }
@@ -171,12 +173,12 @@ class SightKernel final : public InterestKernel {
                     at.z + velocity.z * seconds};
         }
         template <class From, class To>
-        void ask_along(From&& from, To&& to) noexcept {
+        void test_along(From&& from, To&& to) noexcept {
             const Slots& slots = q_.slots;
             for (std::size_t r = 0, k = 0; r < runs_;) {
                 const std::uint32_t p = viewpoints_[r];
                 const Vec3 begin = slots.outer(from(q_.positions[p]));
-                std::size_t end = k;  // of all that stand together and are seen from one place
+                std::size_t end = k;  // end of the rays from one position
                 for (; r < runs_ && viewpoints_[r] == p; ++r) end += count_lanes(lanes_[r]);
                 for (; k < end; ++k) queries_[k] = {entities_[k], begin, slots.outer(to(k))};
             }
@@ -195,8 +197,8 @@ class SightKernel final : public InterestKernel {
         const SightKernel& kernel_;
         const KernelQuery& q_;
         std::span<Mask> out_;
-        std::size_t n_ = 0, runs_ = 0;  ///< lines; runs of them, which share block and place
-        std::array<std::uint32_t, lines_max> at_;          ///< by run, of the block
+        std::size_t n_ = 0, runs_ = 0;  ///< rays; runs of rays, which share block and position
+        std::array<std::uint32_t, lines_max> at_;          ///< by run, index of the block
         std::array<BlockIndex, lines_max> blocks_;         ///< by run
         std::array<Mask, lines_max> lanes_;                ///< by run, at least one
         std::array<Mask, lines_max> seen_;                 ///< by run

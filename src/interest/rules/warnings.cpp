@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-//
-// What is sound and yet probably not meant: bindings without effect, and entities that no node
-// covers.
+#include "interest/rules/warnings.hpp"
+
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "core/log.hpp"
-#include "interest/edits.hpp"
 
 namespace purview {
 
@@ -37,16 +37,16 @@ void warn_of_kinds(const Rules& def, std::vector<std::string>& out) {
     for (std::size_t k = 0; k < def.kinds.size(); ++k) {
         const KindRules& kind = def.kinds[k];
         for (const NodeId bound : kind.nodes) {
-            if (index_of(bound) >= nodes.size()) {  // rules may have become fewer
+            if (index_of(bound) >= nodes.size()) {  // the rules may have fewer nodes now
                 out.push_back(name_of(def, k) + " is bound to node " +
-                              std::to_string(index_of(bound)) + ", which is not there");
+                              std::to_string(index_of(bound)) + ", which does not exist");
                 continue;
             }
             const NodeDef& node = nodes[index_of(bound)];
             if (node.members == Members::all) {
                 out.push_back(name_of(def, k) + " is bound to " + name_of(node, index_of(bound)) +
                               ", which takes every entity (Members::all): the binding has no "
-                              "effect there");
+                              "effect");
             } else if (node.members == Members::unbound) {
                 out.push_back(name_of(def, k) + " is bound to " + name_of(node, index_of(bound)) +
                               ", which takes only entities that are bound to no node "
@@ -62,20 +62,17 @@ void warn_of_kinds(const Rules& def, std::vector<std::string>& out) {
     }
 }
 
-void InterestData::log_warnings() const {
-    for (const std::string& warning : program_.warnings)
-        write_log(warnings_.log, LogLevel::warning, warning);
+void RuleWarnings::write(const std::vector<std::string>& warnings) const {
+    for (const std::string& warning : warnings) write_log(log_, LogLevel::warning, warning);
 }
 
-/// The kinds that are known were warned of at once; entities can be unbound by themselves, too.
-void InterestData::warn_of_uncovered(EntityId entity) {
-    const bool is_ours = !warnings_.of_uncovered && !covers_unbound(rules_);
-    const std::uint32_t index = index_of(entity);
-    const KindRules* kind = rules_of_kind(entity);
-    if (!is_ours || (kind != nullptr && kind->mode != EntityMode::nodes)) return;
-    warnings_.of_uncovered = true;
-    write_log(warnings_.log, LogLevel::warning,
-              "entity " + std::to_string(index) +
+void RuleWarnings::warn_of_uncovered(EntityId entity, const KindRules* kind, const Rules& rules) {
+    // A kind that no node covers was reported with the rules; an entity may be unbound by itself.
+    if (has_uncovered_ || covers_unbound(rules)) return;
+    if (kind != nullptr && kind->mode != EntityMode::nodes) return;
+    has_uncovered_ = true;
+    write_log(log_, LogLevel::warning,
+              "entity " + std::to_string(index_of(entity)) +
                   " is bound to no node, and no node takes such entities (Members::unbound or "
                   "all): no node shows it. This is logged once until the rules change.");
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Units that appear in this tick while some node lets enters wait: every node evaluates them at
-// once. Invariant: lanes() is of units(), from locate() to clear().
+// Cull groups that appear in this tick while some node lets enters wait: every node evaluates them
+// at once. Invariant: lanes() are the lanes of units(), from locate() to clear().
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "core/flat_map.hpp"
-#include "purview/kernel.hpp"
 #include "spatial/block_table.hpp"
+#include "spatial/lanes.hpp"
 
 namespace purview {
 
@@ -18,7 +18,7 @@ class NewUnits {
   public:
     void add(EntityId unit) { units_.push_back(unit); }
     std::span<const EntityId> units() const noexcept { return units_; }
-    /// The lanes that they are in, once moves are settled; null: there are none.
+    /// The lanes that they are in, once moves are settled; null if there are none.
     const FlatMap<BlockIndex, Mask>* lanes() const noexcept {
         return lanes_.size() > 0 ? &lanes_ : nullptr;
     }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/bitset.hpp"
-#include "purview/kernel.hpp"
 #include "purview/status.hpp"
+#include "spatial/lanes.hpp"
 
 namespace purview {
 
@@ -34,9 +34,9 @@ class ObserverOrder {
         order_.push_back(observer);
         ++appended_;
     }
-    /// Counts a tick. True: it is time to sort, and the next time is set.
+    /// Counts a tick. Returns true when it is time to sort, and then sets the next time.
     bool is_due() noexcept {
-        // Windows that are new have no memory of their own yet: they are packed soon.
+        // New windows have no memory of their own yet, so they are packed soon.
         constexpr std::uint32_t every = 128, soon = 4, joined_share = 8;
         const bool many_joined = appended_ > order_.size() / joined_share;
         if (!many_joined && ticks_to_sort_ > 0) {
@@ -46,7 +46,7 @@ class ObserverOrder {
         ticks_to_sort_ = many_joined ? soon : every;
         return true;
     }
-    /// cell_of(observer) -> std::optional<BlockIndex>; none: it leaves the order. O(n log n).
+    /// cell_of(observer) -> std::optional<BlockIndex>; nullopt: it leaves the order. O(n log n).
     template <class CellOf>
     void sort(CellOf&& cell_of) {
         appended_ = 0;

@@ -6,7 +6,7 @@
 
 namespace purview {
 
-/// Wakes every observer whose window may have the cell.
+/// Wakes every observer that may have the cell in its window.
 void PushUpdate::wake_cell(const BlockTable& table, const Program& program, const Layout& layout,
                            BlockIndex cell, ObserverStore& observers) {
     const std::uint32_t l = table.layer_of_cell(cell);
@@ -16,13 +16,13 @@ void PushUpdate::wake_cell(const BlockTable& table, const Program& program, cons
     const std::uint32_t x = i % layer.nx, y = i / layer.nx % layer.ny, z = i / layer.nx / layer.ny;
     if (!GridLayer::is_bounded(x, layer.nx) || !GridLayer::is_bounded(y, layer.ny) ||
         (three_d_ && !GridLayer::is_bounded(z, layer.nz))) {
-        wakes_all_ = true;  // it reaches to infinity
+        wakes_all_ = true;  // the cell extends to infinity
         return;
     }
     const auto middle = [&](float origin, std::uint32_t c) {
         return origin + (static_cast<float>(c) + 0.5F) * layer.cell_size;
     };
-    // Half a diagonal of the cell, and one of the box that the window was made for; and some room.
+    // Half a diagonal of the cell, one of the box that the window was made for, and some room.
     const float diagonal =
         std::max(layer.cell_size, table.layers().front().cell_size) * (three_d_ ? 1.35F : 1.1F);
     const float group_radius_m = l == layout.bounds_layer ? layout.bounds_max_m : 0;
@@ -50,55 +50,56 @@ void PushUpdate::wake(BlockTable& table, const Program& program, const Layout& l
     }
     const auto watched = table.flags(layout.watched_column);
     // Prefetches three look-ups: position and entity, the list of its observers, the observer.
-    constexpr std::size_t nudge_ahead = 16, main_ahead = 10, observer_ahead = 5;
-    const auto nudges = table.nudges();
+    constexpr std::size_t cell_moves_ahead = 16, main_ahead = 10, observer_ahead = 5;
+    const auto cell_moves = table.cell_moves();
     const auto is_watched = [&](Slot slot) {
         const Mask here = table.occupied(block_of(slot));
         return !watched.empty() && (watched[block_of(slot)] & here & lane_bit(lane_of(slot))) != 0;
     };
-    for (std::size_t i = 0; i < nudges.size(); ++i) {
-        if (i + nudge_ahead < nudges.size()) {
-            const Slot slot = nudges[i + nudge_ahead].slot;
+    for (std::size_t i = 0; i < cell_moves.size(); ++i) {
+        if (i + cell_moves_ahead < cell_moves.size()) {
+            const Slot slot = cell_moves[i + cell_moves_ahead].slot;
             table.prefetch_position(slot);
             if (is_watched(slot)) table.prefetch_entity(slot);
         }
-        if (i + main_ahead < nudges.size() && is_watched(nudges[i + main_ahead].slot)) {
-            const Slot slot = nudges[i + main_ahead].slot;
+        if (i + main_ahead < cell_moves.size() && is_watched(cell_moves[i + main_ahead].slot)) {
+            const Slot slot = cell_moves[i + main_ahead].slot;
             table.prefetch_home(slot);
             observers.prefetch_main(table.entity_index(slot));
         }
-        if (i + observer_ahead < nudges.size() && is_watched(nudges[i + observer_ahead].slot)) {
-            const std::uint32_t main = table.entity_index(nudges[i + observer_ahead].slot);
+        if (i + observer_ahead < cell_moves.size() &&
+            is_watched(cell_moves[i + observer_ahead].slot)) {
+            const std::uint32_t main = table.entity_index(cell_moves[i + observer_ahead].slot);
             observers.prefetch_first_of_main(main);
         }
-        const Nudge& nudge = nudges[i];
-        const BlockIndex block = block_of(nudge.slot);
-        const Mask bit = lane_bit(lane_of(nudge.slot));
-        if ((table.occupied(block) & bit) == 0) continue;  // it left: its cells are dirty
-        if (is_watched(nudge.slot)) scan_watchers(table.entity(nudge.slot));
+        const CellMove& cell_move = cell_moves[i];
+        const BlockIndex block = block_of(cell_move.slot);
+        const Mask bit = lane_bit(lane_of(cell_move.slot));
+        if ((table.occupied(block) & bit) == 0) continue;  // it left the lane: its cells are dirty
+        if (is_watched(cell_move.slot)) scan_watchers(table.entity(cell_move.slot));
         bool matters = false;
-        const Vec3 now = table.position(nudge.slot);
+        const Vec3 now = table.position(cell_move.slot);
         const auto wake_one = [&](std::uint32_t o) {
             observers.wake(o);
             matters = true;
         };
-        regions_.for_each_crossed(nudge.before, now, program.edges_m, wake_one);
+        regions_.for_each_crossed(cell_move.before, now, program.edges_m, wake_one);
         if (program.any_move_m >= 0) {
-            regions_.for_each_within(nudge.before, program.any_move_m, wake_one);
+            regions_.for_each_within(cell_move.before, program.any_move_m, wake_one);
             regions_.for_each_within(now, program.any_move_m, wake_one);
         }
         if (matters) table.mark_dirty(block);
     }
 }
 
-/// A mover that looks its observers up costs less than half of an observer that looks for movers.
+/// Finding the observers of one mover costs less than half of scanning the movers for one observer.
 bool PushUpdate::choose(BlockTable& table, const Program& program, const Choice& choice) {
     constexpr double pull_over_push = 2.3, hysteresis = 0.7;
     const auto movers = static_cast<double>(table.moves_seen());
     const double idle = static_cast<double>(choice.observers) - static_cast<double>(scanned_);
     const double bound = pull_over_push * idle * (is_on_ ? 1 : hysteresis);
     const bool pushes = choice.is_possible && (choice.is_wanted || movers < bound);
-    // A grid made for few observers is slow for many: they may all have joined since.
+    // A grid made for few observers is slow for many, and many may have joined since.
     constexpr std::size_t few = 64;
     const std::size_t now = std::max(choice.observers, few), then = regions_.made_for();
     const bool is_outgrown = now > 2 * then || 4 * now < then;
@@ -108,14 +109,14 @@ bool PushUpdate::choose(BlockTable& table, const Program& program, const Choice&
         regions_rules_ = choice.rules_revision;
     }
     is_on_ = pushes;
-    table.keep_nudges(pushes);
+    table.keep_cell_moves(pushes);
     scanned_ = 0;
     return is_new;
 }
 
 void PushUpdate::stop(BlockTable& table) {
     is_on_ = false;
-    table.keep_nudges(false);
+    table.keep_cell_moves(false);
 }
 
 }  // namespace purview

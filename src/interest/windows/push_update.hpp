@@ -5,7 +5,7 @@
 // changed. It is on where that is cheaper. Source of the idea and figures: ADR 6.
 //
 // Invariant: while it is on, each ready observer's positions are in the region grid as of its last
-// scan, and every observer whose window a change may touch is woken. Must not know: rows, pairs,
+// scan, and an observer is woken if a change may touch its window. Must not know: rows, pairs,
 // events.
 #pragma once
 
@@ -42,20 +42,20 @@ class PushUpdate {
         : regions_(three_d, min, max, 1, 1), three_d_(three_d), min_(min), max_(max) {}
 
     bool is_on() const noexcept { return is_on_; }
-    /// The last wake() found a change that may concern every observer.
+    /// Whether the last wake() found a change that may concern every observer.
     bool wakes_all() const noexcept { return wakes_all_; }
     /// Wakes every observer that this tick's changes may concern. O(changed cells + movers).
     void wake(BlockTable& table, const Program& program, const Layout& layout,
               ObserverStore& observers);
-    /// So many observers were scanned in full in this tick.
+    /// Counts observers that were scanned in full in this tick.
     void note_scanned(std::size_t observers) noexcept { scanned_ += observers; }
-    /// Where movers look the observer up; none: nowhere.
+    /// Sets where movers find the observer; without positions, nowhere.
     void set_region(std::uint32_t observer, std::span<const Vec3> positions) {
         PURVIEW_ASSERT(is_on_);
         regions_.set(observer, positions);
     }
-    /// Decides whether the next tick pushes. True: the grid is new, and the region of every
-    /// observer has to be set.
+    /// Decides whether the next tick pushes. Returns true if the grid is new; then the region of
+    /// every observer must be set.
     bool choose(BlockTable& table, const Program& program, const Choice& choice);
     /// The rules changed: pull until the next choice.
     void stop(BlockTable& table);
@@ -69,7 +69,7 @@ class PushUpdate {
     bool three_d_;
     Vec3 min_, max_;
     std::uint64_t regions_rules_ = 0;  ///< the revision of the rules that the grid is made for
-    bool is_on_ = false;               ///< this tick's moves are kept as nudges
+    bool is_on_ = false;               ///< moves within a cell are recorded (`CellMove`)
     bool wakes_all_ = false;
     std::size_t scanned_ = 0;  ///< observers, since the last choice
 };

@@ -22,7 +22,7 @@ void add_bits(Mask& mask, int bits) noexcept {
 
 // -- where to look --------------------------------------------------------------------------------
 
-/// A number of all that decides which cells a window holds; 0: never twice the same.
+/// A hash of all that decides which cells a window holds. 0 equals no other hash.
 class HomeHash {
   public:
     explicit HomeHash(std::uint64_t seed) noexcept : hash_(mix64(seed + 1)) {}
@@ -46,7 +46,7 @@ class HomeHash {
 std::uint64_t find_home(const ScanInput& input) noexcept {
     const Program& program = input.program;
     HomeHash hash(input.rules_revision);
-    if (program.everywhere) return hash.value();  // all cells, from wherever
+    if (program.everywhere) return hash.value();  // all cells, from every position
     const GridLayer& finest = input.table.layers().front();
     const bool three_d = input.table.is_three_d();
     if (!program.spreads.empty()) {
@@ -67,8 +67,8 @@ std::uint64_t find_home(const ScanInput& input) noexcept {
     return hash.value();
 }
 
-/// How far a cone of this half angle and length reaches along an axis that makes `angle` with its
-/// own.
+/// Returns how far a cone of this half angle and length extends along an axis at `angle` to the
+/// cone's axis.
 float cone_along(float angle, float half_angle, float radius) noexcept {
     const float off = std::max(angle - half_angle, 0.0F);
     constexpr float right = std::numbers::pi_v<float> / 2;
@@ -102,10 +102,10 @@ float radius_of(const ScanInput& input, const Spread& spread, std::size_t layer)
     if (spread.range == RangeFrom::observer && input.context.range > 0)
         radius = std::max(input.context.range, 0.0F);
     if (spread.range == RangeFrom::entity && layer < input.range_classes.size()) {
-        // Whoever has no range of its own is in the first layer.
+        // Entities without a range of their own are in the first layer.
         radius = std::max(layer == 0 ? radius : 0.0F, input.range_classes[layer]);
     }
-    if (layer == input.bounds_layer) {  // there with ranges of all classes
+    if (layer == input.bounds_layer) {  // this layer has ranges of all classes
         if (spread.range == RangeFrom::entity && !input.range_classes.empty())
             radius = std::max(radius, input.range_classes.back());
         radius += input.bounds_max_m;
@@ -119,10 +119,10 @@ void find_reaches(const ScanInput& input, std::size_t layer, ScanScratch& scratc
     const Program& program = input.program;
     scratch.reaches.clear();
     for (const Spread& spread : program.spreads) {
-        const bool knows_inside = program.inside_kernel != nullptr &&
-                                  spread.range == RangeFrom::kernel &&
-                                  spread.from == Viewpoints::entity_and_points;
-        const float inside_m = knows_inside ? program.inside_kernel->inside_m() : -1;
+        const bool has_inside = program.inside_kernel != nullptr &&
+                                spread.range == RangeFrom::kernel &&
+                                spread.from == Viewpoints::entity_and_points;
+        const float inside_m = has_inside ? program.inside_kernel->inside_m() : -1;
         const float radius = radius_of(input, spread, layer);
         for (const Vec3 position : input.views.of(spread.from))
             scratch.reaches.push_back(reach_of(finest, three_d, position, radius, inside_m));
@@ -137,7 +137,7 @@ void find_reaches(const ScanInput& input, std::size_t layer, ScanScratch& scratc
 
 void find_runs(const ScanInput& input, ScanScratch& scratch) {
     scratch.runs.clear();
-    if (!input.program.has_windows()) return;  // nothing reads it, or brings it up to date
+    if (!input.program.has_windows()) return;  // no step reads or updates windows
     if (input.program.everywhere) {
         constexpr BlockIndex run_max = 0xffff;
         const BlockIndex end = input.table.cell_end();
@@ -151,13 +151,13 @@ void find_runs(const ScanInput& input, ScanScratch& scratch) {
     bool is_same_for_all = true;
     for (const Spread& spread : input.program.spreads)
         is_same_for_all &= spread.range != RangeFrom::entity;
-    for (std::size_t l = 0; l + 1 < layers.size(); ++l) {  // the last is the unplaced
+    for (std::size_t l = 0; l + 1 < layers.size(); ++l) {  // the last layer has no positions
         if (l == 0 || !is_same_for_all || l == input.bounds_layer) find_reaches(input, l, scratch);
         cover(layers[l], input.table.is_three_d(), scratch.reaches, scratch.spans, scratch.runs);
     }
 }
 
-/// A candidate that no cell of the runs holds gets a block of its own.
+/// Adds a block of its own for a candidate that no cell of the runs holds.
 void pull(const ScanInput& input, EntityId unit, ScanScratch& scratch) {
     const Slot slot = input.table.slot_of(unit);
     if (slot == no_slot) return;
@@ -171,7 +171,7 @@ void pull(const ScanInput& input, EntityId unit, ScanScratch& scratch) {
     scratch.outside_loose.push_back(block);
 }
 
-/// The overflow of the runs' cells, and pulled blocks.
+/// Collects the overflow of the runs' cells, and pulled blocks.
 void find_loose(const ScanInput& input, ScanScratch& scratch) {
     const BlockTable& table = input.table;
     scratch.inside_loose.clear();
@@ -193,14 +193,15 @@ void find_loose(const ScanInput& input, ScanScratch& scratch) {
         for (const EntityId unit : input.context.owned) pull(input, unit, scratch);
     }
     scratch.pulled.clear();
-    // Windows of the same cells have the same blocks in the same order, and find them by it.
+    // Sorted, so that windows of the same cells have the same blocks in the same order and can be
+    // searched.
     std::sort(scratch.inside_loose.begin(), scratch.inside_loose.end());
     std::sort(scratch.outside_loose.begin(), scratch.outside_loose.end());
 }
 
-// -- carry --------------------------------------------------------------------------------------
+// -- carry: remap bits on slot change ------------------------------------------------------------
 
-/// A set of planes as bits: which masks had a lane.
+/// Returns which masks have the lane set, as a set of planes in bits.
 std::uint32_t planes_of(std::span<const Mask> masks, std::size_t n, std::size_t position, Mask bit,
                         std::uint32_t planes) noexcept {
     PURVIEW_ASSERT(planes <= 32 && position < n);
@@ -211,8 +212,9 @@ std::uint32_t planes_of(std::span<const Mask> masks, std::size_t n, std::size_t 
     return out;
 }
 
-/// The bits of a slot that the entity has left, or that the window no longer looks at, go to where
-/// the entity is now, or end. `find`: position of a block in the new window, or n.
+/// Moves the bits of a slot to where its entity is now, or ends them. The entity left the slot, or
+/// the window does not cover the slot any more. `find`: position of a block in the new window, or
+/// n.
 template <class Find>
 void carry_slot(const ScanInput& input, Slot slot, std::uint32_t planes, std::span<Mask> masks,
                 std::size_t n, bool keeps_strays, ScanScratch& scratch, Find&& find) {
@@ -240,7 +242,7 @@ void carry_slot(const ScanInput& input, Slot slot, std::uint32_t planes, std::sp
     }
 }
 
-/// Clears the bits of lanes that were left this tick, and carries them.
+/// Clears the bits of lanes that were left in this tick, and remaps them.
 template <class Find>
 void carry_vacated(const ScanInput& input, BlockIndex block, std::size_t position,
                    std::span<Mask> masks, std::size_t n, bool keeps_strays, ScanScratch& scratch,
@@ -261,7 +263,7 @@ void carry_vacated(const ScanInput& input, BlockIndex block, std::size_t positio
     }
 }
 
-/// Positions by block, for windows that are too large to be looked through.
+/// Maps blocks to positions, for windows that are too large to search.
 void map_blocks(const ScanInput& input, std::span<const BlockIndex> blocks, ScanScratch& scratch) {
     auto& position = scratch.position;
     if (const std::size_t end = input.table.block_end(); position.size() < end) {
@@ -280,7 +282,7 @@ void map_blocks(const ScanInput& input, std::span<const BlockIndex> blocks, Scan
     scratch.mapped.assign(blocks.begin(), blocks.end());
 }
 
-/// Gives the window the cells and loose blocks of scratch; what it knew of the old ones goes along.
+/// Gives the window the cells and loose blocks of scratch, and remaps its old bits.
 void rebuild(const ScanInput& input, Window& window, std::uint64_t home, ScanScratch& scratch) {
     const std::uint32_t plane_end = 1 + input.program.plane_count;
     list_blocks(scratch.runs, scratch.inside_loose, scratch.outside_loose, scratch.blocks);
@@ -319,8 +321,8 @@ void rebuild(const ScanInput& input, Window& window, std::uint64_t home, ScanScr
                   scratch.arena);
 }
 
-/// In a crowd all windows hold nearly all that moved: one pass over this tick's displaced entities,
-/// in the order in which they left, takes their bits along.
+/// In a crowd, all windows hold nearly everything that moved. One pass over this tick's displaced
+/// entities, in the order in which they left, remaps their bits.
 void carry_displaced(const ScanInput& input, Window& window, ScanScratch& scratch) {
     const std::size_t n = window.size();
     const std::uint32_t plane_end = 1 + input.program.plane_count;
@@ -348,9 +350,9 @@ void carry_displaced(const ScanInput& input, Window& window, ScanScratch& scratc
     }
 }
 
-/// Carries what left its lane within the window's own blocks. False: a ring has changed, the window
-/// must be rebuilt (and nothing was done). `keeps_strays`: whoever went elsewhere goes to
-/// scratch.strays instead of ending here.
+/// Remaps the bits of entities that left their lane within the window's own blocks. Returns false
+/// if a cell got or lost blocks: then nothing was done, and the window must be rebuilt.
+/// `keeps_strays`: entities that left these blocks go to scratch.strays instead of ending here.
 bool settle(const ScanInput& input, Window& window, bool keeps_strays, ScanScratch& scratch) {
     const BlockTable& table = input.table;
     const std::size_t n = window.size();
@@ -393,7 +395,7 @@ bool settle(const ScanInput& input, Window& window, bool keeps_strays, ScanScrat
 
 // -- scan ---------------------------------------------------------------------------------------
 
-/// Lanes of denied pairs are cleared; only blocks with a denied entity are looked at.
+/// Clears the lanes of denied pairs. Visits only blocks with a denied entity.
 void clear_denied(const ScanInput& input, std::span<const BlockIndex> blocks,
                   std::span<Mask> result) {
     PURVIEW_ASSERT(result.size() == blocks.size());
@@ -413,11 +415,11 @@ void clear_denied(const ScanInput& input, std::span<const BlockIndex> blocks,
 
 void compare(const ScanInput& input, std::span<const BlockIndex> blocks,
              std::span<const Mask> before, std::span<const Mask> now, ScanScratch& scratch) {
-    const auto tell = [&](std::size_t i, unsigned lane) {
+    const auto report = [&](std::size_t i, unsigned lane) {
         scratch.toggles.push_back(
             {input.observer_index, slot_at(blocks[i], lane), (now[i] & lane_bit(lane)) != 0});
     };
-    // Four masks a word: most words are equal.
+    // Compares four masks per word: most words are equal.
     constexpr std::size_t per_word = sizeof(std::uint64_t) / sizeof(Mask);
     const std::size_t n = blocks.size();
     PURVIEW_ASSERT(before.size() == n && now.size() == n);
@@ -429,22 +431,22 @@ void compare(const ScanInput& input, std::span<const BlockIndex> blocks,
         if (was == is) continue;
         if constexpr (std::endian::native == std::endian::little) {
             for_each_bit(was ^ is, 0, [&](std::size_t bit) {
-                tell(i + bit / lanes_per_block, static_cast<unsigned>(bit % lanes_per_block));
+                report(i + bit / lanes_per_block, static_cast<unsigned>(bit % lanes_per_block));
             });
             continue;
         }
         for (std::size_t k = i; k < i + per_word; ++k) {
             for (Mask bits = before[k] ^ now[k]; bits != 0; bits &= static_cast<Mask>(bits - 1))
-                tell(k, static_cast<unsigned>(std::countr_zero(bits)));
+                report(k, static_cast<unsigned>(std::countr_zero(bits)));
         }
     }
     for (; i < n; ++i) {
         for (Mask bits = before[i] ^ now[i]; bits != 0; bits &= static_cast<Mask>(bits - 1))
-            tell(i, static_cast<unsigned>(std::countr_zero(bits)));
+            report(i, static_cast<unsigned>(std::countr_zero(bits)));
     }
 }
 
-/// What kernels were asked about: blocks that are not wholly inside, and who stands in them.
+/// Counts what kernels evaluated: blocks that are not wholly inside, and the entities in them.
 void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
                   ScanScratch& scratch) {
     const auto occupied = input.table.occupied();
@@ -457,7 +459,7 @@ void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
     scratch.lanes_tested += lanes;
 }
 
-/// Masks say nothing of lanes that are empty in this tick.
+/// Whether the masks have no bits of lanes that are empty in this tick.
 [[maybe_unused]] bool speak_of_now(const ScanInput& input, std::span<const BlockIndex> blocks,
                                    std::span<const Mask> masks) noexcept {
     const auto occupied = input.table.occupied();
@@ -467,7 +469,7 @@ void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
     return true;
 }
 
-/// All blocks of the window; the first `inside` are wholly inside.
+/// Evaluates all blocks of the window. The first `inside` are wholly inside.
 void evaluate_all(const ScanInput& input, Window& window, std::size_t inside,
                   ScanScratch& scratch) {
     const std::size_t n = window.size();
@@ -484,7 +486,7 @@ void evaluate_all(const ScanInput& input, Window& window, std::size_t inside,
     if (scratch.count_tested) count_tested(input, blocks.subspan(inside), scratch);
 }
 
-/// The blocks of scratch.blocks, which stand at the positions scratch.some of the window.
+/// Evaluates the blocks of scratch.blocks, which are at the positions scratch.some of the window.
 void evaluate_some(const ScanInput& input, Window& window, ScanScratch& scratch) {
     const std::size_t n = scratch.blocks.size(), window_n = window.size();
     PURVIEW_ASSERT(scratch.some.size() == n && n <= window_n);
@@ -548,7 +550,7 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch) 
             }
         });
     }
-    // Where all enters wait it is called between their ticks: what is shown stays where it is.
+    // If all enters wait, this runs between their ticks: only what is shown has to be evaluated.
     if (!is_settled && input.program.all_wait) return rescan_shown(input, window, scratch);
     if (!is_settled) return scan(input, window, scratch);
     scratch.some.clear();
@@ -565,8 +567,8 @@ void rescan_shown(const ScanInput& input, Window& window, ScanScratch& scratch) 
     if (!settle(input, window, true, scratch)) return scan(input, window, scratch);
     const std::uint32_t planes = 1 + input.program.plane_count;
     if (!scratch.strays.empty()) {
-        // Found again, or not, from where the observer stands now: one who walks beside him must
-        // not leave and come back.
+        // Searched again from the observer's current position: an entity that moves along with the
+        // observer must not leave and come back.
         rebuild_from_here(input, window, find_home(input), scratch);
         const std::size_t n = window.size();
         for (const Stray& stray : scratch.strays) {
@@ -585,8 +587,8 @@ void rescan_shown(const ScanInput& input, Window& window, ScanScratch& scratch) 
     const std::size_t n = window.size();
     const std::span<const Mask> answer = window.masks().first(n);
     const auto silent = static_cast<std::size_t>(std::count(answer.begin(), answer.end(), Mask{0}));
-    // To pick blocks out and put them back costs as much as to look at a few in vain; and the
-    // window's inside is that of another place.
+    // Picking out blocks and putting them back costs as much as evaluating a few in vain. The
+    // window's inside blocks belong to another position.
     if (silent < n / 2) return evaluate_all(input, window, 0, scratch);
     scratch.some.clear();
     scratch.blocks.clear();

@@ -66,7 +66,7 @@ void Window::replace_planes(std::span<const std::uint32_t> from, std::vector<Mas
 
 void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> inside_loose,
                  std::span<const BlockIndex> outside_loose, std::vector<BlockIndex>& blocks) {
-    constexpr std::uint32_t stride = 8;  // written whole, so that no run has a tail of its own
+    constexpr std::uint32_t stride = 8;  // written whole, so that no run needs a tail loop
     std::size_t bases = 0;
     for (const CellRun& run : cells) bases += run.count;
     const std::size_t n = bases + inside_loose.size() + outside_loose.size();
@@ -79,7 +79,7 @@ void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> ins
         }
         return at + count;
     };
-    // What is written beyond a run is written over by the next.
+    // What is written beyond a run is overwritten by the next.
     std::size_t at = 0;
     for (const CellRun& run : cells) at = put(at, run.first + run.inside_first, run.inside_count);
     for (const BlockIndex block : inside_loose) blocks[at++] = block;
@@ -114,7 +114,7 @@ std::size_t Window::find(BlockIndex block, BlockIndex cell_end) const noexcept {
 }
 
 std::size_t Window::find_loose(BlockIndex block) const noexcept {
-    // Halved down to a few: most windows have no more, and most look-ups find nothing.
+    // Bisects down to a few blocks: most windows have no more, and most look-ups find nothing.
     const auto find = [&](std::size_t at, std::size_t end) {
         constexpr std::size_t few = 8;
         const BlockIndex* all = blocks().data();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What one observer's nodes answered last tick: blocks, no block twice, a mask for each, and the
-// memory of every kernel that asked for one. Private to its observer, rewritten by interest/scan
-// and by nobody else. Masks speak of this tick's slots: when an entity changed slot
-// its bits are carried in every plane before anything is tested
-// (docs/adr/0004-carry-before-compare.md).
+// The window of one observer: its cached set of visible blocks. It has blocks, no block twice; for
+// each block a mask with the result of the last tick; and the memory of every kernel that needs
+// one. Only windows/scan writes it. Masks refer to this tick's slots: when an entity changes its
+// slot, its bits are remapped in every plane before anything is tested
+// (docs/adr/0004-remap-before-compare.md).
 #pragma once
 
 #include <cstddef>
@@ -15,34 +15,34 @@
 #include <vector>
 
 #include "interest/windows/window_arena.hpp"
-#include "purview/kernel.hpp"
 #include "spatial/cover.hpp"
+#include "spatial/lanes.hpp"
 
 namespace purview {
 
 /// One piece of memory: cells, blocks, masks. The common tick touches nothing else.
 class Window {
   public:
-    /// A number of the boxes, shapes and rules that it was made for; 0: of nothing.
+    /// Hash of the boxes, shapes and rules that it was made for; 0: none.
     std::uint64_t home() const noexcept { return home_; }
-    /// Cells it looks at: ascending, disjoint.
+    /// Cells that it covers: ascending, disjoint.
     std::span<const CellRun> cells() const noexcept { return {at<CellRun>(0), cells_}; }
-    /// By position: base blocks of inside cells, their overflow, base blocks of the other cells,
-    /// their overflow and pulled blocks. Those that are no base of its cells ascend.
+    /// By position: base blocks of inside cells; their overflow, ascending; base blocks of the
+    /// other cells; their overflow and pulled blocks, ascending.
     std::span<const BlockIndex> blocks() const noexcept {
         return {at<BlockIndex>(blocks_at()), blocks_};
     }
-    /// [1 + planes][size()]: the nodes' answer, then each memory, by position.
+    /// [1 + planes][size()]: the result, then each memory, by position.
     std::span<Mask> masks() noexcept {
         return {const_cast<Mask*>(std::as_const(*this).masks().data()), masks_};
     }
     std::span<const Mask> masks() const noexcept { return {at<Mask>(masks_at()), masks_}; }
     std::size_t size() const noexcept { return blocks_; }
-    /// So many, from the first on, lie wholly inside.
+    /// Number of blocks, from the first on, that lie wholly inside.
     std::size_t inside_count() const noexcept { return inside_bases_ + inside_loose_; }
     /// Whether it was ever scanned.
     bool is_made() const noexcept { return piece_.data != nullptr; }
-    /// Some block belongs to none of its cells.
+    /// Whether some block belongs to none of its cells.
     bool has_pulled() const noexcept { return has_pulled_; }
 
     /// Position of a block, or size(). Blocks from cell_end on are overflow.
@@ -58,25 +58,25 @@ class Window {
         std::span<const CellRun> cells;
         std::span<const BlockIndex> blocks;
         std::size_t inside_loose;   ///< blocks that are overflow of inside cells, ascending
-        std::size_t outside_loose;  ///< of the other cells, or pulled, ascending
+        std::size_t outside_loose;  ///< overflow of other cells, or pulled; ascending
         std::span<const Mask> masks;
         bool has_pulled;
     };
     void assign(const Parts& parts, WindowArena& arena);
     /// The same cells with other planes: new plane p is old plane `from[p]`, or empty where that is
-    /// no_plane. `masks`: room to work in.
+    /// no_plane. `masks`: scratch memory.
     void replace_planes(std::span<const std::uint32_t> from, std::vector<Mask>& masks,
                         WindowArena& arena);
-    /// Takes its memory anew, and copies what is there.
+    /// Takes new memory, and copies the contents.
     void repack(WindowArena& arena);
     const WindowArena::Piece& piece() const noexcept { return piece_; }
     std::size_t bytes() const noexcept { return masks_at() + masks_ * sizeof(Mask); }
-    /// Of its piece: with room for some more cells, as windows breathe.
+    /// Size of its piece: with room for some more cells, because windows grow and shrink.
     std::size_t piece_bytes() const noexcept {
         return WindowArena::rounded(bytes() + bytes() / 16 + 1);
     }
     const std::byte* data() const noexcept { return piece_.data; }
-    /// Asserts what is said of cells and blocks. O(blocks).
+    /// Asserts the invariants of cells and blocks. O(blocks).
     void validate() const;
 
   private:
@@ -86,7 +86,7 @@ class Window {
     }
     std::size_t blocks_at() const noexcept { return cells_ * sizeof(CellRun); }
     std::size_t masks_at() const noexcept { return blocks_at() + blocks_ * sizeof(BlockIndex); }
-    /// Where a block stands that is the base of none of the cells, or size().
+    /// Position of a block that is not the base of a cell, or size().
     std::size_t find_loose(BlockIndex block) const noexcept;
 
     WindowArena::Piece piece_;
@@ -101,7 +101,7 @@ class Window {
     std::uint64_t home_ = 0;
 };
 
-/// The blocks of a window by position; `blocks` is resized.
+/// Lists the blocks of a window by position; `blocks` is resized.
 void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> inside_loose,
                  std::span<const BlockIndex> outside_loose, std::vector<BlockIndex>& blocks);
 

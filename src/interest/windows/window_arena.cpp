@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t block_bytes_min = std::size_t{16} * 1024;
 constexpr std::size_t block_bytes_max = std::size_t{128} * 1024;
-constexpr std::size_t growth_share = 8;  ///< of what there is
-/// What may wait for the next time that windows move: some blocks, and a part of all bytes; of few
-/// bytes as much as is taken, as a few observers change places altogether.
+constexpr std::size_t growth_share = 8;  ///< share of the current size
+/// Free memory that is kept for the next repack: some blocks, and a share of all bytes. Up to
+/// few_bytes, as much as is used: a few observers may all change places at once.
 constexpr std::size_t free_blocks_min = 3;
 constexpr std::size_t free_share = 16;
 constexpr std::size_t few_bytes = std::size_t{256} * 1024;
@@ -48,7 +48,7 @@ WindowArena::Block* WindowArena::add_block(std::size_t bytes) {
     const std::size_t usual =
         rounded(std::clamp(bytes_ / growth_share, block_bytes_min, block_bytes_max));
     Block& block = *blocks_.emplace_back(std::make_unique<Block>());
-    free_.reserve(blocks_.capacity());  // there, leaving allocates nothing
+    free_.reserve(blocks_.capacity());  // then leave() does not allocate
     block.memory.resize(std::max(usual, bytes));
     bytes_ += block.memory.size();
     return &block;
@@ -79,7 +79,7 @@ void WindowArena::leave(const Piece& piece) {
     if (--piece.block->live == 0) free_.push_back(piece.block);
 }
 
-/// Keeps some of what is free for the next time.
+/// Keeps some free blocks for the next repack.
 void WindowArena::end_repack() {
     while (bytes_ <= few_bytes && free_.size() * 2 < blocks_.size()) free_.push_back(add_block(0));
     std::size_t free_bytes = 0;

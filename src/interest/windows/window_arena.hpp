@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Memory of all windows: one behind the other, in the order in which they are visited, so that a
-// tick reads it as a stream. A window that outgrows its piece takes a new one at the end; now and
-// then all of them move, in order: as neighbours stay neighbours, a block is empty, and takes the
-// next ones, soon after its first window has left it.
+// tick reads it as a stream. A window that outgrows its piece takes a new one at the end. From time
+// to time, all windows move, in order. Neighbors stay neighbors, so a block is empty soon after its
+// first window has left it, and takes the next windows.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +21,23 @@ class WindowArena {
     struct Block {
         LineVector<std::byte> memory;
         std::size_t used = 0;
-        std::uint32_t live = 0;  ///< while windows move: those that are in it still
+        std::uint32_t live = 0;  ///< while windows move: those still in it
     };
     struct Piece {
         std::byte* data = nullptr;
         Block* block = nullptr;
     };
-    /// At least so many bytes, whole cache lines. Valid until the next move of all windows.
+    /// Returns at least this many bytes, in whole cache lines. Valid until the next move of all
+    /// windows.
     Piece take(std::size_t bytes);
     static constexpr std::size_t rounded(std::size_t bytes) noexcept {
         return (bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
     }
 
     // -- all windows move ---------------------------------------------------------------------
-    // begin_repack, adopt the blocks of the others, count every window's piece, free_uncounted;
-    // then every window takes a piece, copies its bytes and leaves the old one; end_repack.
+    // Order of calls: begin_repack, adopt the blocks of the others, count every window's piece,
+    // free_uncounted. Then every window takes a piece, copies its bytes and leaves the old one.
+    // Then end_repack.
     void begin_repack() noexcept;
     void adopt(WindowArena& other);
     static void count(const Piece& piece) noexcept { ++piece.block->live; }
@@ -50,7 +52,7 @@ class WindowArena {
     std::vector<std::unique_ptr<Block>> blocks_;
     std::vector<Block*> free_;
     Block* last_ = nullptr;  ///< pieces come from its end
-    std::size_t bytes_ = 0;  ///< of all blocks
+    std::size_t bytes_ = 0;  ///< total of all blocks
 };
 
 }  // namespace purview

@@ -13,7 +13,7 @@ namespace purview::test {
 
 namespace {
 
-/// What recordings were made with.
+/// The reference. Recordings depend on its exact results.
 float looped(float angle) {
     while (angle >= vale::two_pi) angle -= vale::two_pi;
     while (angle < 0) angle += vale::two_pi;
@@ -22,7 +22,7 @@ float looped(float angle) {
 
 }  // namespace
 
-TEST_CASE("vale: an angle of any size is brought within a turn, at once") {
+TEST_CASE("vale: an angle of any size is wrapped to one turn without a long loop") {
     for (const float size : {1.0F, 3.0F, 1e3F, 1e5F, 1.4e8F, 1e9F, 1e30F, 3.4e38F}) {
         for (const float angle : {size, -size}) {
             const float wrapped = vale::wrap_angle(angle);
@@ -39,11 +39,11 @@ TEST_CASE("vale: an angle of any size is brought within a turn, at once") {
         CHECK(vale::wrap_angle(none) == 0);
 }
 
-TEST_CASE("vale: an angle of a few turns is the same to the bit as ever") {
+TEST_CASE("vale: an angle of a few turns wraps to the same bits as the reference") {
     for (int i = -1'000'000; i <= 1'000'000; ++i) {
         const float angle = static_cast<float>(i) * 1e-4F;
         const auto bits = std::bit_cast<std::uint32_t>(vale::wrap_angle(angle));
-        if (bits != std::bit_cast<std::uint32_t>(looped(angle))) FAIL("not so at ", angle);
+        if (bits != std::bit_cast<std::uint32_t>(looped(angle))) FAIL("differs at ", angle);
     }
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a seed makes of an empty vale.
+// The entities that a seed generates in an empty vale.
 #include <vector>
 
 #include "vale_stage.hpp"
 
 namespace purview::test {
 
-TEST_CASE("vale: a seed makes the same carts in builds of all compilers") {
+TEST_CASE("vale: a seed generates the same carts with all compilers") {
     vale::Setup setup;
     setup.max = {1024, 1024, 0};
     setup.seed = 20;

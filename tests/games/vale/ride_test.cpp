@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Players who ride people of a recorded crowd.
+// Players that ride people of a recorded crowd.
 #include "core/internal_access.hpp"
 #include "server/server_data.hpp"
 #include "vale_stage.hpp"
 
 namespace purview::test {
 
-TEST_CASE("vale: who rides somebody of a recorded crowd rides on where the trace begins again") {
+TEST_CASE("vale: a rider of a recorded person stays mounted when the trace restarts") {
     vale::Setup setup;
     setup.max = {100, 100, 0};
     setup.tick_hz = 1;
     setup.trace_seconds = 5;
-    setup.tracks.resize(2);  // there from the first tick of a round to the last
+    setup.tracks.resize(2);  // present in every tick of a round
     for (vale::Track& track : setup.tracks) track.samples = {{0, {50, 50, 0}}, {5, {60, 50, 0}}};
     ValeStage stage(setup);
     Server* server = stage.server.get();
@@ -22,7 +22,7 @@ TEST_CASE("vale: who rides somebody of a recorded crowd rides on where the trace
     server->tick(now += 1'000'000);
     const ObserverId observer = internal(*server).manager.add_observer({.is_ready = false});
     CHECK(server->visibility().set_ready(observer, true) == Status::ok);
-    CHECK(game.joined(*server, observer, {}));
+    CHECK(game.on_join(*server, observer, {}).has_value());
     for (int tick = 0; tick < 20; ++tick) {
         server->tick(now += 1'000'000);
         const EntityId ridden = game.view_of(observer)->main;

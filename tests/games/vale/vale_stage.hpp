@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A vale as its setup makes it, and its server.
+// A vale built from a setup, and its server.
 #pragma once
 
 #include <doctest/doctest.h>

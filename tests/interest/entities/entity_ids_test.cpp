@@ -12,7 +12,7 @@
 
 namespace purview {
 
-TEST_CASE("interest: an assigned id is free and was never assigned before, among own ids too") {
+TEST_CASE("interest: an assigned id was never used before, also with ids of the caller") {
     SplitMix random(3);
     for (int round = 0; round < 50; ++round) {
         EntityIds ids;
@@ -25,7 +25,7 @@ TEST_CASE("interest: an assigned id is free and was never assigned before, among
                 std::advance(at, random.below(static_cast<std::uint32_t>(alive.size())));
                 ids.despawned(at->second);
                 alive.erase(at);
-            } else if (random.chance(0.3F)) {  // an id of the caller's own
+            } else if (random.chance(0.3F)) {  // an id of the caller
                 const std::uint32_t index = random.below(60);
                 if (alive.count(index) != 0) continue;
                 const EntityId own = make_entity_id(index, 1'000'000 + static_cast<unsigned>(step));
@@ -46,7 +46,7 @@ TEST_CASE("interest: an assigned id is free and was never assigned before, among
     }
 }
 
-TEST_CASE("interest: an index is used again with the next generation") {
+TEST_CASE("interest: an index is reused with the next generation") {
     EntityIds ids;
     const EntityId first = ids.next();
     CHECK(first == make_entity_id(0, 1));

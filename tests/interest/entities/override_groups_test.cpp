@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Groups join chains of position overrides to longer ones: what follows a member follows its root.
+// Groups join chains of position sources: an entity that follows a member follows its root.
 #include <vector>
 
 #include "support/line_support.hpp"
@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint32_t links = 8;
 
-/// So many chains of eight links, each entity 2 m behind the one before; the end of each chain is a
-/// member of a group whose root begins the next one.
+/// `chains` chains of eight links, the entities 2 m apart. The start of each chain is the root of a
+/// group. The end of the chain before it is a member of that group.
 InterestManager joined_chains(std::uint32_t chains) {
     Rules def = def_of({node("near", {within(Combine::add, 1)})});
     def.max = {1'000, 100, 0};
@@ -35,7 +35,7 @@ InterestManager joined_chains(std::uint32_t chains) {
 
 }  // namespace
 
-TEST_CASE("override: where groups join chains, nothing has the position of their middle" *
+TEST_CASE("position sources: in chains joined by groups no entity uses a middle position" *
           doctest::test_suite("F12")) {
     for (const std::uint32_t chains : {1U, 2U, 3U, 5U}) {
         CAPTURE(chains);
@@ -43,18 +43,18 @@ TEST_CASE("override: where groups join chains, nothing has the position of their
         const std::uint32_t last = chains * (links + 1) - 1;
         for (std::uint32_t i = 0; i <= last; ++i) {
             CAPTURE(i);
-            // It follows to the end, or stands for itself again.
-            const float x = manager.position(id(i)).x;
+            // It follows to the end of the chain, or has its own position.
+            const float x = manager.entity(id(i)).position().x;
             const bool is_right =
                 x == static_cast<float>(last) * 2 || x == static_cast<float>(i) * 2;
             CHECK(is_right);
         }
-        // And moves with the end.
+        // It also moves with the end.
         put(manager, last, 900);
         manager.tick();
         for (std::uint32_t i = 0; i <= last; ++i) {
             CAPTURE(i);
-            const float x = manager.position(id(i)).x;
+            const float x = manager.entity(id(i)).position().x;
             CHECK((x == 900 || x == static_cast<float>(i) * 2));
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Chains of position overrides: at most 8 in a row, in whatever order they are linked.
+// Chains of position sources have at most 8 links, in any order of linking.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -14,21 +14,21 @@ namespace purview::test::lines::override_limits {
 
 namespace {
 
-constexpr std::uint32_t links_max = 8;  // in a row, as set_position_source documents
+constexpr std::uint32_t links_max = 8;  // the limit that set_position_source documents
 
-/// Entities in a row, each 4 m behind the one before.
+/// Entities in a line, 4 m apart.
 InterestManager row_of(std::uint32_t count) {
     InterestManager manager = make(std::vector{node("near", {within(Combine::add, 1)})});
     for (std::uint32_t i = 0; i < count; ++i) spawn(manager, i, static_cast<float>(i) * 4);
     return manager;
 }
 
-/// Links of entity i to i + 1, in this order; returns which of them were accepted.
+/// Links each entity i of `order` to i + 1. Returns which links were accepted.
 std::vector<bool> link(InterestManager& manager, const std::vector<std::uint32_t>& order) {
     std::vector<bool> is_linked(order.size());
     for (const std::uint32_t i : order) {
         const Status status = manager.set_position_source(id(i), id(i + 1));
-        // How long the chain would be with this link.
+        // The length of the chain with this link.
         std::uint32_t length = 1;
         for (std::uint32_t at = i; at > 0 && is_linked[at - 1]; --at) ++length;
         for (std::uint32_t at = i + 1; at < order.size() && is_linked[at]; ++at) ++length;
@@ -40,20 +40,20 @@ std::vector<bool> link(InterestManager& manager, const std::vector<std::uint32_t
     return is_linked;
 }
 
-/// Every entity has the position of the end of its chain.
+/// Checks that every entity has the position of the end of its chain.
 void check_positions(InterestManager& manager, const std::vector<bool>& is_linked) {
     manager.tick();
     for (std::uint32_t i = 0; i <= is_linked.size(); ++i) {
         CAPTURE(i);
         std::uint32_t end = i;
         while (end < is_linked.size() && is_linked[end]) ++end;
-        CHECK(manager.position(id(i)).x == static_cast<float>(end) * 4);
+        CHECK(manager.entity(id(i)).position().x == static_cast<float>(end) * 4);
     }
 }
 
 }  // namespace
 
-TEST_CASE("override: a chain has at most eight links, from whichever end it grows" *
+TEST_CASE("position sources: a chain has at most eight links from either end" *
           doctest::test_suite("F12")) {
     std::vector<std::uint32_t> order(20);
     std::iota(order.begin(), order.end(), 0U);
@@ -66,7 +66,7 @@ TEST_CASE("override: a chain has at most eight links, from whichever end it grow
     }
 }
 
-TEST_CASE("override: a chain has at most eight links, in any order of linking" *
+TEST_CASE("position sources: a chain has at most eight links in any order of linking" *
           doctest::test_suite("F12")) {
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         CAPTURE(seed);
@@ -79,7 +79,7 @@ TEST_CASE("override: a chain has at most eight links, in any order of linking" *
     }
 }
 
-TEST_CASE("override: two chains are joined only if both together have at most eight links" *
+TEST_CASE("position sources: two chains join only if the result has at most eight links" *
           doctest::test_suite("F12")) {
     for (std::uint32_t before = 0; before < links_max; ++before) {
         for (std::uint32_t behind = 0; behind <= links_max; ++behind) {
@@ -93,9 +93,9 @@ TEST_CASE("override: two chains are joined only if both together have at most ei
             const bool fits = before + 1 + behind <= links_max;
             CHECK(manager.set_position_source(id(before), id(before + 1)) ==
                   (fits ? Status::ok : Status::too_deep));
-            // What was refused has changed nothing; what ends gives its room back.
+            // A refused link changes nothing. A removed link makes room again.
             manager.tick();
-            CHECK(manager.position(id(0)).x ==
+            CHECK(manager.entity(id(0)).position().x ==
                   static_cast<float>(fits ? before + 1 + behind : before) * 4);
             if (fits || before == 0) continue;
             for (std::uint32_t i = 0; i < before; ++i)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A position override names an entity, not an index: it ends with that entity, whatever takes the
-// index afterwards, and in the same tick too.
+// A position source refers to an entity, not an index. It ends with that entity, even if another
+// entity takes the index in the same tick.
 #include <vector>
 
 #include "support/line_support.hpp"
@@ -29,7 +29,7 @@ Set around(InterestManager& manager, float x) {
 
 }  // namespace
 
-TEST_CASE("override: it ends with its target, although another entity takes the index" *
+TEST_CASE("position sources: a source ends with its entity when its index is reused" *
           doctest::test_suite("F12")) {
     for (const bool ticks_between : {false, true}) {
         CAPTURE(ticks_between);
@@ -52,7 +52,7 @@ TEST_CASE("override: it ends with its target, although another entity takes the 
     }
 }
 
-TEST_CASE("override: a new entity under a reused index has no override of the old one" *
+TEST_CASE("position sources: a new entity at a reused index has no source" *
           doctest::test_suite("F12")) {
     for (const bool ticks_between : {false, true}) {
         CAPTURE(ticks_between);
@@ -67,31 +67,31 @@ TEST_CASE("override: a new entity under a reused index has no override of the ol
         CHECK(manager.spawn(standing(make_entity_id(0, 2), 60)) == make_entity_id(0, 2));
         CHECK(manager.set_area(observer, 0, Area::at({60, 50, 0})) == Status::ok);
         CHECK(ticked(manager, observer) == Set{0});
-        CHECK(manager.position(make_entity_id(0, 2)).x == 60);
+        CHECK(manager.entity(make_entity_id(0, 2)).position().x == 60);
         CHECK(manager.move(make_entity_id(0, 2), {62, 50, 0}) == Status::ok);
         manager.tick();
-        CHECK(manager.position(make_entity_id(0, 2)).x == 62);
+        CHECK(manager.entity(make_entity_id(0, 2)).position().x == 62);
     }
 }
 
-TEST_CASE("override: in a chain, too, an override is found by the entity, not by its index" *
+TEST_CASE("position sources: a chain links entities, not their reused indices" *
           doctest::test_suite("F12")) {
-    // a -> b -> c. c ends, and the entity under its index -> a, all in one tick: no cycle.
+    // a -> b -> c. In one tick c is despawned and a new entity at its index follows a: no cycle.
     InterestManager manager = make(std::vector{node("near", {within(Combine::add, 5)})});
     for (std::uint32_t i = 0; i < 3; ++i) spawn(manager, i, 10 + static_cast<float>(i) * 20);
     CHECK(manager.set_position_source(id(0), id(1)) == Status::ok);
     CHECK(manager.set_position_source(id(1), id(2)) == Status::ok);
     manager.tick();
-    CHECK(manager.position(id(0)).x == 50);
+    CHECK(manager.entity(id(0)).position().x == 50);
     CHECK(manager.despawn(id(2)) == Status::ok);
     const EntityId next = make_entity_id(2, 2);
     CHECK(manager.spawn(standing(next, 90)) == next);
     CHECK(manager.set_position_source(next, id(0)) == Status::ok);
     for (int i = 0; i < 3; ++i) {
         manager.tick();
-        CHECK(manager.position(id(1)).x == 30);
-        CHECK(manager.position(id(0)).x == 30);
-        CHECK(manager.position(next).x == 30);
+        CHECK(manager.entity(id(1)).position().x == 30);
+        CHECK(manager.entity(id(0)).position().x == 30);
+        CHECK(manager.entity(next).position().x == 30);
     }
 }
 

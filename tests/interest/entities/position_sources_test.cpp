@@ -23,7 +23,7 @@ TEST_CASE("position sources: followers are the inverse of the sources after rand
         const EntityId one = id(random.below(entities)), other = id(random.below(entities));
         if (one == other) continue;
         if (random.below(3) == 0) {
-            sources.erase(one);  // of one without a source, too
+            sources.erase(one);  // also without a source
             if (plain.erase(one) != 0) std::erase(order, one);
         } else if (plain.count(one) != 0) {
             sources.change(one, other);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 #include "interest/events/event_list.hpp"
+#include "core/observer_ids.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,14 +12,13 @@
 
 namespace purview {
 
-TEST_CASE(
-    "event list: published events are those of a stable sort, and each observer has its own") {
+TEST_CASE("event list: published events are stably sorted and found by observer") {
     constexpr std::uint32_t observers = 6;
     SplitMix random(5);
     EventList events;
     ExplicitChangeLog changes;
     for (int tick = 0; tick < 200; ++tick) {
-        // Of some observers another generation, whose events are not those of the index.
+        // Some observers have another generation: events are found by id, not by index.
         const auto observer = [&](std::uint32_t o) { return make_observer_id(o, 1 + o % 2); };
         std::vector<InterestEvent> expected;
         const std::uint32_t pending = random.below(20), explicit_ones = random.below(20);
@@ -39,7 +39,7 @@ TEST_CASE(
                     change.enter ? Reason::forced : Reason::hidden, change.enter};
         };
         for (const ExplicitChange& change : changes) {
-            if (!change.cancelled) expected.push_back(event_of(change));
+            if (!change.canceled) expected.push_back(event_of(change));
         }
         events.publish(observers, changes, event_of, [&](const ExplicitChange&) { ++prefetched; });
         std::stable_sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) {

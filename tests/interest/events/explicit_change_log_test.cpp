@@ -14,12 +14,12 @@ namespace purview {
 
 namespace {
 
-using Pair = std::pair<std::uint32_t, EntityId>;
+using ObserverUnit = std::pair<std::uint32_t, EntityId>;
 
-/// Per pair the changes that count, one after another; contrary neighbors cancel.
+/// The remaining changes of each pair, in order. Adjacent opposite changes cancel.
 struct PlainLog {
-    std::map<Pair, std::vector<bool>> changes;
-    void add(const Pair& pair, bool enter) {
+    std::map<ObserverUnit, std::vector<bool>> changes;
+    void add(const ObserverUnit& pair, bool enter) {
         auto& list = changes[pair];
         if (!list.empty() && list.back() != enter) {
             list.pop_back();
@@ -31,21 +31,21 @@ struct PlainLog {
 
 }  // namespace
 
-TEST_CASE("explicit change log: contrary changes of a pair cancel, as in a map of lists") {
+TEST_CASE("explicit change log: opposite changes of a pair cancel") {
     constexpr std::uint32_t observers = 5, entities = 6;
     SplitMix random(3);
     ExplicitChangeLog log;
-    std::uint32_t cancelled = 0, counted = 0, reused = 0;
+    std::uint32_t canceled = 0, counted = 0, reused = 0;
     for (int tick = 0; tick < 400; ++tick) {
         PlainLog plain;
-        std::map<Pair, bool> is_in;  // a pair enters, then leaves, then enters
+        std::map<ObserverUnit, bool> is_in;  // a pair enters, then leaves, then enters
         const std::uint32_t changes = random.below(40);
         for (std::uint32_t i = 0; i < changes; ++i) {
             // An index is reused within a tick by another generation.
             const std::uint32_t generation = 1 + random.below(2);
             reused += generation - 1;
-            const Pair pair{random.below(observers),
-                            make_entity_id(random.below(entities), generation)};
+            const ObserverUnit pair{random.below(observers),
+                                    make_entity_id(random.below(entities), generation)};
             const auto [at, is_first] = is_in.try_emplace(pair, random.below(2) == 0);
             const bool enter = at->second;
             at->second = !enter;
@@ -54,7 +54,8 @@ TEST_CASE("explicit change log: contrary changes of a pair cancel, as in a map o
             if (random.below(8) == 0) log.settle(observers);
         }
         for (std::uint32_t i = 0; i < 3; ++i) {
-            const Pair pair{random.below(observers), make_entity_id(random.below(entities), 1)};
+            const ObserverUnit pair{random.below(observers),
+                                    make_entity_id(random.below(entities), 1)};
             const bool enter = random.below(2) == 0;
             auto& list = plain.changes[pair];
             const bool is_contrary = !list.empty() && list.back() != enter;
@@ -63,10 +64,10 @@ TEST_CASE("explicit change log: contrary changes of a pair cancel, as in a map o
         }
         log.settle(observers);
         log.validate();
-        std::map<Pair, std::vector<bool>> found;
+        std::map<ObserverUnit, std::vector<bool>> found;
         for (const ExplicitChange& change : log) {
-            cancelled += change.cancelled ? 1 : 0;
-            if (!change.cancelled) found[{change.observer, change.entity}].push_back(change.enter);
+            canceled += change.canceled ? 1 : 0;
+            if (!change.canceled) found[{change.observer, change.entity}].push_back(change.enter);
         }
         for (const auto& [pair, list] : plain.changes) {
             REQUIRE(found[pair] == list);
@@ -78,7 +79,7 @@ TEST_CASE("explicit change log: contrary changes of a pair cancel, as in a map o
         log.clear();
         REQUIRE(log.empty());
     }
-    CHECK(cancelled > 1'000);
+    CHECK(canceled > 1'000);
     CHECK(counted > 1'000);
     CHECK(reused > 1'000);
 }

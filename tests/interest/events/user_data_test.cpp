@@ -11,7 +11,7 @@
 
 namespace purview {
 
-TEST_CASE("interest: events return the user data of entities and observers, also of those gone") {
+TEST_CASE("interest: events have the user data of entities and observers, also removed ones") {
     InterestManager manager{Rules()};
     const EntityId rock = manager.spawn({.position = {1, 1}, .user_data = 70});
     const EntityId plain = manager.spawn({.position = {2, 2}});
@@ -22,19 +22,19 @@ TEST_CASE("interest: events return the user data of entities and observers, also
     CHECK(manager.events()[0].entity_data == 70);
     CHECK(manager.events()[0].observer_data == 9);
     CHECK(manager.events()[1].entity_data == 0);
-    CHECK(manager.user_data(rock) == 70);
+    CHECK(manager.entity(rock).user_data() == 70);
     CHECK(manager.set_user_data(plain, 71) == Status::ok);
     CHECK(manager.set_user_data(observer, 10) == Status::ok);
-    // Both go, and the index of one is used again in the same tick.
+    // Both are removed, and one index is reused in the same tick.
     CHECK(manager.despawn(rock) == Status::ok);
     const EntityId next = manager.spawn({.position = {3, 3}, .user_data = 72});
     CHECK(index_of(next) == index_of(rock));
     manager.tick();
-    std::map<EntityId, std::uint64_t> told;
+    std::map<EntityId, std::uint64_t> replicated;
     for (const InterestEvent& event : manager.events(observer))
-        told[event.entity] = event.entity_data;
-    CHECK(told == std::map<EntityId, std::uint64_t>{{rock, 70}, {next, 72}});
-    CHECK(manager.user_data(rock) == 0);
+        replicated[event.entity] = event.entity_data;
+    CHECK(replicated == std::map<EntityId, std::uint64_t>{{rock, 70}, {next, 72}});
+    CHECK(manager.entity(rock).user_data() == 0);
     CHECK(manager.remove_observer(observer) == Status::ok);
     manager.tick();
     for (const InterestEvent& event : manager.events()) CHECK(event.observer_data == 10);
@@ -43,7 +43,7 @@ TEST_CASE("interest: events return the user data of entities and observers, also
     CHECK(manager.set_user_data(observer, 1) == Status::stale_id);
 }
 
-TEST_CASE("interest: user data is what a plain map says, through spawns and ends") {
+TEST_CASE("interest: user data equals a plain map through spawns and despawns") {
     SplitMix random(11);
     UserData<EntityId> data;
     std::map<EntityId, std::uint64_t> plain, gone;

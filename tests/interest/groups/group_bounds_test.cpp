@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A large vehicle counts by the bounds of its group: on a server, with its explanation.
+// A large vehicle is relevant by the bounds of its group: on a server, with its explanation.
 #include <cmath>
 
 #include "support/stage.hpp"
@@ -17,7 +17,7 @@ struct LinerSchema {
         liner = schema.kind("liner", {position.id});
         cabin = schema.kind("cabin", {position.id});
         schema.edit_kind(cabin).relative_position = true;
-        REQUIRE(schema.status() == Status::ok);
+        REQUIRE(schema.problem().empty());
     }
     ServerDef def(bool uses_group_radius) const {
         ServerDef def;
@@ -35,9 +35,7 @@ struct LinerSchema {
 
 }  // namespace
 
-TEST_CASE(
-    "server: who stands at the stern of a long ship sees it, where it counts by its bounds "
-    "(O22)") {
+TEST_CASE("server: an observer at the stern of a ship with group bounds sees it (O22)") {
     for (const bool uses_group_radius : {true, false}) {
         CAPTURE(uses_group_radius);
         LinerSchema is;
@@ -47,12 +45,12 @@ TEST_CASE(
         const EntityId liner = stage.spawn(is.liner, {1300, 1000, 0});
         const EntityId stern = stage.spawn(is.cabin, {1090, 1000, 0});  // 210 m behind its bridge
         stage.step(4);
-        CHECK(stage.ghost(0, liner) == no_ghost);
-        CHECK(stage.ghost(0, stern) != no_ghost);
+        CHECK(stage.ghost(0, liner) == GhostId::none);
+        CHECK(stage.ghost(0, stern) != GhostId::none);
         REQUIRE(stage.world().attach(stern, liner) == Status::ok);
         stage.step(4);
-        CHECK((stage.ghost(0, liner) != no_ghost) == uses_group_radius);
-        CHECK((stage.ghost(0, stern) != no_ghost) == uses_group_radius);
+        CHECK((stage.ghost(0, liner) != GhostId::none) == uses_group_radius);
+        CHECK((stage.ghost(0, stern) != GhostId::none) == uses_group_radius);
         if (!uses_group_radius) continue;
         const Explanation why = stage.visibility().explain(stage.observers[0], liner);
         CHECK(why.relevant);
@@ -62,36 +60,35 @@ TEST_CASE(
         }
         CHECK(text.find("distance 90.0 of 100.0 (to its bounds: 300.0 less 210.0)") !=
               std::string::npos);
-        const std::array<EntityId, 1> asked{liner};
+        const std::array<EntityId, 1> requested{liner};
         std::array<float, 1> score{};
-        stage.visibility().scores(stage.observers[0], asked, score);
+        stage.visibility().scores(stage.observers[0], requested, score);
         CHECK(score[0] == doctest::Approx(1 - 90 / 240.0));
-        // It steams on: once in, up to 120 m from the stern.
+        // The ship moves on: the leave radius is 120 m from the stern.
         REQUIRE(stage.world().move(liner, {1325, 1000, 0}) == Status::ok);
         stage.step(4);
-        CHECK(stage.ghost(0, liner) != no_ghost);
+        CHECK(stage.ghost(0, liner) != GhostId::none);
         REQUIRE(stage.world().move(liner, {1335, 1000, 0}) == Status::ok);
         stage.step(4);
-        CHECK(stage.ghost(0, liner) == no_ghost);
-        // The bounds grow and shrink with who is where on board.
+        CHECK(stage.ghost(0, liner) == GhostId::none);
+        // The bounds grow and shrink with the positions of members.
         REQUIRE(stage.world().set_local_position(stern, {-290, 0, 0}) == Status::ok);
         stage.step(4);
-        CHECK(stage.ghost(0, liner) != no_ghost);
+        CHECK(stage.ghost(0, liner) != GhostId::none);
         REQUIRE(stage.world().set_local_position(stern, {-10, 0, 0}) == Status::ok);
         stage.step(4);
-        CHECK(stage.ghost(0, liner) == no_ghost);
+        CHECK(stage.ghost(0, liner) == GhostId::none);
         REQUIRE(stage.world().set_local_position(stern, {-290, 0, 0}) == Status::ok);
         stage.step(4);
-        CHECK(stage.ghost(0, liner) != no_ghost);
+        CHECK(stage.ghost(0, liner) != GhostId::none);
         REQUIRE(stage.world().detach(stern) == Status::ok);
         stage.step(4);
-        CHECK(stage.ghost(0, liner) == no_ghost);
-        CHECK(stage.ghost(0, stern) != no_ghost);
+        CHECK(stage.ghost(0, liner) == GhostId::none);
+        CHECK(stage.ghost(0, stern) != GhostId::none);
     }
 }
 
-TEST_CASE(
-    "interest: bounds reach into a narrow cone where they touch it, not behind its tip (O22 F26)") {
+TEST_CASE("interest: bounds match a narrow cone where they touch it (O22 F26)") {
     Rules def;
     def.max = {1000, 1000, 0};
     def.nodes = {lines::node("inside", {in_area()})};
@@ -104,7 +101,7 @@ TEST_CASE(
     REQUIRE(manager.set_area(observer, 0, Area::cone({500, 500, 0}, {1, 0, 0}, 12, 30)) ==
             Status::ok);
     const EntityId entity = make_entity_id(1, 1);
-    REQUIRE(manager.spawn({.id = entity, .kind = KindId{0}}) == entity);
+    REQUIRE(manager.spawn({.id = entity, .kind = id_at<KindId>(0)}) == entity);
     REQUIRE(manager.set_group_radius(entity, 50) == Status::ok);
     const auto sees_at = [&](float x, float y) {
         REQUIRE(manager.move(entity, {500 + x, 500 + y, 0}) == Status::ok);
@@ -123,18 +120,18 @@ TEST_CASE(
     CHECK_FALSE(sees_at(60, 48));  // 51.4 m from the rim
 }
 
-TEST_CASE("interest: bounds are refused where they mean nothing") {
+TEST_CASE("interest: a group radius is refused where the kind does not use it") {
     Rules def;
     def.kinds.resize(2);
     def.kinds[0].uses_group_radius = true;
-    CHECK(problem_of(def) != "");  // how large they may be is not said
+    CHECK(problem_of(def) != "");  // `group_radius_max` is not set
     def.group_radius_max = 50;
     InterestManager manager(def);
     const EntityId a = make_entity_id(1, 1), b = make_entity_id(2, 1), c = make_entity_id(3, 1);
-    REQUIRE(manager.spawn({.id = a, .kind = KindId{0}}) == a);
-    REQUIRE(manager.spawn({.id = b, .kind = KindId{1}}) == b);
-    REQUIRE(manager.spawn({.id = c, .kind = KindId{0}}) == c);
-    CHECK(manager.set_group_radius(a, 1e9F) == Status::ok);  // as far as they count
+    REQUIRE(manager.spawn({.id = a, .kind = id_at<KindId>(0)}) == a);
+    REQUIRE(manager.spawn({.id = b, .kind = id_at<KindId>(1)}) == b);
+    REQUIRE(manager.spawn({.id = c, .kind = id_at<KindId>(0)}) == c);
+    CHECK(manager.set_group_radius(a, 1e9F) == Status::ok);  // clamped to the maximum
     CHECK(manager.set_group_radius(a, -1) == Status::bad_argument);
     CHECK(manager.set_group_radius(a, std::nanf("")) == Status::bad_argument);
     CHECK(manager.set_group_radius(b, 1) == Status::bad_argument);

@@ -18,7 +18,7 @@ EntityId id(std::uint32_t index) {
     return make_entity_id(index, 1);
 }
 
-/// The same, as a map from members to their parents and a list for each unit.
+/// The same with a map from members to parents and a list for each cull group.
 struct PlainGroups {
     std::map<EntityId, EntityId> parent;
     std::map<EntityId, EntityId> unit;
@@ -101,7 +101,7 @@ TEST_CASE("group store: random joins, moves and leaves equal a plain map") {
     CHECK(std::min({joins, moves, leaves}) > 300);
 }
 
-TEST_CASE("group store: marks without content are none, and counts of a unit add up") {
+TEST_CASE("group store: empty member overrides are not stored, and counts add up") {
     GroupStore store;
     store.add(id(1), id(0), id(0));
     CHECK(store.marks_of(id(1)) == nullptr);

@@ -49,7 +49,7 @@ TEST_CASE("observer store: ids, main entities and areas equal plain maps after r
             REQUIRE((index == IdPool::no_index) == (plain.size() == observers_max));
             full += index == IdPool::no_index ? 1 : 0;
             if (index == IdPool::no_index) continue;
-            REQUIRE(used.insert(store[index].id).second);  // no id comes back
+            REQUIRE(used.insert(store[index].id).second);  // no id is reused
             plain[index].id = store[index].id;
         } else if (what < 6) {
             store.set_main(o, EntityId::none);
@@ -125,7 +125,7 @@ TEST_CASE("observer store: ids, main entities and areas equal plain maps after r
     CHECK(full > 20);
 }
 
-TEST_CASE("observer store: what must be scanned is woken, until both are cleared") {
+TEST_CASE("observer store: an observer that must be scanned is woken until cleared") {
     ObserverStore store(4);
     const std::uint32_t a = store.add(), b = store.add();
     store[a].needs_scan = store[b].needs_scan = false;
@@ -139,7 +139,7 @@ TEST_CASE("observer store: what must be scanned is woken, until both are cleared
     store.clear_woken();
     CHECK_FALSE(store.any_needs_scan());
     CHECK_FALSE(store.is_woken(b));
-    // Not known to the woken set yet, and one that is far behind its end.
+    // An index beyond the end of the woken set.
     CHECK_FALSE(store.is_woken(3));
 }
 

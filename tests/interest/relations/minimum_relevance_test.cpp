@@ -15,7 +15,7 @@
 
 namespace purview {
 
-TEST_CASE("minimum relevance: periods of any lengths end in their tick, as in a plain map") {
+TEST_CASE("minimum relevance: periods of any length end in their tick") {
     struct Plain {
         Tick from, until;
     };
@@ -61,7 +61,7 @@ TEST_CASE("minimum relevance: periods of any lengths end in their tick, as in a 
 
 namespace {
 
-/// Two nodes that let leaves wait for their next tick: one in 40, one in 4.
+/// Two nodes with lazy leaves: one is evaluated every 40 ticks, one every 4.
 struct LazyNodes {
     LazyNodes() {
         const FlagId far_flag = rules.flag("rare");
@@ -79,7 +79,7 @@ struct LazyNodes {
 
 }  // namespace
 
-TEST_CASE("minimum relevance: a leave that waits long delays no other one") {
+TEST_CASE("minimum relevance: a long wait to leave does not delay other leaves") {
     const LazyNodes lazy;
     InterestManager manager(lazy.rules);
     const EntityId viewpoint = manager.spawn({.position = {100, 100}});
@@ -89,7 +89,8 @@ TEST_CASE("minimum relevance: a leave that waits long delays no other one") {
     for (int i = 0; i < 4; ++i) often.push_back(manager.spawn({.position = {110, 100}}));
     for (int tick = 0; tick < 80; ++tick) manager.tick();
     REQUIRE(manager.is_relevant(observer, rare));
-    CHECK(manager.move(rare, {500, 100}) == Status::ok);  // it may stay for up to 40 ticks
+    // It may remain relevant for up to 40 ticks.
+    CHECK(manager.move(rare, {500, 100}) == Status::ok);
     manager.tick();
     for (const EntityId entity : often) {
         REQUIRE(manager.is_relevant(observer, entity));
@@ -104,13 +105,13 @@ TEST_CASE("minimum relevance: a leave that waits long delays no other one") {
     for (const EntityId entity : often) CHECK_FALSE(manager.is_relevant(observer, entity));
 }
 
-TEST_CASE("minimum relevance: what waits to leave is forgotten when its observer is not ready") {
+TEST_CASE("minimum relevance: pending leaves end when the observer is not ready") {
     const LazyNodes lazy;
     InterestManager manager(lazy.rules);
     const EntityId viewpoint = manager.spawn({.position = {100, 100}});
     const ObserverId observer = manager.add_observer({.viewpoint = viewpoint});
     const EntityId rare = manager.spawn({.position = {130, 100}, .flags = {lazy.flag}});
-    for (int tick = 0; tick < 85; ++tick) manager.tick();  // some ticks after the node's turn
+    for (int tick = 0; tick < 85; ++tick) manager.tick();  // some ticks after the node's tick
     REQUIRE(manager.is_relevant(observer, rare));
     CHECK(manager.move(rare, {500, 100}) == Status::ok);
     manager.tick();

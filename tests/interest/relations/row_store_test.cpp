@@ -11,8 +11,7 @@
 
 namespace purview::test {
 
-TEST_CASE(
-    "rows: a row that nobody is in and nobody looks into is given back, and its key is free") {
+TEST_CASE("row store: a shared group without members and observers is freed") {
     RowStore store;
     SplitMix random(3);
     constexpr std::uint32_t entities = 20, observers = 5;
@@ -25,13 +24,13 @@ TEST_CASE(
         std::vector<std::uint32_t> rows;
         keys_of[e].clear();
         for (std::uint32_t n = random.below(4); n > 0; --n) {
-            // Ever new keys, as of an endless world, and a few that come again.
+            // Mostly new keys, as in an endless world, and a few that repeat.
             const std::uint64_t key = random.chance(0.5F)   ? random.below(8)
                                       : random.chance(0.1F) ? ~std::uint64_t{0}
                                                             : 100U + static_cast<unsigned>(step);
             if (!keys_of[e].insert(key).second) continue;
             rows.push_back(store.row_of(key));
-            if (key >= 100 && key != ~std::uint64_t{0}) {  // nobody had it
+            if (key >= 100 && key != ~std::uint64_t{0}) {  // a new key
                 CHECK(store.row(rows.back()).members.empty());
                 CHECK(store.row(rows.back()).observers.empty());
             }

@@ -10,7 +10,7 @@
 
 namespace purview {
 
-TEST_CASE("grid: no shape of a world and no cell_size gives more cells than the limits say") {
+TEST_CASE("grid: the number of cells stays within its limits for any world shape") {
     const float lengths[] = {0.001F, 1, 100, 16384, 1e6F};
     const float sizes[] = {0, 1e-3F, 1, 50};
     for (const Axes axes : {Axes::xy, Axes::xz, Axes::xyz}) {

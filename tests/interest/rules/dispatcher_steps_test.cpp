@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Steps of a dispatching node run over the bucket that was chosen, and its inner nodes may have
-// steps of their own. Random worlds beside the oracle cover the rest (oracle_rules.cpp).
+// The steps of a dispatching node run over the chosen bucket. Inner nodes may have their own steps.
+// The oracle covers the rest with random worlds (oracle_rules.cpp).
 #include <memory>
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace purview::test::lines {
 
 namespace {
 
-/// The RFC's odds and evens: an observer looks into the inner node of its main entity's parity.
+/// Odd and even entities: an observer reads the inner node of its main entity's parity.
 struct Parity : Dispatcher {
     void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
         out.push_back(index_of(entity.entity) % 2);
@@ -23,20 +23,19 @@ struct Parity : Dispatcher {
     bool reads_positions() const noexcept override { return false; }
 };
 
-/// Ten entities ten meters from each other; an observer whose main entity is number 2; 4 and 5 are
-/// flagged.
+/// Ten entities, ten meters apart. The observer's main entity is number 2. 4 and 5 have the flag.
 Set shown_by(NodeDef desc) {
     InterestManager manager = make(std::vector{std::move(desc)});
     for (std::uint32_t i = 0; i < 10; ++i) spawn(manager, i, static_cast<float>(i) * 10);
     for (const std::uint32_t i : {4U, 5U})
-        CHECK(manager.set_flag(id(i), FlagId{0}, true) == Status::ok);
+        CHECK(manager.set_flag(id(i), id_at<FlagId>(0), true) == Status::ok);
     const ObserverId observer = watch(manager, id(2));
     return ticked(manager, observer);
 }
 
 }  // namespace
 
-TEST_CASE("dispatcher: steps run over the bucket, and nothing outside of it is relevant" *
+TEST_CASE("dispatcher: steps run over the bucket, and nothing else is relevant" *
           doctest::test_suite("N12 N56")) {
     const auto parity = std::make_shared<Parity>();
     const auto with = [&](std::vector<Kernel> steps) {
@@ -52,13 +51,13 @@ TEST_CASE("dispatcher: steps run over the bucket, and nothing outside of it is r
     CHECK(with({within(Combine::add, 20), flag(Combine::subtract, 0)}) == Set{0, 2});
     CHECK(with({everything, flag(Combine::subtract, 0)}) == Set{0, 2, 6, 8});
     CHECK(with({flag(Combine::add, 0)}) == Set{4});
-    // "Near or flagged, of my bucket", which one step alone cannot say.
+    // "Near or flagged, in my bucket" needs more than one step.
     CHECK(with({within(Combine::add, 10), flag(Combine::add, 0)}) == Set{2, 4});
-    // Whatever is added later is cut to the bucket, too.
+    // Later steps that add are limited to the bucket, too.
     CHECK(with({flag(Combine::subtract, 0), within(Combine::add, 30)}) == Set{0, 2, 4, 6, 8});
 }
 
-TEST_CASE("dispatcher: an inner node may have steps of its own" * doctest::test_suite("N56")) {
+TEST_CASE("dispatcher: an inner node may have its own steps" * doctest::test_suite("N56")) {
     struct Floors final : Parity {
         void cover(const DispatchedObserver&, std::vector<CellId>& out) const override {
             out = {0, 1};
@@ -74,12 +73,12 @@ TEST_CASE("dispatcher: an inner node may have steps of its own" * doctest::test_
     CHECK(shown_by(desc) == Set{0, 1, 2, 3, 5, 6, 7, 8, 9});
     desc.inner = {{within(Combine::require, 20), flag(Combine::subtract, 0)}};
     CHECK(shown_by(desc) == Set{0, 1, 2, 3, 5, 7, 9});
-    // Steps of the node itself run over what inner nodes let through.
+    // Steps of the node itself run over the results of the inner nodes.
     desc.steps = {within(Combine::add, 30)};
     CHECK(shown_by(desc) == Set{0, 1, 2, 3, 5});
 }
 
-TEST_CASE("dispatcher: an entity in several inner nodes is in the bucket if one matches" *
+TEST_CASE("dispatcher: an entity in several inner nodes needs only one that matches" *
           doctest::test_suite("N24 N56")) {
     struct Overlapping final : Dispatcher {
         void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const override {
@@ -110,7 +109,7 @@ TEST_CASE("dispatcher: an inner node that hides an entity hides it at once" *
     for (const std::uint32_t i : {0U, 2U}) spawn(manager, i, 50);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 2});
-    CHECK(manager.set_flag(id(2), FlagId{0}, true) == Status::ok);
+    CHECK(manager.set_flag(id(2), id_at<FlagId>(0), true) == Status::ok);
     manager.tick();
     REQUIRE(manager.events().size() == 1);
     CHECK(manager.events()[0].reason == Reason::hidden);
@@ -122,18 +121,18 @@ TEST_CASE("dispatcher: inner steps that cannot be evaluated are refused with a r
     const auto problem = [](const NodeDef& desc) { return problem_of(def_of({desc})); };
     NodeDef desc = dispatched("d", std::make_shared<Parity>());
     desc.inner = {{within(Combine::add, 10, 5)}};
-    CHECK(problem(desc).find("inner steps 0, step 1: a step of an inner node cannot remember") !=
+    CHECK(problem(desc).find("inner steps 0, step 1: a step of an inner node cannot have memory") !=
           std::string::npos);
     desc.inner = {{}, {within(Combine::add, -1)}};
     CHECK(problem(desc).find("inner steps 1, step 1: a distance needs") != std::string::npos);
     desc.inner = {{flag(Combine::add, 9)}};
-    CHECK(problem(desc).find("names a flag that is not there") != std::string::npos);
+    CHECK(problem(desc).find("uses a flag that is not declared") != std::string::npos);
     NodeDef grid = node("grid", {within(Combine::add, 10)});
     grid.inner = {{}};
     CHECK(problem(grid).find("only a dispatcher has inner nodes") != std::string::npos);
 }
 
-TEST_CASE("dispatcher: recheck of a main entity also chooses its observers' buckets anew" *
+TEST_CASE("dispatcher: recheck of a main entity also updates its observers' buckets" *
           doctest::test_suite("N52")) {
     struct ByNumber final : Dispatcher {
         explicit ByNumber(const std::vector<std::uint32_t>& numbers) : numbers_(numbers) {}
@@ -151,7 +150,7 @@ TEST_CASE("dispatcher: recheck of a main entity also chooses its observers' buck
     for (std::uint32_t i = 0; i < 4; ++i) spawn(manager, i, 50);
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 2});
-    numbers[0] = 1;  // the player's own number: what it sees changes, and who sees it
+    numbers[0] = 1;  // changes what the main entity's observer sees, and which observers see it
     CHECK(manager.recheck(id(0)) == Status::ok);
     CHECK(ticked(manager, observer) == Set{0, 1, 3});
 }

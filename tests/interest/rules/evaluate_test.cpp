@@ -8,14 +8,14 @@
 #include <memory>
 #include <vector>
 
+#include "interest/rules/interest_kernel.hpp"
 #include "purview/interest.hpp"
-#include "purview/kernel.hpp"
 
 namespace purview {
 
 namespace {
 
-/// Matches everything, with one score for all.
+/// Matches everything with one score.
 class FixedScore final : public InterestKernel {
   public:
     explicit FixedScore(float score) : score_(score) {}
@@ -35,7 +35,7 @@ class FixedScore final : public InterestKernel {
 
 }  // namespace
 
-TEST_CASE("scores: whatever a custom kernel returns, a score is above 0 and at most 1") {
+TEST_CASE("scores: scores of custom kernels are clamped to above 0 and at most 1") {
     constexpr float infinite = std::numeric_limits<float>::infinity();
     constexpr float none = std::numeric_limits<float>::quiet_NaN();
     for (const auto& [returned, expected] :

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a kernel of the game may read, and when it is evaluated again; and the dimensions in which
-// the preset of the RFC measures.
+// The data that a custom kernel may read, when it is evaluated again, and the dimensions that the
+// preset of the RFC uses for distances.
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -15,17 +15,17 @@
 
 namespace purview::test::lines::kernel_facts {
 
-TEST_CASE("kernel: it reads flags, keys and values of the entity and of the observer's main" *
+TEST_CASE("kernel: it reads attributes of the entity and of the observer's main entity" *
           doctest::test_suite("N59 N41")) {
-    // Relevant: of the main entity's key, at least of its level, unless only one has the flag.
-    const auto judge = make_pair_kernel(
+    // Relevant: the same key as the main entity, at least its level, and the same flag.
+    const auto evaluate = make_pair_kernel(
         {.name = "judge", .reads_positions = false}, [](const Pair& pair) noexcept {
             return pair.main() != EntityId::none &&
-                   pair.key(KeyId{1}) == pair.observer_key(KeyId{1}) &&
-                   pair.value(ValueId{1}) >= pair.main_value(ValueId{1}) &&
-                   pair.has(FlagId{2}) == pair.main_has(FlagId{2});
+                   pair.key(id_at<KeyId>(1)) == pair.observer_key(id_at<KeyId>(1)) &&
+                   pair.value(id_at<ValueId>(1)) >= pair.main_value(id_at<ValueId>(1)) &&
+                   pair.has(id_at<FlagId>(2)) == pair.main_has(id_at<FlagId>(2));
         });
-    InterestManager manager = make(std::vector{node("own", {own_kernel(Combine::add, judge)})});
+    InterestManager manager = make(std::vector{node("own", {own_kernel(Combine::add, evaluate)})});
     struct Fact {
         std::uint16_t key;
         float level;
@@ -60,38 +60,38 @@ TEST_CASE("kernel: it reads flags, keys and values of the entity and of the obse
         CAPTURE(main);
         CHECK(manager.set_viewpoint(observer, id(main)) == Status::ok);
         CHECK(ticked(manager, observer) == expected(main));
-        // A change of the candidate, and one of the main entity itself, count in their tick. What
-        // is of the main entity alone needs a recheck of it.
+        // A change of the candidate takes effect in its tick. A change of the main entity needs a
+        // recheck of it.
         const std::uint32_t other = (main + 2) % 12;
         const Fact was = facts[other], mine = facts[main];
         facts[other] = mine;
-        CHECK(manager.set_key(id(other), KeyId{1}, Key{mine.key}) == Status::ok);
-        CHECK(manager.set_value(id(other), ValueId{1}, mine.level) == Status::ok);
-        CHECK(manager.set_flag(id(other), FlagId{2}, mine.flag) == Status::ok);
+        CHECK(manager.set_key(id(other), id_at<KeyId>(1), Key{mine.key}) == Status::ok);
+        CHECK(manager.set_value(id(other), id_at<ValueId>(1), mine.level) == Status::ok);
+        CHECK(manager.set_flag(id(other), id_at<FlagId>(2), mine.flag) == Status::ok);
         CHECK(ticked(manager, observer) == expected(main));
         facts[main] = {static_cast<std::uint16_t>(3 - mine.key), 2, !mine.flag};
-        CHECK(manager.set_key(id(main), KeyId{1}, Key{facts[main].key}) == Status::ok);
-        CHECK(manager.set_value(id(main), ValueId{1}, 2) == Status::ok);
-        CHECK(manager.set_flag(id(main), FlagId{2}, facts[main].flag) == Status::ok);
+        CHECK(manager.set_key(id(main), id_at<KeyId>(1), Key{facts[main].key}) == Status::ok);
+        CHECK(manager.set_value(id(main), id_at<ValueId>(1), 2) == Status::ok);
+        CHECK(manager.set_flag(id(main), id_at<FlagId>(2), facts[main].flag) == Status::ok);
         CHECK(manager.recheck(id(main)) == Status::ok);
         CHECK(ticked(manager, observer) == expected(main));
         for (const auto& [which, fact] : {std::pair{other, was}, std::pair{main, mine}}) {
             facts[which] = fact;
-            CHECK(manager.set_key(id(which), KeyId{1}, Key{fact.key}) == Status::ok);
-            CHECK(manager.set_value(id(which), ValueId{1}, fact.level) == Status::ok);
-            CHECK(manager.set_flag(id(which), FlagId{2}, fact.flag) == Status::ok);
+            CHECK(manager.set_key(id(which), id_at<KeyId>(1), Key{fact.key}) == Status::ok);
+            CHECK(manager.set_value(id(which), id_at<ValueId>(1), fact.level) == Status::ok);
+            CHECK(manager.set_flag(id(which), id_at<FlagId>(2), fact.flag) == Status::ok);
         }
     }
 }
 
-TEST_CASE("kernel: one that reads game data is evaluated as it declares, or on demand" *
+TEST_CASE("kernel: a kernel that reads game data runs as declared or on a recheck" *
           doctest::test_suite("N59 N52")) {
     for (const bool every_tick : {false, true}) {
         for (const bool is_spatial : {false, true}) {
             CAPTURE(every_tick);
             CAPTURE(is_spatial);
             const auto cloaked = std::make_shared<std::atomic<bool>>(false);
-            PairKernelDef kernel;
+            KernelTraits kernel;
             kernel.name = "not cloaked";
             kernel.reach = is_spatial ? 30 : 0;
             kernel.reads_positions = is_spatial;
@@ -104,7 +104,7 @@ TEST_CASE("kernel: one that reads game data is evaluated as it declares, or on d
             spawn(manager, 1, 55);
             const ObserverId observer = watch(manager, id(0));
             CHECK(ticked(manager, observer) == Set{0, 1});
-            // The game's own data changes, and nothing that the engine knows.
+            // The game's own data changes, without any change in the engine.
             *cloaked = true;
             if (every_tick) {
                 CHECK(tick_news(manager, observer) == News{{}, {0, 1}});
@@ -125,13 +125,13 @@ TEST_CASE("kernel: one that reads game data is evaluated as it declares, or on d
     }
 }
 
-TEST_CASE("preset: that of the RFC measures distance in three dimensions" *
+TEST_CASE("preset: the preset of the RFC measures distance in three dimensions" *
           doctest::test_suite("N60")) {
     Rules def = preset(Preset::ngo);
     NodeDef near = node("near", {within(Combine::add, 10)}, Members::bound);
     def.nodes.push_back(near);
     InterestManager manager = make(def);
-    const std::array bound{NodeId{1}};
+    const std::array bound{id_at<NodeId>(1)};
     const Vec3 home{500, 500, 500};
     std::uint32_t count = 0;
     Set expected;

@@ -12,7 +12,7 @@ namespace purview {
 
 namespace {
 
-/// Entities at 5, 15 and 40 m from the observer's viewpoint: which of them are relevant.
+/// Returns which entities are relevant: 0 is the viewpoint, the others are 5, 15 and 40 m away.
 std::vector<std::uint32_t> seen_with(const Rules& rules) {
     InterestManager manager(rules);
     const EntityId viewpoint = manager.spawn({.position = {100, 100, 100}});
@@ -28,7 +28,7 @@ std::vector<std::uint32_t> seen_with(const Rules& rules) {
 
 }  // namespace
 
-TEST_CASE("interest: each preset is sound, and selects as its system does") {
+TEST_CASE("interest: each preset is valid and selects as its system does") {
     for (const Preset each : {Preset::ngo, Preset::mirror, Preset::fusion, Preset::phaser})
         CHECK(problem_of(preset(each)) == "");
     CHECK(seen_with(preset(Preset::ngo)) == std::vector<std::uint32_t>{0, 1, 2, 3});

@@ -44,7 +44,7 @@ NodeDef waiting_node(NodeDef node, bool is_lazy) {
 
 }  // namespace
 
-TEST_CASE("program summary: rows, cells and waiting nodes are found, and only those") {
+TEST_CASE("program summary: shared groups, cells and waiting nodes are detected") {
     const ProgramSummary near = summary_of({node("near", {within(Combine::add, 10)})});
     CHECK_FALSE(near.has_shared_rows);
     CHECK_FALSE(near.has_pulled_rows);
@@ -77,7 +77,7 @@ TEST_CASE("program summary: rows, cells and waiting nodes are found, and only th
     CHECK(summary_of({waiting_node(node("n", {within(Combine::add, 10)}), true)}).has_lazy);
 }
 
-TEST_CASE("program summary: only attributes of the entity that are subtracted may hide it") {
+TEST_CASE("program summary: only subtracted attributes of an entity may hide it") {
     const auto hides = [](std::vector<Kernel> steps, Combine combine = Combine::add) {
         NodeDef one = node("n", std::move(steps));
         one.combine = combine;
@@ -91,14 +91,14 @@ TEST_CASE("program summary: only attributes of the entity that are subtracted ma
     CHECK_FALSE(hides({within(Combine::add, 10)}, Combine::subtract));
 }
 
-TEST_CASE("program summary: nodes of bound entities alone are not among the unbound ones") {
+TEST_CASE("program summary: nodes for bound entities only are not unbound nodes") {
     const ProgramSummary summary = summary_of(
         {node("a", {within(Combine::add, 1)}), node("b", {within(Combine::add, 1)}, Members::bound),
          node("c", {within(Combine::add, 1)}, Members::unbound)});
     CHECK(summary.unbound_nodes == std::vector<NodeId>{node0, node2});
 }
 
-TEST_CASE("member columns: nodes share a column until it is reset, and then it is used again") {
+TEST_CASE("member columns: nodes share a column until a reset, then it is reused") {
     BlockTable table(false);
     table.add_abstract_layer();
     MemberColumns columns;
@@ -110,7 +110,7 @@ TEST_CASE("member columns: nodes share a column until it is reset, and then it i
     CHECK(columns.of(node0) == shared);
     CHECK(columns.of(node2) == shared);
     CHECK(columns.of(node1) == alone);
-    CHECK(columns.of(NodeId{9}) == no_column);
+    CHECK(columns.of(id_at<NodeId>(9)) == no_column);
     columns.reset(table, 2);
     CHECK(columns.of(node1) == no_column);
     std::vector<std::uint32_t> again{columns.acquire(table, std::vector{node0}),

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Refresh policies of nodes: a spawn is evaluated in its tick under every one of them, and a lazy
-// leave waits for the node's next tick at every distance.
+// Refresh policies of nodes: every policy evaluates a spawn in its tick. A lazy leave waits for the
+// node's next tick at every distance.
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
 
 #include "core/hash.hpp"
+#include "core/observer_ids.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines {
@@ -39,7 +40,7 @@ NodeDef refreshed(std::vector<Kernel> steps, const Refresh& refresh) {
     return refresh.applied_to(node("near", std::move(steps)));
 }
 
-/// A world of 2,000 m with cells of about so many meters.
+/// A world of 2,000 m with cells of about `cell_size` meters.
 InterestManager wide_world(std::vector<NodeDef> nodes, float cell_size) {
     Rules def = def_of(std::move(nodes));
     def.max = {2000, 2000, 0};
@@ -70,7 +71,7 @@ TEST_CASE("refresh: a spawn is evaluated in its tick under every policy") {
                 SplitMix random(7);
                 float x = 1000;
                 for (std::uint32_t i = 1; i < 3 * every; ++i) {
-                    // The observer moves, so its window was made for another place.
+                    // The observer moves: its visible block set belongs to an earlier position.
                     x += 3;
                     CHECK(manager.set_area(observer, 0, Area::at({x, 50, 0})) == Status::ok);
                     spawn(manager, 3 * i, bound_to(x + random.between(-9, 9), {}));
@@ -87,14 +88,14 @@ TEST_CASE("refresh: a spawn is evaluated in its tick under every policy") {
     }
 }
 
-TEST_CASE("refresh: custom nodes are asked about a spawn in its tick" *
+TEST_CASE("refresh: custom nodes are queried for a spawn in its tick" *
           doctest::test_suite("M4 M39")) {
     struct All final : CustomNode {
         explicit All(bool by_entity) : by_entity_(by_entity) {}
         void query_for(const Visibility& visibility, ObserverId,
                        std::vector<EntityId>& out) override {
             for (std::uint32_t i = 0; i < 100; ++i)
-                if (visibility.is_alive(id(i))) out.push_back(id(i));
+                if (visibility.entity(id(i)).is_alive()) out.push_back(id(i));
         }
         void observers_for(const Visibility&, EntityId, std::vector<ObserverId>& out) override {
             out.push_back(make_observer_id(0, 1));
@@ -116,7 +117,7 @@ TEST_CASE("refresh: custom nodes are asked about a spawn in its tick" *
     }
 }
 
-TEST_CASE("refresh: what leaves lazily stays until the next tick of its node, at any distance" *
+TEST_CASE("refresh: a lazy leave waits for the next tick of its node at any distance" *
           doctest::test_suite("M40 N22 X4")) {
     for (const float cell_size : {5.0F, 15.0F, 60.0F, 400.0F}) {
         for (const bool has_exact_node : {false, true}) {
@@ -124,7 +125,7 @@ TEST_CASE("refresh: what leaves lazily stays until the next tick of its node, at
             CAPTURE(has_exact_node);
             std::vector<NodeDef> nodes{refreshed({within(Combine::add, 10)}, lazy_refresh)};
             if (has_exact_node) nodes.push_back(node("other", {within(Combine::add, 1)}));
-            // The same node in a twin world says in which ticks it is due.
+            // An entity in a second world shows in which ticks the node is evaluated.
             InterestManager manager = wide_world(nodes, cell_size);
             constexpr std::array<float, 6> far{5.5F, 11, 30, 100, 500, 1500};
             spawn(manager, 0, 100);
@@ -138,7 +139,7 @@ TEST_CASE("refresh: what leaves lazily stays until the next tick of its node, at
                 std::uint32_t waited = 0;
                 for (; waited < every + 1 && seen(manager, observer) == all; ++waited)
                     manager.tick();
-                // All of them leave in one tick, the node's; only the nearest stays.
+                // All leave in the node's tick, except the nearest.
                 CHECK(waited <= every);
                 CHECK(waited > 1);
                 CHECK(seen(manager, observer) == Set{0, 1});
@@ -147,10 +148,10 @@ TEST_CASE("refresh: what leaves lazily stays until the next tick of its node, at
                 for (; entered < every + 1 && seen(manager, observer) != all; ++entered)
                     manager.tick();
                 CHECK(entered <= every);
-                // Not in the tick after the node's: so the next leaves have to wait.
+                // Continues past the node's tick, so that the next leaves have to wait.
                 for (std::uint32_t t = 0; t < 7; ++t) manager.tick();
             }
-            // The observer itself goes: the same.
+            // The same when the observer moves away.
             put(manager, 0, 1800);
             std::uint32_t waited = 0;
             for (; waited < every + 1 && seen(manager, observer) == all; ++waited) manager.tick();
@@ -161,7 +162,7 @@ TEST_CASE("refresh: what leaves lazily stays until the next tick of its node, at
     }
 }
 
-TEST_CASE("refresh: what leaves lazily goes at once when something hides it" *
+TEST_CASE("refresh: an entity with a lazy leave leaves at once when it is hidden" *
           doctest::test_suite("M40 N22")) {
     InterestManager manager = wide_world(
         {refreshed({within(Combine::add, 10), flag(Combine::subtract, 0)}, lazy_refresh)}, 15);
@@ -174,13 +175,13 @@ TEST_CASE("refresh: what leaves lazily goes at once when something hides it" *
     for (std::uint32_t i = 1; i <= 5; ++i) put(manager, i, 900);
     CHECK(ticked(manager, observer) == Set{0, 1, 2, 3, 4, 5});
     CHECK(manager.deny(observer, id(1), true) == Status::ok);
-    CHECK(manager.set_flag(id(2), FlagId{0}, true) == Status::ok);
+    CHECK(manager.set_flag(id(2), id_at<FlagId>(0), true) == Status::ok);
     CHECK(manager.set_hidden(id(3), true) == Status::ok);
     CHECK(manager.despawn(id(4)) == Status::ok);
     CHECK(tick_news(manager, observer) == News{{}, {1, 2, 3, 4}});
 }
 
-TEST_CASE("refresh: an entity that is back in the node's tick has never left" *
+TEST_CASE("refresh: an entity that is back in the node's tick has no leave event" *
           doctest::test_suite("M40")) {
     for (const float cell_size : {5.0F, 60.0F}) {
         InterestManager manager =
@@ -198,7 +199,7 @@ TEST_CASE("refresh: an entity that is back in the node's tick has never left" *
     }
 }
 
-TEST_CASE("refresh: an interval of no ticks, or of more than 65,535, is refused") {
+TEST_CASE("refresh: an interval of 0 or more than 65,535 ticks is refused") {
     for (const std::uint32_t ticks : {0U, 1U, 65'535U, 65'536U}) {
         const bool is_sound = ticks == 1 || ticks == 65'535;
         const NodeDef desc = refreshed({within(Combine::add, 10)}, {.every_ticks = ticks});

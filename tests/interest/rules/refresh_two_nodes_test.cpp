@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Two nodes with intervals of their own, and entities that leave far beyond the window of both.
+// Two nodes with different intervals. Entities leave far beyond the visible block set of both.
 #include <array>
 #include <vector>
 
@@ -11,8 +11,8 @@ namespace purview::test::lines::refresh_two_nodes {
 
 namespace {
 
-/// Moves entities from within the range of an exact and of a lazy node to these distances; returns
-/// after how many ticks each has left.
+/// Moves entities out of the range of an exact and a lazy node, to increasing distances. Returns
+/// after how many ticks each left.
 std::vector<int> ticks_until_gone(Combine combine, float cell_size) {
     constexpr std::array<float, 5> distances_m{32, 60, 220, 920, 1'920};
     NodeDef exact = node("exact", {within(Combine::add, 20)});
@@ -29,7 +29,7 @@ std::vector<int> ticks_until_gone(Combine combine, float cell_size) {
     const ObserverId observer = watch(manager, id(0));
     do manager.tick();
     while (seen(manager, observer).size() <= distances_m.size());
-    // To the tick after that of the lazy node.
+    // Continues to the tick after the lazy node's tick.
     for (int t = 0; t < 12; ++t) {
         put(manager, 1, 8);
         manager.tick();
@@ -47,17 +47,17 @@ std::vector<int> ticks_until_gone(Combine combine, float cell_size) {
 
 }  // namespace
 
-TEST_CASE("refresh: an exact node that is required decides at once, whatever a lazy one holds" *
+TEST_CASE("refresh: a required exact node decides at once despite a lazy one" *
           doctest::test_suite("N22 X4 M40")) {
-    // Both are required: what the exact node does not show is gone in that tick, however far it
-    // goes and whatever the cells are.
+    // Both are required: an entity that the exact node does not match leaves in that tick, at any
+    // distance and cell size.
     for (const float cell_size : {8.0F, 50.0F, 500.0F}) {
         CAPTURE(cell_size);
         for (const int ticks : ticks_until_gone(Combine::require, cell_size)) CHECK(ticks == 1);
     }
 }
 
-TEST_CASE("refresh: what a lazy node adds to an exact one stays until its tick, at any distance" *
+TEST_CASE("refresh: an entity that a lazy node adds stays until that node's tick" *
           doctest::test_suite("N22 X4 M40")) {
     for (const float cell_size : {8.0F, 50.0F, 500.0F}) {
         CAPTURE(cell_size);

@@ -14,7 +14,7 @@
 
 namespace purview {
 
-TEST_CASE("rules: a name is declared once, and has the same id from then on") {
+TEST_CASE("rules: a repeated name has the id of its first declaration") {
     Rules rules;
     const FlagId cloaked = rules.flag("cloaked"), mounted = rules.flag("mounted");
     CHECK(cloaked != mounted);
@@ -33,7 +33,7 @@ TEST_CASE("rules: a name is declared once, and has the same id from then on") {
     rules.node("far").add(within(9)).require(mounted);
     rules.node("near").subtract(cloaked);
     REQUIRE(rules.nodes.size() == 2);
-    CHECK(rules.node_id("far") == NodeId{1});
+    CHECK(rules.node_id("far") == id_at<NodeId>(1));
     REQUIRE(rules.nodes[0].steps.size() == 2);
     CHECK(rules.nodes[0].steps[0].combine == Combine::add);
     CHECK(rules.nodes[0].steps[1].combine == Combine::subtract);
@@ -41,23 +41,23 @@ TEST_CASE("rules: a name is declared once, and has the same id from then on") {
     CHECK(problem_of(rules) == "");
 }
 
-TEST_CASE("rules: the functions that make kernels set what they say, and nothing else") {
+TEST_CASE("rules: the kernel functions set only their own settings") {
     const Kernel near = within(5).leave_at(7).from(Viewpoints::owned).range_from(RangeFrom::entity);
     CHECK(near.enter == 5);
     CHECK(near.leave == 7);
     CHECK(near.view_from == Viewpoints::owned);
     CHECK(near.range == RangeFrom::entity);
     CHECK(within(5).leave == 5);
-    CHECK(between(ValueId{2}, 1, 3).min == 1);
-    CHECK(between(ValueId{2}, 1, 3).max == 3);
+    CHECK(between(id_at<ValueId>(2), 1, 3).min == 1);
+    CHECK(between(id_at<ValueId>(2), 1, 3).max == 3);
     CHECK(cells(3, 4, 2, 5).cell_size == Vec3{3, 4, 5});
     CHECK(cells(3, 4, 2, 5).rings == 2);
     CHECK(hexagons(6).cell_size == Vec3{6, 0, 0});
     CHECK(in_area(3).leave == 3);
-    CHECK(Kernel(FlagId{1}).type == KernelType::flag);
+    CHECK(Kernel(id_at<FlagId>(1)).type == KernelType::flag);
 }
 
-TEST_CASE("rules: all but cloaked takes an everything kernel") {
+TEST_CASE("rules: everything() minus a flag matches all entities without it") {
     Rules rules;
     const FlagId cloaked = rules.flag("cloaked");
     rules.node("all but cloaked").add(everything()).subtract(cloaked);
@@ -79,17 +79,17 @@ TEST_CASE("rules: all but cloaked takes an everything kernel") {
     CHECK_FALSE(manager.is_relevant(observer, plain));
 }
 
-TEST_CASE("rules: what is unsound is said, by the part that is asked") {
+TEST_CASE("rules: each check reports the problems of its own part") {
     Rules rules;
-    rules.node("near").add(within(5)).subtract(FlagId{0});
+    rules.node("near").add(within(5)).subtract(id_at<FlagId>(0));
     CHECK(problem_of_structure(rules) == "");
-    CHECK(problem_of_nodes(rules).find("'near', a step names a flag") != std::string::npos);
+    CHECK(problem_of_nodes(rules).find("'near', a step uses a flag") != std::string::npos);
     rules.flag("cloaked");
     CHECK(problem_of_nodes(rules) == "");
-    rules.for_kind(rules.kind("wolf")).nodes = {NodeId{3}};
+    rules.for_kind(rules.kind("wolf")).nodes = {id_at<NodeId>(3)};
     CHECK(problem_of_nodes(rules) == "");
-    CHECK(problem_of(rules) == "kind 'wolf', node 3 is not there");
-    rules.for_kind(KindId{0}).nodes.clear();
+    CHECK(problem_of(rules) == "kind 'wolf', node 3 does not exist");
+    rules.for_kind(id_at<KindId>(0)).nodes.clear();
     for (std::size_t i = 0; i < Schema::flags_max; ++i) rules.flag("flag " + std::to_string(i));
     CHECK(problem_of(rules) == "at most 16 flags");
     Rules dormant;
@@ -100,9 +100,16 @@ TEST_CASE("rules: what is unsound is said, by the part that is asked") {
     node.dormant = false;
     node.every_ticks = 0;
     CHECK(problem_of(dormant).find("1 to 65535 ticks") != std::string::npos);
+    node.every_ticks = 1;
+    for (const std::uint32_t ticks : {0U, 10'001U}) {
+        node.replication.every_ticks = ticks;
+        CHECK(problem_of(dormant).find("1 to 10,000 ticks") != std::string::npos);
+    }
+    node.replication.every_ticks = 10'000;
+    CHECK(problem_of(dormant).empty());
 }
 
-TEST_CASE("rules: set_rules brings its level along, and keeps what is fixed") {
+TEST_CASE("rules: set_rules applies the level and refuses changes of fixed settings") {
     Rules rules;
     rules.node("near").add(within(5));
     InterestManager manager(rules);
@@ -113,7 +120,18 @@ TEST_CASE("rules: set_rules brings its level along, and keeps what is fixed") {
     CHECK_FALSE(manager.is_relevant(observer, far));
     Rules other = manager.rules();
     other.level = InterestLevel::none;
-    other.max = {5, 5, 5};
+    Rules smaller = other;
+    smaller.max = {5, 5, 5};
+    CHECK(manager.set_rules(smaller).find("max is fixed at creation") != std::string::npos);
+    CHECK(manager.try_rules(smaller).problem.find("max is fixed") != std::string::npos);
+    Rules named = other;
+    named.flag("cloaked");
+    CHECK(manager.set_rules(named).find("flag_names is fixed") != std::string::npos);
+    Rules bound = other;
+    bound.for_kind(id_at<KindId>(0)).owner_sees = false;
+    CHECK(manager.set_rules(bound).find("kinds is fixed") != std::string::npos);
+    manager.tick();
+    CHECK_FALSE(manager.is_relevant(observer, far));  // nothing was changed
     CHECK(manager.set_rules(other) == "");
     manager.tick();
     CHECK(manager.is_relevant(observer, far));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A spawn is evaluated in its tick under every refresh policy, while everything else waits for the
-// node: so nothing but the spawn can be the reason.
+// Every refresh policy evaluates a spawn in its tick. Everything else waits for the node, so only
+// the spawn can cause the enter event.
 #include <array>
 #include <string>
 #include <vector>
@@ -47,13 +47,13 @@ InterestManager waiting_world(const Policy& policy, std::vector<Kernel> steps,
 
 }  // namespace
 
-TEST_CASE("refresh: a spawn enters in its tick, although nothing else is evaluated in it" *
+TEST_CASE("refresh: a spawn enters in its tick although nothing else is evaluated" *
           doctest::test_suite("M4 M39 N22")) {
     for (const Policy& policy : policies) {
         for (const bool observer_moves : {false, true}) {
             for (const float margin_m : {0.0F, 4.0F}) {
                 for (const bool has_exact_node : {false, true}) {
-                    // Beside an exact node an entity has no position of its own for a dormant one.
+                    // With an exact node beside it, a dormant node has no positions of its own.
                     if (has_exact_node && policy.dormant) continue;
                     CAPTURE(policy.name);
                     CAPTURE(observer_moves);
@@ -67,7 +67,7 @@ TEST_CASE("refresh: a spawn enters in its tick, although nothing else is evaluat
                     spawn(manager, 0, 100);
                     spawn(manager, 1, 150);  // will come near, and has to wait
                     const ObserverId observer = watch(manager, id(0));
-                    // To the tick after that of the node.
+                    // Continues to the tick after the node's tick.
                     for (std::uint32_t t = 0; t < 2 * interval; ++t) manager.tick();
                     for (std::uint32_t t = 1; t % interval != 5; ++t) manager.tick();
                     put(manager, 1, 103);
@@ -79,8 +79,8 @@ TEST_CASE("refresh: a spawn enters in its tick, although nothing else is evaluat
                         const float offset = static_cast<float>(t % 19) - 9;
                         spawn(manager, next, bound_to(100 + offset, {}));         // near
                         spawn(manager, next + 1, bound_to(100 + offset, {}, 1));  // hidden
-                        spawn(manager, next + 2, bound_to(117, {}));              // in the window
-                        spawn(manager, next + 3, bound_to(300, {}));              // far
+                        spawn(manager, next + 2, bound_to(117, {}));  // in the visible block set
+                        spawn(manager, next + 3, bound_to(300, {}));  // far
                         manager.tick();
                         const News now = news(manager, observer);
                         CHECK(now.in.count(next) == 1);
@@ -89,7 +89,7 @@ TEST_CASE("refresh: a spawn enters in its tick, although nothing else is evaluat
                         entered += static_cast<std::uint32_t>(now.in.size());
                         next += 4;
                     }
-                    // The node itself was not evaluated meanwhile, or only in a tick of its own.
+                    // Meanwhile the node was evaluated only in its own ticks.
                     CHECK(entered == 30);
                     CHECK(waits);
                 }

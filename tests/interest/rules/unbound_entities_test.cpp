@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Entities that are bound to no node: a default node covers them, or a warning states that none
-// does.
+// Entities that are bound to no node: a default node covers them, or there is a warning.
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +13,7 @@ namespace purview::test::lines::unbound_entities {
 
 namespace {
 
-/// With a kind that names no node, a warning states that none covers its entities.
+/// Returns whether there is a warning that no node covers a kind without nodes.
 bool warns(std::vector<NodeDef> nodes) {
     Rules def = def_of(std::move(nodes));
     def.kinds.resize(1);
@@ -27,14 +26,14 @@ bool warns(std::vector<NodeDef> nodes) {
 
 }  // namespace
 
-TEST_CASE("unbound entities: rules without a node for them have a warning" *
+TEST_CASE("unbound entities: rules without a node for them cause a warning" *
           doctest::test_suite("N58")) {
     const NodeDef bound = node("bound", {within(Combine::add, 10)}, Members::bound);
     NodeDef off = node("off", {}, Members::unbound);
     off.enabled = false;
     CHECK(warns({bound}));
     CHECK(warns({bound, node("other", {}, Members::bound)}));
-    CHECK(warns({bound, off}));  // one that is off covers nothing
+    CHECK(warns({bound, off}));  // a disabled node covers nothing
     CHECK_FALSE(warns({}));      // every observer is sent everything
     CHECK_FALSE(warns({bound, node("default", {}, Members::unbound)}));
     CHECK_FALSE(warns({bound, node("all", {within(Combine::add, 5)})}));
@@ -52,7 +51,7 @@ TEST_CASE("unbound entities: the presets cover them" * doctest::test_suite("N58 
         const ObserverId observer = watch(manager, id(0));
         CHECK(manager.set_area(observer, 1, Area::sphere({50, 50, 0}, 10)) == Status::ok);
         CHECK(ticked(manager, observer) == Set{0, 1});
-        // With a further node for some, those that are bound to none are covered all the same.
+        // A further node for bound entities does not change that.
         Rules rules = manager.rules();
         rules.nodes.push_back(node("extra", {}, Members::bound));
         CHECK(manager.set_rules(rules) == "");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A node that only takes away, or is required, covers no entity.
+// A node that subtracts or is required covers no entity.
 #include <string>
 
 #include "support/line_support.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Spatial nodes by the thousand over one storage: right answers, no entity stored twice, and little
-// work.
+// Thousands of spatial nodes over one storage: exact results, no entity stored twice, few tests.
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "interest/rules/interest_kernel.hpp"
 #include "support/line_support.hpp"
 
 namespace purview::test::lines::many_nodes {
@@ -21,7 +21,7 @@ namespace {
 
 constexpr float side_m = 600;
 
-/// Their radii are of so many kinds.
+/// The nodes have `kinds` different radii.
 float radius_of(std::uint32_t node, std::uint32_t kinds) {
     return 30 + 0.001F * static_cast<float>(node % kinds);
 }
@@ -39,15 +39,15 @@ Rules with_nodes(std::uint32_t nodes, std::uint32_t kinds, std::uint32_t entitie
     return def;
 }
 
-/// A radius, as the game would write it; counts the entities that it tests.
+/// A radius as a custom kernel, which counts the entities that it tests.
 class CountingRadius final : public InterestKernel {
   public:
-    CountingRadius(float radius, std::shared_ptr<std::uint64_t> asked)
-        : radius_m_(radius), asked_(std::move(asked)) {}
+    CountingRadius(float radius, std::shared_ptr<std::uint64_t> queried)
+        : radius_m_(radius), queried_(std::move(queried)) {}
     void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         for (std::size_t i = 0; i < q.blocks.size(); ++i) {
             unsigned lanes = q.slots.occupied()[q.blocks[i]];
-            if (!q.asked.empty()) lanes &= q.asked[i];
+            if (!q.requested.empty()) lanes &= q.requested[i];
             for (; lanes != 0; lanes &= lanes - 1) {
                 const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
                 const Vec3 at = q.slots.position(slot_at(q.blocks[i], lane));
@@ -56,7 +56,7 @@ class CountingRadius final : public InterestKernel {
                     if (dx * dx + dy * dy <= radius_m_ * radius_m_)
                         out[i] = static_cast<Mask>(out[i] | lane_bit(lane));
                 }
-                ++*asked_;
+                ++*queried_;
             }
         }
     }
@@ -66,7 +66,7 @@ class CountingRadius final : public InterestKernel {
 
   private:
     float radius_m_;
-    std::shared_ptr<std::uint64_t> asked_;
+    std::shared_ptr<std::uint64_t> queried_;
 };
 
 struct Crowd {
@@ -75,7 +75,7 @@ struct Crowd {
         for (std::uint32_t i = 0; i < count; ++i) {
             positions.push_back({random.between(0, side_m), random.between(0, side_m), 0});
             node_of.push_back(random.below(nodes));
-            const std::array bound{NodeId{static_cast<std::uint16_t>(node_of[i])}};
+            const std::array bound{id_at<NodeId>(node_of[i])};
             EntityDef def;
             def.id = id(i);
             def.position = positions[i];
@@ -87,7 +87,7 @@ struct Crowd {
         positions[i] = position;
         REQUIRE(manager_->move(id(i), position) == Status::ok);
     }
-    /// All are moved a little, or far.
+    /// Moves all entities a little, or far.
     void move_all(bool far) {
         for (std::uint32_t i = 0; i < positions.size(); ++i) {
             const Vec3 to{random.between(0, side_m), random.between(0, side_m), 0};
@@ -111,7 +111,7 @@ struct Crowd {
 
 }  // namespace
 
-TEST_CASE("many nodes: two thousand kernels over one storage equal each by itself" *
+TEST_CASE("many nodes: two thousand kernels over one storage equal separate kernels" *
           doctest::test_suite("N10 N57")) {
     constexpr std::uint32_t nodes = 2'000, count = 3'000;
     for (const std::uint32_t kinds : {1U, 5U, 40U, 2'000U}) {
@@ -127,7 +127,7 @@ TEST_CASE("many nodes: two thousand kernels over one storage equal each by itsel
             // Some are bound to another node.
             for (std::uint32_t i = 100; t > 3 && i < 160; ++i) {
                 crowd.node_of[i] = crowd.random.below(nodes);
-                const std::array bound{NodeId{static_cast<std::uint16_t>(crowd.node_of[i])}};
+                const std::array bound{id_at<NodeId>(crowd.node_of[i])};
                 REQUIRE(manager.rebind(id(i), bound) == Status::ok);
             }
             manager.tick();
@@ -137,7 +137,7 @@ TEST_CASE("many nodes: two thousand kernels over one storage equal each by itsel
     }
 }
 
-TEST_CASE("many nodes: a thousand nodes more store no entity again" * doctest::test_suite("N10")) {
+TEST_CASE("many nodes: a thousand more nodes store no entity again" * doctest::test_suite("N10")) {
     const auto held = [](std::uint32_t nodes, std::uint32_t count) {
         constexpr std::uint32_t kinds = 40;
         CountedMemory memory;
@@ -146,7 +146,7 @@ TEST_CASE("many nodes: a thousand nodes more store no entity again" * doctest::t
         manager.tick();
         return memory.held;
     };
-    // What 3,600 entities take beside one node, and beside a thousand.
+    // The memory of 3,600 entities with one node, and with a thousand.
     const auto with_one = static_cast<double>(held(1, 4'000)) - static_cast<double>(held(1, 400));
     const auto with_many =
         static_cast<double>(held(1'000, 4'000)) - static_cast<double>(held(1'000, 400));
@@ -159,12 +159,12 @@ TEST_CASE("many nodes: a thousand nodes more store no entity again" * doctest::t
 TEST_CASE("many nodes: four thousand nodes test no more entities than the RFC's algorithm" *
           doctest::test_suite("N57")) {
     constexpr std::uint32_t count = 10'000, watchers = 50;
-    // Entities that kernels test in a tick in which all move.
-    const auto asked_about = [](std::uint32_t nodes, std::uint32_t kinds, bool far) {
-        const auto asked = std::make_shared<std::uint64_t>(0);
+    // The number of entities that kernels test in a tick in which all move.
+    const auto queried_about = [](std::uint32_t nodes, std::uint32_t kinds, bool far) {
+        const auto queried = std::make_shared<std::uint64_t>(0);
         std::vector<std::shared_ptr<const InterestKernel>> kernels;
         for (std::uint32_t k = 0; k < kinds; ++k)
-            kernels.push_back(std::make_shared<CountingRadius>(radius_of(k, kinds), asked));
+            kernels.push_back(std::make_shared<CountingRadius>(radius_of(k, kinds), queried));
         Rules def = with_nodes(nodes, kinds, count);
         for (std::uint32_t n = 0; n < nodes; ++n)
             def.nodes[n].steps = {own_kernel(Combine::add, kernels[n % kinds])};
@@ -173,12 +173,12 @@ TEST_CASE("many nodes: four thousand nodes test no more entities than the RFC's 
         std::vector<ObserverId> observers;
         for (std::uint32_t o = 0; o < watchers; ++o) observers.push_back(watch(manager, id(o)));
         manager.tick();
-        *asked = 0;
+        *queried = 0;
         for (int t = 0; t < 3; ++t) {
             crowd.move_all(far);
             manager.tick();
         }
-        const auto per_tick = static_cast<double>(*asked) / 3;
+        const auto per_tick = static_cast<double>(*queried) / 3;
         CHECK(seen(manager, observers[7]) == crowd.expected(crowd.positions[7], kinds));
         return per_tick;
     };
@@ -186,13 +186,13 @@ TEST_CASE("many nodes: four thousand nodes test no more entities than the RFC's 
         for (const std::uint32_t kinds : {1U, 40U, 4'000U}) {
             CAPTURE(far);
             CAPTURE(kinds);
-            const double one = asked_about(1, 1, far), many = asked_about(4'000, kinds, far);
+            const double one = queried_about(1, 1, far), many = queried_about(4'000, kinds, far);
             CAPTURE(one);
             CAPTURE(many);
             CHECK(one > 0);
-            // Equal steps are evaluated once. What time others take, the benchmark measures.
+            // Equal steps are evaluated once. A benchmark measures the time of different ones.
             if (kinds == 1) CHECK(many <= 5 * one);
-            // The RFC's algorithm asks each kernel about each entity of its node, for each client.
+            // The RFC's algorithm tests each entity of a node with its kernel, for each client.
             CHECK(many <= static_cast<double>(count) * watchers);
         }
     }

@@ -7,15 +7,13 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "interest/rules/interest_kernel.hpp"
 #include "purview/interest.hpp"
-#include "purview/kernel.hpp"
 #include "support/make_manager.hpp"
 
 namespace purview::test {
 
-TEST_CASE(
-    "interest: push equals pull while crowds come and go, and blocks with them, around "
-    "observers that rest") {
+TEST_CASE("interest: push equals pull while crowds move around idle observers") {
     constexpr std::uint32_t crowds = 10, each = 120, observers = 300;
     constexpr float side = 400, near = 45;
     const auto make = [](WindowUpdate update) {
@@ -50,7 +48,7 @@ TEST_CASE(
     std::vector<EntityId> expected, got;
     std::uint64_t relevant = 0;
     for (std::uint32_t tick = 0; tick < 400; ++tick) {
-        // One crowd at a time gathers in a spot of its own, for a while.
+        // One crowd at a time gathers at a spot for a while.
         const std::uint32_t crowd = random.below(crowds);
         const Vec3 spot{random.between(30, side - 30), random.between(30, side - 30), 0};
         for (std::uint32_t i = crowd * each; i < (crowd + 1) * each; ++i) {
@@ -58,8 +56,8 @@ TEST_CASE(
             for (InterestManager* manager : {&pull, &push})
                 REQUIRE(manager->move(make_entity_id(i, 1), positions[i]) == Status::ok);
         }
-        // Some look from nearby: most of their windows stay as they are, cells at the rim come
-        // near.
+        // Some observers move a little: most of their blocks stay, only cells at the rim come into
+        // range.
         for (std::uint32_t o = tick % 10; o < observers; o += 10) {
             Vec3& at = looks_from[o];
             at.x += random.between(-4, 4);
@@ -83,15 +81,13 @@ TEST_CASE(
     CHECK(relevant > 100'000);
 }
 
-TEST_CASE(
-    "interest: push wakes an observer whose window holds a cell that is out of reach only from "
-    "where it stands now") {
+TEST_CASE("interest: push wakes an observer that moves toward a new block in a known cell") {
     Rules def;
     def.max = {400, 400, 0};
     def.cell_size = 40;
     def.node("near").add(within(45));
     InterestManager manager = make_manager(def, WindowUpdate::push);
-    // The block of cell [0, 40) x [0, 40) is full.
+    // Fills the block of cell [0, 40) x [0, 40).
     for (std::uint32_t i = 0; i < 16; ++i) {
         const EntityId id = make_entity_id(i, 1);
         REQUIRE(manager.spawn({.id = id, .position = {5, 5, 0}}) == id);
@@ -100,7 +96,8 @@ TEST_CASE(
     REQUIRE(manager.set_area(observer, 0, Area::at({74, 74, 0})) == Status::ok);
     REQUIRE(manager.set_ready(observer, true) == Status::ok);
     for (int tick = 0; tick < 3; ++tick) manager.tick();
-    // The next gets another block, 48.8 m away; the observer's box begins 43.1 m away.
+    // The next entity gets a new block, 48.8 m away. The box that the observer's block set was made
+    // for is 43.1 m from that cell.
     const EntityId late = make_entity_id(16, 1);
     REQUIRE(manager.spawn({.id = late, .position = {39.5F, 39.5F, 0}}) == late);
     manager.tick();

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Test builds can inject faults into a demo's server, to verify that its checks detect them.
+// Release builds cannot: this is the only file of the program that is compiled differently for the
+// two.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "purview/server.hpp"
+
+namespace purview::app {
+
+/// Modes that --break accepts. Empty: the option does not exist.
+std::vector<std::string> injected_fault_names();
+/// Injects the fault of the given mode, one of injected_fault_names(). An empty mode injects
+/// nothing.
+void injected_fault(Server& server, const std::string& mode);
+
+}  // namespace purview::app

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <purview/net/random.hpp>
+#include <purview/net/server_loop.hpp>
+#include <purview/server.hpp>
+
+#include "room.hpp"
+
+using namespace purview;
+
+struct RoomGame final : Game {
+    Admission on_admit(Server& server, const JoinRequest& request) override {
+        bool is_good = !request.name.empty() && request.name.size() <= 15;
+        for (const char letter : request.name) is_good = is_good && letter >= 'a' && letter <= 'z';
+        if (!is_good) return {Admission::refuse, "a name has 1 to 15 letters from a to z"};
+        for (const auto& [observer, body] : bodies)
+            if (name_of(server, body) == request.name)
+                return {Admission::refuse, "this name is in use"};
+        return Admission::accept;
+    }
+    std::optional<EntityId> on_join(Server& server, ObserverId observer,
+                                    const JoinRequest& request) override {
+        const EntityId body =
+            server.world().spawn({.kind = room.player, .position = {50, 50}, .owner = observer});
+        set_text(server.world().edit(body, room.body)->name, request.name);
+        bodies[observer] = body;
+        std::printf("%s joins\n", name_of(server, body).c_str());
+        return body;
+    }
+    void on_leave(Server& server, ObserverId observer) override {
+        std::printf("%s is gone\n", name_of(server, bodies[observer]).c_str());
+        server.world().despawn(bodies[observer]);
+        bodies.erase(observer);
+        goals.erase(observer);
+    }
+    void on_command(Server&, ObserverId observer, std::span<const std::byte> data) override {
+        Goal goal;
+        if (data.size() != sizeof goal) return;
+        std::memcpy(&goal, data.data(), sizeof goal);
+        if (!(goal.x >= 0 && goal.x <= 100 && goal.y >= 0 && goal.y <= 100)) return;
+        goals[observer] = goal;
+    }
+    void on_rpc(Server& server, ObserverId observer, RpcId rpc, EntityId,
+                std::span<const std::byte> args) override {
+        const EntityId body = bodies[observer];
+        if (Line line; read_args(room.say, rpc, args, line))
+            (void)server.call({.entity = body}, room.said, line);  // fails above a limit per tick
+        if (Cloak cloak; read_args(room.set_cloak, rpc, args, cloak))
+            server.world().set(body, room.cloak, cloak);
+    }
+    void on_tick(Server& server, Tick) override {
+        for (const auto& [observer, goal] : goals) {
+            Body* body = server.world().edit(bodies[observer], room.body);
+            const float x = goal.x - body->at.x, y = goal.y - body->at.y;
+            const float meters = std::hypot(x, y);
+            body->walks = meters > 1;  // 1 m per tick is 20 m/s
+            body->at = body->walks ? Vec3{body->at.x + x / meters, body->at.y + y / meters}
+                                   : Vec3{goal.x, goal.y};
+        }
+    }
+
+    std::string name_of(Server& server, EntityId body) {
+        return text_of(server.world().get(body, room.body)->name);
+    }
+
+    Room room;
+    std::map<ObserverId, EntityId> bodies;
+    std::map<ObserverId, Goal> goals;
+};
+
+int main(int count, char** arguments) {
+    RoomGame game;
+    ServerDef def;
+    def.schema = &game.room.schema;
+    def.secret = net::random_secret();
+    def.mac = net::mac;
+    def.rules.node("near").add(within(30).leave_at(33)).subtract(game.room.cloaked);
+    Server server = Server::create(def, game).value();
+
+    net::ServerLoopDef loop_def;
+    loop_def.udp_port = static_cast<std::uint16_t>(count > 1 ? std::atoi(arguments[1]) : 7777);
+    net::ServerLoop loop(server, loop_def);
+    if (!loop.problem().empty()) return std::puts(loop.problem().c_str());
+    std::printf("listening on port %u\n", loop.udp_port());
+    loop.run();
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Purview authors
+//
+// Fault injection for tests of the checks: it has an effect only where the sources are compiled
+// with PURVIEW_BREAKABLE.
+#pragma once
+
+#include <cstdint>
+
+namespace purview {
+
+enum class InjectedFault : std::uint8_t {
+    none,
+    leak,
+    stale,
+    field,
+    order,
+    unsent,
+    unsaid,
+    audience
+};
+
+}  // namespace purview
