@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A WebSocket with a bad line before it: what comes and goes is late, or lost. For looking at what
-// that does.
+// A WebSocket behind a simulated bad connection that delays and drops messages, to try its effects.
 
-/** How bad: `delayMs` to both ways together, `jitterMs` on top of each, `loss` a share of each way. */
+/** `delayMs`: added round trip; `jitterMs`: maximum added per direction; `loss`: share lost per direction. */
 export class BadNetwork {
   delayMs = 0;
   jitterMs = 0;
   loss = 0;
 
-  /** Calls `deliver` later, in the order of the calls of one `line`, or never. */
+  /** Calls `deliver` later, in call order per `line`, or never. */
   pass(line, deliver) {
     if (Math.random() < this.loss) return;
     const due = performance.now() + this.delayMs / 2 + Math.random() * this.jitterMs;
@@ -19,7 +18,7 @@ export class BadNetwork {
     setTimeout(deliver, line.due - performance.now());
   }
 
-  /** A class like WebSocket whose sockets all have this line before them. */
+  /** A class like WebSocket with all its sockets behind this network. */
   get WebSocket() {
     const network = this;
     return class {

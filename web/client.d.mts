@@ -19,10 +19,10 @@ export const INSTANCE: Readonly<{
 }>;
 /** `parent` of a ghost without one. */
 export const NO_GHOST: 0xffffffff;
-/** `cellOf` of what is in none. */
+/** `cellOf` of a ghost that is in no cell. */
 export const NO_CELL: 0xffffffff;
 
-/** Compiles the module once: an address, a response or the bytes. */
+/** Compiles the module once, from an address, a response or the bytes. */
 export function loadPurview(source?: string | URL | Response | ArrayBuffer | Uint8Array): Promise<WebAssembly.Module>;
 
 export interface ClientOptions {
@@ -30,33 +30,39 @@ export interface ClientOptions {
   url: string;
   /** Default "player". */
   role?: "player" | "spectator";
-  /** What the game is told of us when we ask to join (JoinRequest::name): 32 bytes of UTF-8, the rest is cut. */
+  /**
+   * Name that the game receives with the join request (JoinRequest::name): at most 32 bytes of UTF-8, the rest is
+   * cut.
+   */
   name?: string;
-  /** What the game may let us in for (JoinRequest::credential): 512 bytes, a RangeError beyond. A text goes as UTF-8. */
+  /**
+   * Credential for the game (JoinRequest::credential): at most 512 bytes, otherwise a RangeError. A text is sent as
+   * UTF-8.
+   */
   credential?: string | ArrayBufferView | ArrayBuffer;
-  /** Send a digest of the whole state with every n-th packet, so that the server can check us; 0: never. */
+  /** Send a digest of the whole state with every n-th packet, so that the server can check this client; 0: never. */
   digestEvery?: number;
   /**
-   * Between two turns: commands and acknowledgements go out; default 50. Where timers are late, as in a page in
-   * the background, a packet that arrives makes the turn that is due.
+   * Time between two turns, in which commands and acknowledgements are sent; default 50. If timers are late, as in a
+   * background page, an arriving packet triggers the due turn.
    */
   turnMs?: number;
-  /** For platforms without a global one. */
+  /** For platforms without a global WebSocket. */
   WebSocket?: unknown;
 }
 
-/** A ghost that came or went. */
+/** A ghost that entered or left. */
 export interface GhostEvent {
   ghost: number;
   /** Index into `schema.kinds`. */
   kind: number;
-  /** Why it came, or came back; or why it left. */
+  /** Reason of the enter, resume or leave. */
   reason: Reason;
-  /** What became of our copy. */
+  /** What happened to the local copy of the ghost. */
   copy: "made" | "removed" | "kept" | "resumed" | "dropped";
 }
 
-/** A ghost whose parent or root is another now; NO_GHOST for none. A root is its own root. */
+/** A ghost with a changed parent or root; NO_GHOST for none. A root is its own root. */
 export interface RelationEvent {
   ghost: number;
   oldRoot: number;
@@ -65,25 +71,28 @@ export interface RelationEvent {
   newParent: number;
 }
 
-/** A ghost that is not as it was after the datagram before. One that came stands there with all that it is told. */
+/**
+ * A ghost that differs from its state before the datagram. An entered ghost is listed with all its replicated
+ * components.
+ */
 export interface ChangeEvent {
   ghost: number;
-  /** Indices into `schema.components`: some value of it, or whether it is told. */
+  /** Indices into `schema.components`: a value has changed, or whether the component is replicated. */
   components: number[];
-  /** It may be ours since, or not any more, or is new: see `owned` of `INSTANCE`. */
+  /** The ghost may have become owned or not owned, or is new: see `owned` of `INSTANCE`. */
   ownerChanged: boolean;
 }
 
-/** Of a call: a number, a text, or a rotation as x, y, z, w. */
+/** An argument of a call: a number, a text, or a rotation as x, y, z, w. */
 export type Argument = number | string | [number, number, number, number];
 
-/** A call of the server, after the property changes that came with it. */
+/** A call from the server, reported after the property changes that arrived with it. */
 export interface RemoteCall {
-  /** Of `schema.calls`. */
+  /** Name in `schema.calls`. */
   name: string;
-  /** What it is about, or NO_GHOST. */
+  /** The target ghost, or NO_GHOST. */
   ghost: number;
-  /** It came in time, but the ghost has gone since: `ghost` names none. */
+  /** The call arrived in time, but its ghost has left since: `ghost` is NO_GHOST. */
   ghostLeft: boolean;
   /** Arguments by name. */
   values: Record<string, Argument>;
@@ -91,7 +100,7 @@ export interface RemoteCall {
 
 export interface Instances {
   count: number;
-  /** The same memory, seen as floats and as unsigned words. Valid until the next call of anything. */
+  /** The same memory as floats and as unsigned words. Valid until the next call of any function. */
   floats: Float32Array;
   words: Uint32Array;
 }
@@ -104,62 +113,73 @@ export interface ClientStats {
   packetsMalformed: number;
   packetsLost: number;
   orderViolations: number;
-  /** Smoothed; 0: not known yet. */
+  /** Smoothed; 0: not yet known. */
   rttMs: number;
 }
 
 export class PurviewClient {
   constructor(module: WebAssembly.Module, options: ClientOptions);
-  /** Random name of the connection, 16 hexadecimal digits; of the last `connect`, undefined before it. */
+  /** Random identifier of the last `connect`, 16 hexadecimal digits; undefined before it. */
   nonce: string | undefined;
   /**
-   * A listener that throws keeps nothing from the others; its error is reported as an uncaught one. Who is added while
-   * an event is told hears the next one, and who has ended is not called any more.
+   * An exception in one listener does not affect the others; it is reported as uncaught. A listener added during an
+   * event is first called for the next one. A removed listener is not called again.
    */
   on(name: "state", listener: (state: ClientState) => void): () => void;
-  /** "drop": a copy that was kept ends. What has left can be read as it was last while this is told. */
+  /** "drop": a retained ghost ends. During "leave" and "drop", the ghost's last state can still be read. */
   on(name: "enter" | "leave" | "drop", listener: (event: GhostEvent) => void): () => void;
-  /** Attached, broken off, moved, or its group was; after what came and went with the same packet. */
+  /**
+   * The ghost or its group was attached, detached or moved. Called after the enters and leaves of the same packet.
+   */
   on(name: "relation", listener: (event: RelationEvent) => void): () => void;
-  /** Once for each such ghost and datagram (of those before "joined" once), after all that came and went with it. Costs little without listeners. */
+  /**
+   * Called once per changed ghost and datagram, after its enters and leaves; changes from before "joined" are
+   * combined. Cheap without listeners.
+   */
   on(name: "change", listener: (event: ChangeEvent) => void): () => void;
-  /** Once for each connection: all that was relevant when the observer was first ready has been told. */
+  /** Called once per connection: everything that was relevant when the observer became ready has arrived. */
   on(name: "viewComplete", listener: () => void): () => void;
   on(name: "call", listener: (call: RemoteCall) => void): () => void;
-  /** What the server's game has sent with `Server::send_message`, in order. */
+  /** Data sent by the server's game with `Server::send_message`, in order. */
   on(name: "message", listener: (bytes: Uint8Array) => void): () => void;
-  /** Before what is due is sent. */
+  /** Called before the data that is due is sent. */
   on(name: "turn", listener: () => void): () => void;
   /**
-   * A new connection with an empty world. Void once `leave` or another `connect` is called: only the last one counts.
-   * It is done when the socket begins to open, also towards a server that is not there: wait for the state "joined".
-   * Rejects where the module or the socket cannot be made; then the state is "closed".
+   * Opens a new connection with an empty world. Canceled by `leave` or another `connect`: only the last one counts.
+   * Resolves when the socket starts to open, even if there is no server: wait for the state "joined". Rejects if the
+   * module or the socket cannot be created; the state is then "closed".
    */
   connect(): Promise<void>;
   /**
-   * Ends the connection, or a `connect` that is under way. Nothing that came is told any more, and what was sent or called
-   * since the last turn or so may be lost: where it matters, let the game answer it, and leave then.
+   * Ends the connection, or a pending `connect`. No further events are reported. Messages and calls since about the
+   * last turn may be lost: if that matters, wait for a reply of the game before leaving.
    */
   leave(): void;
   readonly state: ClientState;
-  /** For a module with functions of its own beside those of purview.h. `exports`: undefined before the first `connect`. */
+  /**
+   * For a module with additional functions besides those of purview.h. `exports`: undefined before the first
+   * `connect`.
+   */
   readonly native: { exports: WebAssembly.Exports | undefined; handle: number };
   readonly refuseReason: RefuseReason;
-  /** "lost": the socket could not be made, or ended without a word of the server. */
+  /** "lost": the socket could not be created, or ended without a message of the server. */
   readonly closeReason: CloseReason;
-  /** What the server's game said why it refused us or closed, cut to 120 bytes of UTF-8; "": nothing. */
+  /** Reason text of the server's game for a refusal or close, cut to 120 bytes of UTF-8; "": none. */
   readonly reasonText: string;
   readonly tickHz: number;
-  /** Of the newest snapshot. Where nothing happens there may be none for 256 ticks: see `viewTick`. */
+  /** Tick of the newest snapshot. In an idle world there may be no snapshot for 256 ticks: see `viewTick`. */
   readonly newestTick: number;
   readonly newestPacket: number;
   readonly ghostCount: number;
   readonly worldName: string;
   readonly schema: {
     kinds: string[];
-    /** `types`: of the fields; `value` reads numbers, `text` texts and so on. */
+    /** `types`: types of the fields, which select `value`, `text` and so on. */
     components: { name: string; fields: string[]; types: FieldType[] }[];
-    /** `types`: of the arguments. `callers`: of calls to the server; "owner" is whoever owns the ghost. */
+    /**
+     * `types`: types of the arguments. `callers`: clients that may make a call to the server; "owner" is the owner of
+     * the ghost.
+     */
     calls: {
       name: string; toServer: boolean; aboutGhost: boolean; callers: "anybody" | "owner" | "players";
       arguments: string[]; types: Exclude<FieldType, "reference">[];
@@ -167,56 +187,58 @@ export class PurviewClient {
   };
   readonly stats: ClientStats;
   /**
-   * The server's tick to draw at `now`: `behind` (2) ticks behind where the server is, as far as the arrival of
-   * snapshots tells. It goes on evenly between them, also where nothing happens and none come, which may be so for 256
-   * ticks. `now`: of performance.now(), or what requestAnimationFrame hands out. A countdown counts by viewTick(now, 0).
-   * `-behind` before the server has told its rate.
+   * Returns the server tick to draw at `now`: `behind` (2) ticks before the server's current tick, as estimated from
+   * the arrival of snapshots. Advances steadily between snapshots, also in an idle world, where none may arrive for
+   * 256 ticks. `now`: performance.now(), or the argument of a requestAnimationFrame callback. Use viewTick(now, 0)
+   * for countdowns. Returns `-behind` until the server's tick rate is known.
    */
   viewTick(now?: number, behind?: number): number;
-  /** All ghosts as of a server tick that may lie between two. */
+  /** All ghosts at a server tick, which may be fractional. */
   collect(tick: number): Instances;
   /**
-   * A field by its names, as its type is: a number, a text, a rotation, or the ghost that a reference names. Where the
-   * ghost is not held or has no such component: 0, "", not turned, NO_GHOST. A RangeError for names that this world does
-   * not have. What can be no ghost (undefined, null, a text) is read as one that is not held, here and below.
+   * Returns a field by its names, with the type of the field: a number, a text, a rotation, or the ghost of a
+   * reference. If the ghost is not held or lacks the component, returns 0, "", the identity rotation or NO_GHOST.
+   * Throws a RangeError for unknown names. A value that is no ghost id (undefined, null, a text) is treated as a
+   * ghost that is not held, here and below.
    */
   get(ghost: number, component: string, field: string): number | string | [number, number, number, number];
-  /** By the numbers of `schema`; so the next three. What can be no number of it is a RangeError. */
+  /** Reads by the indices of `schema`, like the next three functions. Throws a RangeError for an invalid index. */
   value(ghost: number, component: number, field: number): number;
   text(ghost: number, component: number, field: number): string;
   /** x, y, z, w. */
   rotation(ghost: number, component: number, field: number): [number, number, number, number];
-  /** How it was turned at a tick, in the world: x, y, z, w. */
+  /** World orientation at a tick: x, y, z, w. */
   orientation(ghost: number, tick: number): [number, number, number, number];
-  /** The ghost that is named, or NO_GHOST. */
+  /** The referenced ghost, or NO_GHOST. */
   reference(ghost: number, component: number, field: number): number;
-  /** Of its group, itself for a root, or NO_GHOST. */
+  /** The root of its group, itself for a root, or NO_GHOST. */
   rootOf(ghost: number): number;
   isOwned(ghost: number): boolean;
   /** Index into schema.kinds; -1: not held. */
   kindOf(ghost: number): number;
-  /** NO_GHOST for a root, or one that is not held. */
+  /** NO_GHOST for a root, or for a ghost that is not held. */
   parentOf(ghost: number): number;
-  /** x, y, z at a tick that may lie between two; zeros for one of which nothing is known. */
-  place(ghost: number, tick: number): [number, number, number];
+  /** x, y, z at a tick, which may be fractional; zeros for an unknown ghost. */
+  position(ghost: number, tick: number): [number, number, number];
   readonly cellGridCount: number;
-  /** The same number as on the server, or NO_CELL. `grid`: default 0. */
+  /** Cell index, equal to the server's, or NO_CELL. `grid`: default 0. */
   cellOf(ghost: number, grid?: number): number;
-  isTold(ghost: number, component: number): boolean;
-  keptAs(ghost: number): "despawn" | "freeze" | "stale" | "deactivate";
+  isReplicated(ghost: number, component: number): boolean;
+  retention(ghost: number): "despawn" | "freeze" | "stale" | "deactivate";
   readonly isViewComplete: boolean;
   sendCommand(bytes: ArrayBufferView | ArrayBuffer): boolean;
   /**
-   * A message to the game (`Game::message`), reliable and in order: bytes, or a text, which goes as UTF-8. False: not now
-   * (not joined, or too much waits). Throws a RangeError for what can never be: no bytes, or more than 65,534.
+   * Sends a message to the game (`Game::message`), reliable and ordered: bytes, or a text, which is sent as UTF-8.
+   * Returns false if it cannot be sent now (not joined, or too much is queued). Throws a RangeError for an invalid
+   * message: not bytes, or more than 65,534.
    */
   sendMessage(message: ArrayBufferView | ArrayBuffer | string): boolean;
   /**
-   * Calls the server; see `schema.calls`. `ghost` only for a call that is about one. False: not now (not joined, the
-   * ghost has gone or is not ours, too many calls wait). Throws a RangeError for what can never be: a call or an
-   * argument that this world does not have, what can be no ghost for a call about one, a call for players by a
-   * spectator, no number where one belongs, no four in a rotation; nothing of it is kept then. Numbers are clamped to the
-   * range of the schema, and of booleans 1 or 0; texts are cut at the size of their field, 31 bytes at most.
+   * Calls the server; see `schema.calls`. `ghost` is only for a call with a target ghost. Returns false if the call
+   * cannot be made now (not joined, the ghost has left or is not owned, too many calls are queued). Throws a
+   * RangeError for an invalid call, and then sends nothing: an unknown call or argument, a missing ghost id, a call
+   * for players by a spectator, a value that is not a number, a rotation without four numbers. Numbers are clamped to
+   * the range of the schema, and booleans to 1 or 0; texts are cut at the size of their field, 31 bytes at most.
    */
   call(name: string, values?: Record<string, Argument | boolean | undefined>, ghost?: number): boolean;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A client of a Purview server for browsers and Node: the C++ client core as WebAssembly, carried by
-// a WebSocket. One binary message is one datagram. No dependency, no build step. Types: client.d.mts.
+// A client of a Purview server for browsers and Node: the C++ client core as WebAssembly, over a WebSocket. One
+// binary message is one datagram. No dependencies, no build step. Types: client.d.mts.
 
 const STATES = ["connecting", "joining", "joined", "refused", "closed"];
 const REFUSALS = ["none", "version", "schema", "full", "address_limit", "expired", "join", "shutting_down"];
 const FIELD_TYPES = ["number", "text", "rotation", "reference"];
 const CALLERS = ["anybody", "owner", "players"];
-const TEXT_BYTES_MAX = 64;  // more than any field has
+const TEXT_BYTES_MAX = 64;  // larger than any field
 const COMMAND_BYTES_MAX = 200;
 const MESSAGE_BYTES_MAX = 65_534;
 const EVENTS = ["state", "enter", "leave", "drop", "relation", "change", "viewComplete", "call", "message", "turn"];
@@ -26,9 +26,9 @@ export const NO_GHOST = 0xffffffff;
 export const NO_CELL = 0xffffffff;
 
 const TURN_MS = 50;
-/** However rare the turns: the server closes a session that is silent for ten seconds. */
+/** Upper limit of the turn interval: the server closes a session that is silent for ten seconds. */
 const TURN_MS_MAX = 1000;
-/** A socket that has not opened by then is given up, as a native client gives up. */
+/** Time limit for opening the socket, as in a native client. */
 const CONNECT_WITHIN_MS = 10_000;
 const EVENT_WORDS = 5;
 const RELATION_WORDS = 5;
@@ -37,7 +37,7 @@ const CALL_WORDS = 5;
 const COPIES = ["made", "removed", "kept", "resumed", "dropped"];
 const LEAVE_POLICIES = ["despawn", "freeze", "stale", "deactivate"];
 
-/** Compiles the module once; hand the result to as many clients as you like. */
+/** Compiles the module once; the result can be used by any number of clients. */
 export async function loadPurview(source = "purview_client.wasm") {
   if (typeof source === "string" || source instanceof URL) source = await fetch(source);
   if (typeof Response !== "undefined" && source instanceof Response) {
@@ -47,37 +47,37 @@ export async function loadPurview(source = "purview_client.wasm") {
   return WebAssembly.compile(source);
 }
 
-/** The bytes behind a buffer or a view of one; null: it is neither. */
+/** Returns the bytes of a buffer or view, or null for other values. */
 function bytesOf(data) {
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return data instanceof ArrayBuffer ? new Uint8Array(data) : null;
 }
 
-/** The same, and of a text its UTF-8. */
+/** The same, with texts encoded as UTF-8. */
 const bytesOrText = (data) => typeof data === "string" ? new TextEncoder().encode(data) : bytesOf(data);
 
-/** A number, or the bytes of a text, or four numbers of a rotation; null for one of those that is missing. */
+/** Returns a number, the bytes of a text, or the four numbers of a rotation; null for a missing text or rotation. */
 function argumentOf(type, value) {
   if (type === "number") {
     const number = Number(value ?? 0);
-    if (Number.isNaN(number)) throw new RangeError(`${String(value)} is no number`);
+    if (Number.isNaN(number)) throw new RangeError(`${String(value)} is not a number`);
     return number;
   }
   if (value === undefined || value === null) return null;
   if (type === "text") return new TextEncoder().encode(String(value)).subarray(0, TEXT_BYTES_MAX);
   const turn = typeof value === "object" && Symbol.iterator in value ? Array.from(value, Number) : [];
-  if (turn.length !== 4 || turn.some(Number.isNaN)) throw new RangeError("a rotation is four numbers: x, y, z, w");
+  if (turn.length !== 4 || turn.some(Number.isNaN)) throw new RangeError("a rotation must be four numbers: x, y, z, w");
   return turn;
 }
 
-/** The module reads 32 bits, and whatever is no such number as another one. */
+/** The module reads 32 bits and would convert an invalid value to another ghost id. */
 const isGhost = (one) => Number.isInteger(one) && one >= 0 && one <= NO_GHOST;
 const ghostOf = (one) => isGhost(one) ? one : NO_GHOST;
 
-/** What findIndex has not found is -1, and would be read as nothing. */
+/** Rejects -1 from findIndex, which would be read as a missing field. */
 function checkIndices(component, field) {
   const isIndex = (one) => Number.isInteger(one) && one >= 0;
-  if (!isIndex(component) || !isIndex(field)) throw new RangeError(`component ${component}, field ${field}: no numbers of \`schema\``);
+  if (!isIndex(component) || !isIndex(field)) throw new RangeError(`component ${component}, field ${field}: not indices of \`schema\``);
 }
 
 export class PurviewClient {
@@ -87,40 +87,46 @@ export class PurviewClient {
   #loading = null;
   #handle = 0;
   #socket = null;
-  #closing = "none";  // why it ended, where no server has said so
+  #closing = "none";  // reason of the end, if not reported by the server
   #timer = null;
   #turnedAt = 0;
   #triedAt = 0;
-  #arrived = { tick: -1, at: 0 };  // the newest snapshot, and when it came
-  #clock = { heard: -1, tick: 0, at: 0 };  // the server's tick at a time, as far as snapshots tell
-  #attempt = 0;  // raised by connect() and leave(): an older connect() that still waits is void
+  #arrived = { tick: -1, at: 0 };  // the newest snapshot and its arrival time
+  #clock = { heard: -1, tick: 0, at: 0 };  // estimate of the server's tick at a time
+  #attempt = 0;  // incremented by connect() and leave(); cancels an older pending connect()
   #listeners = new Map();
   #state = "closed";
   #names = null;
   #wasViewComplete = false;
 
-  /** See ClientOptions in client.d.mts. Nothing is opened before `connect()`. */
+  /** See ClientOptions in client.d.mts. Opens nothing before `connect()`. */
   constructor(module, options) {
     this.#module = module;
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
     this.#options = { role: "player", name: "", credential: "", digestEvery: 0, turnMs: TURN_MS,
                       WebSocket: globalThis.WebSocket, ...given };
     const credential = bytesOrText(this.#options.credential);
-    if (credential === null) throw new TypeError("a credential is bytes or a text");
+    if (credential === null) throw new TypeError("a credential must be bytes or a text");
     this.#options.credential = credential.slice();
     if (credential.length > CREDENTIAL_BYTES_MAX)
       throw new RangeError(`a credential has at most ${CREDENTIAL_BYTES_MAX} bytes`);
   }
 
-  /** Calls `listener(detail)` for "state", "enter", "leave", "drop", "relation", "change", "viewComplete", "call", "message", "turn". Returns a function that ends it. */
+  /**
+   * Calls `listener(detail)` for "state", "enter", "leave", "drop", "relation", "change", "viewComplete", "call",
+   * "message", "turn". Returns a function that removes the listener.
+   */
   on(name, listener) {
-    if (!EVENTS.includes(name)) throw new RangeError(`there is no event '${name}', but: ${EVENTS.join(", ")}`);
+    if (!EVENTS.includes(name)) throw new RangeError(`unknown event '${name}'; available: ${EVENTS.join(", ")}`);
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
     this.#listeners.get(name).add(listener);
     return () => this.#listeners.get(name).delete(listener);
   }
 
-  /** A new connection with an empty world; an old one is left first. Of several calls the last one counts. */
+  /**
+   * Opens a new connection with an empty world, after leaving an old one. If called several times, the last call
+   * counts.
+   */
   async connect() {
     this.leave();
     const attempt = this.#attempt;
@@ -130,7 +136,7 @@ export class PurviewClient {
     const nonce = new Uint32Array(2);
     globalThis.crypto.getRandomValues(nonce);
     this.nonce = nonce[1].toString(16).padStart(8, "0") + nonce[0].toString(16).padStart(8, "0");
-    this.#setState("connecting");  // whoever has a part of the old one lets go
+    this.#setState("connecting");  // users of the old instance release it
     if (attempt !== this.#attempt) return;
     if (this.#handle !== 0) this.#exports.pv_client_destroy(this.#handle);
     this.#handle = this.#exports.pv_client_create(nonce[0], nonce[1], this.#options.role === "player" ? 1 : 0,
@@ -160,7 +166,7 @@ export class PurviewClient {
     this.#timer = setInterval(() => this.#turn(), this.#options.turnMs);
   }
 
-  /** Says good-bye. */
+  /** Disconnects. */
   leave() {
     ++this.#attempt;
     if (this.#state === "closed" || this.#state === "refused") return;
@@ -173,11 +179,11 @@ export class PurviewClient {
   }
 
   get state() { return this.#state; }
-  /** The module's exports and this client's handle, for a module with functions of its own. */
+  /** The module's exports and this client's handle, for a module with additional functions. */
   get native() { return { exports: this.#exports, handle: this.#handle }; }
   get refuseReason() { return REFUSALS[this.#number("pv_client_refuse_reason")] ?? "none"; }
   get closeReason() {
-    // What we have ended ourselves may have a module behind it that still speaks of the connection before.
+    // After an end by this client, the module may still report the previous connection.
     return this.#closing === "none" ? CLOSINGS[this.#number("pv_client_close_reason")] : this.#closing;
   }
   get reasonText() { return this.#handle === 0 ? "" : this.#text(this.#exports.pv_client_reason_text(this.#handle)); }
@@ -189,7 +195,10 @@ export class PurviewClient {
   get ghostCount() { return this.#number("pv_client_ghost_count"); }
   get worldName() { return this.#handle === 0 ? "" : this.#text(this.#exports.pv_client_world_name(this.#handle)); }
 
-  /** Kinds and components of the world, by name; empty before the server has told of them, which is before "joined". */
+  /**
+   * Kinds, components and calls of the world, by name; empty until the server has sent them, which is before
+   * "joined".
+   */
   get schema() {
     if (this.#names !== null) return this.#names;
     const count = (name, ...rest) => this.#number(name, ...rest);
@@ -217,8 +226,8 @@ export class PurviewClient {
   }
 
   /**
-   * All ghosts as of a tick that may lie between two. The views are valid until the next call of
-   * anything here; instance i begins at word i * INSTANCE_WORDS.
+   * All ghosts at a tick, which may be fractional. The views are valid until the next call of any function; instance
+   * i starts at word i * INSTANCE_WORDS.
    */
   collect(tick) {
     const count = this.#number("pv_client_collect", tick);
@@ -232,16 +241,16 @@ export class PurviewClient {
   }
 
   /**
-   * A field of a ghost by its names, as its type is: a number, a text, a rotation [x, y, z, w], or the ghost that a
-   * reference names. Where the ghost is not held or has no such component: 0, "", not turned, NO_GHOST. A RangeError
-   * for a name that the world does not have.
+   * Returns a field of a ghost by its names, with the type of the field: a number, a text, a rotation [x, y, z, w],
+   * or the ghost of a reference. If the ghost is not held or lacks the component, returns 0, "", the identity
+   * rotation or NO_GHOST. Throws a RangeError for an unknown name.
    */
   get(ghost, component, field) {
     const { components } = this.schema;
     const c = components.findIndex((one) => one.name === component);
-    if (c < 0) throw new RangeError(`no component is named '${component}', but: ${components.map((one) => one.name).join(", ") || "none"}`);
+    if (c < 0) throw new RangeError(`unknown component '${component}'; available: ${components.map((one) => one.name).join(", ") || "none"}`);
     const f = components[c].fields.indexOf(field);
-    if (f < 0) throw new RangeError(`'${component}' has no field '${field}', but: ${components[c].fields.join(", ") || "none"}`);
+    if (f < 0) throw new RangeError(`'${component}' has no field '${field}'; available: ${components[c].fields.join(", ") || "none"}`);
     switch (components[c].types[f]) {
       case "text": return this.text(ghost, c, f);
       case "rotation": return this.rotation(ghost, c, f);
@@ -250,7 +259,7 @@ export class PurviewClient {
     }
   }
 
-  /** A field of a ghost; 0 where there is none. Indices as in `schema`; a RangeError for what can be none. */
+  /** A field of a ghost; 0 if there is none. Indices as in `schema`; throws a RangeError for an invalid index. */
   value(ghost, component, field) {
     checkIndices(component, field);
     return this.#number("pv_client_value", ghostOf(ghost), component, field);
@@ -270,44 +279,44 @@ export class PurviewClient {
     return [...new Float32Array(this.#exports.memory.buffer, at, 4)];
   }
 
-  /** How a ghost was turned at a tick, in the world, by the orientation of its kind: [x, y, z, w]. */
+  /** World orientation of a ghost at a tick, by the orientation of its kind: [x, y, z, w]. */
   orientation(ghost, tick) {
     if (this.#handle === 0) return [0, 0, 0, 1];
     const at = this.#exports.pv_client_orientation(this.#handle, ghostOf(ghost), tick);
     return [...new Float32Array(this.#exports.memory.buffer, at, 4)];
   }
 
-  /** The ghost that a reference names; NO_GHOST for none, or for one that we do not hold. */
+  /** The ghost of a reference; NO_GHOST for none, or for a ghost that is not held. */
   reference(ghost, component, field) {
     checkIndices(component, field);
     return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_reference", ghostOf(ghost), component, field);
   }
 
-  /** Whether the ghost is ours. */
+  /** Whether this client owns the ghost. */
   isOwned(ghost) { return this.#number("pv_client_is_owned", ghostOf(ghost)) === 1; }
 
-  /** Index into schema.kinds; -1 for a ghost that we do not hold. */
+  /** Index into schema.kinds; -1 for a ghost that is not held. */
   kindOf(ghost) { return this.#handle === 0 ? -1 : this.#number("pv_client_kind_of", ghostOf(ghost)) | 0; }
 
-  /** NO_GHOST for a root, or one that we do not hold. */
+  /** NO_GHOST for a root, or for a ghost that is not held. */
   parentOf(ghost) { return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_parent_of", ghostOf(ghost)); }
 
-  /** [x, y, z] at a tick that may lie between two; zeros for one of which nothing is known. */
-  place(ghost, tick) {
+  /** [x, y, z] at a tick, which may be fractional; zeros for an unknown ghost. */
+  position(ghost, tick) {
     if (this.#handle === 0) return [0, 0, 0];
-    const at = this.#exports.pv_client_place(this.#handle, ghostOf(ghost), tick);
+    const at = this.#exports.pv_client_position(this.#handle, ghostOf(ghost), tick);
     return [...new Float32Array(this.#exports.memory.buffer, at, 3)];
   }
 
   /**
-   * The tick to draw: `behind` ticks behind where the server is at `now` (of performance.now, or what
-   * requestAnimationFrame hands out), as far as the arrival of snapshots tells. It goes on evenly between them, also
-   * where nothing happens and none come: a countdown counts by viewTick(now, 0).
+   * Returns the tick to draw: `behind` ticks before the server's tick at `now` (performance.now(), or the argument of
+   * a requestAnimationFrame callback), as estimated from the arrival of snapshots. Advances steadily between
+   * snapshots, also in an idle world: use viewTick(now, 0) for countdowns.
    */
   viewTick(now = performance.now(), behind = 2) {
     const { tick, at } = this.#arrived;
     if (tick !== this.#clock.heard) {
-      // Follows slowly, so that jitter does not show; jumps when it is far off.
+      // Follows slowly to hide jitter, and jumps if the difference is large.
       const off = tick - this.#tickAt(at);
       const isFar = Math.abs(off) > Math.max(8, 0.4 * this.tickHz);
       this.#clock = { heard: tick, tick: this.#tickAt(now) + (isFar ? off : off * 0.1), at: now };
@@ -317,28 +326,28 @@ export class PurviewClient {
 
   #tickAt(now) { return this.#clock.tick + (now - this.#clock.at) / 1000 * this.tickHz; }
 
-  /** The root of its group, itself for a root; NO_GHOST for a ghost that we do not hold. */
+  /** The root of its group, itself for a root; NO_GHOST for a ghost that is not held. */
   rootOf(ghost) { return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_root_of", ghostOf(ghost)); }
 
-  /** Grids of cells that the server has told of. */
+  /** Number of cell grids that the server has sent. */
   get cellGridCount() { return this.#number("pv_client_cell_grid_count"); }
 
-  /** The cell of a ghost, the same number as on the server; NO_CELL for none. */
+  /** Cell index of a ghost, equal to the server's; NO_CELL for none. */
   cellOf(ghost, grid = 0) { return this.#handle === 0 ? NO_CELL : this.#number("pv_client_cell_of", ghostOf(ghost), grid); }
 
-  /** Whether we are told the component; otherwise its values are old, or those of zeros. */
-  isTold(ghost, component) {
+  /** Whether the component is replicated to this client; otherwise its values are outdated or zero. */
+  isReplicated(ghost, component) {
     checkIndices(component, 0);
-    return this.#number("pv_client_is_told", ghostOf(ghost), component) === 1;
+    return this.#number("pv_client_is_replicated", ghostOf(ghost), component) === 1;
   }
 
-  /** How the copy of a ghost that has left is kept; "despawn": it is not. */
-  keptAs(ghost) { return LEAVE_POLICIES[this.#number("pv_client_kept_as", ghostOf(ghost))]; }
+  /** Retention of a ghost that has left; "despawn": not retained. */
+  retention(ghost) { return LEAVE_POLICIES[this.#number("pv_client_retention", ghostOf(ghost))]; }
 
-  /** Everything that was relevant when we joined has arrived. */
+  /** Everything that was relevant at the join has arrived. */
   get isViewComplete() { return this.#number("pv_client_is_view_complete") === 1; }
 
-  /** One command for the game: bytes, at most 200; false when it could not be taken, or is none. */
+  /** Sends a command to the game: bytes, at most 200. Returns false if it is invalid or cannot be sent. */
   sendCommand(command) {
     const bytes = bytesOf(command);
     if (this.#state !== "joined" || bytes === null || bytes.length > COMMAND_BYTES_MAX) return false;
@@ -347,13 +356,14 @@ export class PurviewClient {
   }
 
   /**
-   * A message to the game, reliable and in order: bytes, or a text, which goes as UTF-8. False when it cannot be sent
-   * now: we have not joined, or too much waits. A RangeError for what can never be: no bytes, or more than 65,534.
+   * Sends a message to the game, reliable and ordered: bytes, or a text, which is sent as UTF-8. Returns false if it
+   * cannot be sent now: not joined, or too much is queued. Throws a RangeError for an invalid message: not bytes, or
+   * more than 65,534.
    */
   sendMessage(message) {
     const bytes = bytesOrText(message);
-    if (bytes === null) throw new RangeError("a message is a text, or bytes");
-    if (bytes.length > MESSAGE_BYTES_MAX) throw new RangeError(`a message has ${MESSAGE_BYTES_MAX} bytes at most, and this one ${bytes.length}`);
+    if (bytes === null) throw new RangeError("a message must be a text or bytes");
+    if (bytes.length > MESSAGE_BYTES_MAX) throw new RangeError(`a message has at most ${MESSAGE_BYTES_MAX} bytes, not ${bytes.length}`);
     if (this.#state !== "joined") return false;
     const at = this.#exports.pv_client_message_room(this.#handle, bytes.length);
     new Uint8Array(this.#exports.memory.buffer, at, bytes.length).set(bytes);
@@ -361,10 +371,10 @@ export class PurviewClient {
   }
 
   /**
-   * Calls the server: a name of `schema.calls`, arguments by name (missing ones are 0, empty, or not turned;
-   * numbers are clamped to the range of the schema, texts cut to 31 bytes), and the ghost that it is about, if it is
-   * about one. False when it cannot be made now: we have not joined, the ghost has gone or is not ours, or too many
-   * calls wait. A RangeError for what can never be, and then nothing of it is kept.
+   * Calls the server: a name of `schema.calls`, arguments by name (missing ones are 0, empty, or the identity
+   * rotation; numbers are clamped to the range of the schema, texts cut to 31 bytes), and the target ghost, if the
+   * call has one. Returns false if it cannot be made now: not joined, the ghost has left or is not owned, or too many
+   * calls are queued. Throws a RangeError for an invalid call, and then sends nothing.
    */
   call(name, values, ghost) {
     if (this.#state !== "joined") return false;
@@ -372,14 +382,14 @@ export class PurviewClient {
     const rpc = calls.findIndex((one) => one.name === name && one.toServer);
     if (rpc < 0) {
       const known = calls.filter((one) => one.toServer).map((one) => one.name).join(", ");
-      throw new RangeError(`no call to the server is named '${name}', but: ${known || "none"}`);
+      throw new RangeError(`unknown call to the server: '${name}'; available: ${known || "none"}`);
     }
     const { arguments: names, types, aboutGhost, callers } = calls[rpc];
-    if (aboutGhost && !isGhost(ghost)) throw new RangeError(`'${name}' is about a ghost, and ${String(ghost)} is none`);
-    if (callers === "players" && this.#options.role !== "player") throw new RangeError(`'${name}' is for players`);
+    if (aboutGhost && !isGhost(ghost)) throw new RangeError(`'${name}' needs a ghost id, and ${String(ghost)} is not one`);
+    if (callers === "players" && this.#options.role !== "player") throw new RangeError(`'${name}' is for players only`);
     const unknown = Object.keys(values ?? {}).find((key) => values[key] !== undefined && !names.includes(key));
-    if (unknown !== undefined) throw new RangeError(`'${name}' has no argument '${unknown}', but: ${names.join(", ") || "none"}`);
-    // All are looked at before the first is given: what the module was given is the next call's.
+    if (unknown !== undefined) throw new RangeError(`'${name}' has no argument '${unknown}'; available: ${names.join(", ") || "none"}`);
+    // All values are checked before the first is passed, because passed values stay in the module for the next call.
     const given = names.map((argument, a) => argumentOf(types[a], values?.[argument]));
     given.forEach((value, a) => this.#give(a, types[a], value));
     const numbers = given.map((value, a) => types[a] === "number" ? value : 0);
@@ -388,7 +398,7 @@ export class PurviewClient {
     return this.#exports.pv_client_call(this.#handle, rpc, ghostOf(ghost), numbers.length) === 1;
   }
 
-  /** An argument of the next call that is no number goes ahead of it. */
+  /** Passes an argument that is not a number to the module, ahead of the call. */
   #give(argument, type, value) {
     if (type === "number" || value === null) return;
     if (type === "text") {
@@ -416,18 +426,18 @@ export class PurviewClient {
       exports._initialize?.();
       this.#exports = exports;
     } catch (error) {
-      this.#loading = null;  // the next connect() tries again
+      this.#loading = null;  // the next connect() retries
       throw error;
     }
   }
 
   #imports() {
-    // The module asks the system for nothing in normal operation; what the C library may name, fails.
-    const refuse = new Proxy({}, { get: (_, name) => () => { throw new Error(`wasm asked for ${String(name)}`); } });
+    // The module makes no system calls in normal operation. Imports of the C library throw.
+    const refuse = new Proxy({}, { get: (_, name) => () => { throw new Error(`the module called an unavailable import: ${String(name)}`); } });
     return { wasi_snapshot_preview1: refuse, env: refuse };
   }
 
-  /** A function of the module; 0 while there is no client. Only pv_client_value is not unsigned. */
+  /** Calls a function of the module; 0 if there is no client. All results except pv_client_value are unsigned. */
   #number(name, ...rest) {
     if (this.#handle === 0) return 0;
     const value = this.#exports[name](this.#handle, ...rest);
@@ -454,14 +464,14 @@ export class PurviewClient {
     const tick = this.newestTick;
     if (tick !== this.#arrived.tick) this.#arrived = { tick, at: now };
     const socket = this.#socket;
-    // Who has joined may answer what comes with it; until then it waits.
+    // A listener may react to the join before the data of the same packet is reported.
     if (STATES[this.#exports.pv_client_state(this.#handle)] === "joined") this.#followState();
     if (this.#socket !== socket) return;
     if (this.#state === "joined" && !this.#tell([...this.#takeEvents(), ...this.#takeCalls()])) return;
     this.#flush();
     this.#followState();
     if (this.#socket !== socket || !this.#tell(this.#takeMessages())) return;
-    // Timers of a page in the background are rare: what arrives is acknowledged without them.
+    // Timers of a background page are rare, so an arriving packet is acknowledged without them.
     const late = performance.now() - this.#turnedAt > Math.min(this.#options.turnMs, TURN_MS_MAX);
     if (late || this.#state === "joining") this.#turn();
   }
@@ -477,7 +487,9 @@ export class PurviewClient {
     this.#followState();
   }
 
-  /** News as [name, detail]; false when a listener has left, and then it is the last that is told. */
+  /**
+   * Reports events [name, detail] in order. Returns false if a listener ended the connection; then reports no more.
+   */
   #tell(news) {
     const socket = this.#socket;
     for (const [name, detail] of news) {
@@ -526,7 +538,7 @@ export class PurviewClient {
     });
   }
 
-  /** An array of the module, copied: a listener may call anything. */
+  /** A copy of an array of the module, because a listener may call any function. */
   #rows(count, at, width) {
     const rows = this.#exports[count](this.#handle);
     if (rows === 0) return [];
@@ -578,7 +590,7 @@ export class PurviewClient {
       this.#exports[set](this.#handle, bytes.length);
     };
     const room = new Uint8Array(NAME_BYTES_MAX);
-    const { written } = new TextEncoder().encodeInto(this.#options.name, room);  // whole characters
+    const { written } = new TextEncoder().encodeInto(this.#options.name, room);  // only whole characters
     tell(room.subarray(0, written), "pv_client_set_name");
     tell(this.#options.credential, "pv_client_set_credential");
   }
@@ -605,14 +617,14 @@ export class PurviewClient {
   #emit(name, detail) {
     const state = this.#state;
     const listeners = this.#listeners.get(name) ?? new Set();
-    for (const listener of [...listeners]) {  // who is added now hears the next one
+    for (const listener of [...listeners]) {  // a listener added now is first called for the next event
       if (!listeners.has(listener)) continue;
       try {
         listener(detail);
       } catch (error) {
-        queueMicrotask(() => { throw error; });  // nobody else's loss, and an uncaught error as ever
+        queueMicrotask(() => { throw error; });  // reported as uncaught, without affecting other listeners
       }
-      if (this.#state !== state) return;  // the listener has left, and all have been told that
+      if (this.#state !== state) return;  // a listener ended the connection, and all listeners were notified of that
     }
   }
 }

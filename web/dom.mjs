@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Elements of the page, made and found.
+// Helpers to create and find elements of the page.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -13,14 +13,14 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Sets a property only where it differs, so that nothing is laid out for nothing. */
+/** Sets a property only if it differs, to avoid needless layout. */
 export function put(element, name, value) {
   if (element[name] !== value) element[name] = value;
 }
 
 /**
- * What is in `parent` becomes like `made`, touched only where it differs, so that a selection or a
- * screen reader is left in peace.
+ * Makes the children of `parent` equal to `made` and changes only what differs, so that selections and screen readers
+ * are not disturbed.
  */
 export function renew(parent, made) {
   const old = [...parent.childNodes];

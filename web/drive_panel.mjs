@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The panel of driving: a line that can be made worse, how well the prediction does on it, and what
-// shots hit with and without going back to what the shooter saw.
+// The driving panel: simulated network faults, quality of the prediction under them, and hits of shots with and
+// without lag compensation.
 import { byId, make, put } from "./dom.mjs";
 
 const EVERY_MS = 100;
 const SHOTS_SHOWN = 8;
-/** From the middle of a turret. */
+/** Length from the middle of a turret. */
 const BARREL_M = 4;
-/** A shot is seen so long. */
+/** Time for which a shot is visible. */
 export const TRACER_MS = 350;
 
 const SLIDERS = [
@@ -19,9 +19,9 @@ const SLIDERS = [
 ];
 
 export class DrivePanel {
-  /** Shots of all carts in sight: {from, to, hits, at, own}, oldest first. */
+  /** Shots of all visible carts: {from, to, hits, at, own}, oldest first. */
   tracers = [];
-  /** Of the own ones. */
+  /** Counters of the player's own shots. */
   counts = { shots: 0, hits: 0, hitsPresent: 0 };
   #client;
   #pilot;
@@ -44,20 +44,21 @@ export class DrivePanel {
     setInterval(() => this.#count(), EVERY_MS);
   }
 
-  /** Draws the barrels and shots in sight. */
+  /** Draws the visible barrels and shots. */
   draw(view, drawn, now) {
+    const { palette } = view;
     for (const turret of drawn.ghosts) {
-      if (turret.kind === "turret") view.drawLine(turret, this.#muzzle(turret), 5, [0.9, 0.95, 1, 0.9], 0, "shots");
+      if (turret.kind === "turret") view.drawLine(turret, this.#muzzle(turret), 5, [...palette.barrel, 0.95], 0, "shots");
     }
     this.tracers = this.tracers.filter((shot) => now - shot.at < TRACER_MS);
     for (const shot of this.tracers) {
       const faint = 1 - (now - shot.at) / TRACER_MS;
-      const color = shot.hits ? [1, 0.83, 0.23] : [0.72, 0.82, 0.9];
+      const color = shot.hits ? palette.hit : palette.miss;
       view.drawLine(shot.own && drawn.own !== null ? drawn.own : shot.from, shot.to, shot.own ? 3 : 2, [...color, faint * (shot.own ? 0.95 : 0.6)], 0, "shots");
     }
   }
 
-  /** The end of a barrel that points to its target; the own one where the pointer is. */
+  /** End of a barrel that points at its target; the own barrel points at the pointer. */
   #muzzle(turret) {
     const { controls } = this.#pilot;
     const [x, y] = turret.owned ? [controls.targetX, controls.targetY] : this.#target(turret.id);
@@ -75,7 +76,7 @@ export class DrivePanel {
     const own = ghost === this.#pilot.state.cart;
     const [hits, hitsPresent] = [values.hits !== 0, values.hits_present !== 0];
     const now = performance.now();
-    this.tracers = this.tracers.filter((shot) => now - shot.at < TRACER_MS);  // nobody draws a hidden page
+    this.tracers = this.tracers.filter((shot) => now - shot.at < TRACER_MS);  // a hidden page is not drawn
     this.tracers.push({ from: { x: values.from_x, y: values.from_y }, to: { x: values.to_x, y: values.to_y }, hits, own, at: now });
     if (!own) return;
     ++this.counts.shots;
@@ -98,7 +99,7 @@ export class DrivePanel {
     const text = (id, words) => put(byId(id), "textContent", String(words));
     text("drive-state", !this.#pilot.isReady ? "Nothing to drive in this world." : this.#pilot.isDriving
       ? `Driving, ${state.speedMps.toFixed(1)} m/s, ${Math.round(state.rounds)} rounds left.`
-      : "On foot. Walk up to a cart and press E to get on.");
+      : "On foot. Walk to a cart and press E to board it.");
     text("drive-visible", state.corrections - state.invisible);
     text("drive-corrections", state.corrections);
     text("drive-error", `${Math.round(state.largestErrorM * 100)}`);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What one client gets, over the last minute: relevant entities, bytes and enters and leaves a second,
-// with a mark at each change of the rules. Small charts.
+// Small charts of one client over the last minute: relevant entities, bytes, enters and leaves per second, with a
+// mark at each change of the rules.
 /* global Dygraph */
 import { grouped, make } from "./dom.mjs";
 
@@ -11,9 +11,9 @@ const KEPT_MS = 60_000;
 const ALONE_MS = 1000;
 const RATE_SAMPLES = 2;  // rates are over the last second
 
-/** Samples a client from its making on, shown or not. */
+/** Samples a client from construction on, whether shown or not. */
 export class Figures {
-  /** [{at, relevant, bytes, enters, leaves}], oldest first; the last three a second. */
+  /** [{at, relevant, bytes, enters, leaves}], oldest first; the last three per second. */
   samples = [];
   /** [{at, revision}] */
   marks = [];
@@ -48,13 +48,13 @@ export class Figures {
 }
 
 const CHARTS = [
-  { title: "relevant", series: ["relevant"], colors: ["#5ec8e5"], words: (s) => grouped(s.relevant), hint: "Ghosts that this client holds" },
-  { title: "kB/s in", series: ["bytes"], colors: ["#c9a0f0"], words: (s) => (s.bytes / 1000).toFixed(1), hint: "Received in the last second" },
-  { title: "enter, leave /s", series: ["enters", "leaves"], colors: ["#7ddc8b", "#f0987a"],
-    words: (s) => `${grouped(s.enters)}, ${grouped(s.leaves)}`, hint: "Ghosts that came and that went in the last second" },
+  { title: "relevant", series: ["relevant"], colors: ["#2ea3c4"], words: (s) => grouped(s.relevant), hint: "Ghosts that this client holds" },
+  { title: "kB/s in", series: ["bytes"], colors: ["#9a6fd6"], words: (s) => (s.bytes / 1000).toFixed(1), hint: "Received in the last second" },
+  { title: "enter, leave /s", series: ["enters", "leaves"], colors: ["#3fae58", "#e0764f"],
+    words: (s) => `${grouped(s.enters)}, ${grouped(s.leaves)}`, hint: "Ghosts that entered and left in the last second" },
 ];
 
-/** Three small charts in `parent`; `isShown()`: whether they are worth drawing. */
+/** Three small charts in `parent`; `isShown()`: whether they are visible. */
 export function showFigures(parent, figures, isShown) {
   const charts = CHARTS.map((chart) => {
     const value = make("b");
@@ -74,9 +74,9 @@ export function showFigures(parent, figures, isShown) {
         includeZero: true, fillGraph: chart.series.length === 1, strokeWidth: 1.5, interactionModel: {}, highlightCircleSize: 0,
         underlayCallback: (canvas, at, g) => {
           figures.marks.forEach((mark, i) => {
-            // Those of a slider on its way are a faint band behind the line.
+            // Marks of a moving slider form a faint band behind the line.
             const isAlone = mark.at - (figures.marks[i - 1]?.at ?? 0) > ALONE_MS;
-            canvas.fillStyle = isAlone ? "#ffd43ba0" : "#ffd43b28";
+            canvas.fillStyle = isAlone ? "#c99a06c0" : "#c99a0638";
             canvas.fillRect(Math.round(g.toDomXCoord(mark.at)), at.y, 1, at.h);
           });
         },

@@ -1,31 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What the kinds of entities look like on the map.
-import { SHAPE } from "./view.mjs";
+// Appearance of the kinds of entities on the map.
+import { TEAM_COLORS, spriteOf } from "./sprites.mjs";
 
+/** `sprites`: one of them is chosen by position. `team`: the names of its sprites end with the team. */
 const KIND_STYLES = {
-  player: { size: 1.6, shape: SHAPE.disc, team: true },
-  patrol: { size: 1.3, shape: SHAPE.square, team: true },
-  person: { size: 0.28, shape: SHAPE.disc, color: "#9fd0e6" },
-  tree: { size: 1.9, shape: SHAPE.triangle, color: "#3f8f5a" },
-  item: { size: 0.8, shape: SHAPE.diamond, color: "#f2c14e" },
-  sheep: { size: 0.9, shape: SHAPE.disc, color: "#e9ecef" },
-  deer: { size: 1.1, shape: SHAPE.disc, color: "#b98557" },
-  wagon: { size: 2.2, shape: SHAPE.square, color: "#a9764a" },
-  cart: { size: 2.8, shape: SHAPE.square, color: "#5b8fb0" },
-  turret: { size: 0.8, shape: SHAPE.disc, color: "#12242e", inMiddle: true },
-  crate: { size: 0.9, shape: SHAPE.square, color: "#dbb47c" },
-  chest: { size: 0.9, shape: SHAPE.diamond, color: "#f2c14e" },
-  thing: { size: 0.8, shape: SHAPE.diamond, color: "#7f8f99" },
+  player: { team: "player" },
+  patrol: { team: "patrol" },
+  person: { sprites: ["person"] },
+  tree: { moves: false, sprites: ["oak", "fir", "birch", "fir"] },
+  item: { moves: false, sprites: ["item"] },
+  sheep: { sprites: ["sheep"] },
+  deer: { sprites: ["deer"] },
+  wagon: { sprites: ["wagon"], turns: true },
+  cart: { sprites: ["cart"], turns: true },
+  turret: { sprites: ["turret"], moves: false, turns: true, inMiddle: true },
+  crate: { moves: false, sprites: ["crate"] },
+  chest: { moves: false, sprites: ["chest"] },
+  thing: { moves: false, sprites: ["thing"] },
 };
-const OTHER_STYLE = { size: 1.2, shape: SHAPE.disc, color: "#ff8787" };
-const TEAM_COLORS = ["#b8c4ca", "#ff6b6b", "#4dabf7", "#ffd43b", "#69db7c", "#da77f2", "#ffa94d", "#38d9a9", "#f783ac"];
 
-const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255);
-export const TEAM_RGB = TEAM_COLORS.map(rgb);
+/** A kind of another world is a pawn, with a color of its own. */
+function otherStyle(name) {
+  const number = [...name].reduce((sum, letter) => sum * 31 + letter.codePointAt(0), 7) % TEAM_COLORS.length;
+  return { sprites: [`token${number}`] };
+}
 
-/** Styles of a client's kinds, by number: {name, size, shape, rgb, color or team}. */
+/**
+ * @typedef {object} KindStyle
+ * @property {string} name
+ * @property {boolean} hasTeam
+ * @property {boolean} moves It has a direction, and may have a cloak.
+ * @property {boolean} turns It is seen from above.
+ * @property {boolean} inMiddle As a member of a group it is drawn in the middle of its parent.
+ * @property {string} icon The name of a sprite for lists.
+ * @property {number[]} sprites Numbers of sprites: by team, or variants.
+ */
+
+/** @returns {KindStyle} */
+function styleOf(name) {
+  const { team, sprites, moves = true, turns = false, inMiddle = false } = KIND_STYLES[name] ?? otherStyle(name);
+  const names = team === undefined ? sprites : TEAM_COLORS.map((_, number) => `${team}${number}`);
+  return { name, hasTeam: team !== undefined, moves, turns, inMiddle, icon: names[team === undefined ? 0 : 2], sprites: names.map(spriteOf) };
+}
+
+/** The sprite of an entity; its variant depends on its position only, so that it is the same for ghost and truth. */
+export function spriteAt(style, x, y, team) {
+  const { sprites } = style;
+  if (sprites.length === 1) return sprites[0];
+  return sprites[(style.hasTeam ? team : Math.floor(x * 0.5) + Math.floor(y * 0.5) * 7) % sprites.length];
+}
+
+/** Styles of a client's kinds, by number. */
 export class KindStyles {
   #client;
   #schema = null;
@@ -33,15 +60,13 @@ export class KindStyles {
 
   constructor(client) { this.#client = client; }
 
+  /** @returns {KindStyle} */
   of(kind) {
     const { schema } = this.#client;
-    if (schema !== this.#schema) {  // another after every join
+    if (schema !== this.#schema) {  // the schema object changes with every join
       this.#schema = schema;
-      this.#styles = schema.kinds.map((name) => {
-        const style = KIND_STYLES[name] ?? OTHER_STYLE;
-        return { ...style, rgb: rgb(style.color ?? "#ffffff"), name };
-      });
+      this.#styles = schema.kinds.map(styleOf);
     }
-    return this.#styles[kind] ?? { ...OTHER_STYLE, rgb: [1, 1, 1], name: "?" };
+    return this.#styles[kind] ?? styleOf("?");
   }
 }

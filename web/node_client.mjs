@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The WebAssembly client under Node, as one more player who walks about:
+// The WebAssembly client under Node, as an additional walking player:
 //   node node_client.mjs ws://127.0.0.1:7780/play SECONDS
-// Prints one line of JSON and ends with 0 when it was joined to the end. Needs the package `ws`.
+// Prints one line of JSON and exits with 0 if it was joined until the end. Needs the package `ws`.
 import { createRequire } from "node:module";
 import { readFile } from "node:fs/promises";
 import { webcrypto } from "node:crypto";
@@ -15,7 +15,7 @@ let ws;
 try {
   ws = require("ws");
 } catch {
-  ws = require("/usr/share/nodejs/ws");  // where Debian keeps it, whichever Node runs
+  ws = require("/usr/share/nodejs/ws");  // Debian's location, for any Node
 }
 const { WebSocket } = ws;
 
@@ -36,7 +36,7 @@ client.on("state", (state) => {
 });
 await client.connect();
 
-// The server counts us from the join to its own end; it may end a little before our time is up.
+// The server measures the time from the join to its own end, which may be slightly before this client's end.
 const end = performance.now() + seconds * 1000 + 2000;
 let largest = 0;
 while (!ended && performance.now() < end) {

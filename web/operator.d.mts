@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The operator channel as docs/operator.md has it.
+// The operator channel as described in docs/operator.md.
 
-/** A node of the rules, as the server tells it and takes it. */
+/** A node of the rules, in the form that the server sends and accepts. */
 export interface RuleNode {
   name: string;
   /** "add within 60 leave 66" and the like, in order. */
@@ -12,41 +12,44 @@ export interface RuleNode {
   members?: string;
   combine?: string;
   refresh?: string;
-  /** How observers are told: docs/shared.md. */
+  /** Payload mode: docs/shared.md. */
   mode?: string;
   widen_m?: number;
   lazy_leave?: boolean;
   /** Default true. */
   enabled?: boolean;
-  urgency?: number;
+  priority?: number;
   every_ticks?: number;
-  /** What becomes of the copy of an entity that leaves. */
+  /** Retention of the ghost of an entity that leaves. */
   leave?: string;
 }
 
 export interface Rules {
   op: "rules";
-  /** Grows with every change, whoever makes it. */
+  /** Incremented by every change, from any source. */
   revision: number;
-  /** False: set_rules is refused. */
+  /** False: the server refuses set_rules. */
   editable?: boolean;
   nodes: RuleNode[];
   warnings: string[];
-  /** What steps may name. */
+  /** Names that steps may use. */
   names: { flags: string[]; keys: string[]; values: string[]; kernels?: string[]; sight?: boolean };
 }
 
 export interface Trial {
   op: "try_rules";
-  /** Pairs of all observers. */
+  /** Pairs, summed over all observers. */
   gains: number;
   losses: number;
-  /** Those with the most of both; who is missing has few or none. */
+  /** Observers with the most changes; observers not listed have few or none. */
   observers: { observer: number; gains: number; losses: number }[];
-  /** Ready clients, the first by index; the others were left out, as too much would change to ask all of them. */
-  asked: number;
-  left_out: number;
-  /** Of the observers asked: relevant entities of each, in all, by the rules that run, and by these. */
+  /**
+   * Number of evaluated ready clients, in order of index. The rest is skipped if the change is too large to
+   * evaluate all.
+   */
+  evaluated: number;
+  skipped: number;
+  /** Sum of relevant entities of the evaluated observers, with the current rules and with these. */
   pairs_now: number;
   pairs_then: number;
   warnings: string[];
@@ -55,27 +58,27 @@ export interface Trial {
 export interface Refusal {
   op: "error";
   text: string;
-  /** The request that is refused. */
+  /** The refused request. */
   about?: string;
-  /** The rules were not made from the revision that runs, which is this. */
+  /** The rules were based on an outdated revision; this is the current one. */
   revision?: number;
-  /** Where in the rules it is: indices, and a column from 1 on in the text of the step. */
+  /** Position of the error in the rules: indices, and a column in the step's text, starting at 1. */
   node?: number;
-  /** Of the node, such as "refresh". */
+  /** A key of the node, such as "refresh". */
   key?: string;
   step?: number;
   column?: number;
 }
 
 export interface EntityAt {
-  /** Decimal: 64 bits do not fit a number. */
+  /** Decimal, because 64 bits do not fit a number. */
   entity: string;
   index: number;
   /** Name of its kind. */
   kind: string;
   x: number;
   y: number;
-  /** Whose main entity it is. */
+  /** The observer of which this is the main entity. */
   observer: number | null;
 }
 
@@ -86,37 +89,37 @@ export interface Explanation {
   entity_text: string;
   index: number;
   relevant: boolean;
-  /** Index of the root that was judged for the entity. */
+  /** Index of the root that was evaluated for the entity. */
   unit: number;
-  /** No node says yes any more: the minimum stay is not over. */
+  /** No node matches any more, but the minimum relevance time has not passed. */
   held: boolean;
-  /** What decided, such as "owned" or "a node says yes". */
+  /** The deciding stage, such as "owned" or "a node matches". */
   stage: string;
-  /** Index of the member of its group that is hidden by hand, and hides it. */
+  /** Index of the group member with a hidden mark that hides the entity. */
   hidden_member: number | null;
-  /** Index of the split member below it that nodes show; stage is "promoted". */
+  /** Index of the independently culled member below it that nodes show; stage is "promoted". */
   promoted_by: number | null;
   nodes: {
     name: string;
-    /** False: the node is not about this entity, and its result is false. */
+    /** False: the node does not apply to this entity, and its result is false. */
     member: boolean;
-    /** With what the nodes before it say. */
+    /** How the result combines with that of the previous nodes. */
     combine: "add" | "subtract" | "require";
     result: boolean;
-    /** `answer` null: it cannot say. `so_far`: the node's result behind this step. */
+    /** `answer` null: unknown. `so_far`: the node's result after this step. */
     steps: { op: "add" | "subtract" | "require"; what: string; answer: boolean | null; so_far: boolean }[];
   }[];
-  /** Of the nodes that want the pair the most generous, and the name of the first node that has each. */
+  /** The most generous settings of the matching nodes, with the name of the first node that has each. */
   settings: {
-    every_ticks: number; every_ticks_by: string; urgency: number; urgency_by: string; leave: string; leave_by: string;
+    every_ticks: number; every_ticks_by: string; priority: number; priority_by: string; leave: string; leave_by: string;
   };
-  /** False: nothing is known of what would turn the answer. */
-  knows_changes: boolean;
-  /** Nodes that wait are about to be asked, or a stay or an area ends. */
-  turns_by_itself: boolean;
-  /** Each of them alone would turn the answer. */
+  /** False: it is unknown which changes would reverse the result. */
+  are_changes_known: boolean;
+  /** Pending node evaluations, or the end of a minimum relevance time or of an area, may reverse the result. */
+  changes_by_itself: boolean;
+  /** Each of these changes alone would reverse the result. */
   single: string[];
-  /** Or these two together. */
+  /** Or these two changes together. */
   pair: string[];
   text: string;
 }
@@ -141,7 +144,7 @@ export interface ServerStats {
 export interface TruthFrame {
   tick: number;
   count: number;
-  /** Three words an entity: x, y, then kind and flags of 16 bits each. The same memory twice. */
+  /** Three words per entity: x, y, then kind and flags of 16 bits each. Both views use the same memory. */
   floats: Float32Array;
   words: Uint16Array;
 }
@@ -160,7 +163,10 @@ export class OperatorChannel {
   ask(request: { op: "stats" }): Promise<ServerStats | Refusal>;
   ask(request: { op: "find"; nonce: string }): Promise<{ op: "found"; observer: number | null } | Refusal>;
   ask(request: { op: "rules" }): Promise<Rules | Refusal>;
-  /** With a `revision`, from which they were made, they are refused when another one runs; without `force` where they make too much relevant. */
+  /**
+   * With `revision`, refused if another revision is in force. Without `force`, refused if the rules make too many
+   * entities relevant.
+   */
   ask(request: { op: "set_rules"; nodes: RuleNode[]; revision?: number; force?: boolean }): Promise<Rules | Refusal>;
   ask(request: { op: "try_rules"; nodes: RuleNode[]; observer?: number | null }): Promise<Trial | Refusal>;
   ask(request: { op: "members"; node: string }): Promise<{ op: "members"; node: string; count: number; entities: { entity: string; index: number; kind: string }[] } | Refusal>;

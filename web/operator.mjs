@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The operator channel (docs/operator.md): questions to the server that no player may ask, and rules
-// that no player may set. A connection of its own, opened only with a token. Types: operator.d.mts.
+// The operator channel (docs/operator.md): queries and rule changes that players may not make. A separate connection,
+// opened only with a token. Types: operator.d.mts.
 
-const ANSWER_WITHIN_MS = 15_000;  // the server drops what a slow reader does not take
+const ANSWER_WITHIN_MS = 15_000;  // the server drops data that a slow reader does not accept
 
 export class OperatorChannel {
   #url;
   #socket = null;
   #waiting = [];
-  #asked = 0;  // a number for each question, which its answer bears
+  #asked = 0;  // request number, returned with the reply
   #opening = null;
   #listeners = new Map();
 
@@ -18,14 +18,17 @@ export class OperatorChannel {
 
   get isOpen() { return this.#socket?.readyState === 1; }
 
-  /** Calls `listener(detail)` for "open", "closed", "truth", "held", "rules". Returns a function that ends it. */
+  /**
+   * Calls `listener(detail)` for "open", "closed", "truth", "held", "rules". Returns a function that removes the
+   * listener.
+   */
   on(name, listener) {
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
     this.#listeners.get(name).add(listener);
     return () => this.#listeners.get(name).delete(listener);
   }
 
-  /** The channel opens once, however often it is asked to while it does. "closed" follows if it was open. */
+  /** Opens the channel; concurrent calls share one attempt. "closed" follows if it was open. */
   open() {
     this.#opening ??= this.#open().finally(() => { this.#opening = null; });
     return this.#opening;
@@ -35,7 +38,7 @@ export class OperatorChannel {
     const socket = new WebSocket(this.#url);
     socket.binaryType = "arraybuffer";
     this.#socket?.close();
-    this.#giveUp();  // its answers do not come any more
+    this.#giveUp();  // its replies will not arrive
     this.#socket = socket;
     let wasOpen = false;
     socket.onmessage = (message) => { if (socket === this.#socket) this.#receive(message.data); };
@@ -46,7 +49,7 @@ export class OperatorChannel {
     };
     await new Promise((resolve, reject) => {
       socket.onopen = () => { wasOpen = true; resolve(); };
-      socket.onerror = () => reject(new Error("the operator channel does not open: wrong token?"));
+      socket.onerror = () => reject(new Error("the operator channel cannot be opened: check the token"));
     });
     this.#emit("open");
   }
@@ -57,7 +60,7 @@ export class OperatorChannel {
     for (const { reject } of this.#waiting.splice(0)) reject(new Error("the operator channel is closed"));
   }
 
-  /** A question with one answer; {op: "error"} is an answer. Rejected when the channel closes. */
+  /** Sends a request and returns the reply, which may be {op: "error"}. Rejects when the channel closes. */
   ask(request) {
     if (!this.isOpen) return Promise.reject(new Error("the operator channel is closed"));
     return new Promise((resolve, reject) => {
@@ -68,19 +71,19 @@ export class OperatorChannel {
         const at = this.#waiting.indexOf(entry);
         if (at < 0) return;
         this.#waiting.splice(at, 1);
-        reject(new Error(`the server does not answer: ${request.op}`));
+        reject(new Error(`no reply from the server: ${request.op}`));
       }, ANSWER_WITHIN_MS);
     });
   }
 
-  /** A request without an answer: {op: "held", observer} or {op: "truth", on, rect}. */
+  /** Sends a request without a reply: {op: "held", observer} or {op: "truth", on, rect}. */
   tell(request) { if (this.isOpen) this.#socket.send(JSON.stringify(request)); }
 
   #receive(data) {
     if (typeof data !== "string") return this.#receiveTruth(data);
     const message = JSON.parse(data);
     if (message.op === "held") return this.#emit("held", message);
-    // Rules come unasked as well, whenever somebody sets them.
+    // Rules also arrive without a request, after a change by any operator.
     if (message.op === "rules") this.#emit("rules", message);
     const at = this.#waiting.findIndex(({ id }) => id === message.id);
     if (at >= 0) this.#waiting.splice(at, 1)[0].resolve(message);
@@ -94,12 +97,12 @@ export class OperatorChannel {
 
   #emit(name, detail) {
     const listeners = this.#listeners.get(name) ?? new Set();
-    for (const listener of [...listeners]) {  // who is added now hears the next one
+    for (const listener of [...listeners]) {  // a listener added now is first called for the next event
       if (!listeners.has(listener)) continue;
       try {
         listener(detail);
       } catch (error) {
-        queueMicrotask(() => { throw error; });  // nobody else's loss, and an uncaught error as ever
+        queueMicrotask(() => { throw error; });  // reported as uncaught, without affecting other listeners
       }
     }
   }

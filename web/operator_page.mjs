@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What the page can do for an operator, over a channel of its own: the truth layer, the rules, and
-// why anybody knows of anything.
+// The operator's part of the page, over a separate connection: the truth layer, the rules, and explanations of
+// relevance.
 import { byId } from "./dom.mjs";
 import { OperatorChannel } from "./operator.mjs";
 import { entitiesAt, pick } from "./pick.mjs";
@@ -18,27 +18,29 @@ const STATS_EVERY_MS = 1000;
 const OPEN_AGAIN_MS = 2000;
 const OPEN_AGAIN_MS_MAX = 30_000;
 const PICK_PIXELS = 16;
-const OWN_WITHIN_M = 10;  // of where the own player is drawn, which is a little behind
+const OWN_WITHIN_M = 10;  // around the drawn own player, which lags slightly behind
 
 export class OperatorPage {
   #client;
   #scene;
   #view;
   #tabs;
-  #observer = null;  // which one this client is
+  #observer = null;  // observer of this client
   #revision = null;
-  #note = byId("truth-note").textContent;
+  #miss;
   #openAgainMs = OPEN_AGAIN_MS;
   #opening;
   #rulesPanel;
   #panel;
   #map;
 
-  constructor(url, client, scene, view, tabs, figures) {
+  /** `miss(what)`: shows what is missing for the truth; "" for nothing. */
+  constructor(url, { client, scene, view, tabs, figures, miss }) {
     this.#client = client;
     this.#scene = scene;
     this.#view = view;
     this.#tabs = tabs;
+    this.#miss = miss;
     this.channel = new OperatorChannel(url);
     this.channel.on("truth", (frame) => { if (byId("truth").checked) scene.truth = frame; });
     this.channel.on("closed", () => {
@@ -61,34 +63,35 @@ export class OperatorPage {
     this.why = new WhyQuestion(this.channel, () => tabs.current === "why");
     this.#panel = new WhyPanel(this.why, {
       channel: this.channel, me: (slot) => this.#me(slot), endOf: (entity) => this.#endOf(entity), ghosts: () => scene.drawn.ghosts, truth: () => byId("truth").checked,
-      middle: () => ({ ...view.centre }), reach: () => view.halfHeight,
+      middle: () => ({ ...view.center }), reach: () => view.halfHeight,
     });
-    this.#map = new WhyMap(view, document.querySelector("main"));
+    this.#map = new WhyMap(view, byId("names"));
   }
 
-  /** The client is in the world, perhaps again, and perhaps of another server. */
+  /** The client has joined, possibly again and on another server. */
   async joined() {
     try {
       if (!this.channel.isOpen) await this.channel.open();
       this.#openAgainMs = OPEN_AGAIN_MS;
-      byId("truth-note").textContent = this.#note;
+      this.#miss("");
+      this.#askTruth();
       void this.#askStats();
       this.#observer = this.rules.watched = (await this.channel.ask({ op: "find", nonce: this.#client.nonce })).observer ?? null;
       if (this.why.first === null || this.why.first.isMe) this.why.choose("first", await this.#me("first"));
     } catch (problem) {
-      byId("truth-note").textContent = problem.message;
+      this.#miss(`${problem.message[0].toUpperCase()}${problem.message.slice(1)}.`);
       if (!this.channel.isOpen) this.#openAgain();
     }
   }
 
-  /** Soon, and ever later while it does not open: the client may be in the world all the time. */
+  /** Reopens the channel with increasing delay, because the client may stay joined all the time. */
   #openAgain() {
     clearTimeout(this.#opening);
     this.#opening = setTimeout(() => { if (this.#client.state === "joined" && !this.channel.isOpen) void this.joined(); }, this.#openAgainMs);
     this.#openAgainMs = Math.min(this.#openAgainMs * 2, OPEN_AGAIN_MS_MAX);
   }
 
-  /** A click on the map while the question is open. */
+  /** Handles a click on the map while the explanation panel is open. */
   async pick(place) {
     try {
       const radius = Math.max(PICK_PIXELS * this.#view.pixel, this.#view.markSize(1.2, 130));
@@ -100,7 +103,7 @@ export class OperatorPage {
     }
   }
 
-  /** The circles that add, by the rules that run, where they are known: [{enter, leave}]. */
+  /** The circles of add steps in the current rules, if known: [{enter, leave}]. */
   radii() { return circlesOf(this.rules.running?.nodes ?? []); }
 
   draw(now) {
@@ -108,7 +111,7 @@ export class OperatorPage {
     else this.#map.hide();
   }
 
-  /** This client as an end of the question; as what is looked at it needs an entity. */
+  /** This client as an end of the query. As the second end, it needs an entity. */
   async #me(slot) {
     const own = this.#scene.drawn.own;
     if (slot === "first") return { name: "me", isMe: true, observer: this.#observer, entity: null };
@@ -128,7 +131,7 @@ export class OperatorPage {
     if (stats?.op === "stats") this.#showStats(stats);
   }
 
-  /** null: nobody tells them. */
+  /** null: not available. */
   #showStats(stats) {
     byId("entities").textContent = stats?.entities ?? "–";
     this.#rulesPanel.showWorld(stats);
@@ -138,7 +141,7 @@ export class OperatorPage {
     const on = byId("truth").checked;
     if (!on) this.#scene.truth = null;
     const [w, h] = [this.#view.halfWidth * 1.2, this.#view.halfHeight * 1.2];
-    const { x, y } = this.#view.centre;
+    const { x, y } = this.#view.center;
     this.channel.tell({ op: "truth", on, rect: [x - w, y - h, x + w, y + h] });
   }
 }

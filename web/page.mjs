@@ -1,22 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The page of the demo: joins as a player, draws what this client holds and nothing else, and, for an
-// operator, the server's truth underneath, the rules that run, and why anybody knows of anything.
+// The demo page. Joins as a player and draws only what this client holds. For an operator, also shows the server's
+// complete world, the current rules, and explanations of relevance. A tour explains it to a first visitor.
 import { BadNetwork } from "./bad_network.mjs";
 import { PurviewClient, loadPurview } from "./client.mjs";
+import { Daylight } from "./daylight.mjs";
 import { byId } from "./dom.mjs";
 import { DrivePanel } from "./drive_panel.mjs";
 import { Figures, showFigures } from "./figures.mjs";
 import { KindStyles } from "./kinds.mjs";
+import { MapKey } from "./map_key.mjs";
+import { MapLabels } from "./map_labels.mjs";
+import { MapPointer } from "./map_pointer.mjs";
 import { OperatorPage } from "./operator_page.mjs";
 import { Pilot } from "./pilot.mjs";
 import { Reconnect } from "./reconnect.mjs";
 import { Scene } from "./scene.mjs";
 import { Tabs } from "./tabs.mjs";
+import { TouchButtons } from "./touch_buttons.mjs";
+import { Tour } from "./tour.mjs";
+import { tourSteps } from "./tour_steps.mjs";
+import { TourStrip } from "./tour_strip.mjs";
 import { View } from "./view.mjs";
 import { Walk } from "./walk.mjs";
 import { WorldPanel } from "./world_panel.mjs";
+
+/** The first view reaches so many times as far as the widest circle. */
+const FIRST_REACH = 2.4;
+/** Meters after which the pattern of the ground repeats, per meter of the widest circle. */
+const GRAIN = 0.5;
+const OFFER_AGAIN_MS = 200;
+const OFFER_WITHIN_MS = 4000;
+const NEEDS_OPERATOR = "Needs operator access: the server printed the address.";
+
+function banner(text) {
+  byId("banner").textContent = text;
+  byId("banner").hidden = text === "";
+}
 
 async function readWorld() {
   const response = await fetch("world.json", { cache: "no-store" });
@@ -24,12 +45,23 @@ async function readWorld() {
   return response.text();
 }
 
+/** Without the world and the client there is no page. */
+async function load() {
+  try {
+    return await Promise.all([readWorld(), loadPurview("vale_client.wasm")]);
+  } catch (problem) {
+    banner(`The page cannot be started: ${problem.message}. Please reload it.`);
+    throw problem;
+  }
+}
+
 const view = new View(byId("view"));
+const daylight = new Daylight(byId("light"), byId("night"), (palette) => { view.palette = palette; });
 const socketBase = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}`;
-const worldText = await readWorld();
+const [worldText, module] = await load();
 const world = JSON.parse(worldText);
 const network = new BadNetwork();
-const client = new PurviewClient(await loadPurview("vale_client.wasm"), { url: `${socketBase}/play`, turnMs: 20, WebSocket: network.WebSocket });
+const client = new PurviewClient(module, { url: `${socketBase}/play`, turnMs: 20, WebSocket: network.WebSocket });
 const pilot = new Pilot(client, world.ground);
 const styles = new KindStyles(client);
 const scene = new Scene(client, view, styles, pilot);
@@ -39,29 +71,28 @@ const drivePanel = new DrivePanel(client, pilot, network);
 const worldPanel = new WorldPanel(client, styles);
 const figures = new Figures(client);
 const drawFigures = showFigures(byId("figures"), figures, () => tabs.current === "rules");
+const labels = new MapLabels(view, byId("names"));
+const key = new MapKey(scene, view, () => operator?.rules.running?.names.flags[0] ?? "");
 const token = new URL(location.href).searchParams.get("operator");
-const operator = token ? new OperatorPage(`${socketBase}/operator?token=${encodeURIComponent(token)}`, client, scene, view, tabs, figures) : null;
+const operator = token ? new OperatorPage(`${socketBase}/operator?token=${encodeURIComponent(token)}`,
+                                          { client, scene, view, tabs, figures, miss: (what) => key.miss(what) }) : null;
+if (operator === null) key.miss(NEEDS_OPERATOR);
 
-if (world.ground) view.setGround([...world.min, ...world.max], world.ground.width, world.ground.height, world.ground.blocked);
-byId("world").textContent = `${world.name} · ${Math.round(world.max[0] - world.min[0])} × ${Math.round(world.max[1] - world.min[1])} m · ${world.tick_hz} ticks a second`;
-view.centre = { x: (world.min[0] + world.max[0]) / 2, y: (world.min[1] + world.max[1]) / 2 };
-view.halfHeight = (world.radii[0]?.leave ?? 60) * 1.35;
-if (operator === null) {
-  byId("truth").disabled = true;
-  byId("truth-row").classList.add("off");
-  byId("truth-note").textContent = "The server's truth needs the operator's address, which the server printed when it started.";
-}
+/** Circles of the current rules. world.json has only the radii of the rules at the server's start. */
+const radii = () => operator?.radii() ?? [];
+
+const reach = Math.max(...world.radii.map(({ leave }) => leave), 0) || 60;
+view.setWorld([...world.min, ...world.max], reach * GRAIN);
+if (world.ground) view.setBlocked(world.ground.width, world.ground.height, world.ground.blocked);
+byId("world").textContent = `${world.name} · ${Math.round(world.max[0] - world.min[0])} × ${Math.round(world.max[1] - world.min[1])} m · ${world.tick_hz} ticks per second`;
+view.center = { x: (world.min[0] + world.max[0]) / 2, y: (world.min[1] + world.max[1]) / 2 };
+view.halfHeight = reach * FIRST_REACH;
 
 // -- connection ---------------------------------------------------------------------------------------
 
-function banner(text) {
-  byId("banner").textContent = text;
-  byId("banner").hidden = text === "";
-}
-
-/** What is on the page was made for the world of `worldText`; a server that has started again may have another. */
+/** The page was built for the world of `worldText`. Reloads it if a restarted server has another world. */
 async function followWorld() {
-  const text = await readWorld().catch(() => worldText);  // the server has gone again: the next join asks again
+  const text = await readWorld().catch(() => worldText);  // the server is down again; checked at the next join
   if (text !== worldText) location.reload();
 }
 
@@ -85,38 +116,46 @@ function followTab(name) {
 tabs.onChange(followTab);
 followTab(tabs.current);
 
-view.canvas.addEventListener("pointerdown", (event) => {
-  const bounds = view.canvas.getBoundingClientRect();
-  const place = view.placeAt(event.clientX - bounds.left, event.clientY - bounds.top);
-  if (isPicking()) void operator.pick(place);
-  else if (pilot.isDriving) walk.fires = true;
-  else walk.to(place);
-});
-addEventListener("pointerup", () => { walk.fires = false; });
-view.canvas.addEventListener("pointermove", (event) => {
-  const bounds = view.canvas.getBoundingClientRect();
-  walk.aimAt(view.placeAt(event.clientX - bounds.left, event.clientY - bounds.top));
-});
-view.canvas.addEventListener("wheel", (event) => {
-  event.preventDefault();
-  view.halfHeight = Math.min(2000, Math.max(2, view.halfHeight * Math.exp(event.deltaY * 0.001)));
-}, { passive: false });
+new MapPointer(view, {
+  press(place) {
+    if (isPicking()) void operator.pick(place);
+    else if (pilot.isDriving) walk.fires = true;
+    else walk.to(place);
+  },
+  release() { walk.fires = false; },
+  aim(place) { walk.aimAt(place); },
+  actsAtOnce: () => pilot.isDriving && !isPicking(),
+}, byId("zoom-in"), byId("zoom-out"));
+new TouchButtons(walk, pilot);
+
+// -- tour ---------------------------------------------------------------------------------------------
+
+const tour = new Tour(tourSteps({ client, scene, view, pilot, tabs, radii, operator }), () => client.state === "joined", () => strip.show());
+const strip = new TourStrip(tour, view);
+const offerUntil = Date.now() + OFFER_WITHIN_MS;
+
+/** Offers the tour once there is a player and, if this page has a channel for operators, an answer from it. */
+function offerTour() {
+  const waits = scene.drawn.own === null || (operator !== null && operator.rules.running === null && Date.now() < offerUntil);
+  if (waits) setTimeout(offerTour, OFFER_AGAIN_MS);
+  else tour.offer();
+}
 
 // -- frames -------------------------------------------------------------------------------------------
-
-/** Those of world.json are of the rules that the server started with: no more than how much one wants to see. */
-const radii = () => operator?.radii() ?? [];
 
 function draw(now) {
   requestAnimationFrame(draw);
   walk.follow();
   scene.draw(now, radii());
   drivePanel.draw(view, scene.drawn, now);
+  labels.draw(scene.drawn, radii(), isPicking());
   operator?.draw(now);
+  strip.draw(now);
 }
 
-/** For whoever looks over the page's shoulder. */
-globalThis.purview = { client, pilot, network, walk, shots: drivePanel, view, drawn: scene.drawn, radii, figures, operator: operator?.channel ?? null, rules: operator?.rules ?? null, why: operator?.why ?? null };
+/** For tests and the browser console. */
+globalThis.purview = { client, pilot, network, walk, shots: drivePanel, view, drawn: scene.drawn, scene, radii, figures, daylight, tour, operator: operator?.channel ?? null, rules: operator?.rules ?? null, why: operator?.why ?? null };
 
 await client.connect();
 requestAnimationFrame(draw);
+offerTour();

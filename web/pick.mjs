@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Which entity of the server is meant by a place on the map. A client knows ghosts by numbers of its
-// own, so the server is asked what is there; what the client does not know is found only when the
-// truth is shown.
+// Finds the server's entity for a position on the map. Ghost ids are local to the client, so this queries the server
+// for the entities there. Entities that the client does not hold are found only if the truth is shown.
 
-const LAG_M = 3;  // how far anything gets between what is drawn and what the server answers
+const LAG_M = 3;  // maximum movement between drawing and the server's reply
 
 const distance = (a, b) => Math.hypot(a.x - b.x, a.y - b.y);
 
-/** All entities around a place, nearest first: EntityAt[] of operator.d.mts. */
+/** All entities around a position, nearest first: EntityAt[] of operator.d.mts. */
 export async function entitiesAt(channel, place, radius) {
   const answer = await channel.ask({ op: "at", x: place.x, y: place.y, radius_m: radius });
-  if (answer.op !== "at") throw new Error(answer.text ?? "the server does not say what is there");
+  if (answer.op !== "at") throw new Error(answer.text ?? "the server sent no entities for this position");
   return answer.entities;
 }
 
 /**
- * The entity at a place, or null. `ghosts`: [{x, y, kind}] as drawn, kinds by name; with
- * `truth` whatever is there counts, without it only what is a ghost.
+ * The entity at a position, or null. `ghosts`: [{x, y, kind}] as drawn, kinds by name. With `truth` all entities
+ * count, otherwise only those with a ghost.
  */
 export async function pick(channel, place, radius, ghosts, truth) {
   const ghost = nearest(ghosts, place, radius);
@@ -28,7 +27,7 @@ export async function pick(channel, place, radius, ghosts, truth) {
   return around.find((entity) => entity.kind === ghost.kind) ?? other;
 }
 
-/** At most `count` entities around a place that may be picked, nearest first. */
+/** At most `count` selectable entities around a position, nearest first. */
 export async function pickable(channel, place, radius, ghosts, truth, count) {
   const found = await entitiesAt(channel, place, radius);
   const known = new Set(ghosts.map((ghost) => nearest(found.filter((entity) => entity.kind === ghost.kind), ghost, LAG_M)));

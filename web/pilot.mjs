@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The player's own walking, driving and shooting, predicted by the same C++ as on the server:
+// Walking, driving and shooting of the player, predicted by the same C++ code as on the server:
 // games/vale/vale_client.h. Needs a client made from vale_client.wasm.
 import { NO_GHOST } from "./client.mjs";
 
@@ -9,14 +9,14 @@ const STATE = ["corrections", "invisible", "replayed", "largestErrorM", "lastErr
                "ownGhost", "cart", "speedMps", "heading", "targetX", "targetY", "cooldown", "rounds", "newestCommand"];
 
 export class Pilot {
-  /** What the player wants: a direction, pedals and wheel, the gun. */
+  /** The player's input: walking direction, pedals and wheel, gun. */
   controls = { walkX: 0, walkY: 0, throttle: 0, steering: 0, targetX: 0, targetY: 0, fires: false };
   #client;
   #handle = 0;
   #predicts = true;
   #ground;
 
-  /** `ground`: of world.json, what cannot be driven on; or null. */
+  /** `ground`: blocked tiles from world.json, or null. */
   constructor(client, ground) {
     this.#client = client;
     this.#ground = ground;
@@ -30,11 +30,11 @@ export class Pilot {
     this.#end();
   }
 
-  /** Whether there is one: joined, and in a vale. */
+  /** True if a pilot exists: joined, and the world is a vale. */
   get isReady() { return this.#handle !== 0; }
   get isDriving() { return this.state.cart !== NO_GHOST; }
 
-  /** Numbers of the prediction, the cart and the gun. */
+  /** Statistics of the prediction, and state of the cart and the gun. */
   get state() {
     if (this.#handle === 0) return { ...Object.fromEntries(STATE.map((name) => [name, 0])), ownGhost: NO_GHOST, cart: NO_GHOST, rate: 1 };
     const { exports } = this.#client.native;
@@ -42,7 +42,7 @@ export class Pilot {
     return Object.fromEntries(STATE.map((name, i) => [name, values[i]]));
   }
 
-  /** Puts the instances of the last `collect` where they are to be drawn. */
+  /** Moves the instances of the last `collect` to their predicted positions. */
   place(count) {
     const { exports, handle } = this.#client.native;
     if (this.#handle !== 0) exports.vale_pilot_position(this.#handle, handle, count, performance.now());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Connects again whenever a connection has ended: soon after a loss, ever later after refusals that may
-// pass, and not after the others, nor where we have left or the game has thrown us out.
+// Reconnects when a connection has ended: soon after a loss, with increasing delay after temporary refusals, and not
+// after other refusals, an own leave or a kick.
 
 const SOON_MS = 1000;
 const WAIT_MS_MAX = 30_000;
@@ -13,8 +13,13 @@ const REFUSALS = {
 };
 const PASSING_REFUSALS = {
   full: "The server is full",
-  address_limit: "Too many players come from your address",
+  address_limit: "Too many connections from your address",
   shutting_down: "The server is shutting down",
+};
+
+const ENDS = {
+  lost: "the server closed it or cannot be reached",
+  timeout: "the server sends nothing",
 };
 
 export class Reconnect {
@@ -22,9 +27,10 @@ export class Reconnect {
   #say;
   #timer;
   #waitMs = SOON_MS;
-  #why = "";  // what the server said last; "" once the client has joined
+  #first = "";   // why the connection ended first; "" once joined
+  #since = "";   // the newest reason from the server after that
 
-  /** `say(text)` tells whoever waits how it stands; "" once the client has joined. */
+  /** `say(text)` displays the connection state; "" once the client has joined. */
   constructor(client, say) {
     this.#client = client;
     this.#say = say;
@@ -35,45 +41,63 @@ export class Reconnect {
     clearTimeout(this.#timer);
     if (state === "joined") {
       this.#waitMs = SOON_MS;
-      this.#why = "";
+      this.#first = this.#since = "";
       this.#say("");
     } else if (state === "closed" && this.#client.closeReason === "left") {
       this.#say("You have left.");
     } else if (state === "closed" && this.#client.closeReason === "kicked") {
-      this.#say(this.#because("The world has sent you away"));
+      this.#end(this.#because("You were disconnected by the game"));
     } else if (state === "closed") {
-      this.#note(this.#client.closeReason, this.#client.reasonText);
-      this.#say(`${this.#why}; trying again …`);
-      this.#connectIn(SOON_MS);
+      const { closeReason, reasonText } = this.#client;
+      const isSilence = reasonText === "" && (closeReason === "lost" || closeReason === "timeout");
+      this.#note(endOf(closeReason, reasonText), isSilence);
+      this.#retry("trying again …", SOON_MS);
     } else if (state === "refused") {
       this.#followRefusal(this.#client.refuseReason);
     }
   }
 
-  /** That nobody answers is news only where the server has not said why before. */
-  #note(closeReason, reasonText) {
-    const isSilence = reasonText === "" && (closeReason === "lost" || closeReason === "timeout");
-    if (isSilence && this.#why !== "") return;
-    const what = closeReason === "shutting_down" ? "The server has stopped" : "Connection lost";
-    const why = reasonText || (closeReason === "shutting_down" ? "" : closeReason);
-    this.#why = why === "" ? what : `${what} (${why})`;
-  }
-
   #followRefusal(reason) {
-    if (reason === "join") return this.#say(this.#because("The world does not let you in"));
-    if (!(reason in PASSING_REFUSALS)) return this.#say(REFUSALS[reason] ?? `The server refused: ${reason}`);
-    this.#why = PASSING_REFUSALS[reason];
-    this.#say(`${this.#why}; trying again in about ${this.#waitMs / 1000} s …`);
-    this.#connectIn(this.#waitMs);
+    if (reason === "join") return this.#end(this.#because("The game refused the join"));
+    if (!(reason in PASSING_REFUSALS)) return this.#end(REFUSALS[reason] ?? `The server refused: ${reason}`);
+    this.#note(PASSING_REFUSALS[reason]);
+    this.#retry(`trying again in about ${this.#waitMs / 1000} s …`, this.#waitMs);
     this.#waitMs = Math.min(this.#waitMs * 2, WAIT_MS_MAX);
   }
 
-  /** `what`, and what the game has said about it. */
+  /** The first reason stays. Later reasons from the server follow it; later silence adds nothing. */
+  #note(why, isSilence = false) {
+    if (this.#first === "") this.#first = why;
+    else if (!isSilence) this.#since = why === this.#first ? "" : why;
+  }
+
+  /** There are no more tries. */
+  #end(why) {
+    this.#note(why);
+    this.#say(this.#since === "" ? why : `${this.#first}. Since then: ${why}`);
+  }
+
+  #retry(what, ms) {
+    this.#say(`${this.#first}${this.#since === "" ? "" : `. Since then: ${this.#since}`}; ${what}`);
+    this.#connectIn(ms);
+  }
+
+  /** `what`, followed by the game's reason text. */
   #because(what) {
     const why = this.#client.reasonText;
     return why === "" ? `${what}.` : `${what}: ${why}${/[.!?…]$/.test(why) ? "" : "."}`;
   }
 
-  /** About then: a thousand pages that lost their server at once do not come back at once. Its state tells how. */
+  /**
+   * Random delay around `ms`, so that many clients of a restarted server do not reconnect at once. connect() reports
+   * failures by its state.
+   */
   #connectIn(ms) { this.#timer = setTimeout(() => this.#client.connect().catch(() => {}), ms * (0.5 + Math.random())); }
+}
+
+/** The end of a connection in words. */
+function endOf(reason, text) {
+  const what = reason === "shutting_down" ? "The server has stopped" : "Connection lost";
+  const why = text || (reason === "shutting_down" ? "" : ENDS[reason] ?? reason);
+  return why === "" ? what : `${what} (${why})`;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One node of the rules as a card: its steps in order, each with its text, a slider for each number,
-// a switch and its place. Elements stay what they are while values change, so that what is being
-// dragged or typed into is never taken away.
+// One node of the rules as a card: its steps in order, each with its text, a slider per number, a switch and its
+// position. Elements persist while values change, so dragging and typing are not interrupted.
 import { make, put } from "./dom.mjs";
 import { numbersOf, opOf, rangeFor, written } from "./step_text.mjs";
 
@@ -15,7 +14,7 @@ class NumberRow {
 
   constructor(step, index, number, draft) {
     this.element = make("label", { className: "number" }, make("span", {}, number.label), this.#slider, this.#value);
-    this.#slider.ariaLabel = `${number.label}${number.unit === "m" ? " in metres" : ""}`;
+    this.#slider.ariaLabel = `${number.label}${number.unit === "m" ? " in meters" : ""}`;
     this.#slider.addEventListener("input", () => {
       const fresh = numbersOf(step.text)[index];
       if (fresh !== undefined) draft.slide(step, fresh.textWith(Number(this.#slider.value)));
@@ -47,7 +46,7 @@ class StepRow {
     this.#step = step;
     this.#draft = draft;
     const button = (text, label, onclick) => make("button", { type: "button", className: "icon", textContent: text, ariaLabel: label, title: label, onclick });
-    const on = make("input", { type: "checkbox", ariaLabel: "this step counts", title: "Switch the step off and on" });
+    const on = make("input", { type: "checkbox", ariaLabel: "step enabled", title: "Enable or disable the step" });
     on.addEventListener("change", () => draft.switchStep(step, on.checked));
     const text = make("input", { type: "text", className: "text", spellcheck: false, autocomplete: "off",
                                  ariaLabel: "text of the step", placeholder: "add within 60 leave 66" });
@@ -64,7 +63,7 @@ class StepRow {
     });
     const up = button("↑", "earlier (Alt+↑ in the text)", () => this.#move(node, -1, up));
     const down = button("↓", "later (Alt+↓ in the text)", () => this.#move(node, 1, down));
-    const away = button("×", "take the step out", () => draft.removeStep(node, step));
+    const away = button("×", "remove the step", () => draft.removeStep(node, step));
     const caret = make("pre", { className: "caret", ariaHidden: "true" });
     const words = make("span");
     const problem = make("div", { className: "problem", hidden: true }, caret, words);
@@ -72,7 +71,7 @@ class StepRow {
     const numbers = make("div", { className: "step-numbers" });
     this.#parts = { on, text, up, down, away, caret, words, problem, numbers };
     this.element = make("li", { className: "step" },
-                        make("div", { className: "line" }, on, text, up, down, away), problem, numbers);
+                        make("div", { className: "line" }, make("label", { className: "tick" }, on), text, up, down, away), problem, numbers);
   }
 
   focusText() { this.#parts.text.focus(); }
@@ -103,7 +102,7 @@ class StepRow {
     found.forEach((number, i) => this.#numbers[i].sync(number, disabled));
   }
 
-  /** Moving takes the focus from what is moved. */
+  /** Moving an element loses the focus, so it is set again. */
   #move(node, by, control) {
     if (!this.#draft.moveStep(node, this.#step, by)) return;
     (control.disabled ? this.#parts.text : control).focus();
@@ -141,7 +140,7 @@ export class NodeCard {
     const node = this.#node;
     put(on, "checked", node.enabled);
     put(name, "textContent", node.name || "(no name)");
-    put(on, "title", "Switch the node off and on");
+    put(on, "title", "Enable or disable the node");
     for (const part of [on, add]) put(part, "disabled", disabled);
     put(chips, "textContent", [
       node.type, node.members && node.members !== "all" ? `${node.members} entities` : "",
@@ -163,8 +162,8 @@ export class NodeCard {
     put(problem, "hidden", error === null);
     put(problem, "textContent", error?.text ?? "");
     const isSilent = node.steps.length > 0 && node.steps.every((step) => !step.on);
-    put(hint, "textContent", node.steps.length === 0 ? "No steps: yes to every entity of this node."
-      : isSilent ? "All steps are off, and so is the node: without steps it would say yes to everything." : "");
+    put(hint, "textContent", node.steps.length === 0 ? "No steps: the node matches all its entities."
+      : isSilent ? "All steps are off, so the node is off, too: without steps it would match everything." : "");
     put(hint, "hidden", hint.textContent === "");
   }
 }

@@ -7,22 +7,24 @@ export interface DraftNode extends Omit<RuleNode, "steps"> { enabled: boolean; s
 
 export class RuleDraft {
   constructor(channel: OperatorChannel);
-  /** As the server told last; null while there is no channel. */
+  /** As last received from the server; null if there is no channel. */
   readonly running: Rules | null;
-  /** What is being edited. Read it; the functions below change it. */
+  /** The edited nodes. Read-only; use the functions below to change them. */
   readonly nodes: readonly DraftNode[];
-  /** Sliders and switches apply at once; the default. */
+  /** Whether sliders and switches apply immediately; the default. */
   live: boolean;
-  /** The observer of whom a dry run should speak in particular. */
+  /** The observer that a dry run reports in detail. */
   watched: number | null;
-  /** `isAnswer` false: the server has not answered, and rules that were sent may run or not. */
+  /** `isAnswer` false: no reply from the server, so the sent rules may or may not be in force. */
   readonly error: { text: string; isAnswer: boolean; column: number; node: DraftNode | null; step: DraftStep | null } | null;
   readonly trial: Trial | null;
-  /** "shown": somebody else set the rules that are shown; "waiting": and our edits are not among them, and wait for apply(). */
+  /**
+   * "shown": rules of another operator are displayed; "waiting": local edits differ from them and wait for apply().
+   */
   readonly elsewhere: "" | "shown" | "waiting";
   readonly isPending: boolean;
   readonly canRevert: boolean;
-  /** The server takes no rules from operators; dry runs it does. */
+  /** The server accepts no rules from operators, only dry runs. */
   readonly isReadOnly: boolean;
   readonly isSending: boolean;
   onChange(listener: () => void): () => void;

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The rules as one operator edits them, beside those that run. Knows the operator channel and no
-// page. Sliders and switches go to the server as they move, a few times a second; texts wait for
-// apply(). Whoever sets rules, the newest revision is what runs, and what is shown. Types:
-// rule_draft.d.mts.
+// The rules as edited by one operator, and the current rules. Uses the operator channel and no page elements. Sliders
+// and switches are sent while they move, a few times per second; texts wait for apply(). After a change by any
+// operator, the newest revision is in force and displayed. Types: rule_draft.d.mts.
 
-const APPLY_EVERY_MS = 250;   // often enough to follow a slider, seldom enough for a thousand observers
+const APPLY_EVERY_MS = 250;   // fast enough for a slider, slow enough for a thousand observers
 const TRY_AFTER_MS = 350;     // a pause in typing
 
 const words = (text) => text.trim().replace(/\s+/g, " ");
 
-/** What the server is told of nodes: steps that are switched off stay here. */
+/** Converts nodes for the server: disabled steps exist only locally. */
 function wireOf(nodes) {
   return nodes.map(({ steps, enabled, ...rest }) => {
     const texts = steps.filter((step) => words(step.text) !== "");
     const on = texts.filter((step) => step.on);
-    // A node without steps says yes to everything: one whose steps are all off must say nothing.
+    // A node without steps matches everything, so a node with all steps disabled must be disabled.
     const silent = on.length === 0 && texts.length > 0;
     return { ...rest, enabled: enabled && !silent, steps: (silent ? texts : on).map((step) => step.text) };
   });
 }
 
-/** The step of `nodes` that became step `index` on the wire. */
+/** The local step that corresponds to step `index` sent to the server. */
 function stepOnWire(nodes, node, index) {
   const texts = nodes[node]?.steps.filter((step) => words(step.text) !== "") ?? [];
   const on = texts.filter((step) => step.on);
@@ -34,31 +33,33 @@ const isSame = (a, b) => a.length === b.length && a.every((node, i) =>
   node.steps.length === b[i].steps.length && node.steps.every((text, s) => words(text) === words(b[i].steps[s])));
 
 export class RuleDraft {
-  /** As the server told last; null while there is no channel. */
+  /** As last received from the server; null if there is no channel. */
   running = null;
-  /** What is being edited: nodes as in the protocol, but steps are {text, on}. */
+  /** The edited nodes, as in the protocol, but with steps {text, on}. */
   nodes = [];
-  /** Sliders and switches apply at once. */
+  /** Whether sliders and switches apply immediately. */
   live = true;
-  /** The observer of whom a dry run should speak in particular. */
+  /** The observer that a dry run reports in detail. */
   watched = null;
-  /** {step or null, node or null, text, column} of the last refusal; isAnswer: the server's own. */
+  /** {step or null, node or null, text, column} of the last refusal; isAnswer: it was sent by the server. */
   error = null;
-  /** The last dry run of just this draft. */
+  /** The last dry run of exactly this draft. */
   trial = null;
-  /** "shown": somebody else set the rules that are shown; "waiting": and our edits are not among them, and wait for apply(). */
+  /**
+   * "shown": rules of another operator are displayed; "waiting": local edits differ from them and wait for apply().
+   */
   elsewhere = "";
   #channel;
   #listeners = new Set();
-  #before = null;      // nodes that ran before ours; null: what runs is not ours, or it is these nodes
-  #typed = false;      // there are texts that only apply() sends
+  #before = null;      // nodes in force before the local ones; null: none
+  #typed = false;      // contains texts that only apply() sends
   #sending = false;
-  #heard = null;       // rules that the server told while ours were on their way
-  #again = false;      // apply() was called while something was on its way
+  #heard = null;       // rules received while local ones were being sent
+  #again = false;      // apply() was called during a pending request
   #sentAt = -Infinity;
   #sendTimer = null;
   #tryTimer = null;
-  #edits = 0;          // answers about a draft before the newest are not about it
+  #edits = 0;          // replies to a draft before the newest are ignored
 
   constructor(channel) {
     this.#channel = channel;
@@ -67,28 +68,28 @@ export class RuleDraft {
     channel.on("open", () => this.#askWhatRuns());
   }
 
-  /** Calls `listener()` after every change of anything here. Returns a function that ends it. */
+  /** Calls `listener()` after every change of this object. Returns a function that removes the listener. */
   onChange(listener) {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** The draft is not what runs. */
+  /** The draft differs from the current rules. */
   get isPending() { return this.running !== null && !isSame(wireOf(this.nodes), this.running.nodes); }
   get canRevert() { return this.isPending || this.#before !== null; }
-  /** The server takes no rules from operators; dry runs it does. */
+  /** The server accepts no rules from operators, only dry runs. */
   get isReadOnly() { return this.running?.editable === false; }
   get isSending() { return this.#sending; }
 
   // -- edits --------------------------------------------------------------------------------------
 
-  /** A text that is being typed: tried, and sent by apply(). */
+  /** A text that is being typed: tried automatically, sent by apply(). */
   setText(step, text) { this.#edit(() => { step.text = text; this.#typed = true; }); }
-  /** A text that a slider made. */
+  /** A text from a slider. */
   slide(step, text) { this.#edit(() => { step.text = text; }); }
   switchStep(step, on) { this.#edit(() => { step.on = on; }); }
   switchNode(node, enabled) { this.#edit(() => { node.enabled = enabled; }); }
-  /** By -1 or 1; false at an end. */
+  /** Moves a step by -1 or 1. Returns false at either end. */
   moveStep(node, step, by) {
     const from = node.steps.indexOf(step);
     const to = from + by;
@@ -102,7 +103,7 @@ export class RuleDraft {
     return step;
   }
   removeStep(node, step) { this.#edit(() => { node.steps.splice(node.steps.indexOf(step), 1); }); }
-  /** The text that runs in its place, if there is one. */
+  /** Restores the text that is in force for this step, if any. */
   restoreText(step) {
     this.nodes.forEach((node, n) => {
       for (let s = 0; s < (this.running?.nodes[n]?.steps.length ?? 0); ++s) {
@@ -130,7 +131,10 @@ export class RuleDraft {
     return this.#send();
   }
 
-  /** Where ours run, back to the rules from before them, in force at once. Rules of others stay, and edits are only forgotten. */
+  /**
+   * Replaces the local rules in force by the previous ones, immediately. Rules of others stay in force; then only the
+   * edits are discarded.
+   */
   async revert() {
     if (this.running === null) return;
     this.nodes = [];
@@ -138,7 +142,7 @@ export class RuleDraft {
     if (this.#before !== null || this.#sending) await this.#send();
   }
 
-  /** Takes what runs, and forgets what was typed. */
+  /** Displays the current rules and discards edits. */
   takeRunning() { if (this.running !== null) this.#show(this.running.nodes); }
 
   #show(nodes, elsewhere = "") {
@@ -150,19 +154,19 @@ export class RuleDraft {
     this.#changed();
   }
 
-  /** A dry run: who would gain and lose what. */
+  /** Dry run: gains and losses of observers. */
   async tryOut() {
     clearTimeout(this.#tryTimer);
     if (this.running === null) return;
     const edits = this.#edits;
     const answer = await this.#ask({ op: "try_rules", nodes: wireOf(this.nodes), observer: this.watched });
-    if (edits !== this.#edits) return;  // another one is on its way
+    if (edits !== this.#edits) return;  // another request is pending
     this.error = answer.op === "error" ? this.#located(answer) : null;
     this.trial = answer.op === "error" ? null : answer;
     this.#changed();
   }
 
-  /** The draft goes to the server by itself, or waits for apply() and is tried. */
+  /** Sends the draft automatically, or tries it and waits for apply(). */
   #follow() {
     clearTimeout(this.#sendTimer);
     clearTimeout(this.#tryTimer);
@@ -190,7 +194,7 @@ export class RuleDraft {
     if (this.running === null) return this.#changed();
     const isEdited = edits !== this.#edits;
     if (answer.op === "error") {
-      // Rules of others that were ahead of ours are no mistake: the server tells them, and ours wait.
+      // Newer rules of others are not an error: the server sends them, and the local draft waits.
       if (!isEdited && answer.revision === undefined) this.error = this.#located(answer);
     } else {
       this.#before = isSame(before, answer.nodes) ? null : before;
@@ -206,7 +210,7 @@ export class RuleDraft {
     const heard = this.#heard;
     this.#heard = null;
     if (heard !== null) this.#take(heard);
-    // The server drops what a slow reader does not take: other rules may run than were told.
+    // The server drops data for slow readers, so the current rules may differ from the received ones.
     const isUntold = answer.isAnswer === false || (answer.revision ?? this.running.revision) !== this.running.revision;
     if (answer.op === "error" && isUntold) this.#askWhatRuns();
     if (this.#again && this.elsewhere !== "waiting") void this.#send();
@@ -214,14 +218,14 @@ export class RuleDraft {
     this.#changed();
   }
 
-  /** The answer comes as "rules". */
+  /** The reply arrives as "rules". */
   #askWhatRuns() { void this.#channel.ask({ op: "rules" }).catch(() => {}); }
 
   async #ask(request) {
     try {
       return await this.#channel.ask(request);
     } catch (problem) {
-      const tail = request.op === "set_rules" ? ": these rules may run or not" : "";
+      const tail = request.op === "set_rules" ? ": the rules may or may not be in force" : "";
       return { op: "error", text: `${problem.message}${tail}`, isAnswer: false };
     }
   }
@@ -254,7 +258,7 @@ export class RuleDraft {
     this.#changed();
   }
 
-  /** The draft becomes these nodes; steps that are switched off here stay beside them. */
+  /** Replaces the draft by these nodes and keeps locally disabled steps. */
   #adopt(nodes) {
     ++this.#edits;
     clearTimeout(this.#sendTimer);
@@ -303,7 +307,7 @@ export class RuleDraft {
   }
 
   #changed() {
-    for (const listener of [...this.#listeners]) {  // who is added now hears the next one
+    for (const listener of [...this.#listeners]) {  // a listener added now is first called for the next change
       if (this.#listeners.has(listener)) listener();
     }
   }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The rules that run, to be edited while they run: cards, what a dry run says, and the buttons. What
-// the rules do is next to them (figures.mjs), and for everybody in one line.
+// Editor of the current rules: cards, results of a dry run, and buttons. The effect is shown next to it
+// (figures.mjs), and for all clients in one line.
 import { byId, grouped, make, put } from "./dom.mjs";
 import { NodeCard } from "./rule_card.mjs";
 
 export class RulesPanel {
   #draft;
   #cards = new Map();
-  #before = null;  // of the world, when it was told last
+  #before = null;  // world statistics of the previous message
 
   constructor(draft) {
     this.#draft = draft;
@@ -22,7 +22,7 @@ export class RulesPanel {
     this.#sync();
   }
 
-  /** Everybody's figures, from one ServerStats to the next; null: nobody tells them. */
+  /** Shows totals over all clients, from one ServerStats to the next; null: not available. */
   showWorld(stats) {
     const before = this.#before;
     const now = this.#before = stats && { at: performance.now(), bytes: stats.bytes_sent };
@@ -61,8 +61,8 @@ export class RulesPanel {
     put(byId("rules-problem"), "textContent", general ? draft.error.text : "");
     put(byId("rules-elsewhere"), "hidden", draft.elsewhere === "");
     put(byId("rules-elsewhere-text"), "textContent", draft.elsewhere === "waiting"
-      ? `Somebody else set revision ${draft.running?.revision} meanwhile. Apply would replace it.`
-      : `Somebody else set revision ${draft.running?.revision}: this is it.`);
+      ? `Another operator set revision ${draft.running?.revision}. Apply would replace it.`
+      : `Another operator set revision ${draft.running?.revision}, shown here.`);
     put(byId("rules-theirs"), "hidden", draft.elsewhere !== "waiting");
     this.#syncState();
     const warnings = (draft.trial ?? draft.running)?.warnings ?? [];
@@ -79,20 +79,20 @@ export class RulesPanel {
     put(state, "className", draft.error ? "state bad" : draft.isPending && !draft.isSending ? "state pending" : "state");
     if (draft.running === null) return put(state, "textContent", "");
     if (draft.trial !== null) {
-      const { gains, losses, observers, asked, left_out: leftOut = 0 } = draft.trial;
-      const among = leftOut === 0 ? "" : ` (of ${grouped(asked)} clients; ${grouped(leftOut)} more were not asked)`;
-      const isWhole = leftOut === 0 && observers.reduce((sum, entry) => sum + entry.gains + entry.losses, 0) === gains + losses;
+      const { gains, losses, observers, evaluated, skipped = 0 } = draft.trial;
+      const among = skipped === 0 ? "" : ` (of ${grouped(evaluated)} clients; ${grouped(skipped)} more were not evaluated)`;
+      const isWhole = skipped === 0 && observers.reduce((sum, entry) => sum + entry.gains + entry.losses, 0) === gains + losses;
       const own = observers.find((entry) => entry.observer === draft.watched) ?? (isWhole ? { gains: 0, losses: 0 } : undefined);
       const mine = own === undefined ? "" : `; this client +${grouped(own.gains)} −${grouped(own.losses)}`;
-      return put(state, "textContent", gains + losses === 0 ? "Would change nothing for anybody now."
+      return put(state, "textContent", gains + losses === 0 ? "Would change nothing at present."
         : `Would gain ${grouped(gains)} and lose ${grouped(losses)} pairs${mine}${among}.`);
     }
-    put(state, "textContent", draft.error ? (draft.error.isAnswer ? "Refused: nothing was changed." : "No answer came.")
-      : draft.isReadOnly ? "This server takes no rules from operators; Try still works."
-      : draft.isPending && !draft.isSending ? "Not applied yet." : `Revision ${draft.running.revision} is running.`);
+    put(state, "textContent", draft.error ? (draft.error.isAnswer ? "Refused: nothing was changed." : "No reply from the server.")
+      : draft.isReadOnly ? "This server accepts no rules from operators; Try still works."
+      : draft.isPending && !draft.isSending ? "Not applied yet." : `Revision ${draft.running.revision} is in force.`);
   }
 
-  /** What a text may be, from the names that the world has. */
+  /** Suggestions for step texts, from the names of the world. */
   #syncTexts() {
     const names = this.#draft.running?.names;
     const list = byId("step-texts");
@@ -102,7 +102,7 @@ export class RulesPanel {
     const of = (words, list = []) => list.map((name) => words(/\s|'/.test(name) ? `'${name.replaceAll("'", "''")}'` : name));
     const whats = names === undefined ? [] : [
       "within 60 leave 66", ...of((key) => `same ${key}`, names.keys), ...of((flag) => `flag ${flag}`, names.flags),
-      ...of((value) => `value ${value} from 0 to 10`, names.values), "owner", "neighbourhood 50x50 rings 1", "hexagons 40 rings 1",
+      ...of((value) => `value ${value} from 0 to 10`, names.values), "owner", "neighborhood 50x50 rings 1", "hexagons 40 rings 1",
       ...(names.sight ? ["sight within 60"] : []), ...of((kernel) => `kernel ${kernel}`, names.kernels),
     ];
     list.replaceChildren(...["add", "require", "subtract"].flatMap((op) => whats.map((what) => make("option", { value: `${op} ${what}` }))));

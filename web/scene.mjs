@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One frame of the map: what this client holds and nothing else, and, when there is one, the server's
-// truth underneath.
+// One frame of the map: what this client holds and, if available, below it and pale, what the server withholds.
 import { INSTANCE, INSTANCE_WORDS, NO_GHOST } from "./client.mjs";
-import { TEAM_RGB } from "./kinds.mjs";
+import { spriteAt } from "./kinds.mjs";
+import { SpriteBatch, TONE } from "./sprite_layer.mjs";
 import { SHAPE } from "./view.mjs";
+import { withheldOf } from "./withheld.mjs";
+
+const WAIT_TICKS_MAX = 20;  // a truth frame waits at most so long for the displayed tick
 
 export class Scene {
-  /** What was drawn last: {instances, packet, tick, frames, own, ghosts: [{x, y, id, parent, kind by name}]}. */
-  drawn = { instances: 0, packet: 0, tick: 0, frames: 0, own: null, ghosts: [] };
-  /** A frame of the operator channel, or null. */
-  truth = null;
+  /**
+   * The last frame: {instances, packet, tick, frames, own: {x, y, team, cloaked}, ghosts: [{x, y, id, parent, kind by
+   * name}], withheld}. The latter: how many entities of the truth this client does not hold, or null without a truth.
+   */
+  drawn = { instances: 0, packet: 0, tick: 0, frames: 0, own: null, ghosts: [], withheld: null };
   #client;
   #view;
   #styles;
   #pilot;
   #schema = null;
-  #fields = { component: -1, team: -1, cloaked: -1 };
+  #fields = {};
+  #truth = null;    // the newest truth frame, until its tick is displayed
+  #withheld = null;
+  #pale = new SpriteBatch();
+  #vivid = new SpriteBatch();
 
   constructor(client, view, styles, pilot) {
     this.#client = client;
@@ -26,85 +34,142 @@ export class Scene {
     this.#pilot = pilot;
   }
 
+  /** A truth frame of the operator channel; null: there is none. */
+  set truth(frame) {
+    if (frame === null) this.#withheld = this.#truth = null;
+    else this.#truth ??= frame;
+  }
+
+  /** The entities that the server withholds, as last displayed: Withheld[] of withheld.mjs. */
+  get withheld() { return this.#withheld ?? []; }
+
   /** `radii`: circles around the own player, [{enter, leave}]. */
   draw(now, radii) {
     const [client, view, drawn] = [this.#client, this.#view, this.drawn];
     if (client.schema !== this.#schema) this.#findFields(client.schema);
-    const ghosts = this.#collect(now);
+    const tick = client.viewTick(now);
+    const ghosts = this.#collect(tick);
     const packet = client.newestPacket;
     const { ownGhost } = this.#pilot.state;
     const own = ghosts.find((ghost) => ghost.id === ownGhost) ?? ghosts.find((ghost) => ghost.owned) ?? null;
     this.#lookAt(own, ghosts);
-    view.begin();
-    if (this.truth !== null) this.#drawTruth(this.truth);
-    drawn.instances = view.drawInstances("ghosts", ghosts.length, (write) => {
-      for (const ghost of ghosts) this.#drawGhost(ghost, write);
-    });
+    this.#takeTruth(tick, ghosts);
+    const widest = radii.reduce((best, radius) => (best === null || radius.leave > best.leave ? radius : best), null);
+    view.begin(own && widest && { x: own.x, y: own.y, enter: widest.enter, leave: widest.leave });
+    if (this.#withheld !== null) view.drawSprites("truth", this.#pale);
+    if (own !== null) {
+      this.#drawCircles(own, radii);
+      this.#drawOwnMark(own);
+    }
+    drawn.instances = this.#drawGhosts(ghosts);
     drawn.packet = packet;
-    drawn.own = own && { x: own.x, y: own.y };
+    drawn.own = own && { x: own.x, y: own.y, ...this.#lookOf(ghosts.find((ghost) => ghost.owned && ghost.style.hasTeam)) };
     drawn.ghosts = ghosts;
+    drawn.withheld = this.#withheld?.length ?? null;
     drawn.tick = client.newestTick;
     ++drawn.frames;
-    if (own === null) return;
-    for (const radius of radii) {
-      view.drawCircle(own.x, own.y, radius.enter, [0.37, 0.78, 0.9, 0.8]);
-      view.drawCircle(own.x, own.y, radius.leave, [0.37, 0.78, 0.9, 0.25]);
-    }
-    view.drawInstances("marker", 1, (write) => write(own.x, own.y, view.markSize(2.6, 45), SHAPE.ring, 1, 1, 1, 0.9));
   }
 
-  #collect(now) {
-    const { count, floats, words } = this.#client.collect(this.#client.viewTick(now));
+  #collect(tick) {
+    const { count, floats, words } = this.#client.collect(tick);
     this.#pilot.place(count);
     const list = new Array(count);
     for (let i = 0; i < count; ++i) {
       const at = i * INSTANCE_WORDS;
-      // Cargo lies around what carries it.
-      const style = this.#styles.of(words[at + INSTANCE.kind]);
+      // Cargo is drawn around its carrier.
+      const number = words[at + INSTANCE.kind];
+      const style = this.#styles.of(number);
       const parent = words[at + INSTANCE.parent];
       const offset = parent !== NO_GHOST && !style.inMiddle ? 0.9 : 0;
       list[i] = { x: floats[at + INSTANCE.x] + offset * Math.cos(i), y: floats[at + INSTANCE.y] + offset * Math.sin(i),
-                  id: words[at + INSTANCE.ghost], parent, kind: style.name, style, owned: words[at + INSTANCE.owned] === 1 };
+                  id: words[at + INSTANCE.ghost], parent, kind: style.name, number, style, owned: words[at + INSTANCE.owned] === 1 };
     }
     return list;
   }
 
   #lookAt(own, ghosts) {
-    const centre = this.#view.centre;
+    const center = this.#view.center;
     if (own !== null) {
-      this.#view.centre = { x: own.x, y: own.y };
+      this.#view.center = { x: own.x, y: own.y };
     } else if (ghosts.length > 0 && this.#client.state === "joined") {
-      // A spectator or a rider: look at the middle of what is known.
+      // A spectator or a rider: centers on the known ghosts.
       const mean = ghosts.reduce((sum, g) => ({ x: sum.x + g.x / ghosts.length, y: sum.y + g.y / ghosts.length }), { x: 0, y: 0 });
-      centre.x += (mean.x - centre.x) * 0.05;
-      centre.y += (mean.y - centre.y) * 0.05;
+      center.x += (mean.x - center.x) * 0.05;
+      center.y += (mean.y - center.y) * 0.05;
     }
   }
 
-  #drawGhost({ x, y, id, style }, write) {
-    const { component, team: teamField, cloaked } = this.#fields;
-    const read = (field) => (style.team && component >= 0 && field >= 0 ? this.#client.value(id, component, field) : 0);
-    const team = read(teamField);
-    const hidden = read(cloaked) !== 0;
-    const [r, g, b] = style.team ? TEAM_RGB[team % TEAM_RGB.length] : style.rgb;
-    write(x, y, style.size, style.shape, r, g, b, hidden ? 0.45 : 1);
+  /** Displays the truth of a tick together with the ghosts of that tick. */
+  #takeTruth(tick, ghosts) {
+    const frame = this.#truth;
+    if (frame === null || (frame.tick > tick && frame.tick < tick + WAIT_TICKS_MAX)) return;
+    this.#truth = null;
+    this.#withheld = withheldOf(frame, ghosts.map(({ x, y, number, owned }) => ({ x, y, kind: number, owned })));
+    this.#withheld.sort((a, b) => a.y - b.y);
+    this.#pale.clear();
+    for (const { x, y, kind, hidden } of this.#withheld) {
+      const style = this.#styles.of(kind);
+      this.#pale.add(x, y, spriteAt(style, x, y, 0), 0, hidden ? TONE.hidden : TONE.pale);
+    }
   }
 
-  #drawTruth(frame) {
-    const size = this.#view.markSize(1.2, 130);
-    this.#view.drawInstances("truth", frame.count, (write) => {
-      for (let i = 0; i < frame.count; ++i) {
-        const hidden = (frame.words[i * 6 + 5] & 1) !== 0;
-        const [r, g, b] = hidden ? [1, 0.3, 0.38] : [0.72, 0.82, 0.9];
-        write(frame.floats[i * 3], frame.floats[i * 3 + 1], size, SHAPE.ring, r, g, b, hidden ? 0.75 : 0.4);
-      }
+  #drawCircles(own, radii) {
+    const [r, g, b] = this.#view.palette.circle;
+    for (const radius of radii) {
+      this.#view.drawCircle(own.x, own.y, radius.enter, [r, g, b, 0.95], 2);
+      this.#view.drawCircle(own.x, own.y, radius.leave, [r, g, b, 0.8], 1.5, 6);
+    }
+  }
+
+  #drawOwnMark(own) {
+    this.#view.drawMarks("marker", 2, (write) => {
+      const size = this.#view.markSize(5, 26);
+      write(own.x, own.y, size, SHAPE.disc, ...this.#view.palette.own, 0.3);
+      write(own.x, own.y, size, SHAPE.ring, ...this.#view.palette.own, 0.95);
     });
+  }
+
+  /** What is nearer to the lower edge covers what is behind it. Returns how many sprites were drawn. */
+  #drawGhosts(ghosts) {
+    const batch = this.#vivid;
+    batch.clear();
+    const isRider = (ghost) => ghost.parent !== NO_GHOST;
+    for (const ghost of [...ghosts].sort((a, b) => isRider(a) - isRider(b) || a.y - b.y)) {
+      const { x, y, style } = ghost;
+      const team = style.hasTeam ? this.#read(ghost, "team") : 0;
+      const isCloaked = style.moves && this.#read(ghost, "cloaked") !== 0;
+      batch.add(x, y, spriteAt(style, x, y, team), style.moves ? this.#angleOf(ghost) : 0, TONE.full, isCloaked ? 0.5 : 1);
+    }
+    return this.#view.drawSprites("ghosts", batch);
+  }
+
+  /** The angle of a ghost that is seen from above; 1 for one that faces left, so that it is mirrored. */
+  #angleOf(ghost) {
+    if (ghost.kind === "cart") return this.#read(ghost, "heading");
+    const facing = this.#read(ghost, "facing");
+    return ghost.style.turns ? facing : Number(Math.cos(facing) < 0);
+  }
+
+  /** A field of the vale by its name; 0 if the ghost has none. */
+  #read(ghost, name) {
+    const place = this.#fields[name];
+    return place === undefined ? 0 : this.#client.value(ghost.id, place.component, place.field);
+  }
+
+  /** Team and cloak of the own player, who may sit in a cart. */
+  #lookOf(player) {
+    return player === undefined ? { team: 0, cloaked: false } : { team: this.#read(player, "team"), cloaked: this.#read(player, "cloaked") !== 0 };
   }
 
   #findFields(schema) {
     this.#schema = schema;
-    const component = schema.components.findIndex((c) => c.name === "body");
-    const { fields } = schema.components[component] ?? { fields: [] };
-    this.#fields = { component, team: fields.indexOf("team"), cloaked: fields.indexOf("cloaked") };
+    this.#fields = {};
+    for (const [componentName, names] of [["body", ["team", "cloaked", "facing"]], ["engine", ["heading"]]]) {
+      const component = schema.components.findIndex((one) => one.name === componentName);
+      for (const name of names) {
+        const field = schema.components[component]?.fields.indexOf(name) ?? -1;
+        if (field >= 0) this.#fields[name] = { component, field };
+      }
+    }
   }
 }

@@ -7,22 +7,22 @@ export interface StepNumber {
   label: string;
   /** "m" or "". */
   unit: string;
-  /** Only whole numbers make sense. */
+  /** Only whole numbers are valid. */
   whole: boolean;
-  /** Nothing below makes sense. */
+  /** Minimum. */
   least: number;
   value: number;
-  /** The whole text with this number instead. */
+  /** Returns the whole text with this number replaced. */
   textWith(value: number): string;
 }
 
 export function opOf(text: string): "add" | "subtract" | "require" | "";
-/** A number without digits that say nothing. */
+/** A number without insignificant digits. */
 export function written(value: number, digits?: number): string;
 export function numbersOf(text: string): StepNumber[];
-/** The radii of a step that adds what is near; null for others. */
+/** The radii of an add step with a range; null for others. */
 export function circleOf(text: string): { enter: number; leave: number } | null;
-/** The circles of the nodes that run and add. */
+/** The circles of enabled nodes that add. */
 export function circlesOf(nodes: readonly RuleNode[]): { enter: number; leave: number }[];
-/** A slider for it. */
+/** Range of a slider for the number. */
 export function rangeFor(number: Pick<StepNumber, "value" | "whole" | "least">): { min: number; max: number; step: number };

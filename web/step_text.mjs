@@ -1,46 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The numbers in the text of a step, each with a name and a way to write the text with another
-// number. Knows the words of docs/world-file.md; a number behind an option that it does not know
-// bears its name. The server alone says whether a text is sound. Types: step_text.d.mts.
+// The numbers in the text of a step, each with a name and a function that returns the text with another number. Knows
+// the words of docs/world-file.md; a number after an unknown option is named by that option. Only the server
+// validates texts. Types: step_text.d.mts.
 
-const METRES = { unit: "m", whole: false, least: 0.01 };
+const METERS = { unit: "m", whole: false, least: 0.01 };
 const COUNT = { unit: "", whole: true, least: 0 };
-/** The word before a number, and what the number is. */
+/** The word before a number, and its meaning. */
 const NAMES = {
-  within: { ...METRES, label: "radius" },
-  leave: { ...METRES, label: "margin" },
-  hexagons: { ...METRES, label: "cell side" },
+  within: { ...METERS, label: "radius" },
+  leave: { ...METERS, label: "margin" },
+  hexagons: { ...METERS, label: "cell side" },
   rings: { ...COUNT, label: "rings" },
-  tests: { ...COUNT, label: "tests a tick", least: 1 },
+  tests: { ...COUNT, label: "tests/tick", least: 1 },
   grace: { ...COUNT, label: "grace, ticks", least: 2 },
   from: { label: "from" },
   to: { label: "to" },
 };
-const SIDES = { neighbourhood: ["width", "height", "depth"], hexagons: ["cell side", "depth"] };
-/** What a step may look at; behind anything else no number means something. */
-const KERNELS = new Set(["within", "value", "area", "neighbourhood", "hexagons", "sight", "kernel"]);
+const SIDES = { neighborhood: ["width", "height", "depth"], hexagons: ["cell side", "depth"] };
+/** Kernels with numbers; after any other word, numbers have no meaning. */
+const KERNELS = new Set(["within", "value", "area", "neighborhood", "hexagons", "sight", "kernel"]);
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const SIZE = /^\d+(\.\d+)?(x\d+(\.\d+)?){1,2}$/;
 
-/** "add", "subtract", "require", or "" for what is none of them. */
+/** "add", "subtract", "require", or "" for any other text. */
 export function opOf(text) {
   return /^\s*(add|subtract|require)(\s|$)/.exec(text)?.[1] ?? "";
 }
 
-/** At most `digits` behind the point, and none that say nothing. */
+/** At most `digits` decimals, without trailing zeros. */
 export function written(value, digits = 2) { return String(Number(value.toFixed(digits))); }
 
 /**
- * [{label, unit, whole, least, value, textWith(value)}] in the order of the text. A radius keeps its
- * margin (the way from `within` to `leave`) when it changes; a step that may have a margin and has
- * none, has one of 0.
+ * Returns [{label, unit, whole, least, value, textWith(value)}] in text order. Changing a radius keeps its margin
+ * (the difference between `within` and `leave`). A step that may have a margin and has none gets a margin of 0.
  */
 export function numbersOf(text) {
   const words = [...text.matchAll(/'(?:[^']|'')*'|\S+/g)].map(({ 0: word, index }) => ({ text: word, at: index, end: index + word.length }));
   const isNumber = (i) => i < words.length && NUMBER.test(words[i].text);
-  /** The text with [{at, end, text}] put in, which do not overlap. */
+  /** The text with non-overlapping edits [{at, end, text}] applied. */
   const edited = (...edits) => edits.sort((a, b) => b.at - a.at)
     .reduce((result, edit) => result.slice(0, edit.at) + edit.text + result.slice(edit.end), text);
   const withWord = (i, value) => ({ at: words[i].at, end: words[i].end, text: written(value) });
@@ -52,7 +51,7 @@ export function numbersOf(text) {
     const sides = SIZE.test(words[i].text) ? words[i].text.split("x") : [];
     if (sides.length > 0 && sides.length <= labels.length) {
       sides.forEach((side, s) => numbers.push({
-        ...METRES, label: labels[s], value: Number(side),
+        ...METERS, label: labels[s], value: Number(side),
         textWith: (v) => edited({ ...words[i], text: sides.map((other, o) => (o === s ? written(v) : other)).join("x") }),
       }));
     } else if (before === "within" && i === 2 && isNumber(i)) {
@@ -75,14 +74,14 @@ export function numbersOf(text) {
     };
     return [
       { ...NAMES.within, value: radius, textWith: (v) => textWith(v, margin) },
-      { ...METRES, label: "margin", least: 0, value: margin, textWith: (v) => textWith(radius, v) },
+      { ...METERS, label: "margin", least: 0, value: margin, textWith: (v) => textWith(radius, v) },
     ];
   }
 }
 
 /**
- * Of a step that adds what is near: {enter, leave}, the radii between which it keeps what came in;
- * null for others. Sight has one radius.
+ * For an add step with a range, returns {enter, leave}: the radii at which entities enter and leave. Null for others.
+ * Sight has one radius.
  */
 export function circleOf(text) {
   if (opOf(text) !== "add") return null;
@@ -91,13 +90,13 @@ export function circleOf(text) {
   return { enter: radius.value, leave: radius.value + (margin?.label === "margin" ? margin.value : 0) };
 }
 
-/** The circles of the nodes that run and add. */
+/** The circles of enabled nodes that add. */
 export function circlesOf(nodes) {
   return nodes.filter(({ enabled = true, combine = "add" }) => enabled && combine === "add")
     .flatMap(({ steps }) => steps.map((text) => circleOf(text))).filter((circle) => circle !== null);
 }
 
-/** A comfortable slider for a number that is now `value`: {min, max, step}. */
+/** A suitable slider for a number with the current `value`: {min, max, step}. */
 export function rangeFor({ value, whole, least }) {
   if (whole) return { min: Math.max(0, least), max: Math.max(8, 2 * value), step: 1 };
   const wanted = Math.max(Math.abs(value) * 4, 1);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The panels of the side: one at a time, by click, arrow keys or #name in the address.
+// The side panels: one visible at a time, selected by click, arrow keys or #name in the address.
 
 export class Tabs {
   #list;
   #listeners = new Set();
 
-  /** `list`: an element with role "tablist", whose buttons name their panels by aria-controls. */
+  /** `list`: an element with role "tablist"; its buttons refer to panels by aria-controls. */
   constructor(list) {
     this.#list = [...list.querySelectorAll('[role="tab"]')];
     for (const tab of this.#list) tab.addEventListener("click", () => this.open(tab.dataset.name));

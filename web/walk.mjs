@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Keys, clicks and the pointer as what the player wants: to walk, to drive, to shoot; nothing that a
-// panel's fields need. Without a pilot, commands of the vale.
+// Converts keys, clicks and the pointer to walking, driving and shooting, except input that a focused control needs.
+// Without a pilot, sends commands of the vale.
 
 const DIRECTIONS = { KeyW: [0, -1], ArrowUp: [0, -1], KeyS: [0, 1], ArrowDown: [0, 1], KeyA: [-1, 0], ArrowLeft: [-1, 0], KeyD: [1, 0], ArrowRight: [1, 0] };
 const COMMANDS = { walk: 1, go: 2, cloak: 3, board: 5 };
-/** Near enough to where one wanted to go. */
+/** Distance at which a walk to a target ends. */
 const ARRIVED_M = 0.3;
 
-/** Whether the focused control has a use of its own for this key. */
+/** Whether the focused control uses this key. */
 function isWanted(target, code) {
   if (!(target instanceof Element)) return false;
   if (target.matches("textarea, select, input:not([type=checkbox]):not([type=range])")) return true;
@@ -22,25 +22,25 @@ export class Walk {
   #pilot;
   #drawn;
   #keys = new Set();
-  #cloaked = false;
+  #cloaked = null;  // as last commanded; null: as the server has it
   #goal = null;
 
-  /** `drawn`: of the scene, where the own player is. */
+  /** `drawn`: the scene's last frame, with the position of the own player. */
   constructor(client, pilot, drawn) {
     this.#client = client;
     this.#pilot = pilot;
     this.#drawn = drawn;
     addEventListener("keydown", (event) => this.#down(event));
-    addEventListener("keyup", (event) => this.#up(event.code));
-    addEventListener("blur", () => { for (const key of [...this.#keys, "Space"]) this.#up(key); });
+    addEventListener("keyup", (event) => this.release(event.code));
+    addEventListener("blur", () => { for (const key of [...this.#keys, "Space"]) this.release(key); });
     document.addEventListener("visibilitychange", () => { if (document.hidden) this.stop(); });
     client.on("state", (state) => {
-      if (state === "joined") this.#cloaked = false;  // a new player
+      if (state === "joined") this.#cloaked = null;  // a new player
       else this.stop();
     });
   }
 
-  /** Stands still, wherever it was going: nobody sees it arrive. */
+  /** Stops, because nothing reports the arrival at the target. */
   stop() {
     this.#goal = null;
     this.#keys.clear();
@@ -48,7 +48,7 @@ export class Walk {
     this.#say();
   }
 
-  /** Walks there; a driver does not. */
+  /** Walks to the position; no effect while driving. */
   to({ x, y }) {
     if (this.#pilot.isReady) {
       this.#goal = this.#pilot.isDriving ? null : { x, y };
@@ -61,14 +61,22 @@ export class Walk {
     this.#client.sendCommand(new Uint8Array(command.buffer));
   }
 
-  /** The gun points there. */
+  /** Aims the gun at the position. */
   aimAt({ x, y }) { [this.#pilot.controls.targetX, this.#pilot.controls.targetY] = [x, y]; }
 
   set fires(value) { this.#pilot.controls.fires = value; }
 
+  get isCloaked() { return this.#cloaked ?? this.#drawn.own?.cloaked ?? false; }
+
+  /** Puts the cloak on or off. */
+  cloak() {
+    this.#cloaked = !this.isCloaked;
+    this.#client.sendCommand(Uint8Array.of(COMMANDS.cloak, this.#cloaked ? 1 : 0));
+  }
+
   board() { this.#client.sendCommand(Uint8Array.of(COMMANDS.board)); }
 
-  /** Every frame: on the way to where one clicked. */
+  /** Call every frame: steers toward the clicked position. */
   follow() {
     const own = this.#drawn.own;
     if (this.#goal === null || own === null || this.#keys.size > 0) return;
@@ -81,10 +89,7 @@ export class Walk {
 
   #down(event) {
     if (isWanted(event.target, event.code) || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.code === "KeyC" && !event.repeat) {
-      this.#cloaked = !this.#cloaked;
-      this.#client.sendCommand(Uint8Array.of(COMMANDS.cloak, this.#cloaked ? 1 : 0));
-    }
+    if (event.code === "KeyC" && !event.repeat) this.cloak();
     if (event.code === "KeyE" && !event.repeat) this.board();
     if (event.code === "Space") {
       event.preventDefault();
@@ -92,14 +97,19 @@ export class Walk {
     }
     if (!(event.code in DIRECTIONS)) return;
     event.preventDefault();
-    this.#goal = null;
-    if (!this.#keys.has(event.code)) {
-      this.#keys.add(event.code);
-      this.#say();
-    }
+    this.press(event.code);
   }
 
-  #up(code) {
+  /** Begins a direction: "KeyW" and the like. */
+  press(code) {
+    this.#goal = null;
+    if (this.#keys.has(code)) return;
+    this.#keys.add(code);
+    this.#say();
+  }
+
+  /** Ends a direction, or the fire of "Space". */
+  release(code) {
     if (code === "Space") this.fires = false;
     if (this.#keys.delete(code)) this.#say();
   }

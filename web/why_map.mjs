@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A WhyQuestion on the map: a line between both, the circles of the distance steps around the one
-// that looks, and where the other would have to be.
+// Draws a WhyQuestion on the map: a line between both ends, the circles of the distance steps around the observer,
+// and the position that would change the result.
 import { distanceIn, placeIn } from "./why_question.mjs";
 import { SHAPE } from "./view.mjs";
 
-const YES = [0.49, 0.86, 0.55];
-const NO = [0.94, 0.6, 0.48];
-const EDGE_PIXELS = 170;  // nearer to an edge, labels go to the other side
-const ROOM_PIXELS = 120;   // a shorter line has no room for its length
-const FOLLOW_MS = 120;  // places come a few times a second; in between they are followed smoothly
+const EDGE_PIXELS = 170;  // closer to an edge, labels are placed on the other side
+const ROOM_PIXELS = 120;   // the length is not shown on a shorter line
+const FOLLOW_MS = 120;  // positions arrive a few times per second and are smoothed in between
 
 export class WhyMap {
   #view;
@@ -18,7 +16,7 @@ export class WhyMap {
   #smooth = new WeakMap();
   #at = 0;
 
-  /** `parent`: what the canvas and its labels lie in. */
+  /** `parent`: contains the canvas and its labels. */
   constructor(view, parent) {
     this.#view = view;
     this.#labels = ["first", "second", "between", "moved"].map((name) => {
@@ -30,31 +28,32 @@ export class WhyMap {
     });
   }
 
-  /** `own`: where this client's player is drawn, or null. */
+  /** `own`: drawn position of this client's player, or null. */
   draw(question, own, now) {
     const share = 1 - Math.exp(-(now - this.#at) / FOLLOW_MS);
     this.#at = now;
     const { first, second, answer } = question;
     const from = first?.isMe ? own : this.#follow(first, share);
     const to = second?.isMe ? own : this.#follow(second, share);
-    const [r, g, b] = answer === null ? [0.8, 0.85, 0.9] : answer.relevant ? YES : NO;
+    const { palette } = this.#view;
+    const [r, g, b] = answer === null ? palette.neutral : answer.relevant ? palette.yes : palette.no;
     if (from && answer !== null) this.#drawCircles(answer, from);
-    if (from && to && to !== from) this.#view.drawLine(from, to, 2, [r, g, b, 0.9], answer?.relevant ? 0 : 7);
+    if (from && to && to !== from) this.#view.drawLine(from, to, 3, [r, g, b, 0.95], answer?.relevant ? 0 : 7);
     const moved = answer !== null && to ? answer.single.map(placeIn).find(Boolean) ?? null : null;
-    if (moved) this.#view.drawLine(to, moved, 1.5, [1, 0.83, 0.23, 0.7], 4);
-    this.#view.drawInstances("why", 3, (write) => {
-      if (from) write(from.x, from.y, this.#view.markSize(2.6, 50), SHAPE.ring, 0.37, 0.78, 0.9, 1);
+    if (moved) this.#view.drawLine(to, moved, 2, [...palette.change, 0.85], 4);
+    this.#view.drawMarks("why", 3, (write) => {
+      if (from) write(from.x, from.y, this.#view.markSize(2.6, 50), SHAPE.ring, ...palette.circle, 1);
       if (to) write(to.x, to.y, this.#view.markSize(2.2, 50), SHAPE.ring, r, g, b, 1);
-      if (moved) write(moved.x, moved.y, this.#view.markSize(1.6, 62), SHAPE.ring, 1, 0.83, 0.23, 0.9);
+      if (moved) write(moved.x, moved.y, this.#view.markSize(1.6, 62), SHAPE.ring, ...palette.change, 0.95);
     });
-    // Names stand on the sides that are turned away from the line.
+    // Names are placed on the sides away from the line. The own player already has one.
     const left = from && to && to.x < from.x, up = from && to && to.y < from.y;
-    this.#label(0, from, first?.name, { left: !left, up: !up });
-    this.#label(1, to !== from ? to : null, second?.name, { left, up });
-    const metres = from && to ? Math.hypot(from.x - to.x, from.y - to.y) : 0;
-    const isRoom = metres / this.#view.pixel > ROOM_PIXELS;
-    this.#label(2, isRoom ? { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 } : null, `${metres.toFixed(1)} m`);
-    this.#label(3, moved, answer?.relevant ? "here it would be hidden" : "here it would be seen", { up: !up });
+    this.#label(0, first?.isMe ? null : from, first?.name, { left: !left, up: !up });
+    this.#label(1, second?.isMe ? null : to, second?.name, { left, up });
+    const meters = from && to ? Math.hypot(from.x - to.x, from.y - to.y) : 0;
+    const isRoom = meters / this.#view.pixel > ROOM_PIXELS;
+    this.#label(2, isRoom ? { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 } : null, `${meters.toFixed(1)} m`);
+    this.#label(3, moved, answer?.relevant ? "would be hidden here" : "would be shown here", { up: !up });
   }
 
   hide() { for (const label of this.#labels) label.hidden = true; }
@@ -63,9 +62,9 @@ export class WhyMap {
     for (const step of answer.nodes.flatMap((node) => node.steps)) {
       const measured = distanceIn(step.what);
       if (measured === null) continue;
-      const [r, g, b] = step.answer ? YES : NO;
-      this.#view.drawCircle(from.x, from.y, measured.enter, [r, g, b, 0.9], 1.5);
-      if (measured.leave > measured.enter) this.#view.drawCircle(from.x, from.y, measured.leave, [r, g, b, 0.35], 1.5);
+      const [r, g, b] = step.answer ? this.#view.palette.yes : this.#view.palette.no;
+      this.#view.drawCircle(from.x, from.y, measured.enter, [r, g, b, 0.95], 2);
+      if (measured.leave > measured.enter) this.#view.drawCircle(from.x, from.y, measured.leave, [r, g, b, 0.5], 2);
     }
   }
 
@@ -78,7 +77,7 @@ export class WhyMap {
     return at;
   }
 
-  /** Right of the place and below it, if not otherwise said. */
+  /** Places the label to the right of the position and below it, unless specified otherwise. */
   #label(index, place, text, { left = false, up = false } = {}) {
     const label = this.#labels[index];
     label.hidden = !place || !text;

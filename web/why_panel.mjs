@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The answer to a WhyQuestion in words: the verdict, how far the question went before something
-// decided, each node with its steps and their numbers, and what would turn the answer.
+// Displays the result of a WhyQuestion: the verdict, the stages that were evaluated, each node with its steps and
+// numbers, and what would change the result.
 import { byId, make, put, renew } from "./dom.mjs";
 import { pickable } from "./pick.mjs";
 import { decidingNode, decidingStep, distanceIn } from "./why_question.mjs";
 
-/** What is asked before any rule, in order, and the answer that goes on to the next; then the nodes. */
+/** Stages before the rules, in order, with the result that continues to the next stage; then the nodes. */
 const STAGES = [
   { name: "observer not ready", words: "ready", passed: "yes" }, { name: "denied", passed: "no" }, { name: "owned", passed: "no" },
   { name: "force hidden", passed: "no" }, { name: "shown to all", passed: "no" }, { name: "allowed", passed: "no" },
   { name: "sees everything", passed: "no" }, { name: "explicit only", passed: "no" },
-  { name: "no node says yes", also: ["a node says yes", "promoted"], words: "nodes" },
+  { name: "no node matches", also: ["a node matches", "promoted"], words: "nodes" },
 ];
 const stageOf = (answer) => STAGES.findIndex(({ name, also = [] }) => name === answer.stage || also.includes(answer.stage));
 const LISTED = 12;
@@ -24,8 +24,8 @@ export class WhyPanel {
   #missed = "";
 
   /**
-   * `scene`: {channel, me(slot) -> promise of an end, endOf(entity) -> end, ghosts(), truth(),
-   * middle() -> {x, y}, reach() in metres}.
+   * `scene`: {channel, me(slot) -> promise of an end, endOf(entity) -> end, ghosts(), truth(), middle() -> {x, y},
+   * reach() in meters}.
    */
   constructor(question, scene) {
     this.#question = question;
@@ -47,11 +47,11 @@ export class WhyPanel {
     this.#activate("second");
   }
 
-  /** An end that was clicked: of the slot that waits for one. */
+  /** Uses a clicked entity for the active slot. */
   take(end) {
     this.#missed = "";
     this.#question.choose(this.#slot, end);
-    // Whoever looks is chosen once, what he looks at again and again.
+    // The observer is usually chosen once, the entity repeatedly.
     if (this.#slot === "first" && end.observer !== null) this.#activate("second");
     else this.#show();
   }
@@ -64,10 +64,10 @@ export class WhyPanel {
     }
   }
 
-  /** A click that found nothing, for this reason. */
+  /** Shows why a click selected nothing. */
   missed(why = "") {
-    this.#missed = why !== "" ? why : this.#scene.truth() ? "There is nothing."
-      : "There is nothing that this client knows of. Show the server's truth to click what it does not know.";
+    this.#missed = why !== "" ? why : this.#scene.truth() ? "There is no entity here."
+      : "This client has no entity here. Show the server's complete world to select other entities.";
     this.#show();
   }
 
@@ -99,7 +99,7 @@ export class WhyPanel {
 
   #show() {
     const { first, second, answer, problem } = this.#question;
-    for (const [slot, end, empty] of [["first", first, "click who looks"], ["second", second, "click an entity"]]) {
+    for (const [slot, end, empty] of [["first", first, "click an observer"], ["second", second, "click an entity"]]) {
       const button = byId(`why-${slot}`);
       const isActive = slot === this.#slot;
       put(byId(`why-${slot}-name`), "textContent", end?.name ?? empty);
@@ -113,7 +113,7 @@ export class WhyPanel {
     put(byId("why-answer"), "hidden", answer === null);
     if (answer === null) return;
     put(byId("why-verdict"), "className", answer.relevant ? "verdict yes" : "verdict no");
-    // What decided bears numbers that go on changing: it is read out with the verdict, and not by itself.
+    // Contains changing numbers: screen readers read it with the verdict only, not after every change.
     const verdict = make("p", {}, make("b", {}, second.name), answer.relevant ? " is relevant to " : " is not relevant to ", make("b", {}, first.name),
                          make("small", { ariaLive: "off" }, decision(answer)));
     renew(byId("why-verdict"), [...verdict.childNodes]);
@@ -130,63 +130,63 @@ function stages(answer) {
   const decided = stageOf(answer);
   return STAGES.map(({ name, words, passed }, i) => {
     if (i < decided) return make("li", {}, words ?? name, make("b", {}, passed));
-    const item = make("li", { className: i === decided ? "decides" : "unasked", title: i === decided ? "this decides" : "not asked any more" },
+    const item = make("li", { className: i === decided ? "decides" : "unasked", title: i === decided ? "this decides" : "not evaluated" },
                       i === decided ? answer.stage : words ?? name);
     if (i === decided) item.setAttribute("aria-current", "step");
     return item;
   });
 }
 
-/** What made the answer what it is, in one line. */
+/** The deciding reason in one line. */
 export function decision(answer) {
-  if (answer.hidden_member !== null) return `entity ${answer.hidden_member} of its group is hidden with all below it: ${answer.stage}`;
-  if (!isDecidedByNodes(answer)) return `before any rule: ${answer.stage}`;
-  if (answer.promoted_by !== null) return `no node says yes, but one does of entity ${answer.promoted_by} below it`;
-  if (answer.held) return "no node says yes any more; it stays for the rest of its time";
-  const asked = answer.nodes.filter((node) => node.member);
-  const node = answer.nodes[decidingNode(answer.nodes)] ?? asked.find((node) => node.combine === "add" && decidingStep(node) >= 0);
-  if (node === undefined) return asked.length > 0 ? "no step adds it" : answer.nodes.length > 0 ? "no node is about it" : "there are no nodes";
-  const whose = answer.nodes.length > 1 ? ` “${node.name}”` : "";
-  if (node.combine !== "add") return `node${whose} ${node.combine === "subtract" ? "takes it away" : "is required, and says no"}`;
+  if (answer.hidden_member !== null) return `entity ${answer.hidden_member} of its group is hidden with all its descendants: ${answer.stage}`;
+  if (!isDecidedByNodes(answer)) return `decided before the rules: ${answer.stage}`;
+  if (answer.promoted_by !== null) return `no node matches it, but one matches its descendant, entity ${answer.promoted_by}`;
+  if (answer.held) return "no node matches it any more; its minimum relevance time is not over";
+  const evaluated = answer.nodes.filter((node) => node.member);
+  const node = answer.nodes[decidingNode(answer.nodes)] ?? evaluated.find((node) => node.combine === "add" && decidingStep(node) >= 0);
+  if (node === undefined) return evaluated.length > 0 ? "no step adds it" : answer.nodes.length > 0 ? "no node applies to it" : "there are no nodes";
+  const owner = answer.nodes.length > 1 ? ` “${node.name}”` : "";
+  if (node.combine !== "add") return `node${owner} ${node.combine === "subtract" ? "subtracts it" : "is required and does not match"}`;
   const step = decidingStep(node);
-  if (step < 0) return `${whose === "" ? "a node" : `node${whose}`} ${node.steps.length === 0 ? "without steps says yes" : "said yes when it was asked last"}`;
-  return `step ${step + 1}${whose === "" ? "" : ` of${whose}`} decides: ${node.steps[step].op} ${node.steps[step].what.replace(/, once in.*/, "")}`;
+  if (step < 0) return `${owner === "" ? "a node" : `node${owner}`} ${node.steps.length === 0 ? "without steps matches" : "matched at its last evaluation"}`;
+  return `step ${step + 1}${owner === "" ? "" : ` of${owner}`} decides: ${node.steps[step].op} ${node.steps[step].what.replace(/, leave (radius|margin).*/, "")}`;
 }
 
 function nodeOf(node, counts) {
   const decided = decidingStep(node);
   const steps = node.steps.map((step, i) => {
-    const does = step.answer === null ? "cannot say" : step.answer ? "applies" : "does not apply";
+    const does = step.answer === null ? "unknown" : step.answer ? "applies" : "does not apply";
     const item = make("li", { className: `${step.op}${i === decided ? " decides" : ""}${step.answer === false ? " idle" : ""}` },
                       make("div", { className: "line" }, make("em", {}, step.op), make("span", {}, step.what)),
                       meterOf(step), make("small", {}, `${does} · so far ${step.so_far ? "yes" : "no"}${i === decided ? " · decides" : ""}`));
     return item;
   });
-  const none = !node.member ? "it is not about this entity" : node.steps.length === 0 ? "no steps: all of its entities" : decided < 0 ? "no step adds it" : "";
+  const none = !node.member ? "the node does not apply to this entity" : node.steps.length === 0 ? "no steps: matches all its entities" : decided < 0 ? "no step adds it" : "";
   const joins = { add: "", subtract: ", subtracted", require: ", required" }[node.combine];
   return make("section", { className: `card${counts && node.member ? "" : " off"}` },
               make("div", { className: "node-title" }, make("span", {}, make("b", {}, node.name), joins),
-                   make("span", { className: node.result ? "tag yes" : "tag no" }, node.member ? (node.result ? "yes" : "no") : "not its entity")),
+                   make("span", { className: node.result ? "tag yes" : "tag no" }, node.member ? (node.result ? "yes" : "no") : "not applicable")),
               make("ol", { className: "explained" }, ...steps), none === "" ? null : make("p", { className: "note" }, none));
 }
 
-/** A bar for a distance: how far it is, and where the radii lie. */
+/** A bar with the distance and the radii. */
 function meterOf(step) {
   const measured = distanceIn(step.what);
   if (measured === null) return null;
   const full = Math.max(measured.leave * 1.5, Math.min(measured.distance, measured.leave * 4) * 1.05);
-  const share = (metres) => `${Math.min(100, metres / full * 100)}%`;
+  const share = (meters) => `${Math.min(100, meters / full * 100)}%`;
   const meter = make("div", { className: step.answer ? "meter in" : "meter", ariaHidden: "true" },
-                     make("i"), make("u", { title: "radius" }), measured.leave > measured.enter ? make("u", { className: "leave", title: "until it leaves" }) : null);
+                     make("i"), make("u", { title: "radius" }), measured.leave > measured.enter ? make("u", { className: "leave", title: "leave radius" }) : null);
   meter.children[0].style.width = share(measured.distance);
   meter.children[1].style.left = share(measured.enter);
   if (meter.children[2]) meter.children[2].style.left = share(measured.leave);
   return meter;
 }
 
-function changes({ single, pair, knows_changes: isKnown, turns_by_itself: turns }) {
-  if (turns) return [make("li", { className: "none" }, "nothing need change: nodes are about to be asked, or a stay or an area ends")];
+function changes({ single, pair, are_changes_known: isKnown, changes_by_itself: turns }) {
+  if (turns) return [make("li", { className: "none" }, "no change is needed: a node evaluation is due, or a minimum relevance time or an area ends")];
   if (single.length > 0) return single.map((text) => make("li", {}, text));
-  if (pair.length > 0) return [make("li", {}, `no single change; but these two: ${pair.join(", and ")}`)];
-  return [make("li", { className: "none" }, isKnown ? "no single change and no two together" : "nothing is known of what would")];
+  if (pair.length > 0) return [make("li", {}, `no single change, but these two together: ${pair.join(", and ")}`)];
+  return [make("li", { className: "none" }, isKnown ? "no single change and no pair of changes" : "unknown")];
 }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// "Why does this one know of that one?", asked again and again while it is on the screen, since both
-// move. Knows the operator channel and no page.
+// The query "why is this entity relevant to this observer?", repeated while it is visible, since both move. Uses the
+// operator channel and no page elements.
 import { entitiesAt } from "./pick.mjs";
 
 const ASK_EVERY_MS = 250;
-const STRAY_M = 15;  // how far one may have gone since the last answer
+const STRAY_M = 15;  // maximum movement since the last reply
 
-/** An end of the question: {entity, index, kind, observer, place} or "me", whose place others know. */
+/** An end of the query: {entity, index, kind, observer, place}, or "me", which has its position elsewhere. */
 const isNamed = (end) => end !== null && end.problem === undefined;
 
 export class WhyQuestion {
-  /** Who looks, and at what; null: not chosen yet. */
+  /** Observer and entity of the query; null: not chosen yet. */
   first = null;
   second = null;
   /** The server's Explanation (operator.d.mts), or null. */
   answer = null;
-  /** Why there is none. */
+  /** Why there is no explanation. */
   problem = "";
   #channel;
   #listeners = new Set();
@@ -27,7 +27,7 @@ export class WhyQuestion {
   constructor(channel, isShown) {
     this.#channel = channel;
     channel.on("closed", () => {
-      // A server that has started again calls others by the same ids; who "me" is, is found anew.
+      // A restarted server assigns the same ids to other entities. "me" is determined again.
       if (!this.first?.isMe) this.first = null;
       this.second = this.answer = null;
       this.#changed();
@@ -39,7 +39,7 @@ export class WhyQuestion {
 
   choose(slot, end) {
     this[slot] = end;
-    ++this.#asked;  // an answer that is on its way is to another question
+    ++this.#asked;  // a pending reply belongs to another query
     this.answer = null;
     this.problem = "";
     void this.ask();
@@ -50,8 +50,8 @@ export class WhyQuestion {
     const { first, second } = this;
     if (!this.#channel.isOpen) return;
     if (first !== null && first.observer === null) {
-      this.problem = first.isMe ? "The server does not know this client yet."
-        : `${first.name} is no observer's main entity: nobody looks from it. Choose a player, or me.`;
+      this.problem = first.isMe ? "The server has no observer for this client yet."
+        : `${first.name} is not the main entity of an observer. Choose a player, or Me.`;
       return this.#changed();
     }
     if (!isNamed(first) || !isNamed(second)) return;
@@ -75,7 +75,7 @@ export class WhyQuestion {
     this.#changed();
   }
 
-  /** Where it is now. */
+  /** Updates the position. */
   async #follow(end) {
     if (end.isMe || !end.place) return;
     const here = await entitiesAt(this.#channel, end.place, STRAY_M);
@@ -88,12 +88,12 @@ export class WhyQuestion {
   }
 }
 
-/** An end from an entity of `at`. */
+/** Makes an end from an entity of an `at` reply. */
 export function endOf(entity) {
   return { ...entity, name: `${entity.kind} ${entity.index}`, place: { x: entity.x, y: entity.y }, isMe: false };
 }
 
-/** The index of the step that made the node's result what it is; -1: none did, nothing was added. */
+/** The index of the step that decided the node's result; -1: none did, nothing was added. */
 export function decidingStep(node) {
   let decided = -1;
   node.steps.forEach((step, i) => {
@@ -102,7 +102,7 @@ export function decidingStep(node) {
   return decided;
 }
 
-/** The index of the node that made the answer of all nodes what it is; -1: none did, nothing was added. */
+/** The index of the node that decided the overall result; -1: none did, nothing was added. */
 export function decidingNode(nodes) {
   let decided = -1;
   let soFar = false;
@@ -114,15 +114,17 @@ export function decidingNode(nodes) {
   return decided;
 }
 
-/** Of "distance 41.2 of 60.0, once in of 66.0 (it was in)": {distance, enter, leave, wasIn}; null for others. */
+/**
+ * Parses "distance 41.2 of 60.0, leave radius 66.0 (it was in)" into {distance, enter, leave, wasIn}; null for others.
+ */
 export function distanceIn(what) {
-  const match = /distance (\d+(?:\.\d+)?) of (\d+(?:\.\d+)?)(?:, once in of (\d+(?:\.\d+)?) \((it was in|it was not)\))?/.exec(what);
+  const match = /distance (\d+(?:\.\d+)?) of (\d+(?:\.\d+)?)(?:, leave radius (\d+(?:\.\d+)?) \((it was in|it was not)\))?/.exec(what);
   if (match === null) return null;
   const enter = Number(match[2]);
   return { distance: Number(match[1]), enter, leave: match[3] ? Number(match[3]) : enter, wasIn: match[4] === "it was in" };
 }
 
-/** Of "move it to 12.0, 30.5": {x, y}; null for others. */
+/** Parses "move it to 12.0, 30.5" into {x, y}; null for others. */
 export function placeIn(change) {
   const match = /move it to (-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?)/.exec(change);
   return match && { x: Number(match[1]), y: Number(match[2]) };

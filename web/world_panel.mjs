@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The first panel: numbers of this client, its bytes over time, the kinds, and who came and went.
+// The first panel: statistics of this client, its bytes over time, the kinds, and a log of enters and leaves.
 /* global Dygraph */
 import { byId, make } from "./dom.mjs";
+import { spriteIcon } from "./sprites.mjs";
 
 const LOG_LINES = 40;
 const NUMBERS_EVERY_MS = 200;
 const RATES_EVERY_MS = 1000;
 const RATES_KEPT = 90;
+const ICON_PIXELS = 20;
 
 export class WorldPanel {
   #client;
@@ -28,15 +30,15 @@ export class WorldPanel {
     client.on("state", (state) => { if (state === "joined") byId("log").replaceChildren(); });
     this.#last = { at: performance.now(), bytesReceived: 0, bytesSent: 0 };
     this.#chart = new Dygraph(byId("chart"), [[new Date(), 0, 0]], {
-      labels: ["time", "in", "out"], colors: ["#5ec8e5", "#f0987a"], fillGraph: true, strokeWidth: 1.5, height: 110,
-      legend: "always", labelsDiv: byId("chart-legend"), axisLineColor: "#26343c", gridLineColor: "#1d2930", includeZero: true, axisLabelWidth: 38,
+      labels: ["time", "in", "out"], colors: ["#2ea3c4", "#e0764f"], fillGraph: true, strokeWidth: 1.5, height: 110,
+      legend: "always", labelsDiv: byId("chart-legend"), axisLineColor: "#7f8f9970", gridLineColor: "#7f8f9940", includeZero: true, axisLabelWidth: 38,
       axes: { y: { axisLabelFormatter: (v) => `${Math.round(v / 100) / 10}k` }, x: { drawGrid: false, axisLabelWidth: 64 } },
     });
     setInterval(() => this.#countRates(), RATES_EVERY_MS);
     setInterval(() => this.#count(), NUMBERS_EVERY_MS);
   }
 
-  /** The panel has become visible: what was drawn while it was not, had no size. */
+  /** The panel has become visible: elements drawn while hidden had no size. */
   shown() { this.#chart.resize(); }
 
   #countRates() {
@@ -61,12 +63,8 @@ export class WorldPanel {
     const { schema } = this.#client;
     if (schema !== this.#schema && schema.kinds.length > 0) {
       this.#schema = schema;
-      byId("legend").replaceChildren(...schema.kinds.map((name, kind) => {
-        const dot = document.createElement("i");
-        const style = this.#styles.of(kind);
-        dot.style.background = style.team ? "conic-gradient(#ff6b6b, #ffd43b, #69db7c, #4dabf7, #da77f2, #ff6b6b)" : style.color ?? "#fff";
-        return make("span", {}, dot, name);
-      }));
+      byId("legend").replaceChildren(...schema.kinds.map((name, kind) =>
+        make("span", {}, spriteIcon(this.#styles.of(kind).icon, ICON_PIXELS), name)));
     }
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What the tests of the page share: a server of their own, a browser, and patience.
+// Shared by the page tests: a server for each test, a browser, and polling.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { chromium } from "./packages.mjs";
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Polls until `probe()` is truthy, or fails after `ms`: long, since the machine may be busy. */
+/** Polls until `probe()` is truthy, or throws after `ms`. The default is long because the machine may be busy. */
 export async function until(what, probe, ms = 60000) {
   const end = Date.now() + ms;
   for (;;) {
@@ -22,7 +22,7 @@ export async function until(what, probe, ms = 60000) {
   }
 }
 
-/** A demo server of our own; ends by itself after three minutes whatever happens. */
+/** Starts a demo server for one test. It exits after three minutes at the latest. */
 export async function startServer(binary, port = 0, ...more) {
   const child = spawn(binary, ["demo", "--bots", "150", "--port", String(port), "--seconds", "180", ...more], { stdio: ["ignore", "ignore", "pipe"] });
   process.once("exit", () => child.kill());
@@ -36,12 +36,13 @@ export async function startServer(binary, port = 0, ...more) {
 }
 
 export async function stopServer(server) {
+  if (server.child.exitCode !== null || server.child.signalCode !== null) return;
   const ended = new Promise((resolve) => server.child.once("exit", resolve));
   server.child.kill("SIGTERM");
   await ended;
 }
 
-/** A browser with a profile that goes with it: {context, close()}. */
+/** Opens a browser with a temporary profile, which close() deletes: {context, close()}. */
 export async function openBrowser(viewport = { width: 1360, height: 820 }) {
   const profile = mkdtempSync(join(tmpdir(), "purview-browser-"));
   const context = await launch(chromium(), profile, viewport);
@@ -54,16 +55,26 @@ export async function openBrowser(viewport = { width: 1360, height: 820 }) {
   };
 }
 
-/** A page that collects what it complains about. */
-export async function newPage(browser) {
+/** Runs in a page before its own scripts: it has been visited before. */
+function skipTour() {
+  try {
+    localStorage.setItem("purview.tour", "seen");
+  } catch {
+    // A blank page has no storage.
+  }
+}
+
+/** Opens a page and collects its errors: {page, complaints}. `tour`: it offers its tour as at a first visit. */
+export async function newPage(browser, { tour = false } = {}) {
   const page = await browser.context.newPage();
+  if (!tour) await page.addInitScript(skipTour);
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => { if (message.type() === "error") complaints.push(message.text()); });
   return { page, complaints };
 }
 
-/** Opens the page and waits until it is in the world and knows which observer it is. */
+/** Opens the page and waits until its client has joined and its observer is known. */
 export async function enterWorld(page, address) {
   await page.goto(address);
   await until("the page joins", () => page.evaluate(() => {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Drives Chromium through its DevTools protocol over a pipe. Needs nothing but Node 18 and a Chromium. Actions wait
-// until their element exists once, is visible and enabled.
+// Drives Chromium through its DevTools protocol over a pipe. Needs only Node 18 and a Chromium. Actions wait until
+// exactly one matching element exists and is visible and enabled.
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 
@@ -17,7 +17,7 @@ const ARGUMENTS = [
   "--disable-extensions", "--hide-scrollbars", "--mute-audio", "--password-store=basic",
 ];
 
-/** Messages end with a zero byte. Answers are matched by id, events by session. */
+/** Messages end with a zero byte. Replies are matched by id, events by session. */
 class Connection {
   #waiting = new Map();
   #next = 1;
@@ -28,9 +28,9 @@ class Connection {
   constructor(input, output) {
     this.output = output;
     input.on("data", (bytes) => this.#read(bytes));
-    input.on("close", () => this.fail("the browser is gone"));
-    input.on("error", () => this.fail("the browser is gone"));
-    output.on("error", () => this.fail("the browser is gone"));
+    input.on("close", () => this.fail("the connection to the browser is closed"));
+    input.on("error", () => this.fail("the connection to the browser is closed"));
+    output.on("error", () => this.fail("the connection to the browser is closed"));
   }
 
   fail(reason) {
@@ -70,7 +70,7 @@ class Connection {
   }
 }
 
-/** JavaScript source of a value, also of those that JSON does not have. */
+/** Returns a value as JavaScript source, including values that JSON cannot represent. */
 function literal(value) {
   if (value === undefined || typeof value === "number") return String(value);
   if (Array.isArray(value)) return `[${value.map(literal).join()}]`;
@@ -82,7 +82,7 @@ function literal(value) {
 
 /**
  * Runs in the page: finds elements by `path`, then does `what` with them. Steps of a path: {css}, {label}, {nth}.
- * Returns {value}, or {problem}: what has to be waited for.
+ * Returns {value}, or {problem}: the reason why the caller must retry.
  */
 function inPage(path, what, given) {
   const isVisible = (element) => {
@@ -107,7 +107,7 @@ function inPage(path, what, given) {
   if (what === "count") return { value: found.length };
   if (what === "texts") return { value: found.map((element) => element.innerText) };
   if (what === "isVisible") return { value: found.length > 0 && isVisible(found[0]) };
-  if (found.length !== 1) return { problem: `there are ${found.length} of it` };
+  if (found.length !== 1) return { problem: `there are ${found.length} such elements instead of one` };
   const [element] = found;
   switch (what) {
     case "text": return { value: element.textContent };
@@ -121,7 +121,7 @@ function inPage(path, what, given) {
   if (!isVisible(element)) return { problem: "it is not visible" };
   if (what === "focus" || what === "select") {
     element.focus();
-    if (document.activeElement !== element) return { problem: "it does not take the focus" };
+    if (document.activeElement !== element) return { problem: "it cannot be focused" };
     if (what === "select" && element.type === "range") {
       element.value = given;
       for (const type of ["input", "change"]) element.dispatchEvent(new Event(type, { bubbles: true }));
@@ -130,13 +130,13 @@ function inPage(path, what, given) {
     if (what === "select") element.select();
     return { value: "text" };
   }
-  // "point": where to click on it.
+  // "point": the position to click on.
   element.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
   const { left, top, width, height } = element.getBoundingClientRect();
   const [x, y] = [left + width / 2, top + height / 2];
   const hit = document.elementFromPoint(x, y);
   if (hit === null || !(element.contains(hit) || hit.contains(element) && hit.matches("label"))) {
-    return { problem: `it is covered by ${hit === null ? "nothing: it is outside" : hit.outerHTML.slice(0, 80)}` };
+    return { problem: `it is covered by ${hit === null ? "nothing: it is outside the viewport" : hit.outerHTML.slice(0, 80)}` };
   }
   return { value: { x, y } };
 }
@@ -231,7 +231,7 @@ class Keyboard {
     this.#modifiers &= ~(MODIFIERS[key] ?? 0);
     await this.#event("keyUp", key);
   }
-  /** A key, or such as "Alt+ArrowDown". */
+  /** Presses a key, or a combination such as "Alt+ArrowDown". */
   async press(keys) {
     const all = keys.length > 1 ? keys.split("+") : [keys];
     for (const key of all) await this.down(key);
@@ -313,7 +313,20 @@ class Page {
 
   addInitScript(script) { return this.send("Page.addScriptToEvaluateOnNewDocument", { source: `(${script})()` }); }
 
-  /** The value of an expression, or what its promise comes to. */
+  /** Touches with fingers: [{x, y}], from the first contact until `end()`. */
+  async touch(...points) {
+    const send = (type, touchPoints) => this.send("Input.dispatchTouchEvent", { type, touchPoints: touchPoints.map((point, id) => ({ ...point, id })) });
+    await send("touchStart", points);
+    return { move: (...to) => send("touchMove", to), end: () => send("touchEnd", []) };
+  }
+  async tap(x, y) { await (await this.touch({ x, y })).end(); }
+
+  /** For example {"prefers-color-scheme": "dark"}. */
+  emulateMedia(features) {
+    return this.send("Emulation.setEmulatedMedia", { features: Object.entries(features).map(([name, value]) => ({ name, value })) });
+  }
+
+  /** Returns the value of an expression. A promise is awaited. */
   async run(expression) {
     const { result, exceptionDetails } = await this.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
     if (exceptionDetails) throw new Error(textOf(exceptionDetails));
@@ -342,8 +355,8 @@ function textOf({ text, exception }) {
   return exception?.description ?? (exception === undefined ? text : `${text} ${exception.value}`);
 }
 
-/** A browser with `profile` as its directory: {pages(), newPage(), close()}. */
-export async function launch(executable, profile, { width, height }) {
+/** Starts a browser with `profile` as its directory: {pages(), newPage(), close()}. `touch`: its pointer is a finger. */
+export async function launch(executable, profile, { width, height, touch = false }) {
   const child = spawn(executable, [...ARGUMENTS, `--user-data-dir=${profile}`, `--window-size=${width},${height}`, "about:blank"],
                       { stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"] });
   let output = "";
@@ -356,13 +369,14 @@ export async function launch(executable, profile, { width, height }) {
   return {
     pages: () => [...pages],
     async newPage() {
-      // In a window of its own: all are drawn.
+      // Each page has its own window, so that all pages are rendered.
       const { targetId } = await connection.send("Target.createTarget", { url: "about:blank", newWindow: true });
       const { sessionId } = await connection.send("Target.attachToTarget", { targetId, flatten: true });
       const page = new Page(connection, sessionId);
       for (const domain of ["Page", "Runtime", "Log"]) await page.send(`${domain}.enable`);
       await page.send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
       await page.send("Emulation.setFocusEmulationEnabled", { enabled: true });
+      if (touch) await page.send("Emulation.setTouchEmulationEnabled", { enabled: true, maxTouchPoints: 5 });
       pages.push(page);
       return page;
     },

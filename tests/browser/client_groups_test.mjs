@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Roots, relations and cells in client.mjs, over a module that is made up here; and that the real one has
-// what is called:  node client_groups_test.mjs WEB_DIRECTORY MODULE
+// Roots, relations and cells in client.mjs, on a mock module. Also checks that the real module exports every
+// function that the client calls:
+//   node client_groups_test.mjs WEB_DIRECTORY MODULE
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +16,7 @@ const { NO_CELL, NO_GHOST, PurviewClient } = await import(pathToFileURL(join(web
 
 const memory = new WebAssembly.Memory({ initial: 1 });
 const words = new Uint32Array(memory.buffer);
-/** Rows of words at an address; what the module would have there. */
+/** Writes rows of words at an address, as the module would. Returns the number of rows. */
 const put = (at, rows) => { words.set(rows.flat(), at / 4); return rows.length; };
 let [events, relations, changes] = [0, 0, 0];
 const called = new Set();
@@ -29,7 +30,7 @@ const answers = {
   pv_client_relations: () => 8192,
   pv_client_change_count: () => changes,
   pv_client_changes: () => 12288,
-  pv_client_root_of: (_, ghost) => (ghost === 3 ? 1 : -1),  // as wasm gives them: signed
+  pv_client_root_of: (_, ghost) => (ghost === 3 ? 1 : -1),  // signed, as wasm returns it
   pv_client_orientation: () => 512,
   pv_client_cell_grid_count: () => 2,
   pv_client_cell_of: (_, ghost, grid) => (ghost === 3 ? 20 + grid : -1),
@@ -62,7 +63,7 @@ assert.deepEqual([client.cellGridCount, client.cellOf(3), client.cellOf(3, 1), c
 new Float32Array(memory.buffer, 512, 4).set([0, 0, 1, 0]);
 assert.deepEqual(client.orientation(3, 10.5), [0, 0, 1, 0]);
 
-// Arguments of calls: numbers, texts and rotations, to us and from us.
+// RPC arguments: numbers, texts and rotations, sent and received.
 const utf8 = new TextEncoder();
 const names = ["say", "text", "loud", "turn"];
 const given = [];
@@ -93,39 +94,40 @@ assert.ok(client.call("say", { turn: [0, 1, 0, 0], text: `é${"x".repeat(100)}`,
 assert.deepEqual(given.splice(0), [[0, `é${"x".repeat(62)}`], [2, 0, 1, 0, 0], [0, NO_GHOST, 0, 3, 0]]);
 assert.ok(client.call("say"));
 assert.deepEqual(given.splice(0), [[0, NO_GHOST, 0, 0, 0]]);
-assert.throws(() => client.call("sya"), /RangeError: no call to the server is named 'sya', but: say$/);
+assert.throws(() => client.call("sya"), /RangeError: unknown call to the server: 'sya'; available: say$/);
 assert.ok(client.call("say", null, NO_GHOST) && client.call("say", { txet: undefined }));
 given.length = 0;
-assert.throws(() => client.call("say", { txet: "é" }), /RangeError: 'say' has no argument 'txet', but: text, loud, turn$/);
+assert.throws(() => client.call("say", { txet: "é" }), /RangeError: 'say' has no argument 'txet'; available: text, loud, turn$/);
 assert.deepEqual(client.schema.calls[0].types, ["text", "number", "rotation"]);
-// Of a call that is thrown nothing is left for the next one, and what is no rotation is none.
-assert.throws(() => client.call("say", { text: "bob", loud: NaN }), /RangeError: NaN is no number/);
-assert.throws(() => client.call("say", { text: "bob", loud: 1, turn: { x: 0, y: 0, z: 0, w: 1 } }), /RangeError: a rotation is/);
+// A call that throws leaves no arguments behind. An invalid rotation throws.
+assert.throws(() => client.call("say", { text: "bob", loud: NaN }), /RangeError: NaN is not a number/);
+assert.throws(() => client.call("say", { text: "bob", loud: 1, turn: { x: 0, y: 0, z: 0, w: 1 } }), /RangeError: a rotation must be/);
 for (const turn of [[], [0, 0, 1], [0, 0, 0, 0, 1], 5, "0001x", [0, 0, "e", 1], { x: 1 }])
-  assert.throws(() => client.call("say", { text: "bob", turn }), /RangeError: a rotation is four numbers/);
+  assert.throws(() => client.call("say", { text: "bob", turn }), /RangeError: a rotation must be four numbers/);
 assert.deepEqual(given, []);
 assert.ok(client.call("say", { loud: 5, turn: new Float32Array([1, 0, 0, 0]) }));
 assert.deepEqual(given.splice(0), [[2, 1, 0, 0, 0], [0, NO_GHOST, 0, 5, 0]]);
 
-// What can be the number of no ghost; at the border to the module most of it would become 0.
-const noGhosts = [undefined, null, NaN, "nobody", {}, -1, 0.9, 2 ** 32];
+// Invalid ghost numbers. Most of them would become 0 when they are passed to the module.
+const noGhosts = [undefined, null, NaN, "none", {}, -1, 0.9, 2 ** 32];
 
-// A call about a ghost names one; of one that has gone it is *not now*, for a spectator's role *never*.
+// An RPC about a ghost needs a ghost number. NO_GHOST is allowed, since the ghost may have left. An RPC for players
+// throws for a spectator.
 Object.assign(answers, { pv_client_rpc_about_ghost: () => 1, pv_client_rpc_callers: () => 2 });
 const ours = Socket.last;
 for (const role of ["player", "spectator"]) {
   const its = new PurviewClient(null, { url: "", role, WebSocket: Socket });
   await its.connect();
   Socket.last.onmessage({ data: new ArrayBuffer(8) });
-  for (const none of noGhosts) assert.throws(() => its.call("say", {}, none), /RangeError: 'say' is about a ghost/);
-  if (role === "player") assert.equal(its.call("say", {}, NO_GHOST), true);  // the module would say no
-  else assert.throws(() => its.call("say", {}, 3), /RangeError: 'say' is for players/);
+  for (const none of noGhosts) assert.throws(() => its.call("say", {}, none), /RangeError: 'say' needs a ghost id/);
+  if (role === "player") assert.equal(its.call("say", {}, NO_GHOST), true);  // the real module would refuse it
+  else assert.throws(() => its.call("say", {}, 3), /RangeError: 'say' is for players only/);
   its.leave();
 }
 Socket.last = ours;
 given.length = 0;
 
-// A command is bytes, whatever holds them.
+// A command accepts bytes in any kind of buffer.
 const sent = [];
 answers.pv_client_send_command = (_, size) => { sent.push([...new Uint8Array(memory.buffer, 1024, size)]); return 1; };
 const four = Uint8Array.of(9, 1, 2, 3, 8);
@@ -135,7 +137,7 @@ assert.deepEqual(sent.splice(0), Array(4).fill([1, 2, 3]));
 for (const none of ["123", {}, [1, 2, 3], null, undefined, 3, new Uint8Array(201)]) assert.equal(client.sendCommand(none), false);
 assert.deepEqual(sent, []);
 
-// Messages of the game, in order, once the client has joined; they are the listener's own.
+// Game messages arrive in order after the client has joined. The listener owns its copy of the bytes.
 const heard = [];
 client.on("message", (bytes) => { assert.equal(client.state, "joined"); heard.push(bytes); });
 messages = [[1, 2, 3], [], [4]];
@@ -143,12 +145,12 @@ Socket.last.onmessage({ data: new ArrayBuffer(8) });
 new Uint8Array(memory.buffer, 16384).fill(9);
 assert.deepEqual(heard.map((bytes) => [...bytes]), [[1, 2, 3], [], [4]]);
 
-// A listener that begins anew hears the next one, and one that another has ended nothing any more.
+// A listener added during dispatch starts with the next message. One removed during dispatch gets no more.
 {
   const letters = [];
   const hear = (bytes) => {
     letters.push(bytes[0]);
-    assert.ok(letters.length < 9, "one message is told without end");
+    assert.ok(letters.length < 9, "one message is dispatched endlessly");
     again();
   };
   let end = () => {};
@@ -162,7 +164,7 @@ assert.deepEqual(heard.map((bytes) => [...bytes]), [[1, 2, 3], [], [4]]);
   end();
 }
 
-// What came is told before whom it belongs to; a listener may look at anything.
+// Enter events come before relations. A listener may read any client state.
 const told = [];
 client.on("enter", ({ ghost, reason }) => { told.push(`enter ${ghost} ${reason}`); });
 client.on("relation", (relation) => { told.push(relation); assert.equal(client.rootOf(relation.ghost), 1); });
@@ -171,13 +173,13 @@ relations = put(8192, [[3, 3, 1, NO_GHOST, 1], [3, 1, 1, 1, 4]]);
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
 assert.deepEqual(told, ["enter 3 promoted", { ghost: 3, oldRoot: 3, newRoot: 1, oldParent: NO_GHOST, newParent: 1 },
                         { ghost: 3, oldRoot: 1, newRoot: 1, oldParent: 1, newParent: 4 }]);
-// Relations alone are told, too.
+// Relations without other events are also emitted.
 events = 0;
 relations = put(8192, [[3, 1, 3, 4, NO_GHOST]]);
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
 assert.deepEqual(told[3], { ghost: 3, oldRoot: 1, newRoot: 3, oldParent: 4, newParent: NO_GHOST });
 
-// What is another is told behind them, and to nobody who did not ask; components by number, the last one too.
+// Change events come after relations, and only if there is a listener. Components are numbers from 0 to 31.
 changes = put(12288, [[3, 0x80000005, 0], [4, 0, 1]]);
 relations = 0;
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
@@ -187,16 +189,16 @@ client.on("change", (change) => told.push(change));
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
 assert.deepEqual(told.slice(4), [{ ghost: 3, components: [0, 2, 31], ownerChanged: false }, { ghost: 4, components: [], ownerChanged: true }]);
 
-// A name, or a number, that is none is said at once, and not read as 0.
+// An invalid name or number throws at once, instead of being read as 0.
 for (const read of ["value", "text", "rotation", "reference"]) {
   for (const [component, field] of [[undefined, undefined], [-1, 0], [0, -1], [0.5, 0], [0, NaN]])
     assert.throws(() => client[read](3, component, field), RangeError);
 }
-assert.throws(() => client.isTold(3, -1), RangeError);
-assert.throws(() => client.get(3, "purse", "coins"), /no component is named 'purse', but: none/);
+assert.throws(() => client.isReplicated(3, -1), RangeError);
+assert.throws(() => client.get(3, "purse", "coins"), /unknown component 'purse'; available: none/);
 assert.throws(() => client.on("entered", () => {}), RangeError);
 
-// Messages to the game: bytes or a text, and what can never be is said at once.
+// Messages to the game are bytes or text. A message that can never be sent throws at once.
 const letters = [];
 Object.assign(answers, {
   pv_client_message_room: () => 20_000,
@@ -206,11 +208,11 @@ assert.deepEqual([client.sendMessage("hé"), client.sendMessage(Uint8Array.of(1,
                  [true, true, true, false]);
 assert.deepEqual(letters.slice(0, 3), [[104, 195, 169], [1, 2], []]);
 assert.throws(() => client.sendMessage(7), RangeError);
-assert.throws(() => client.sendMessage("x".repeat(65_535)), /65534 bytes at most, and this one 65535/);
+assert.throws(() => client.sendMessage("x".repeat(65_535)), /at most 65534 bytes, not 65535/);
 client.leave();
 assert.equal(client.sendMessage("hello"), false);
 
-// What comes before *joined* waits; who has joined may answer what came with it.
+// Events before *joined* are queued. Their listeners run after the join, so they can send commands.
 {
   const order = [];
   answers.pv_client_state = () => 1;
@@ -225,45 +227,46 @@ assert.equal(client.sendMessage("hello"), false);
   Socket.last.onmessage({ data: new ArrayBuffer(8) });
   assert.deepEqual(order, ["connecting", "joining", "joined", 5, true]);
 
-  // The tick to draw goes on evenly, also where none comes; jitter hardly shows; far off it jumps.
+  // The view tick advances evenly, also between packets. Jitter has little effect. After a large difference it
+  // jumps.
   let newest = 100, now = 0;
-  const clock = Object.getOwnPropertyDescriptor(performance, "now");  // its own, or of its prototype
+  const clock = Object.getOwnPropertyDescriptor(performance, "now");  // undefined if it is inherited
   Object.defineProperty(performance, "now", { value: () => now, configurable: true });
   const comes = (tick, at) => { [newest, now, events] = [tick, at, 0]; Socket.last.onmessage({ data: new ArrayBuffer(8) }); };
   Object.assign(answers, { pv_client_newest_tick: () => newest, pv_client_tick_hz: () => 20 });
   comes(100, 1000);
   assert.deepEqual([1000, 1025, 1500].map((at) => other.viewTick(at)), [98, 98.5, 108]);
   assert.equal(other.viewTick(2000, 0), 120);
-  comes(122, 2000);  // two ticks before its time
+  comes(122, 2000);  // two ticks early
   assert.ok(Math.abs(other.viewTick(2000, 0) - 120.2) < 1e-9);
   comes(200, 2000);
   assert.deepEqual([other.viewTick(2000, 0), other.viewTick(2050, 0)], [200, 201]);
-  comes(456, 14_800);  // looked at long after it came, with no other since
+  comes(456, 14_800);  // read long after its arrival, without newer packets
   assert.ok(Math.abs(other.viewTick(27_600, 0) - 712) < 1e-9);
   if (clock === undefined) delete performance.now;
   else Object.defineProperty(performance, "now", clock);
   other.leave();
 }
 
-// Of one ghost, and of nobody.
+// An existing ghost, and one that does not exist.
 Object.assign(answers, {
   pv_client_is_owned: (_, ghost) => (ghost === 3 ? 1 : 0), pv_client_kind_of: (_, ghost) => (ghost === 3 ? 2 : -1),
-  pv_client_parent_of: (_, ghost) => (ghost === 3 ? 1 : -1), pv_client_place: () => 512,
+  pv_client_parent_of: (_, ghost) => (ghost === 3 ? 1 : -1), pv_client_position: () => 512,
 });
 new Float32Array(memory.buffer, 512, 3).set([1, 2.5, 0]);
 assert.deepEqual([client.isOwned(3), client.isOwned(9), client.kindOf(3), client.kindOf(9), client.parentOf(3), client.parentOf(9)],
                  [true, false, 2, -1, 1, NO_GHOST]);
-assert.deepEqual(client.place(3, 10.5), [1, 2.5, 0]);
+assert.deepEqual(client.position(3, 10.5), [1, 2.5, 0]);
 const asked = [];
-const about = ["value", "text", "rotation", "orientation", "reference", "isOwned", "kindOf", "parentOf", "place", "rootOf", "cellOf", "isTold", "keptAs"];
+const about = ["value", "text", "rotation", "orientation", "reference", "isOwned", "kindOf", "parentOf", "position", "rootOf", "cellOf", "isReplicated", "retention"];
 for (const read of about) {
   const name = `pv_client_${read.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`)}`;
   answers[name] = (_, ghost) => { asked.push(ghost >>> 0); return 512; };
   for (const ghost of [0, NO_GHOST - 1, NO_GHOST, ...noGhosts]) client[read](ghost, 0, 0);
   assert.deepEqual(asked.splice(0), [0, NO_GHOST - 1, NO_GHOST, ...noGhosts.map(() => NO_GHOST)], read);
 }
-const nobody = new PurviewClient(null, { url: "", WebSocket: Socket });
-assert.deepEqual([nobody.isOwned(3), nobody.kindOf(3), nobody.parentOf(3), nobody.place(3, 1), nobody.call("say")],
+const noClient = new PurviewClient(null, { url: "", WebSocket: Socket });
+assert.deepEqual([noClient.isOwned(3), noClient.kindOf(3), noClient.parentOf(3), noClient.position(3, 1), noClient.call("say")],
                  [false, -1, NO_GHOST, [0, 0, 0], false]);
 
 WebAssembly.instantiate = instantiate;

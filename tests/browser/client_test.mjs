@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What client.mjs does when it is called at odd moments, when its timers do not run, and when a listener
-// fails, against a real server; and how the page goes on after a refusal and in another world:
+// Tests client.mjs against a real server: calls at unusual times, missing timers, and listeners that throw. Also
+// tests how the page continues after a refusal and in another world:
 //   node client_test.mjs WEB_DIRECTORY MODULE PURVIEW_BINARY
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -27,7 +27,7 @@ process.on("uncaughtException", (error) => uncaught.push(error.message));
 const server = await startServer(binary);
 const url = `ws://127.0.0.1:${server.port}/play`;
 
-/** A client that notes its states and its sockets. */
+/** A client that records its states and its sockets. */
 function newClient(options = {}) {
   const sockets = [];
   const client = new PurviewClient(module, {
@@ -40,7 +40,7 @@ function newClient(options = {}) {
 }
 const joined = (client) => until("a client joins", () => client.state === "joined" && client.ghostCount > 20);
 
-/** Runs `body` while intervals are made that never fire, as in a page in the background, nearly. */
+/** Runs `body` while new intervals never fire, similar to a page in the background. */
 async function withoutTimers(body) {
   const { setInterval } = globalThis;
   globalThis.setInterval = () => null;
@@ -48,7 +48,7 @@ async function withoutTimers(body) {
 }
 
 const cases = {
-  async "a connection under way is left"() {
+  async "leave() during connect() ends the connection attempt"() {
     const { client, states, sockets } = newClient();
     const connecting = client.connect();
     client.leave();
@@ -60,7 +60,7 @@ const cases = {
     client.leave();
   },
 
-  async "one who leaves on hearing that it connects, has left"() {
+  async "leave() in the listener of \"connecting\" closes the client"() {
     const { client, states, sockets } = newClient();
     client.on("state", (state) => { if (state === "connecting") client.leave(); });
     await client.connect();
@@ -68,8 +68,8 @@ const cases = {
     assert.deepEqual([client.state, states, sockets.length], ["closed", ["connecting", "closed"], 0]);
   },
 
-  /** What the module says is still of the connection before. */
-  async "one who leaves on hearing that it connects again, is said to have left"() {
+  /** At that time the module still returns the close reason of the previous connection. */
+  async "leave() during a reconnect sets the close reason \"left\""() {
     const other = await startServer(binary);
     const { client } = newClient({ url: `ws://127.0.0.1:${other.port}/play` });
     await client.connect();
@@ -86,7 +86,7 @@ const cases = {
     client.leave();
   },
 
-  async "of two connections at once there is one"() {
+  async "concurrent connect() calls result in one connection"() {
     const { client, states, open, sockets } = newClient();
     await Promise.all([client.connect(), client.connect()]);
     await joined(client);
@@ -99,21 +99,21 @@ const cases = {
     assert.equal(client.state, "closed");
   },
 
-  async "nothing is told after one has left, or connected anew"() {
+  async "no events follow leave() or a new connect()"() {
     for (const name of ["leave", "connect"]) {
       const { client, states, sockets } = newClient();
-      const told = [];
+      const states_at_enter = [];
       const held = new Set();
       let enters = 0;
       client.on("state", (state) => { if (state === "connecting") held.clear(); });
       client.on("enter", () => { if (++enters === 3) void client[name](); });
-      client.on("enter", ({ ghost }) => { told.push(states.at(-1)); held.add(ghost); });
+      client.on("enter", ({ ghost }) => { states_at_enter.push(states.at(-1)); held.add(ghost); });
       client.on("leave", ({ ghost }) => held.delete(ghost));
       await client.connect();
       await until("three enters", () => enters >= 3);
       if (name === "leave") await sleep(500);
       else await joined(client);
-      assert.ok(!told.includes("closed"), `${name}: told ${told}`);
+      assert.ok(!states_at_enter.includes("closed"), `${name}: events in the states ${states_at_enter.join()}`);
       if (name === "leave") assert.equal(enters, 3);
       else assert.equal(held.size, client.ghostCount);
       assert.equal(sockets.length, name === "leave" ? 1 : 2);
@@ -121,7 +121,7 @@ const cases = {
     }
   },
 
-  async "the view is complete once for each connection, after enters"() {
+  async "the view completes once per connection, after the enter events"() {
     const { client } = newClient();
     const heard = [];
     client.on("enter", () => heard.push("enter"));
@@ -133,12 +133,12 @@ const cases = {
       await until("the view is complete", () => client.isViewComplete);
       await sleep(300);
       assert.equal(heard.filter((one) => one !== "enter").join(), "complete true");
-      assert.ok(heard.indexOf("complete true") > 0, "something entered before");
+      assert.ok(heard.indexOf("complete true") > 0, "enter events came first");
     }
     client.leave();
   },
 
-  async "one who leaves on joining is the last to hear of it"() {
+  async "\"closed\" is the last state after leave() in the listener of \"joined\""() {
     const { client } = newClient();
     const heard = [];
     client.on("state", (state) => { if (state === "joined") client.leave(); });
@@ -148,21 +148,21 @@ const cases = {
     assert.equal(heard.at(-1), "closed");
   },
 
-  async "a listener that throws takes nothing from others, and its error is seen"() {
+  async "a listener that throws does not affect others, and its error is reported"() {
     const { client } = newClient();
     let [before, after] = [0, 0];
-    client.on("enter", () => { if (++before === 1) throw new Error("a listener's"); });
+    client.on("enter", () => { if (++before === 1) throw new Error("error of a listener"); });
     client.on("enter", () => { ++after; });
     client.on("leave", () => { --before; --after; });
     await client.connect();
     await joined(client);
     assert.deepEqual([before, after], [client.ghostCount, client.ghostCount]);
-    assert.deepEqual(uncaught.splice(0), ["a listener's"]);
+    assert.deepEqual(uncaught.splice(0), ["error of a listener"]);
     client.leave();
   },
 
-  /** The server forgets who says nothing for ten seconds. */
-  async "a client whose timers do not run joins, and stays"() {
+  /** The server times out a client that sends nothing for ten seconds. */
+  async "a client without timers joins and stays connected"() {
     const clients = [newClient(), newClient({ turnMs: 60_000 })];
     await withoutTimers(() => Promise.all(clients.map(({ client }) => client.connect())));
     await Promise.all(clients.map(({ client }) => joined(client)));
@@ -170,12 +170,12 @@ const cases = {
     await sleep(12_000);
     for (const [i, { client, states }] of clients.entries()) {
       assert.deepEqual([client.state, states], ["joined", ["connecting", "joining", "joined"]], client.closeReason);
-      assert.ok(client.newestTick > heard[i] + 100, "it hears all the time");
+      assert.ok(client.newestTick > heard[i] + 100, "snapshots keep arriving");
       client.leave();
     }
   },
 
-  async "where no socket can be made, connect fails and the client is closed"() {
+  async "connect() rejects and closes the client if no socket can be created"() {
     const states = [];
     const client = new PurviewClient(module, {
       url, WebSocket: class { constructor() { throw new TypeError("no socket"); } },
@@ -188,14 +188,14 @@ const cases = {
     }
   },
 
-  async "it is told why a connection ended, and the server our name"() {
+  async "the close reason is available, and the server receives the name"() {
     const sockets = [];
     const sent = [];
     const Watched = class extends WebSocket {
       constructor(...args) { super(...args); sockets.push(this); }
       send(bytes) { sent.push(Buffer.from(bytes)); super.send(bytes); }
     };
-    const credential = Buffer.of(6, 0, 7, 0, 255, 7, 0, 254);  // behind its size
+    const credential = Buffer.of(6, 0, 7, 0, 255, 7, 0, 254);  // two bytes of size, then the credential
     const tells = (text) => sent.splice(0).some((bytes) => bytes.includes(text) && bytes.includes(credential));
     const named = (name, credential) =>
       new PurviewClient(module, { url, turnMs: 20, name, credential, WebSocket: Watched });
@@ -213,7 +213,7 @@ const cases = {
     client.leave();
     assert.deepEqual([client.state, client.closeReason], ["closed", "left"]);
     assert.throws(() => named("", "x".repeat(513)), RangeError);
-    // 32 bytes, and no half characters.
+    // A name is cut to 32 bytes, without a partial character.
     const long = named(`${"x".repeat(31)}ë`, "");
     await long.connect();
     await joined(long);
@@ -221,7 +221,7 @@ const cases = {
     assert.ok(said.includes("x".repeat(31)) && !said.includes(`${"x".repeat(31)}\xc3`, "latin1"));
     long.leave();
     assert.equal(long.closeReason, "left");
-    // Bytes of any kind, as they were when they were given.
+    // A credential may hold any bytes. It is copied, so later changes of the buffer have no effect.
     const key = credential.subarray(2).slice();
     const buffer = key.buffer.slice(key.byteOffset, key.byteOffset + key.length);
     const keyed = named("Zoë", buffer);
@@ -233,7 +233,7 @@ const cases = {
     assert.throws(() => named("", 5), TypeError);
   },
 
-  async "an option that is undefined is as one that is not given"() {
+  async "an undefined option equals a missing option"() {
     const open = globalThis.WebSocket;
     globalThis.WebSocket = WebSocket;
     try {
@@ -246,20 +246,20 @@ const cases = {
       turns = 0;
       await sleep(500);
       assert.ok(turns < 50, `${turns} turns in half a second`);
-      assert.notEqual([...new Array(client.ghostCount * 4).keys()].findIndex((ghost) => client.isOwned(ghost)), -1, "a player has somebody");
+      assert.notEqual([...new Array(client.ghostCount * 4).keys()].findIndex((ghost) => client.isOwned(ghost)), -1, "a player owns an entity");
       client.leave();
     } finally {
       globalThis.WebSocket = open;
     }
   },
 
-  async "where nothing can be told of us, connect fails and the client is closed"() {
+  async "connect() rejects and closes the client if the join request is invalid"() {
     const client = new PurviewClient(module, { url, name: 5, WebSocket });
     await assert.rejects(client.connect());
     assert.deepEqual([client.state, client.closeReason], ["closed", "lost"]);
   },
 
-  async "refusals that may pass are tried again, ever later, the others not"() {
+  async "temporary refusals are retried with growing delays, others are not"() {
     const { setTimeout, clearTimeout } = globalThis;
     const waits = [];
     let timer = null;
@@ -269,7 +269,7 @@ const cases = {
       let [connects, follow, text] = [0, null, ""];
       const client = { refuseReason: "none", closeReason: "timeout", reasonText: "", on: (_, its) => { follow = its; }, connect: async () => { ++connects; } };
       new Reconnect(client, (said) => { text = said; });
-      /** Whether it connects again after this, and with which words. */
+      /** Returns whether the page reconnects after this state. Sets `text`. */
       const after = (state, reason = "none") => {
         client.refuseReason = reason;
         follow(state);
@@ -288,26 +288,26 @@ const cases = {
         assert.ok(!after("refused", reason), reason);
         assert.match(text, /\.$/);
       }
-      assert.equal(text, "The world does not let you in.");
+      assert.equal(text, "The game refused the join.");
       client.reasonText = "members only";
       assert.ok(!after("refused", "join"));
-      assert.equal(text, "The world does not let you in: members only.");
+      assert.equal(text, "The game refused the join: members only.");
       client.reasonText = "Members only!";
       assert.ok(!after("refused", "join"));
-      assert.equal(text, "The world does not let you in: Members only!");
+      assert.equal(text, "The game refused the join: Members only!");
       client.reasonText = "members only";
       client.closeReason = "left";
       assert.ok(!after("closed"));
       client.closeReason = "kicked";
       assert.ok(!after("closed"));
-      assert.equal(text, "The world has sent you away: members only.");
+      assert.equal(text, "You were disconnected by the game: members only.");
       [client.closeReason, client.reasonText] = ["timeout", ""];
       assert.ok(!after("joined"));
       assert.equal(text, "");
       assert.ok(after("closed"));
       assert.ok(after("refused", "full"));
       assert.deepEqual(waits.splice(0).map((ms) => ms >= 500 && ms < 1500), [true, true]);
-      // Who connects meanwhile is not disturbed.
+      // A connection attempt cancels the timer for the next one.
       follow("closed");
       follow("connecting");
       assert.equal(timer, null);
@@ -316,7 +316,7 @@ const cases = {
     }
   },
 
-  async "kinds have the names of the world that was joined last"() {
+  async "kinds have the names of the last joined world"() {
     const client = { schema: { kinds: ["player", "tree"] } };
     const styles = new KindStyles(client);
     assert.deepEqual([styles.of(0).name, styles.of(1).name, styles.of(1)], ["player", "tree", styles.of(1)]);
@@ -331,7 +331,7 @@ let failed = 0;
 for (const [name, run] of Object.entries(cases)) {
   try {
     await run();
-    assert.deepEqual(uncaught.splice(0), [], "errors that nobody caught");
+    assert.deepEqual(uncaught.splice(0), [], "uncaught errors");
     console.log(`passed: ${name}`);
   } catch (error) {
     ++failed;

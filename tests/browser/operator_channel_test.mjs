@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Each question of operator.mjs gets its own answer, whatever else comes meanwhile:
+// Each request of operator.mjs gets its own reply, whatever else arrives in between:
 //   node operator_channel_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -26,7 +26,8 @@ const rules = [];
 channel.on("rules", ({ revision }) => rules.push(revision));
 await channel.open();
 
-// Somebody else sets rules while ours are on their way, and ours are refused; an error about what was told.
+// Another operator sets rules while this request is in flight, and it is refused. An error without an id belongs to
+// a message without a reply.
 const set = channel.ask({ op: "set_rules", nodes: [] });
 const stats = channel.ask({ op: "stats" });
 channel.tell({ op: "truth", on: true });
@@ -40,14 +41,14 @@ assert.deepEqual(await set, { op: "error", about: "set_rules", text: "no such st
 assert.equal((await stats).entities, 5);
 assert.deepEqual(rules, [8]);
 
-// A listener that begins anew hears the next one, and one that another has ended nothing any more.
+// A listener added during dispatch starts with the next message. One removed during dispatch gets no more.
 const heard = [];
 let end = () => {};
 const again = () => {
   end();
   end = channel.on("rules", ({ revision }) => {
     heard.push(revision);
-    assert.ok(heard.length < 9, "one message is told without end");
+    assert.ok(heard.length < 9, "one message is dispatched endlessly");
     again();
   });
 };
@@ -58,10 +59,10 @@ for (const revision of [9, 10]) tell({ op: "rules", revision, nodes: [] });
 assert.deepEqual(heard, [9, 10]);
 end();
 
-// An answer that comes after its question was given up is nobody's.
+// A reply that arrives after its request timed out is ignored.
 const { setTimeout } = globalThis;
 globalThis.setTimeout = (run) => queueMicrotask(run);
-await assert.rejects(channel.ask({ op: "at" }), /does not answer: at/);
+await assert.rejects(channel.ask({ op: "at" }), /no reply from the server: at/);
 globalThis.setTimeout = setTimeout;
 const next = channel.ask({ op: "at" });
 tell({ op: "at", entities: ["late"], id: socket.sent.at(-2).id });

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The operator's part of the page over a channel that opens or does not, without a browser:
+// The operator's part of the page, without a browser, over a channel that may fail to open:
 //   node operator_page_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-// As much of a document as the panels touch.
+// The parts of a DOM document that the panels use.
 class Element extends EventTarget {
   children = [];
   dataset = {};
@@ -25,7 +25,7 @@ globalThis.document = {
   querySelector: () => new Element(),
 };
 
-/** A server: whether it lets anybody in, and what it says. */
+/** A mock server. `isThere`: whether it accepts connections. `entities`: what it reports. */
 const server = { isThere: true, entities: 100, opened: 0, socket: null };
 globalThis.WebSocket = class {
   readyState = 0;
@@ -58,7 +58,7 @@ const timers = new Map();
 globalThis.setTimeout = (run, ms) => timers.set(run, { at: now + ms, every: null }) && run;
 globalThis.setInterval = (run, ms) => timers.set(run, { at: now + ms, every: ms }) && run;
 globalThis.clearTimeout = (run) => timers.delete(run);
-/** So much later, and all that has come of it. */
+/** Advances the time by `ms` and runs everything that becomes due. */
 async function pass(ms) {
   for (const end = now + ms; now < end; now += 100) {
     for (const [run, timer] of timers) {
@@ -72,37 +72,38 @@ async function pass(ms) {
 }
 
 const { OperatorPage } = await import(pathToFileURL(join(process.argv[2], "operator_page.mjs")));
-byId("truth-note").textContent = "the note";
+let missing = null;
 const client = { state: "joined", nonce: "00" };
 const scene = { drawn: { own: null, ghosts: [] }, truth: null };
-const view = { centre: { x: 0, y: 0 }, halfWidth: 1, halfHeight: 1 };
-const page = new OperatorPage("ws://127.0.0.1/operator", client, scene, view, { current: "world" }, { mark() {} });
-const shown = () => [byId("entities").textContent, byId("rules-world").textContent?.split(",")[0], byId("truth-note").textContent];
+const view = { center: { x: 0, y: 0 }, halfWidth: 1, halfHeight: 1 };
+const page = new OperatorPage("ws://127.0.0.1/operator",
+                              { client, scene, view, tabs: { current: "world" }, figures: { mark() {} }, miss: (what) => { missing = what; } });
+const shown = () => [byId("entities").textContent, byId("rules-world").textContent?.split(",")[0], missing];
 
-// What the world holds is told again and again, and not when nobody tells it.
+// The world statistics are refreshed, and cleared when the channel closes.
 void page.joined();
 assert.equal(byId("rules-none").hidden, true);
 await pass(100);
 assert.equal(byId("entities").textContent, 100);
-// This world has no nodes, which is said where they would be.
+// This world has no nodes. The panel shows a note in their place.
 assert.deepEqual([byId("rules-none").hidden, byId("rules-help").hidden], [false, true]);
 server.entities = 120;
 await pass(1500);
-assert.deepEqual(shown(), [120, "All 1 clients: 3 relevant", "the note"]);
+assert.deepEqual(shown(), [120, "All 1 clients: 3 relevant", ""]);
 server.isThere = false;
 server.socket.close();
 await pass(100);
-assert.deepEqual(shown(), ["–", "", "the note"]);
+assert.deepEqual(shown(), ["–", "", ""]);
 
-// What was wrong is not said any more once it is right.
+// What is missing is shown, and no longer when its cause is gone.
 await page.joined();
-assert.match(byId("truth-note").textContent, /does not open/);
+assert.match(missing, /^The operator channel cannot be opened/);
 server.isThere = true;
 await page.joined();
 await pass(100);
-assert.deepEqual(shown(), [120, "All 1 clients: 3 relevant", "the note"]);
+assert.deepEqual(shown(), [120, "All 1 clients: 3 relevant", ""]);
 
-// A channel that does not open is tried again, ever later, for as long as the client is in the world.
+// A channel that does not open is retried with growing delays while the client is joined.
 server.isThere = false;
 server.socket.close();
 server.opened = 0;
@@ -114,7 +115,7 @@ assert.deepEqual([server.opened, page.channel.isOpen], [4, true]);
 server.isThere = false;
 server.socket.close();
 await pass(2500);
-assert.equal(server.opened, 5, "soon again");
+assert.equal(server.opened, 5, "the retry delay starts over");
 client.state = "closed";
 await pass(60_000);
 assert.equal(server.opened, 5);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The page of docs/your-page.md, served by somebody else than the game server, in a real browser:
+// The page of docs/your-page.md in a real browser, from a web server other than the game server:
 //   node own_page_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY SOURCE_DIRECTORY MODULE
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
@@ -42,11 +42,11 @@ try {
     return seen.state === "joined" && seen.ghosts > 20 && seen.isDrawn && seen.own ? seen : null;
   };
   await until("the page has its client", () => page.evaluate(() => globalThis.own !== undefined));
-  const seen = await until("the page draws whom it knows of, and itself", inWorld);
+  const seen = await until("the page draws its ghosts and its own player", inWorld);
   assert.equal(seen.figures, seen.ghosts);
   assert.match(seen.status, /ghosts, tick \d+$/);
 
-  // It walks where one clicks.
+  // The player walks to the clicked point.
   const place = () => page.evaluate(() => {
     const { client } = globalThis.own;
     const { count, floats, words } = client.collect(client.newestTick);
@@ -54,28 +54,28 @@ try {
     return null;
   });
   const from = await place();
-  const { x, y, metres } = await page.evaluate(() => {
+  const { x, y, meters } = await page.evaluate(() => {
     const { left, top, width, height } = document.querySelector("#canvas").getBoundingClientRect();
-    return { x: left + width / 2, y: top + height / 2, metres: 200 / width };
+    return { x: left + width / 2, y: top + height / 2, meters: 200 / width };
   });
   await page.mouse.click(x + 60, y - 30);
   const away = async () => {
     const [toX, toY] = await place();
-    return Math.hypot(toX - from[0] - 60 * metres, toY - from[1] + 30 * metres);
+    return Math.hypot(toX - from[0] - 60 * meters, toY - from[1] + 30 * meters);
   };
   assert.ok(await away() > 5);
-  await until("it walks there", async () => await away() < 1);
+  await until("the player walks there", async () => await away() < 1);
   await sleep(500);
-  assert.ok(await away() < 1, "and stays");
+  assert.ok(await away() < 1, "the player stays there");
   await page.screenshot({ path: join(artifacts, "own_page.png") });
   assert.deepEqual(complaints, []);
 
-  // It comes back to a server that was begun anew.
+  // The page reconnects to a restarted server.
   const { port } = server;
   await stopServer(server);
-  await until("it hears of the end", async () => /connection ended/.test((await look()).status));
+  await until("the page shows that the connection ended", async () => /disconnected/.test((await look()).status));
   server = await startServer(binary, port, "--origin", origin);
-  await until("it is back", inWorld, 30000);
+  await until("the page is connected again", inWorld, 30000);
   await sleep(200);
   const back = await look();
   assert.equal(back.figures, back.ghosts);

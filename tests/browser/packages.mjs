@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What tests need beside Node. A test without it is skipped, and says what is missing (packaging/packages.txt).
+// Packages that tests need besides Node. A test without one is skipped and prints what is missing
+// (packaging/packages.txt).
 import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 
@@ -10,7 +11,7 @@ function skip(what) {
   process.exit(0);
 }
 
-/** A package of Node: from NODE_PATH, or where the system keeps them. */
+/** Loads a Node package, from NODE_PATH or the directory of the system. */
 export function packageOf(name) {
   const require = createRequire(import.meta.url);
   for (const place of [name, `/usr/share/nodejs/${name}`]) {
@@ -23,13 +24,13 @@ export function packageOf(name) {
   return skip(`Node's package ${name}`);
 }
 
-/** The path of a Chromium. */
+/** Returns the path of a Chromium. */
 export function chromium() {
   for (const name of ["chromium", "chromium-browser", "google-chrome"]) {
     try {
       return execFileSync("sh", ["-c", `command -v ${name}`]).toString().trim();
     } catch {
-      // the next one
+      // Try the next name.
     }
   }
   return skip("a browser (chromium)");

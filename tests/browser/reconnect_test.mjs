@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What the page says while it has no server: the first reason stays until it has joined again.
+// The message of the page while it has no server. The first reason stays until the page has joined again.
 //   node reconnect_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
@@ -9,10 +9,10 @@ import { pathToFileURL } from "node:url";
 
 const { Reconnect } = await import(pathToFileURL(resolve(process.argv[2], "reconnect.mjs")));
 
-globalThis.setTimeout = () => 0;  // nobody connects here
+globalThis.setTimeout = () => 0;  // no reconnects in this test
 globalThis.clearTimeout = () => {};
 
-/** A page whose client comes to these states, one after the other; what it says after each. */
+/** Returns the message of a page after each of these client states. */
 function said(...states) {
   let follow = null;
   const client = { closeReason: "none", refuseReason: "none", reasonText: "", on(_, listener) { follow = listener; }, connect: async () => {} };
@@ -26,22 +26,33 @@ function said(...states) {
 }
 
 const stopped = "The server has stopped; trying again …";
-const lost = "Connection lost (lost); trying again …";
+const closed = "Connection lost (the server closed it or cannot be reached)";
+const silent = "Connection lost (the server sends nothing)";
+const lost = `${closed}; trying again …`;
 
-// A server that is stopped says so; that nobody answers then is no news.
+// The message of a server that stops stays. Later connection failures do not replace it.
 assert.deepEqual(said(["joined"], ["closed", "shutting_down"], ["connecting"], ["closed", "lost"], ["connecting"], ["closed", "timeout"]),
                  ["", stopped, stopped, stopped, stopped, stopped]);
-// The first of two silences stays, too.
+// After two lost connections, the first message stays, too.
 assert.deepEqual(said(["joined"], ["closed", "lost"], ["closed", "timeout"]), ["", lost, lost]);
-assert.deepEqual(said(["joined"], ["closed", "timeout"], ["closed", "lost"])[2], "Connection lost (timeout); trying again …");
-// What a server says is news, whatever was before.
-assert.equal(said(["closed", "lost"], ["closed", "malformed"])[1], "Connection lost (malformed); trying again …");
-assert.equal(said(["closed", "shutting_down"], ["refused", "full"])[1], "The server is full; trying again in about 1 s …");
-assert.equal(said(["closed", "malformed"], ["closed", "shutting_down"])[1], stopped);
-// What a game said stays as well, and so does a refusal.
+assert.deepEqual(said(["joined"], ["closed", "timeout"], ["closed", "lost"])[2], `${silent}; trying again …`);
+// A later reason from the server follows the first one and does not replace it.
+assert.equal(said(["closed", "lost"], ["closed", "malformed"])[1], `${closed}. Since then: Connection lost (malformed); trying again …`);
+assert.equal(said(["closed", "shutting_down"], ["refused", "full"])[1],
+             "The server has stopped. Since then: The server is full; trying again in about 1 s …");
+assert.deepEqual(said(["closed", "timeout"], ["refused", "full"], ["closed", "lost"], ["refused", "shutting_down"]).slice(2),
+                 [`${silent}. Since then: The server is full; trying again …`,
+                  `${silent}. Since then: The server is shutting down; trying again in about 2 s …`]);
+// The same reason again is not repeated.
+assert.equal(said(["closed", "shutting_down"], ["closed", "shutting_down"])[1], stopped);
+// Neither is the first reason lost when there are no more tries.
+assert.equal(said(["closed", "shutting_down"], ["refused", "version"])[1],
+             "The server has stopped. Since then: This page is for another version of the server. Please reload it.");
+assert.equal(said(["joined"], ["closed", "kicked", "too rude"])[1], "You were disconnected by the game: too rude.");
+// A text from the game stays as well, and so does a refusal.
 assert.equal(said(["closed", "shutting_down", "back at noon"], ["closed", "lost"])[1], "The server has stopped (back at noon); trying again …");
 assert.equal(said(["closed", "never_joined", "too slow"], ["closed", "lost"])[1], "Connection lost (too slow); trying again …");
 assert.equal(said(["refused", "full"], ["closed", "lost"])[1], "The server is full; trying again …");
-// Who has joined again begins anew.
+// A join clears the earlier messages.
 assert.equal(said(["closed", "shutting_down"], ["joined"], ["closed", "lost"])[2], lost);
 console.log("reconnect: ok");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The draft of the rules against an operator channel that is told when to answer, and against other
-// operators:  node rule_draft_test.mjs WEB_DIRECTORY
+// The rule draft, with a mock operator channel that has a settable delay, and with changes by other operators:
+//   node rule_draft_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,7 +13,7 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const NEAR = ["add within 60 leave 66", "add same team", "subtract flag cloaked"];
 const named = (name, steps, rest = {}) => ({ name, type: "grid", refresh: "exact", enabled: true, ...rest, steps });
 
-/** Rules that run, and everybody who set them; refuses steps with "bad" in them. */
+/** A mock server with rules. It records requests and refuses steps that contain "bad". */
 class Channel {
   listeners = { rules: [], open: [], closed: [] };
   revision = 1;
@@ -24,7 +24,7 @@ class Channel {
   on(name, listener) { this.listeners[name].push(listener); }
   emit(name, detail) { for (const listener of this.listeners[name]) listener(structuredClone(detail)); }
   get rules() { return { op: "rules", revision: this.revision, editable: this.isEditable, nodes: this.nodes, warnings: [], names: { flags: ["cloaked"], keys: ["team"], values: [] } }; }
-  /** Somebody sets rules; the server writes them in its own way. */
+  /** Sets rules, like any operator. The server normalizes the text. */
   set(nodes) {
     this.nodes = nodes.map((node) => ({ ...node, steps: node.steps.map((text) => text.trim().replace(/\s+/g, " ").replace(/\.0\b/g, "")) }));
     ++this.revision;
@@ -56,7 +56,7 @@ async function begin(...nodes) {
 }
 
 const tests = {
-  async "a slider goes to the server as it moves, four times a second, and its last value for certain"() {
+  async "a moving slider sends four values per second, and always its last value"() {
     const { channel, draft } = await begin(named("near", NEAR));
     const began = performance.now();
     for (let radius = 60; radius >= 30; --radius) {
@@ -72,7 +72,7 @@ const tests = {
     assert.deepEqual(channel.nodes, [named("near", NEAR)]);
     assert.equal(draft.canRevert, false);
   },
-  async "a late answer does not move a slider back"() {
+  async "a late reply does not move a slider back"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
     channel.delay = 60;
     draft.slide(draft.nodes[0].steps[0], "add within 50");
@@ -84,7 +84,7 @@ const tests = {
     await sleep(400);
     assert.equal(channel.nodes[0].steps[0], "add within 40");
   },
-  async "a step that is off stays here, and goes back to its place"() {
+  async "a disabled step stays in the draft and returns to its index"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
     draft.switchStep(draft.nodes[0].steps[1], false);
     await sleep(20);
@@ -94,7 +94,7 @@ const tests = {
     await sleep(400);
     assert.deepEqual(channel.nodes[0].steps, NEAR);
   },
-  async "a node whose steps are all off says nothing, instead of yes to everything"() {
+  async "a node with all steps disabled is disabled itself"() {
     const { channel, draft } = await begin(named("near", NEAR));
     for (const step of draft.nodes[0].steps) draft.switchStep(step, false);
     await sleep(400);
@@ -104,7 +104,7 @@ const tests = {
     await sleep(400);
     assert.deepEqual(channel.nodes, [named("near", [NEAR[0]])]);
   },
-  async "a text waits for apply; what is wrong is found at its step, and nothing is set"() {
+  async "a text is sent by apply() only, and an error is shown at its step"() {
     const { channel, draft } = await begin(named("far", ["add same team"]), named("near", NEAR));
     const [first, second] = draft.nodes[1].steps;
     draft.switchStep(first, false);
@@ -124,7 +124,7 @@ const tests = {
     assert.deepEqual(channel.nodes[1].steps, ["add within 20", NEAR[2]]);
     assert.equal(second.text, "add within 20");
   },
-  async "a slider waits while a text does"() {
+  async "a slider waits while a text is pending"() {
     const { channel, draft } = await begin(named("near", NEAR));
     draft.setText(draft.nodes[0].steps[1], "add bad");
     draft.slide(draft.nodes[0].steps[0], "add within 10");
@@ -136,7 +136,7 @@ const tests = {
     await draft.apply();
     assert.deepEqual(channel.nodes[0].steps, ["add within 11", NEAR[1], NEAR[2]]);
   },
-  async "steps change places, and not beyond the ends"() {
+  async "steps can be reordered within the list"() {
     const { channel, draft } = await begin(named("near", NEAR));
     const [first, , last] = draft.nodes[0].steps;
     assert.equal(draft.moveStep(draft.nodes[0], first, -1), false);
@@ -145,7 +145,7 @@ const tests = {
     await sleep(20);
     assert.deepEqual(channel.nodes[0].steps, [NEAR[0], NEAR[2], NEAR[1]]);
   },
-  async "what others set is shown, beside a step that is off here"() {
+  async "changes by others are shown, and a step disabled here is kept"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
     draft.switchStep(draft.nodes[0].steps[1], false);
     await sleep(20);
@@ -155,7 +155,7 @@ const tests = {
     assert.deepEqual(texts(), [["add within 300"], ["add within 5", NEAR[1], NEAR[2], "require flag cloaked"]]);
     assert.equal(draft.nodes[1].steps[1].on, false);
   },
-  async "what was set here once and others set again is theirs"() {
+  async "a value set here and set again by others counts as theirs"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
     draft.slide(draft.nodes[0].steps[0], "add within 80");
     await sleep(20);
@@ -164,7 +164,7 @@ const tests = {
     assert.deepEqual(texts(), [["add within 80", NEAR[1], NEAR[2]]]);
     assert.equal(draft.elsewhere, "shown");
   },
-  async "what others set beside the steps is not undone by the next slider"() {
+  async "the next slider value keeps other keys that others set"() {
     const { channel, draft } = await begin(named("near", NEAR, { every_ticks: 1 }));
     draft.slide(draft.nodes[0].steps[0], "add within 80");
     await sleep(20);
@@ -174,7 +174,7 @@ const tests = {
     await sleep(300);
     assert.deepEqual(channel.nodes, [named("near", ["add within 70", NEAR[1], NEAR[2]], { every_ticks: 10 })]);
   },
-  async "what others set does not take a text away; one may take theirs"() {
+  async "a change by others keeps a pending text, and can be taken over"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
     draft.setText(draft.nodes[0].steps[0], "add within 7");
     channel.set([named("near", ["add within 5"])]);
@@ -184,7 +184,7 @@ const tests = {
     assert.deepEqual(texts(), [["add within 5"]]);
     assert.equal(draft.isPending, false);
   },
-  async "rules of others that were never edited here are nothing to revert"() {
+  async "there is nothing to revert if only others changed the rules"() {
     const { channel, draft } = await begin(named("near", NEAR));
     channel.set([named("near", ["add within 5"])]);
     assert.equal(draft.canRevert, false);
@@ -193,7 +193,7 @@ const tests = {
     await draft.revert();
     assert.deepEqual(channel.nodes, [named("near", ["add within 5"])]);
   },
-  async "nor does it take away what waits without live, what a server takes not at all, and where a slider is"() {
+  async "a change by others keeps pending edits: without live, read-only, and live"() {
     for (const kind of ["waits", "read-only", "live"]) {
       const { channel, draft, texts } = await begin(named("near", NEAR), named("far", ["add within 200"]));
       draft.live = kind !== "waits";
@@ -211,7 +211,7 @@ const tests = {
       assert.deepEqual([channel.nodes[0].steps, draft.elsewhere], [["add within 8", NEAR[2]], ""]);
     }
   },
-  async "a dry run says nothing of rules that run"() {
+  async "a dry run has no result for rules that are in force"() {
     const { channel, draft } = await begin(named("near", NEAR));
     channel.delay = 40;
     draft.setText(draft.nodes[0].steps[0], "add within 7");
@@ -225,7 +225,7 @@ const tests = {
     await draft.apply();
     assert.equal(draft.trial, null);
   },
-  async "what others set while ours is on its way is seen, and not undone"() {
+  async "a change by others during a request is shown and not undone"() {
     const [near, far] = [named("near", NEAR), named("far", ["add within 200"])];
     const wider = named("far", ["add within 300"]);
     for (const text of ["add within 7", "add bad"]) {
@@ -245,7 +245,7 @@ const tests = {
       draft.takeRunning();
       assert.deepEqual(texts(), [NEAR, wider.steps]);
     }
-    // And behind ours, before its answer has been read.
+    // The same directly after a change of this page, before its reply is read.
     const { channel, draft, texts } = await begin(near, far);
     draft.slide(draft.nodes[1].steps[0], "add within 250");
     const { ask } = channel;
@@ -257,7 +257,7 @@ const tests = {
     await sleep(50);
     assert.deepEqual([draft.elsewhere, texts(), draft.canRevert], ["shown", [NEAR, wider.steps], false]);
   },
-  async "who has set nothing undoes nothing of others"() {
+  async "revert without own changes keeps the changes of others"() {
     const [near, far] = [named("near", NEAR), named("far", ["add within 200"])];
     const wider = named("far", ["add within 300"]);
     for (const end of ["takeRunning", "revert"]) {
@@ -268,7 +268,7 @@ const tests = {
       await draft[end]();
       assert.deepEqual([texts(), draft.canRevert, channel.count("set_rules")], [[NEAR, wider.steps], false, 0]);
     }
-    // What is set after theirs replaces theirs, and goes back to theirs.
+    // A later change of this page replaces theirs. Revert restores theirs.
     const { channel, draft } = await begin(near, far);
     draft.setText(draft.nodes[0].steps[0], "add within 7");
     channel.set([near, wider]);
@@ -276,7 +276,7 @@ const tests = {
     await draft.revert();
     assert.deepEqual([channel.nodes, draft.canRevert], [[near, wider], false]);
   },
-  async "what others set after ours is not undone with ours"() {
+  async "revert keeps changes that others made after the own change"() {
     const [near, far] = [named("near", NEAR), named("far", ["add within 200"])];
     const [mine, wider] = [named("near", ["add within 7", NEAR[1], NEAR[2]]), named("far", ["add within 300"])];
     for (const isTyped of [false, true]) {
@@ -292,21 +292,21 @@ const tests = {
       assert.deepEqual([texts(), draft.canRevert], [[mine.steps, wider.steps], false]);
     }
   },
-  async "rules that go back to where they were are nothing to revert"() {
+  async "there is nothing to revert after the rules return to their start"() {
     const { channel, draft } = await begin(named("near", NEAR));
-    for (const metres of [80, 60]) {
-      draft.slide(draft.nodes[0].steps[0], `add within ${metres} leave 66`);
+    for (const meters of [80, 60]) {
+      draft.slide(draft.nodes[0].steps[0], `add within ${meters} leave 66`);
       await sleep(300);
     }
     assert.equal(draft.canRevert, false);
     channel.set([named("near", ["add within 5"])]);
     assert.equal(draft.canRevert, false);
   },
-  async "a text that is typed after a slider has moved does not go with it"() {
+  async "a text typed after a slider moved is not sent with the slider"() {
     const { channel, draft } = await begin(named("near", NEAR));
     const [first, , last] = draft.nodes[0].steps;
     for (const delay of [0, 60]) {
-      // The second value of the slider waits for its time, or for the answer to the first.
+      // The second slider value waits for the send interval, or for the reply to the first.
       channel.delay = delay;
       draft.slide(first, `add within ${50 + delay}`);
       await sleep(20);
@@ -320,7 +320,7 @@ const tests = {
       await sleep(300);
     }
   },
-  async "what is applied while a slider is on its way goes behind it"() {
+  async "apply() during the request of a slider is sent after it"() {
     const { channel, draft } = await begin(named("near", NEAR));
     channel.delay = 40;
     draft.slide(draft.nodes[0].steps[0], "add within 50");
@@ -330,7 +330,7 @@ const tests = {
     await sleep(100);
     assert.deepEqual([channel.nodes[0].steps, draft.isPending], [["add within 50", "add owner", NEAR[2]], false]);
   },
-  async "rules that run are not set again"() {
+  async "rules that are in force are not sent again"() {
     const { channel, draft } = await begin(named("near", NEAR));
     const [first] = draft.nodes[0].steps;
     draft.restoreText(first);
@@ -341,7 +341,7 @@ const tests = {
     await sleep(300);
     assert.equal(channel.count("set_rules"), 0);
   },
-  async "without live everything waits"() {
+  async "without live all edits wait"() {
     const { channel, draft } = await begin(named("near", NEAR));
     draft.live = false;
     draft.slide(draft.nodes[0].steps[0], "add within 6");
@@ -352,13 +352,13 @@ const tests = {
     await draft.apply();
     assert.deepEqual(channel.nodes, [named("near", ["add within 6", NEAR[1], NEAR[2]], { enabled: false })]);
   },
-  async "keys of a node that the page knows nothing about go back as they came"() {
+  async "unknown keys of a node are sent back unchanged"() {
     const { channel, draft } = await begin(named("near", NEAR, { refresh: "every 5", widen_m: 3, leave: "freeze" }));
     draft.slide(draft.nodes[0].steps[0], "add within 6");
     await sleep(20);
     assert.deepEqual(channel.nodes, [named("near", ["add within 6", NEAR[1], NEAR[2]], { refresh: "every 5", widen_m: 3, leave: "freeze" })]);
   },
-  async "a server that takes no rules is asked for dry runs only"() {
+  async "a read-only server receives dry runs only"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
     channel.isEditable = false;
     channel.set(channel.nodes);
@@ -370,22 +370,22 @@ const tests = {
     assert.deepEqual(texts(), [NEAR]);
     assert.equal(channel.count("set_rules"), 0);
   },
-  async "what was not answered is not called refused"() {
+  async "a missing reply is not reported as a refusal"() {
     const begun = async () => {
       const all = await begin(named("near", NEAR));
       all.draft.setText(all.draft.nodes[0].steps[0], "add within 7");
       all.channel.ask = async () => {
         await sleep(20);
-        throw new Error("no answer");
+        throw new Error("no reply");
       };
       return all;
     };
     const { draft } = await begun();
     await draft.apply();
-    assert.deepEqual([draft.error.isAnswer, draft.error.text], [false, "no answer: these rules may run or not"]);
+    assert.deepEqual([draft.error.isAnswer, draft.error.text], [false, "no reply: the rules may or may not be in force"]);
     await draft.tryOut();
-    assert.deepEqual([draft.error.isAnswer, draft.error.text], [false, "no answer"]);
-    // The channel goes with the answer, and comes back with our rules: there is nothing to complain of.
+    assert.deepEqual([draft.error.isAnswer, draft.error.text], [false, "no reply"]);
+    // The channel closes before the reply and reopens with the rules of this page. The page shows no error.
     const lost = await begun();
     const sent = [lost.draft.apply(), lost.draft.tryOut()];
     lost.channel.emit("closed");
@@ -394,8 +394,8 @@ const tests = {
     lost.channel.set([named("near", ["add within 7", NEAR[1], NEAR[2]])]);
     assert.deepEqual([lost.draft.error, lost.draft.isPending, lost.draft.elsewhere], [null, false, ""]);
   },
-  async "rules whose telling is lost are asked for, and those that were sent wait"() {
-    // Theirs is not told here; or ours runs, and its answer does not come.
+  async "after a lost message the rules are requested, and pending edits wait"() {
+    // Either their change is not received here, or the change of this page runs and its reply is lost.
     for (const isOurs of [false, true]) {
       const { channel, draft, texts } = await begin(named("near", NEAR), named("far", ["add within 200"]));
       const { ask, emit } = channel;
@@ -405,7 +405,7 @@ const tests = {
           const answer = await ask.call(channel, request);
           Object.assign(channel, { ask, emit });
           await sleep(20);
-          throw new Error(`no answer: ${answer.op}`);
+          throw new Error(`no reply: ${answer.op}`);
         };
         draft.slide(draft.nodes[0].steps[0], "add within 50");
         await sleep(10);
@@ -422,7 +422,7 @@ const tests = {
       assert.deepEqual([draft.elsewhere, draft.error, draft.isPending], ["", null, false]);
     }
   },
-  async "a listener that begins anew hears the next change, and one that another has ended none any more"() {
+  async "a listener added during dispatch starts with the next change, a removed one gets none"() {
     const { draft } = await begin(named("near", NEAR));
     const heard = [];
     let end = () => {};
@@ -430,7 +430,7 @@ const tests = {
       end();
       end = draft.onChange(() => {
         heard.push(draft.nodes[0].steps[0].text);
-        assert.ok(heard.length < 9, "one change is told without end");
+        assert.ok(heard.length < 9, "one change is dispatched endlessly");
         again();
       });
     };
@@ -441,7 +441,7 @@ const tests = {
     end();
     assert.deepEqual(heard, ["add within 6", "add within 7"]);
   },
-  async "with the channel the draft goes, and comes back with it"() {
+  async "the draft is cleared when the channel closes, and restored when it opens"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));
     draft.slide(draft.nodes[0].steps[0], "add within 6");
     channel.emit("closed");

@@ -3,7 +3,7 @@
 //
 // The rule editor in a real browser, on a real server with 150 bots:
 //   node rules_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY
-// What sliders, switches and texts do to the world, measured by the server's own counts.
+// Checks the effects of sliders, switches and texts, measured by the server's own counters.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -20,8 +20,8 @@ const server = await startServer(binary);
 const browser = await openBrowser({ width: 1280, height: 800 });
 
 /**
- * All clients: {tick, relevant, bytes a second over `ms`, revision}. A second is that of the world: on a
- * busy machine it takes longer.
+ * Totals of all clients: {tick, relevant, bytes per second over `ms`, revision}. Times are simulation times, which
+ * take longer on a busy machine.
  */
 async function measure(page, ms = 1000) {
   const stats = () => page.evaluate(async () => {
@@ -30,14 +30,14 @@ async function measure(page, ms = 1000) {
              relevant: answer.sessions.reduce((sum, session) => sum + session.relevant, 0) };
   });
   const before = await stats();
-  const after = await until("ticks go by", async () => {
+  const after = await until("ticks advance", async () => {
     const now = await stats();
     return now.tick - before.tick >= ms / TICK_MS && now;
   });
   return { ...after, bytes: (after.bytes - before.bytes) / (after.tick - before.tick) * 1000 / TICK_MS };
 }
 
-/** Measures until `isThere(figures)`; fails when `ms` of the world have gone by since tick `from`. */
+/** Measures until `isThere(figures)`. Fails after `ms` of simulation time since tick `from`. */
 async function measureUntil(what, page, ms, isThere, from = null) {
   for (;;) {
     const figures = await measure(page, 500);
@@ -58,12 +58,12 @@ try {
   await page.click("#tab-rules");
   const steps = page.locator(".card .step");
   const text = (n) => steps.nth(n).locator(".text");
-  const radius = page.getByLabel("radius in metres").first();
+  const radius = page.getByLabel("radius in meters").first();
   const radii = () => page.evaluate(() => globalThis.purview.radii());
   const elsewhere = async () => (await page.isVisible("#rules-elsewhere") ? page.innerText("#rules-elsewhere") : "");
   const state = () => page.textContent("#rules-state");
 
-  // What runs is what is shown, and drawn.
+  // The rules that run are shown and drawn.
   await until("the rules are shown", async () => await steps.count() === 3);
   assert.deepEqual(await Promise.all([0, 1, 2].map((n) => text(n).inputValue())), STEPS);
   assert.equal(await radius.inputValue(), "60");
@@ -71,8 +71,8 @@ try {
   const first = await running(page);
   assert.deepEqual(first.nodes, [{ name: NAME, enabled: true, steps: STEPS }]);
 
-  // A dry run says what would be, and changes nothing.
-  await until("the bots are in", async () => (await measure(page, 300)).relevant > 15000);
+  // A dry run reports its effect and changes nothing.
+  await until("the bots have joined", async () => (await measure(page, 300)).relevant > 15000);
   await text(0).fill("add within 20 leave 22");
   const tried = await until("the dry run", async () => /Would gain ([\d,]+) and lose ([\d,]+)/.exec(await state()));
   const [gains, losses] = tried.slice(1).map((number) => Number(number.replaceAll(",", "")));
@@ -81,23 +81,23 @@ try {
   await text(0).press("Escape");
   assert.equal(await text(0).inputValue(), STEPS[0]);
 
-  // A step is switched off, with a click; what it added, goes.
+  // A click disables a step. The entities that it added leave.
   const whole = await measure(page);
-  await steps.nth(1).getByLabel("this step counts").uncheck();
+  await steps.nth(1).getByLabel("step enabled").uncheck();
   const near = await measureUntil("without the team", page, 5000, (now) => now.relevant < whole.relevant * 0.6);
   assert.deepEqual((await running(page)).nodes[0].steps, [STEPS[0], STEPS[2]]);
   const settled = await measure(page, 1500);
   log(`relevant ${whole.relevant}, without the team ${near.relevant}`);
 
-  // The radius is halved with the slider, by keys, step by step: within 3 s there is half of it all,
-  // and less, while no more went to the server than a few rules a second.
+  // The slider's arrow keys halve the radius step by step. Within 3 s, relevant entities and bytes are at most
+  // half. The page sends only a few rule changes per second.
   await radius.focus();
   const slid = Date.now();
   for (let i = 0; i < 30; ++i) {
     await page.keyboard.press("ArrowLeft");
     await sleep(20);
-    // Half way the server has rules of the way, however busy the machine is.
-    if (i === 14) await until("the slider is followed while it moves", async () => (await running(page)).revision > near.revision);
+    // Halfway, the server already has intermediate rules, even on a busy machine.
+    if (i === 14) await until("the rules follow the slider while it moves", async () => (await running(page)).revision > near.revision);
   }
   const seconds = (Date.now() - slid) / 1000;
   const { tick } = await measure(page, 0);
@@ -105,20 +105,20 @@ try {
   const moved = await running(page);
   assert.deepEqual(moved.nodes[0].steps, ["add within 30 leave 36", STEPS[2]]);
   assert.ok(moved.revision - near.revision <= seconds * 4 + 3, `${moved.revision - near.revision} revisions in ${seconds} s`);
-  assert.ok(moved.revision - near.revision >= 2, "the slider is followed while it moves");
+  assert.ok(moved.revision - near.revision >= 2, "the rules follow the slider while it moves");
   assert.deepEqual(await radii(), [{ enter: 30, leave: 36 }]);
   assert.equal(await text(0).inputValue(), "add within 30 leave 36");
   log(`half the radius: relevant ${settled.relevant} -> ${half.relevant}, kB/s ${(settled.bytes / 1000).toFixed(0)} -> ${(half.bytes / 1000).toFixed(0)}, ${moved.revision - near.revision} revisions`);
   await sleep(500);
   await page.screenshot({ path: join(artifacts, "rules.png") });
 
-  // Every change of rules has its mark, and the charts have what this client gets.
+  // Every rule change has a mark. The charts have samples of this client.
   const figures = await page.evaluate(() => ({ marks: globalThis.purview.figures.marks.length, samples: globalThis.purview.figures.samples.length,
                                                charts: document.querySelectorAll("#figures canvas").length }));
   assert.equal(figures.marks, moved.revision - first.revision);
   assert.ok(figures.samples > 10 && figures.charts >= 3, JSON.stringify(figures));
 
-  // A bad text: the server's words under the field, at their column, and nothing else happens.
+  // An invalid text shows the server's error under the field, at its column. Nothing else changes.
   await text(0).fill("add withn 10");
   await until("the error", async () => await steps.nth(0).locator(".problem").isVisible());
   assert.match(await steps.nth(0).locator(".problem").innerText(), /column 5: 'withn' is not within/);
@@ -129,33 +129,33 @@ try {
   await page.screenshot({ path: join(artifacts, "rules-refused.png") });
   assert.deepEqual(await running(page), moved);
   assert.ok((await measure(page)).relevant < settled.relevant / 2);
-  // Keys of a text are not those of the player.
+  // Keys typed into a text do not move the player.
   const place = await page.evaluate(() => globalThis.purview.drawn.own);
   await text(0).pressSequentially("wasd wasd", { delay: 60 });
   const now = await page.evaluate(() => globalThis.purview.drawn.own);
-  // Half a second of walking is metres; what is drawn still glides by less than a step of the wire.
+  // Half a second of walking is meters. The drawn position still glides by less than a quantization step.
   assert.ok(Math.hypot(now.x - place.x, now.y - place.y) < 0.005, `${JSON.stringify(place)} -> ${JSON.stringify(now)}`);
   await text(0).press("Escape");
 
-  // Revert: the rules from before the first edit, and what they gave.
+  // Revert restores the rules from before the first edit, and their effect.
   await page.click("#rules-revert");
   const back = await measureUntil("revert", page, 5000, (now) => now.relevant > whole.relevant * 0.8 && now.bytes > whole.bytes * 0.8);
   assert.deepEqual((await running(page)).nodes, first.nodes);
-  assert.equal(await steps.nth(1).getByLabel("this step counts").isChecked(), true);
+  assert.equal(await steps.nth(1).getByLabel("step enabled").isChecked(), true);
   assert.ok(await page.locator("#rules-revert").isDisabled());
   log(`revert: relevant ${back.relevant}, kB/s ${(back.bytes / 1000).toFixed(0)}`);
 
-  // Steps change places, by the arrow and by keys; the node is switched off and on.
+  // The arrow and the keys reorder steps. The node is disabled and enabled.
   await steps.nth(2).getByLabel("earlier").click();
-  await until("cloaked before team", async () => (await running(page)).nodes[0].steps[1] === STEPS[2]);
+  await until("the cloaked step comes before the team step", async () => (await running(page)).nodes[0].steps[1] === STEPS[2]);
   await text(1).press("Alt+ArrowDown");
-  await until("and back", async () => (await running(page)).nodes[0].steps[1] === STEPS[1]);
+  await until("the order of the steps is restored", async () => (await running(page)).nodes[0].steps[1] === STEPS[1]);
   await page.getByLabel(NAME).uncheck();
   await measureUntil("the node is off", page, 3000, (now) => now.relevant < whole.relevant * 0.2);
   await page.getByLabel(NAME).check();
   await measureUntil("the node is on", page, 3000, (now) => now.relevant > whole.relevant * 0.8);
 
-  // Two pages: each shows what the other sets, and a text that waits is not taken away.
+  // Two pages: each shows the changes of the other. A pending text is kept.
   const other = await newPage(browser);
   await enterWorld(other.page, `${server.address}#rules`);
   const theirs = other.page.locator(".card .step .text").first();
@@ -164,17 +164,17 @@ try {
   await theirs.press("Enter");
   await until("the first page follows", async () => await text(0).inputValue() === "add within 50");
   const { revision } = await running(page);
-  assert.match(await elsewhere(), new RegExp(`Somebody else set revision ${revision}`));
+  assert.match(await elsewhere(), new RegExp(`Another operator set revision ${revision}`));
   await text(0).fill("add within 40");
   await theirs.fill("add within 45");
   await theirs.press("Enter");
-  await until("the first page says so", async () => /Apply would replace/.test(await elsewhere()));
+  await until("the first page shows the conflict", async () => /Apply would replace/.test(await elsewhere()));
   assert.equal(await text(0).inputValue(), "add within 40");
   await page.click("#rules-theirs");
   assert.equal(await text(0).inputValue(), "add within 45");
   assert.equal(await page.evaluate(() => globalThis.purview.rules.running.revision), (await running(other.page)).revision);
 
-  // Who has no token sees that he needs one.
+  // Without a token, the page shows that one is needed.
   const guest = await newPage(browser);
   await enterWorld(guest.page, `http://127.0.0.1:${server.port}/#rules`);
   assert.ok(await guest.page.isVisible("#rules-off"));
@@ -182,7 +182,7 @@ try {
   assert.ok(await guest.page.locator("#rules-try").isDisabled());
   assert.deepEqual(await guest.page.evaluate(() => globalThis.purview.radii()), []);
 
-  assert.deepEqual([...complaints, ...other.complaints, ...guest.complaints], [], "the page complained");
+  assert.deepEqual([...complaints, ...other.complaints, ...guest.complaints], [], "the page reported errors");
 } catch (problem) {
   await browser.context.pages().at(-1)?.screenshot({ path: join(artifacts, "rules-failed.png") }).catch(() => {});
   throw problem;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Read by a strict compiler (types_test.mjs), not run: what a page in TypeScript writes, and what it may not.
+// Compiled in strict mode by types_test.mjs, not run: what a page in TypeScript may write, and what it may not.
 import {
   INSTANCE, INSTANCE_WORDS, loadPurview, NO_GHOST, PurviewClient,
   type Argument, type ClientState, type GhostEvent,
@@ -9,7 +9,7 @@ import {
 
 const role: "player" | undefined = undefined;
 const client = new PurviewClient(await loadPurview("./purview_client.wasm"), {
-  url: "ws://127.0.0.1:7780/play", name: "somebody", role, credential: new ArrayBuffer(8),
+  url: "ws://127.0.0.1:7780/play", name: "Ada", role, credential: new ArrayBuffer(8),
 });
 client.on("state", (state: ClientState) => { if (state === "refused") console.log(client.refuseReason); });
 const end: () => void = client.on("enter", ({ ghost, kind, copy }: GhostEvent) => {

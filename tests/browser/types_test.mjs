@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Types are found beside the modules, hold what a strict compiler asks, and name what is there:
+// Type declarations are found beside the modules, compile in strict mode, and match the exports:
 //   node types_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -14,7 +14,7 @@ const ts = packageOf("typescript");
 const check = fileURLToPath(new URL("types_check.mts", import.meta.url));
 const typed = readdirSync(web).filter((name) => name.endsWith(".d.mts"));
 assert.ok(typed.includes("client.d.mts"));
-assert.deepEqual(readdirSync(web).filter((name) => name.endsWith(".d.ts")), [], "no compiler looks for these");
+assert.deepEqual(readdirSync(web).filter((name) => name.endsWith(".d.ts")), [], "compilers do not find these files");
 
 const program = ts.createProgram([check, ...typed.map((name) => join(web, name))], {
   strict: true, noEmit: true, skipLibCheck: false, target: ts.ScriptTarget.ES2022,
@@ -24,7 +24,7 @@ const program = ts.createProgram([check, ...typed.map((name) => join(web, name))
 const wrong = ts.getPreEmitDiagnostics(program);
 assert.equal(ts.formatDiagnostics(wrong, { getCanonicalFileName: (f) => f, getCurrentDirectory: () => web, getNewLine: () => "\n" }), "");
 
-// A class or a value of the types is one of the module, with the same members; and the other way round.
+// Each declared class or value exists in the module, with the same members, and vice versa.
 const checker = program.getTypeChecker();
 let members = 0;
 for (const name of typed) {
@@ -37,12 +37,12 @@ for (const name of typed) {
     const { prototype } = module[symbol.name];
     const there = Object.getOwnPropertyNames(prototype).filter((member) => member !== "constructor");
     const missing = there.filter((member) => !declared.includes(member));
-    assert.deepEqual(missing, [], `${symbol.name} has these, and its types do not`);
-    // What a constructor or a method sets stands nowhere else.
+    assert.deepEqual(missing, [], `members of ${symbol.name} that its types lack`);
+    // Members set in a constructor or a method occur only in the source of the class.
     const source = module[symbol.name].toString();
     const absent = declared.filter((member) => !there.includes(member) && !source.includes(`this.${member} =`) &&
                                                !new RegExp(`^  ${member}( =|;)`, "m").test(source));
-    assert.deepEqual(absent, [], `${symbol.name} lacks these of its types`);
+    assert.deepEqual(absent, [], `members of its types that ${symbol.name} lacks`);
     members += declared.length;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What becomes of the question "why?" when its channel goes:  node why_question_test.mjs WEB_DIRECTORY
+// The state of the "why?" query after its channel closed:  node why_question_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -24,7 +24,10 @@ const me = { name: "me", isMe: true, observer: 7, entity: null };
 const wolf = endOf({ entity: "12", index: 12, kind: "wolf", x: 1, y: 2, observer: null });
 const player = endOf({ entity: "13", index: 13, kind: "player", x: 1, y: 2, observer: 8 });
 
-/** [first, second] of a question that was answered before the channel went, and what is asked after that. */
+/**
+ * Returns [first, second] of an answered query after the channel has closed, and the number of requests sent after
+ * that.
+ */
 async function left(first, second) {
   channel.isOpen = true;
   question.choose("first", first);
@@ -40,7 +43,7 @@ async function left(first, second) {
   return [question.first, question.second, channel.asked.length];
 }
 
-// The ids of others are those of a server that may have gone; "me" is found again by the page.
+// Ids of other entities belong to a server that may be gone, so they are cleared. The page finds "me" again.
 assert.deepEqual(await left(player, wolf), [null, null, 0]);
 assert.deepEqual(await left(me, wolf), [me, null, 0]);
 assert.deepEqual(await left(player, { ...player, name: "me", isMe: true }), [null, null, 0]);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The question "why?" in a real browser, on a real server with 150 bots:
+// The "why?" query in a real browser, on a real server with 150 bots:
 //   node why_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY
-// One entity that this client sees, one that is too far away, one that is cloaked, by clicks on the
-// map; the numbers are held against places that the test knows from elsewhere.
+// Clicks on the map select a relevant entity, a distant one and a cloaked one. Reported numbers are compared with
+// positions that the test reads elsewhere.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -13,10 +13,10 @@ import { enterWorld, newPage, openBrowser, sleep, startServer, stopServer, until
 const [binary, artifacts] = process.argv.slice(2);
 mkdirSync(artifacts, { recursive: true });
 const log = (text) => console.log(`why test: ${text}`);
-const RADIUS = 150;  // as far that there is always something within it
-const LAG_M = 6;     // between a place that was read and the answer about it
+const RADIUS = 150;  // so large that there is always something within it
+const LAG_M = 6;     // between a position and the later reply about it
 
-/** In the page, before any script of it: counts what is drawn without instances, by layer. */
+/** Runs in the page before its own scripts. Counts draw calls without instances, by layer. */
 function spyOnLayers() {
   const draw = WebGL2RenderingContext.prototype.drawArrays;
   globalThis.spy = { lines: 0, circles: 0 };
@@ -35,19 +35,20 @@ try {
   await page.addInitScript(spyOnLayers);
   await enterWorld(page, server.address);
   const setRadius = async (radius) => {
-    const set = await page.evaluate((metres) => globalThis.purview.operator.ask({ op: "set_rules", nodes: [
-      { name: "near or same team, not cloaked", steps: [`add within ${metres} leave ${metres * 1.1}`, "add same team", "subtract flag cloaked"] }] }), radius);
+    const set = await page.evaluate((meters) => globalThis.purview.operator.ask({ op: "set_rules", nodes: [
+      { name: "near or same team, not cloaked", steps: [`add within ${meters} leave ${meters * 1.1}`, "add same team", "subtract flag cloaked"] }] }), radius);
     assert.equal(set.op, "rules", JSON.stringify(set));
   };
   await setRadius(RADIUS);
+  await page.uncheck("#truth");
   await page.evaluate(() => {
     globalThis.purview.view.halfHeight = 240;
     globalThis.purview.operator.on("truth", (frame) => { globalThis.truth = frame; });
   });
   await page.click("#tab-why");
-  await until("there is something to see", () => page.evaluate(() => globalThis.purview.drawn.ghosts.length > 40));
+  await until("the client has ghosts", () => page.evaluate(() => globalThis.purview.drawn.ghosts.length > 40));
 
-  /** Lines and circles of a frame. */
+  /** Returns the lines and circles of a frame. */
   const draws = async () => {
     const count = () => page.evaluate(() => ({ ...globalThis.spy, frames: globalThis.purview.drawn.frames }));
     await sleep(200);
@@ -60,8 +61,8 @@ try {
     return { lines: each("lines"), circles: each("circles") };
   };
   /**
-   * Something with room around it, `from` to `to` metres from the own player: {x, y, metres}. `what`:
-   * "known" to this client, without a team, or "unknown" to it; "cloaked", "player", or "beast" for no player.
+   * Finds an entity with free space around it, `from` to `to` meters from the own player: {x, y, meters}. `what`:
+   * "known" to this client and without a team, "unknown" to it, "cloaked", "player", or "beast" for a non-player.
    */
   const find = (what, from, to) => until(what, () => page.evaluate(([kind, from, to]) => {
     const { client, drawn, view } = globalThis.purview;
@@ -74,14 +75,15 @@ try {
     const things = kind === "known" ? known : there;
     const isMeant = { known: (t) => !t.teamed, unknown: (t) => !t.cloaked && known.every((other) => away(other, t) > 12), cloaked: (t) => t.cloaked, player: (t) => t.player, beast: (t) => !t.player }[kind];
     const found = things.find((thing) => {
-      const metres = away(thing, drawn.own);
+      const meters = away(thing, drawn.own);
       const at = view.pointOf(thing);
-      return metres > from && metres < to && isMeant(thing) &&
+      return meters > from && meters < to && isMeant(thing) &&
         at.x > 40 && at.x < view.canvas.clientWidth - 40 && at.y > 60 && at.y < view.canvas.clientHeight - 60 &&
+        document.elementFromPoint(at.x, at.y) === view.canvas &&
         [...known, ...there].every((other) => away(other, thing) < 1.5 || away(other, thing) > 8) &&
         things.filter((other) => away(other, thing) < 1.5).length === 1;
     });
-    return found && { x: found.x, y: found.y, metres: away(found, drawn.own) };
+    return found && { x: found.x, y: found.y, meters: away(found, drawn.own) };
   }, [what, from, to]));
   const clickAt = async ({ x, y }) => {
     const at = await page.evaluate((place) => {
@@ -93,7 +95,7 @@ try {
   };
   const verdict = () => page.locator("#why-verdict").innerText().then((text) => text.replace(/\s+/g, " "));
   const answered = (what, words) => until(what, async () => await page.isVisible("#why-answer") && words.test(await verdict()));
-  /** Clicks one that `find` finds, and another one where it walked away under the click. */
+  /** Clicks an entity from `find`. Retries with another one if it moved away before the click. */
   const clickOne = async (kind, from, to, what, isDone) => {
     for (let attempt = 0; ; ++attempt) {
       const thing = await find(kind, from, to);
@@ -108,20 +110,20 @@ try {
   };
   const isAnswered = (words) => async () => await page.isVisible("#why-answer") && words.test(await verdict());
   const changes = () => page.locator("#why-changes li").allInnerTexts();
-  /** The distance that the first step tells. */
-  const told = async () => Number(/distance ([\d.]+) of/.exec(await page.locator(".explained li").first().innerText())[1]);
+  /** Returns the distance in the first step. */
+  const shown = async () => Number(/distance ([\d.]+) of/.exec(await page.locator(".explained li").first().innerText())[1]);
 
-  // Before anything is clicked: me, and nothing drawn but the own circles.
+  // Before any click, the subject is "me" and only its own circles are drawn.
   assert.equal(await page.textContent("#why-first-name"), "me");
   assert.deepEqual(await draws(), { lines: 0, circles: 2 });
 
-  // One that is seen.
-  const seen = await clickOne("known", 80, RADIUS - 10, "the seen one is explained", isAnswered(/is relevant to me/));
+  // A relevant entity.
+  const seen = await clickOne("known", 80, RADIUS - 10, "the relevant entity is explained", isAnswered(/is relevant to me/));
   assert.match(await verdict(), /step 1 decides: add distance [\d.]+ of 150/);
-  assert.ok(Math.abs(await told() - seen.metres) < LAG_M, `${await told()} m told, ${seen.metres} m away`);
-  await until("the map says how far", async () => Math.abs(parseFloat(await page.textContent(".map-label.between")) - seen.metres) < LAG_M);
+  assert.ok(Math.abs(await shown() - seen.meters) < LAG_M, `${await shown()} m reported, ${seen.meters} m away`);
+  await until("the map shows the distance", async () => Math.abs(parseFloat(await page.textContent(".map-label.between")) - seen.meters) < LAG_M);
   assert.match(await page.textContent(".explained .decides"), /adddistance.*applies · so far yes · decides/);
-  assert.equal(await page.textContent(".stages [aria-current]"), "a node says yes");
+  assert.equal(await page.textContent(".stages [aria-current]"), "a node matches");
   assert.ok((await changes()).includes("set cloaked") && (await changes()).some((text) => /^move it to/.test(text)), String(await changes()));
   assert.equal(await page.textContent("#why-changes-title"), "What would hide it");
   const drawn = await draws();
@@ -129,7 +131,7 @@ try {
   await page.screenshot({ path: join(artifacts, "why-seen.png") });
   log(`seen: ${await verdict()}`);
 
-  // While one of them moves its numbers change, where they stand, and nobody is told the same verdict again.
+  // While an entity moves, its numbers change in place. Screen readers do not repeat the verdict.
   await page.evaluate(() => {
     const card = document.querySelector("#why-nodes .card");
     const isQuiet = ({ target }) => target.parentElement.closest("[aria-live=off]") !== null;
@@ -144,46 +146,46 @@ try {
   const still = await page.evaluate(() => ({ said: globalThis.still.said, isThere: globalThis.still.card.isConnected && globalThis.still.line.isConnected }));
   assert.deepEqual(still, { said: 0, isThere: true });
 
-  // What this client does not know cannot be clicked, unless the truth is shown.
+  // An entity that this client does not hold can be clicked only while the truth layer is shown.
   await page.evaluate(() => globalThis.purview.operator.tell({ op: "truth", on: true, rect: [-1e4, -1e4, 1e4, 1e4] }));
   const far = await find("unknown", RADIUS * 1.1 + 10, 235);
   await clickAt(far);
-  await until("nothing is known there", async () => /nothing that this client knows of/.test(await page.textContent("#why-problem")));
+  await until("the client has no entity there", async () => /This client has no entity here/.test(await page.textContent("#why-problem")));
   await page.check("#truth");
-  const unseen = await clickOne("unknown", RADIUS * 1.1 + 10, 235, "the far one is explained", isAnswered(/is not relevant to me/));
+  const unseen = await clickOne("unknown", RADIUS * 1.1 + 10, 235, "the distant entity is explained", isAnswered(/is not relevant to me/));
   assert.match(await verdict(), /no step adds it/);
-  assert.ok(Math.abs(await told() - unseen.metres) < LAG_M, `${await told()} m told, ${unseen.metres} m away`);
-  assert.equal(await page.textContent(".stages [aria-current]"), "no node says yes");
+  assert.ok(Math.abs(await shown() - unseen.meters) < LAG_M, `${await shown()} m reported, ${unseen.meters} m away`);
+  assert.equal(await page.textContent(".stages [aria-current]"), "no node matches");
   assert.equal(await page.locator(".explained .decides").count(), 0);
   assert.ok((await changes()).some((text) => /^move it to/.test(text)), String(await changes()));
-  await until("the map says where", async () => await page.textContent(".map-label.moved") === "here it would be seen");
+  await until("the map shows the position", async () => await page.textContent(".map-label.moved") === "would be shown here");
   await page.screenshot({ path: join(artifacts, "why-far.png") });
   log(`far: ${await verdict()}`);
 
-  // One that is near enough, and cloaked: within twice as far there are some wherever one stands.
+  // An entity that is near enough but cloaked. Within twice the radius there is always one.
   await setRadius(2 * RADIUS);
   await page.evaluate(() => { globalThis.purview.view.halfHeight = 400; });
-  await clickOne("cloaked", 10, 2 * RADIUS - 20, "the cloaked one is explained", isAnswered(/is not relevant to me.*decides: subtract cloaked is set/));
+  await clickOne("cloaked", 10, 2 * RADIUS - 20, "the cloaked entity is explained", isAnswered(/is not relevant to me.*decides: subtract cloaked is set/));
   assert.match(await page.textContent(".explained .decides"), /subtractcloaked is set.*so far no · decides/);
   assert.ok((await changes()).includes("clear cloaked"), String(await changes()));
   await page.screenshot({ path: join(artifacts, "why-cloaked.png") });
   log(`cloaked: ${await verdict()}`);
 
-  // Nobody looks from a beast; somebody does from a player.
+  // A beast is no observer's main entity. A player is.
   await page.click("#why-first");
-  await clickOne("beast", 10, 2 * RADIUS, "nobody looks from there", async () => /is no observer's main entity/.test(await page.textContent("#why-problem")));
+  await clickOne("beast", 10, 2 * RADIUS, "no observer has this viewpoint", async () => /is not the main entity of an observer/.test(await page.textContent("#why-problem")));
   assert.equal(await page.getAttribute("#why-first", "aria-pressed"), "true");
-  await clickOne("player", 10, 1000, "a player's view", isAnswered(/relevant to player \d+/));
+  await clickOne("player", 10, 1000, "a player is the observer", isAnswered(/relevant to player \d+/));
   assert.match(await page.textContent("#why-first-note"), /observer \d+/);
   assert.ok((await draws()).circles >= 4);
-  log(`another's view: ${await verdict()}`);
+  log(`another observer: ${await verdict()}`);
   await page.click("#why-again");
   await page.click("#why-me");
   assert.equal(await page.textContent("#why-first-name"), "me");
   await page.click("#why-me");
-  await answered("me about me", /me is relevant to me.*before any rule: owned/);
+  await answered("me is both ends of the query", /me is relevant to me.*decided before the rules: owned/);
 
-  // The same with the keyboard: a player from the list, about the first thing of the list.
+  // The same by keyboard: a player from the list, then an entity from the list.
   await page.evaluate(() => { globalThis.purview.view.halfHeight = 900; });
   await page.focus("#why-first");
   await page.keyboard.press("Enter");
@@ -197,7 +199,7 @@ try {
   await page.keyboard.press("Enter");
   await answered("from the list", /relevant to me/);
 
-  // Elsewhere nothing of it is left, and a click walks again.
+  // On another tab the overlay is gone, and a click moves the player again.
   await page.click("#tab-world");
   assert.deepEqual(await draws(), { lines: 0, circles: 2 });
   assert.equal(await page.locator(".map-label:visible").count(), 0);
@@ -207,7 +209,7 @@ try {
     const now = await page.evaluate(() => globalThis.purview.drawn.own);
     return Math.hypot(now.x - place.x, now.y - place.y) > 1;
   });
-  assert.deepEqual(complaints, [], "the page complained");
+  assert.deepEqual(complaints, [], "the page reported errors");
 } catch (problem) {
   await browser.context.pages().at(-1)?.screenshot({ path: join(artifacts, "why-failed.png") }).catch(() => {});
   throw problem;
