@@ -3,9 +3,9 @@
 # SPDX-FileCopyrightText: The Purview authors
 """check_classes.py [--list N] DIR...: fails when a class has more than 40 fields or 60 methods.
 
-Exceptions are in classes_large.txt, one "CLASS FIELDS METHODS" per line; they may only shrink: a class above its line
-fails, and so does a line that is not needed any more. --list N prints the N largest classes. Needs universal-ctags;
-exit code 77: it is not there. Runs in the project's folder.
+Exceptions are in classes_large.txt, one "CLASS FIELDS METHODS" per line. They may only shrink: a class above its line
+fails, and so does a line that is no longer needed. --list N prints the N largest classes. Needs universal-ctags; exit
+code 77 if it is not installed. Run at the root of the repository.
 """
 import argparse
 import collections
@@ -21,7 +21,7 @@ LIST = "tools/classes_large.txt"
 
 
 def count(directories):
-    """Class name with its namespaces below purview -> (fields, methods). Methods are overloads declared in the class."""
+    """Class name relative to namespace purview -> (fields, methods). Methods are overloads declared in the class."""
     command = [CTAGS, "-R", "--languages=C++", "--langmap=C++:.hpp.cpp.h", "--kinds-C++=cspmf", "--fields=+SKna",
                "--output-format=json", "-f", "-", *directories]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -66,9 +66,9 @@ def main():
     for name, (fields, methods) in allowed.items():
         now = counts.get(name)
         if now is None or (now[0] <= FIELDS_MAX and now[1] <= METHODS_MAX):
-            problems.append(f"{name} in tools/classes_large.txt needs no line any more")
+            problems.append(f"{name} no longer needs its line in tools/classes_large.txt: remove it")
         elif now != (fields, methods) and now[0] <= fields and now[1] <= methods:
-            problems.append(f"{name} has shrunk: its line in tools/classes_large.txt is {now[0]} {now[1]} now")
+            problems.append(f"{name} has shrunk: change its line in tools/classes_large.txt to {now[0]} {now[1]}")
     for problem in problems:
         print(problem)
     return 1 if problems else 0

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# Every public header compiles alone: with g++, with clang 14, and for WebAssembly; without exceptions
-# and RTTI; the C header as C99.
+# Checks that every public header compiles alone with g++, with clang 14, and for WebAssembly, without exceptions and
+# RTTI; and the C header as C99.
 set -eu
 cd "$(dirname "$0")/.."
 strict="-Wall -Wextra -Wpedantic -Werror -fno-exceptions -fno-rtti -fsyntax-only -Iinclude -x c++ -std=c++20"
 export strict
-for header in include/purview/*.hpp; do
+for header in include/purview/*.hpp include/purview/extend/*.hpp; do
     for compiler in g++ clang++-14 "clang++-14 --target=wasm32-wasi"; do
-        printf '%s\n%s\n' "$(basename "$header")" "$compiler"
+        printf '%s\n%s\n' "${header#include/purview/}" "$compiler"
     done
 done | xargs -d '\n' -n 2 -P "$(nproc)" sh -c '
     printf "#include \"purview/%s\"\n" "$1" | $2 $strict - ||

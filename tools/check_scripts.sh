@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# check_scripts.sh DIRECTORY...: JavaScript calls nothing that Node 18 and the browsers of its time lack, and assigns to
-# nothing that is read-only there. The list has what was added after, with the release of Node.
+# check_scripts.sh DIRECTORY...: fails when JavaScript uses an API that Node 18 or the browsers of its time lack, or
+# assigns to a property that is read-only there. The comments name the Node release that added each API.
 set -eu
 newer='\.(with|toSorted|toReversed|toSpliced)\('                     # 20
 newer="$newer|Array\.fromAsync|\.(isWellFormed|toWellFormed)\("      # 22, 20
@@ -15,6 +15,6 @@ newer="$newer|with \{ *type:|\b(await )?using [a-z][A-Za-z]* ="      # 18.20 and
 newer="$newer|(^|[^.A-Za-z])(performance\.(now|timeOrigin)|navigator\.[a-zA-Z]+|globalThis\.(navigator|crypto)|crypto) = "  # read-only
 found=$(grep -rnE --include='*.mjs' --include='*.js' --include='*.html' --exclude-dir=node_modules -e "$newer" "$@" | grep -vE '^[^:]*:[0-9]+: *(//|\*|/\*)' || true)
 if [ -n "$found" ]; then
-    printf '%s\n%s\n' "$found" "Node 18, the one of Debian 12, has none of these"
+    printf '%s\n%s\n' "$found" "not available in Node 18 (Debian 12)"
     exit 1
 fi

@@ -5,7 +5,7 @@
 
 The test of src/A/x.cpp is tests/A/x_test.cpp. A source has logic when it has a branch or a loop. Sources that
 have no such test yet are in tools/tests_missing.txt, one path per line. That list may only shrink: an entry is
-an error when its test exists, when its source does not, and when it is there twice.
+an error when its test exists, when its source does not, and when it is listed twice.
 """
 import os
 import re
@@ -41,9 +41,9 @@ def read_list():
 def main():
     tested = sources()
     if not tested:
-        sys.exit("there is no source in src: run this at the root of the repository")
+        sys.exit("no sources in src: run this at the root of the repository")
     missing = read_list()
-    problems = [f"{LIST}: {path} is there twice" for path in sorted({p for p in missing if missing.count(p) > 1})]
+    problems = [f"{LIST}: {path} is listed twice: remove one" for path in sorted({p for p in missing if missing.count(p) > 1})]
     for path in sorted(set(missing)):
         if path not in tested:
             problems.append(f"{LIST}: {path} does not exist: remove the entry")

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""Writes docs/coverage.md: which behaviours are covered by tests.
+"""Writes docs/coverage.md: which requirements are covered by tests.
 
-A test covers the lines whose numbers stand in its doctest suite, e.g. doctest::test_suite("N15 M8"), or
-in its name, e.g. "interest: ... (N15 M8)". It counts when it passed in the last whole run and made at
-least one check: doctest reports how many in its last lines, any other program is one check. Reads the
-results that `./dev test` leaves (ctest --output-junit) and tools/behaviour_lines.txt, and asks the test
-program for the suites of its cases. Numbers of checks are not written, they may differ between machines.
+A test covers the requirements with ids in its doctest suite, e.g. doctest::test_suite("N15 M8"), or in its name, e.g.
+"interest: ... (N15 M8)". It counts if it passed in the last complete run and made at least one check. doctest reports
+the number of checks in its last lines; any other program counts as one check. Reads the results of `./dev test`
+(ctest --output-junit) and tools/behavior_lines.txt, and queries the test program for the suites of its cases. The
+numbers of checks are not written, because they may differ between machines.
 
-Exit code 1: a required line is open, the document is not up to date, or the input is not sound.
+Exit code 1: a required id is open, the document is outdated, or the input is invalid.
 """
 import argparse
 import os
@@ -33,20 +33,20 @@ class Unsound(Exception):
 class Line:
     def __init__(self, number, room, title, reason):
         self.number, self.room, self.title, self.reason = number, room, title, reason
-        self.tests = []    # these count
-        self.refused = []  # these name the line, but do not count
+        self.tests = []    # tests that count
+        self.refused = []  # tests that name the id but do not count
 
 
 class Test:
-    """One test of the last run. `fault` says why it does not count, or is empty."""
+    """One test of the last run. `fault` is why it does not count, or empty."""
 
     def __init__(self, name, checks, fault):
         self.name, self.checks, self.fault = name, checks, fault
-        self.suites = ""  # of all cases with this name
+        self.suites = ""  # suites of all cases with this name
 
 
 def read_lines(path):
-    """Returns (sources, lines by number, due rooms). Numbers of a source run from 1 without a gap."""
+    """Returns (sources, lines by number, due rooms). Numbers of a source are consecutive, starting at 1."""
     sources, lines, rooms, due = [], {}, [], []
     with open(path, encoding="utf-8") as file:
         for at, text in enumerate(file, 1):
@@ -67,17 +67,17 @@ def read_lines(path):
                 continue
             fields = [field.strip() for field in text.split("|")]
             if len(fields) not in (3, 4) or not all(fields):
-                raise Unsound(f"{where}: not LINE | ROOM | TITLE [| REASON]")
+                raise Unsound(f"{where}: not LINE | MODULE | TITLE [| REASON]")
             number, room, title = fields[:3]
             reason = fields[3] if len(fields) == 4 else ""
             if not sources or number != f"{sources[-1][0]}{len(sources[-1][2]) + 1}":
                 raise Unsound(f"{where}: {number} is not the next number")
             if room not in rooms:
-                raise Unsound(f"{where}: there is no room '{room}'")
+                raise Unsound(f"{where}: unknown module '{room}'")
             if len(title.split()) > TITLE_WORDS_MAX:
                 raise Unsound(f"{where}: a title has at most {TITLE_WORDS_MAX} words")
             if room == NOT_OURS and not reason:
-                raise Unsound(f"{where}: what is not ours needs its reason")
+                raise Unsound(f"{where}: a line that is not adopted needs a reason")
             lines[number] = Line(number, room, title, reason)
             sources[-1][2].append(lines[number])
     for room in due:
@@ -90,7 +90,7 @@ def read_results(path):
     try:
         cases = ElementTree.parse(path).getroot().iter("testcase")
     except FileNotFoundError:
-        raise Unsound(f"{path} is not there: ./dev test leaves it") from None
+        raise Unsound(f"{path} does not exist: run ./dev test first") from None
     except ElementTree.ParseError as error:
         raise Unsound(f"{path}: {error}") from None
     tests = [read_case(case) for case in cases]
@@ -100,7 +100,7 @@ def read_results(path):
 
 
 def read_suites(program, tests):
-    """Adds to each test the suites of the doctest cases with its name. A name that only a case has did not run."""
+    """Adds to each test the suites of the doctest cases with its name. Skips cases that did not run."""
     try:
         listing = subprocess.run([program, "--reporters=xml", "--list-test-cases"], stdout=subprocess.PIPE, check=True)
         cases = list(ElementTree.fromstring(listing.stdout).iter("TestCase"))
@@ -138,7 +138,7 @@ def assign(tests, lines, letters):
     for test in sorted(tests, key=lambda test: test.name):
         for number in sorted(set(tag.findall(f"{test.name} {test.suites}"))):
             if number not in lines:
-                raise Unsound(f"there is no line {number}, but a test names it: {test.name}")
+                raise Unsound(f"unknown requirement {number} in the test: {test.name}")
             (lines[number].refused if test.fault else lines[number].tests).append(test)
 
 
@@ -151,7 +151,7 @@ def state(line, due):
 
 
 def plain(text):
-    """Text that Markdown leaves alone, inside a table too."""
+    """Escapes text for Markdown, including tables."""
     return re.sub(r"([\\|<*_`\[\]])", r"\\\1", text)
 
 
@@ -160,10 +160,10 @@ def document(sources, due):
     add = out.append
     add("# Coverage")
     add("")
-    add("Behaviours that Purview takes over from other systems, and the tests that cover them. `./dev coverage`")
-    add("writes this from the numbers in the suites and names of tests and from a whole run; it is not edited by")
+    add("Requirements that Purview adopts from other systems, and the tests that cover them. `./dev coverage`")
+    add("generates this file from the ids in the suites and names of tests and from a complete run; do not edit it by")
     add("hand. A line is covered when a test that names it passed and made at least one check. *Open*: due, and no")
-    add("test yet. *Later*: its room is not due yet.")
+    add("test yet. *Later*: its module is not due yet.")
     add("")
     add("| from | lines | " + " | ".join(STATES) + " |")
     add("|---|---" + "|---" * len(STATES) + "|")
@@ -177,7 +177,7 @@ def document(sources, due):
     add("")
     add("Due: " + ", ".join(due) + ".")
     add("")
-    add("## Not ours")
+    add("## Not adopted (not ours)")
     add("")
     add("| line | | why |")
     add("|---|---|---|")
@@ -190,7 +190,7 @@ def document(sources, due):
         add("")
         add(f"## {letter}: {plain(source)}")
         add("")
-        add("| line | behaviour | room | tests |")
+        add("| line | requirement | module | tests |")
         add("|---|---|---|---|")
         for line in own:
             cell = "<br>".join(plain(test.name) for test in line.tests)
@@ -202,7 +202,7 @@ def document(sources, due):
 
 
 def complain_about_open(lines, room):
-    """Names the lines of the room that no test covers; returns how many."""
+    """Prints the lines of the room that no test covers, and returns their number."""
     missing = [line for line in lines.values() if line.room == room and not line.tests]
     for line in missing:
         why = "; ".join(f"{test.fault}: {test.name}" for test in line.refused) or "no test names it"
@@ -214,21 +214,21 @@ def complain_about_open(lines, room):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--require", metavar="ROOM", action="append", default=[],
-                        help="fail when a line of this room is open, and name all such lines")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when the document would change")
+    parser.add_argument("--require", metavar="MODULE", action="append", default=[],
+                        help="fail if a line of this module is open, and list all such lines")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the document would change")
     parser.add_argument("--checks", action="store_true", help="print every line's tests with their numbers of checks")
     parser.add_argument("--results", default=os.path.join(ROOT, "build/release/results.xml"))
     parser.add_argument("--program", default=os.path.join(ROOT, "build/release/tests/purview_tests"),
                         help="the doctest program that lists the suites of its tests")
-    parser.add_argument("--lines", default=os.path.join(ROOT, "tools/behaviour_lines.txt"))
+    parser.add_argument("--lines", default=os.path.join(ROOT, "tools/behavior_lines.txt"))
     parser.add_argument("--out", default=os.path.join(ROOT, "docs/coverage.md"))
     options = parser.parse_args()
 
     sources, lines, due = read_lines(options.lines)
     for room in options.require:
         if not any(line.room == room for line in lines.values()) or room == NOT_OURS:
-            raise Unsound(f"--require: no line can be open in a room '{room}'")
+            raise Unsound(f"--require: no line can be open in module '{room}'")
     tests = read_results(options.results)
     read_suites(options.program, tests)
     assign(tests, lines, "".join(letter for letter, _, _ in sources))
@@ -242,7 +242,7 @@ def main():
         except FileNotFoundError:
             bad = True
         if bad:
-            print(f"{os.path.relpath(options.out)} is not what this run gives: ./dev coverage writes it anew")
+            print(f"{os.path.relpath(options.out)} is outdated: ./dev coverage regenerates it")
     else:
         with open(options.out, "w", encoding="utf-8") as file:
             file.write(text)

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# fresh.sh [--keep] [RELEASE]...: runs the two commands of the README on a bare Debian (debootstrap, minbase), each
-# release in a directory of its own, and prints what that took. Default: bookworm trixie. Needs root. Takes the committed tree, and
-# the package mirror and proxies of this machine. Mounts are in a namespace of their own and end with it.
+# fresh.sh [--keep] [RELEASE]...: runs the two commands of the README on a minimal Debian (debootstrap, minbase), with
+# a separate directory for each release, and prints the time and disk space used. Default: bookworm trixie. Needs
+# root. Uses the committed tree, and this machine's package mirror and proxies. Mounts are in a separate namespace
+# that ends with the command.
 set -eu
 cd "$(dirname "$0")/.."
 keep=no
@@ -17,14 +18,14 @@ trap 'rm -f "$table"' EXIT
 
 mirror=$(apt-get indextargets --format '$(ORIGIN) $(SITE)' 'Created-By: Packages' 2>/dev/null |
     sed -n 's/^Debian //p' | grep -v security | head -n 1 || true)
-# None found: debootstrap takes its own.
+# If none is found, debootstrap uses its default.
 
 packages() { chroot "$1" dpkg-query -W -f '${db:Status-Abbrev}\n' | grep -c '^ii'; }
-# Megabytes of the system, and of what was built.
+# Megabytes of the system, and of the build.
 megabytes() { du -smx --exclude="$1/purview" "$1" | cut -f1; }
 built() { du -smx "$1/purview" | cut -f1; }
 
-# inside ROOT COMMAND...: runs it in ROOT, with mounts and processes of its own.
+# inside ROOT COMMAND...: runs the command in ROOT, with separate mount and process namespaces.
 inside() {
     root=$1
     shift
@@ -62,7 +63,7 @@ for release in "$@"; do
         verdict=passed
         # shellcheck disable=SC2086
         inside "$root" $command </dev/null 2>&1 | tee "$base/output" || true
-        # The exit code of a pipe is that of tee.
+        # The exit code of the pipe is that of tee, so it is read from a file.
         code=$(cat "$root/purview/build/exit_code" 2>/dev/null || echo 1)
         if [ "$code" != 0 ]; then
             verdict="FAILED ($code)"

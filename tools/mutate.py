@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""Compiles each guard of docs/guards.md away and runs the tests that stand beside it: one of them must
-fail. The objects of build/release are taken as they are; what a guard is in is compiled anew, and
-linked, in build/mutate. Exit code 0: all are killed; 3: one survives; 2: the page or a build is bad."""
+"""Compiles without each guard of docs/guards.md in turn and runs its tests: at least one of them must fail. Uses the
+objects of build/release. Only objects that contain the guard are recompiled, and the program is linked in build/mutate.
+Exit code 0: all guards are detected; 3: a guard is not; 2: the page or a build is bad."""
 
 import argparse
 import concurrent.futures
@@ -21,7 +21,7 @@ RELEASE = "build/release"
 MUTATE = "build/mutate"
 BINARY = "purview_tests"
 JOBS = 2
-SECONDS_MAX = 100  # of a mutation's tests; one that hangs is killed too
+SECONDS_MAX = 100  # for the tests of one mutation; a timeout counts as detected
 TESTS = "tests"
 MARKER = b"purview_mutated_build without "
 USES = re.compile(r"\bPURVIEW_GUARD(?:_OR)?\((\w+),")
@@ -44,7 +44,7 @@ class Guard:
 
 
 def guards_of_page():
-    """The page and the sources must name the same guards, each in the same file, at one place."""
+    """The page and the sources must contain the same guards, each in the same file, at exactly one place."""
     guards = []
     with open(PAGE, encoding="utf-8") as page:
         for line in page:
@@ -60,14 +60,14 @@ def guards_of_page():
                     with open(path, encoding="utf-8") as file:
                         for guard in USES.findall(file.read()):
                             if guard in uses:
-                                raise Bad(f"guard {guard} is at two places, in {uses[guard]} and {path}")
+                                raise Bad(f"guard {guard} is used twice, in {uses[guard]} and {path}")
                             uses[guard] = path
-    told = {guard.name: guard.file for guard in guards}
-    if len(told) < len(guards):
+    names = {guard.name: guard.file for guard in guards}
+    if len(names) < len(guards):
         raise Bad(f"{PAGE}: a guard has two rows")
-    for name in sorted(told.keys() | uses.keys()):
-        if told.get(name) != uses.get(name):
-            raise Bad(f"{PAGE}: guard {name} is in {uses.get(name)}, the page says {told.get(name)}")
+    for name in sorted(names.keys() | uses.keys()):
+        if names.get(name) != uses.get(name):
+            raise Bad(f"{PAGE}: guard {name} is in {uses.get(name)}, but the page has {names.get(name)}")
     there = test_names()
     for guard in guards:
         for test in guard.tests:
@@ -93,7 +93,7 @@ def ninja(*arguments):
 
 
 class Tree:
-    """build/release: what the tests are linked of, with which command, and what every object reads."""
+    """build/release: the linked objects of the tests, the command of each object, and the files that it depends on."""
 
     def __init__(self):
         self.commands = {}
@@ -107,7 +107,7 @@ class Tree:
         self.link = self.link[:self.link.index("&&")]
         explicit = {argument for argument in self.link if argument.endswith(".o")}
         sources = {self.source(output) for output in explicit}
-        # An object that is named stands before the one of the library.
+        # An explicitly listed object replaces the one of the library.
         self.objects = [output for output in inputs if output in explicit or (
             output in self.commands and self.source(output) not in sources)]
         self.reads = {}
@@ -123,7 +123,7 @@ class Tree:
         return os.path.relpath(self.commands[output][-1])
 
     def touched(self, guard):
-        """Of the library only: a test does not hold what it tests."""
+        """Objects of the library only: tests do not contain the code that they test."""
         return [output for output in self.objects if LIBRARY.match(output) and guard.file in self.reads[output]]
 
     def compile(self, guard, output):
@@ -150,12 +150,12 @@ class Tree:
             raise Bad(f"{guard.name} does not link:\n{ran.stderr[-2000:]}")
         with open(binary, "rb") as file:
             if MARKER + guard.name.encode() + b"\0" not in file.read():
-                raise Bad(f"{guard.name} is not in the binary that was made without it")
+                raise Bad(f"{guard.name} was not disabled in its binary")
         return binary
 
 
 def run_tests(binary, tests):
-    """(whether all passed, the first that did not, how many ran)"""
+    """Returns (whether all passed, the first failed test, how many ran)."""
     # A comma separates filters.
     wanted = ",".join(test.replace(",", "?") for test in tests)
     command = [os.path.abspath(binary), f"-tc={wanted}", "--abort-after=1", "--no-colors=true"]
@@ -163,7 +163,7 @@ def run_tests(binary, tests):
         ran = subprocess.run(command, cwd=f"{RELEASE}/tests", capture_output=True, text=True,
                              errors="replace", timeout=SECONDS_MAX)
     except subprocess.TimeoutExpired:
-        return False, "does not end", 1
+        return False, "timed out", 1
     lines = ran.stdout.splitlines()
     name = ""
     for i, line in enumerate(lines):
@@ -178,7 +178,7 @@ def run_tests(binary, tests):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", metavar="GUARD", action="append", help="this guard alone; may be repeated")
+    parser.add_argument("--only", metavar="GUARD", action="append", help="only this guard; may be repeated")
     parser.add_argument("--list", action="store_true", help="compare the page with the sources and the tests, and build nothing")
     options = parser.parse_args()
     try:
@@ -200,8 +200,8 @@ def main():
             passed, by, _ = run_tests(tree.build(guard), guard.tests)
             shutil.rmtree(f"{MUTATE}/{guard.name}")
             killed += not passed
-            told = "SURVIVED" if passed else f"killed by {by}"
-            print(f"{number:3}/{len(guards)} {guard.name:22} {time.monotonic() - begin:4.0f} s  {told}", flush=True)
+            names = "SURVIVED" if passed else f"killed by {by}"
+            print(f"{number:3}/{len(guards)} {guard.name:22} {time.monotonic() - begin:4.0f} s  {names}", flush=True)
     except Bad as bad:
         print(bad, file=sys.stderr)
         return 2

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# run_tests.py TREE [CTEST ARGUMENT]...: runs ctest and reports progress: a line every ten seconds, and each failure with
-# its output at once. The whole output is in TREE/ctest.log. The last line is "N passed, N failed, N skipped".
+# run_tests.py TREE [CTEST ARGUMENT]...: runs ctest and reports progress: a line every ten seconds, and each failure
+# with its output immediately. The complete output is in TREE/ctest.log. The last line is "N passed, N failed, N
+# skipped".
 import re
 import subprocess
 import sys
@@ -26,7 +27,7 @@ class Progress:
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
         self.total = "?"
         self.running = []
-        self.shown = 0  # lines of a failure that are still to be shown
+        self.shown = 0  # remaining lines of a failure's output to print
         self.ended = threading.Event()
 
     def report(self):

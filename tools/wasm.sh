@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The Purview authors
 #
 # wasm.sh [--check]: builds the client modules from source into web/prebuilt, with their provenance. With --check
-# nothing is written: the bytes must be those of web/prebuilt, and clang must be the pinned one.
+# nothing is written: the result must be identical to web/prebuilt, and clang must be the pinned version.
 set -eu
 cd "$(dirname "$0")/.."
 check=${1:-}
@@ -17,7 +17,7 @@ compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' $tree/CMakeCache.txt)
 version=$("$compiler" --version | head -n 1)
 major=$("$compiler" -dumpversion | cut -d. -f1)
 if [ "$check" = --check ] && [ "$major" != $pinned ]; then
-    echo "the modules are those of clang $pinned, and this is: $version" >&2
+    echo "the modules need clang $pinned, but this is: $version" >&2
     exit 1
 fi
 cmake --build $tree >"$tree.log" 2>&1 || { cat "$tree.log"; exit 1; }
@@ -25,20 +25,20 @@ cmake --build $tree >"$tree.log" 2>&1 || { cat "$tree.log"; exit 1; }
 if [ "$check" = --check ]; then
     for module in $modules; do
         cmp "$tree/$module" "web/prebuilt/$module" || {
-            echo "web/prebuilt/$module is not what these sources come to: ./dev wasm builds it" >&2
+            echo "web/prebuilt/$module differs from a build of these sources: run ./dev wasm" >&2
             exit 1
         }
     done
     sh tools/wasm_sources.sh
-    echo "web/prebuilt is what these sources come to, byte by byte"
+    echo "web/prebuilt is identical to a build of these sources"
     exit 0
 fi
 
 [ "$major" = $pinned ] ||
-    echo "note: clang $major instead of the pinned $pinned: ./dev wasm --check will find other bytes" >&2
+    echo "note: clang $major instead of the pinned $pinned: ./dev wasm --check will find differences" >&2
 mkdir -p web/prebuilt
 for module in $modules; do install -m 644 "$tree/$module" web/prebuilt/; done
-# What the compiler has read of ours, and what says how it is called.
+# All sources of this project that the compiler read, and the files that define its command line.
 root=$(pwd -P)
 {
     ninja -C $tree -t deps | sed -n "s/^    //p" | while read -r file; do
@@ -59,8 +59,8 @@ cat >web/prebuilt/PROVENANCE.md <<MD
 # Where these modules come from
 
 \`./dev wasm\` built them from the sources of this repository; \`SHA256SUMS\` has the hash of each source that the compiler
-read, of what says how it is called, and of the modules. \`./dev wasm --check\` builds them again and compares
-every byte; CI does so. A test fails when a source has another hash.
+read, of the files that define its command line, and of the modules. \`./dev wasm --check\` builds them again and compares
+every byte; CI does so. A test fails if the hash of a source differs.
 
 \`\`\`
 $version

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# wasm_sources.sh [DIRECTORY]: the modules of web/prebuilt are those that were built, from the sources that are here.
+# wasm_sources.sh [DIRECTORY]: checks that the modules of web/prebuilt were built from the current sources.
 set -eu
 cd "${1:-$(dirname "$0")/..}"
 [ "$(wc -l <web/prebuilt/SHA256SUMS)" -gt 50 ] || { echo "web/prebuilt/SHA256SUMS is too short"; exit 1; }

@@ -2,13 +2,13 @@
 # SPDX-FileCopyrightText: The Purview authors
 """PROTOCOL.md, "Bits and bytes" and "Every datagram": values, hashes and checksums."""
 
-PROTOCOL_VERSION = 11
+PROTOCOL_VERSION = 1
 MASK64 = (1 << 64) - 1
 VARINT_BITS_MAX = 64
 
 
 class Mismatch(Exception):
-    """Bytes that are not what the paper says; `bit` counts from the start of the datagram or message."""
+    """Bytes that violate the protocol; `bit` counts from the start of the datagram or message."""
 
     def __init__(self, what, bit=None):
         super().__init__(what)
@@ -17,7 +17,7 @@ class Mismatch(Exception):
 
 
 class BitReader:
-    """Reads values least significant bit first; the whole text is one little-endian number."""
+    """Reads values with the least significant bit first; the data is one little-endian number."""
 
     def __init__(self, data):
         self.number = int.from_bytes(data, "little")
@@ -30,7 +30,7 @@ class BitReader:
     def u(self, bits):
         at = self.at
         if at + bits > self.end:
-            raise self.wrong(f"{bits} bits wanted, {self.end - at} left")
+            raise self.wrong(f"{bits} bits expected, {self.end - at} left")
         self.at = at + bits
         return (self.number >> at) & ((1 << bits) - 1)
 
@@ -46,13 +46,13 @@ class BitReader:
             if group < 8:
                 break
         if group == 0 and shift > 3:
-            raise self.wrong("a varint that is not the shortest")
+            raise self.wrong("a varint that is not in its shortest form")
         if value >> VARINT_BITS_MAX:
             raise self.wrong(f"a varint of more than {VARINT_BITS_MAX} bits")
         return value
 
     def rice(self, k):
-        # The unary part: ones, found as the lowest zero of what is left.
+        # The unary part: a run of ones, found by the lowest zero bit of the rest.
         rest = self.number >> self.at
         ones = (~rest & (rest + 1)).bit_length() - 1
         self.at += ones
@@ -80,7 +80,7 @@ class BitReader:
         return self.u(size * 8).to_bytes(size, "little")
 
     def finish(self, size_bytes=0):
-        """Zeros up to the byte border and up to so many bytes in all; then nothing."""
+        """Expects zeros up to the byte boundary and up to this total size, and then the end."""
         self.align()
         if self.u(max(0, size_bytes * 8 - self.at)):
             raise self.wrong("padding that is not zero")
@@ -119,17 +119,17 @@ def sum_bytes(data, seed):
 
 
 def checksum_holds(datagram, connection=None):
-    """Of a data packet if its connection is named."""
+    """Verifies the checksum. For a data packet, `connection` is required."""
     rest = datagram[5:]
     h = hash_bytes(rest, 0) if connection is None else sum_bytes(rest, connection)
     return h & 0xFFFFFFFF == int.from_bytes(datagram[1:5], "little")
 
 
 def data_seed(connection, number):
-    """A data packet's checksum has the bits of its number that do not travel in its seed."""
+    """The seed of a data packet's checksum contains the bits of its number that are not transmitted."""
     return (connection + (number >> 16) * 0x9E3779B97F4A7C15) & MASK64
 
 
 def expand(low, near):
-    """The number with these 16 low bits that is nearest to `near`."""
+    """Returns the number closest to `near` with these 16 low bits."""
     return near + ((low - near + 0x8000) & 0xFFFF) - 0x8000

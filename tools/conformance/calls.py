@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Calls": as they stand in a packet, and which may follow which, in either direction."""
+"""PROTOCOL.md, "Calls": their encoding in a packet, and the valid order of calls, in both directions."""
 
 from collections import Counter, namedtuple
 
@@ -12,17 +12,17 @@ ENTITY, PLACE, NOBODY = range(3)
 UNRELIABLE, UNORDERED, ORDERED = range(3)
 CULL, HOLD, FORCE = range(3)
 ANYBODY, OWNER, PLAYERS = range(3)
-CALLS_MAX = 64  # of a packet
+CALLS_MAX = 64  # per packet
 WINDOW = 64
-NUMBERS = 256  # that the bits of a number tell apart
+NUMBERS = 256  # size of the number space of an ordered call
 DELIVERIES = ("unreliable", "unordered", "ordered")
 
-# `number`: its low bits, of an ordered one; `ghost`: a local id or None; `words`: None of a void one.
+# `number`: the low bits, for ordered calls only; `ghost`: a local id or None; `words`: None for a void call.
 Call = namedtuple("Call", "type number ghost words")
 
 
 class CallType:
-    """`fields` are the schema's to read."""
+    """The schema reads `fields`."""
 
     def __init__(self, name, reader):
         self.name = name
@@ -33,17 +33,17 @@ class CallType:
             raise reader.wrong(f"a call with an unknown attribute: {self.name}")
         self.hold_ticks = reader.u(16) if self.policy == HOLD else 0
         if self.policy == HOLD and self.hold_ticks == 0:
-            raise reader.wrong("a call that is held for no tick")
+            raise reader.wrong("a queued call with zero hold ticks")
         if self.policy != CULL and (self.direction, self.target) != (TO_OBSERVERS, ENTITY):
-            raise reader.wrong("a policy of a call that is not to observers, or about no entity")
+            raise reader.wrong("a policy for a call that is not an entity call to observers")
         if self.direction == TO_SERVER and self.target == PLACE:
-            raise reader.wrong("a call to the server about a place")
+            raise reader.wrong("a positional call to the server")
         if self.callers != ANYBODY and self.direction == TO_OBSERVERS or \
                 self.callers == OWNER and self.target != ENTITY:
-            raise reader.wrong("callers of a call that has none such")
+            raise reader.wrong("callers that are invalid for this call")
 
     def attributes(self):
-        """In the order of the hash."""
+        """In the order used for the hash."""
         return (self.direction, self.target, self.delivery, self.policy, self.hold_ticks, self.callers)
 
 
@@ -63,7 +63,7 @@ def read_calls(reader, schema, direction):
 
 def read_call(reader, index, kind, direction):
     if kind.direction != direction:
-        raise reader.wrong(f"a call of type {index}, which is of the other direction")
+        raise reader.wrong(f"a call of type {index}, which has the other direction")
     number = None
     if kind.delivery == ORDERED:
         number = reader.u(8)
@@ -74,60 +74,60 @@ def read_call(reader, index, kind, direction):
         ghost = reader.varint()
         if ghost >= LOCAL_ID_END:
             raise reader.wrong(f"a call about local id {ghost}")
-    # Only a server is bound to the ranges: it clamps, of whoever else sends it is clamped.
+    # Values of a server must be in range. Arguments of a client's call are clamped by the receiver.
     read = [field.read if direction == TO_OBSERVERS else field.read_any for field in kind.fields]
     return Call(index, number, ghost, tuple(field(reader) for field in read))
 
 
 def check_again(before, now, kind, name):
-    """A call that is sent again is the same; or void; or it is forced, and its ghost has left."""
+    """A resent call must be identical, or void, or a forced call with a ghost that has left."""
     if now.type != before.type:
-        raise Mismatch(f"{name} comes again with type {now.type}, it had {before.type}")
+        raise Mismatch(f"{name} is resent with type {now.type}, before it had {before.type}")
     if now.words is None:
         check_void(now, kind, name)
     elif before.words is None:
-        raise Mismatch(f"{name} was void and is not any more")
+        raise Mismatch(f"{name} was void and is resent with arguments")
     elif now.words != before.words:
-        raise Mismatch(f"{name} comes again with other arguments")
+        raise Mismatch(f"{name} is resent with other arguments")
     elif now.ghost != before.ghost and (kind.policy != FORCE or now.ghost is not None):
-        raise Mismatch(f"{name} comes again about ghost {now.ghost}, it was about {before.ghost}")
+        raise Mismatch(f"{name} is resent for ghost {now.ghost}, before it was for {before.ghost}")
 
 
 def check_void(call, kind, name):
     if call.words is None and (kind.target != ENTITY or kind.policy == FORCE):
-        raise Mismatch(f"{name} is void, and is not about a ghost that it cannot do without")
+        raise Mismatch(f"{name} is void, but does not require a ghost")
 
 
 class Calls:
-    # The arguments of any two calls of a direction differ (the simulator's do): one that comes again
-    # is known for it. Otherwise it may be another one that looks the same.
+    # True if all calls of a direction have different arguments, as in the simulator. Then a resent call is recognized
+    # by its arguments; otherwise it cannot be distinguished from an equal one.
     unlike = False
 
     def __init__(self):
         self.counts = Counter()
-        self.seen = set()  # (type, words) if they are unlike
+        self.seen = set()  # (type, words), if `unlike`
 
     def first(self, call, kind, name):
-        """A call that is not one of before."""
+        """Registers a call that is not a resent one."""
         self.counts[DELIVERIES[kind.delivery]] += 1
         self.counts["ghostless"] += kind.target == ENTITY and call.ghost is None
         if Calls.unlike and call.words is not None:
             if (call.type, call.words) in self.seen:
-                raise Mismatch(f"{name} comes again, and none was lost")
+                raise Mismatch(f"{name} is repeated, although none was lost")
             self.seen.add((call.type, call.words))
 
 
 class CallsDown(Calls):
-    """As the server sends them; it learns their fates, and the decoder with it."""
+    """Calls from the server, with the delivery status of their packets."""
 
     def __init__(self):
         super().__init__()
         self.next = 0
-        self.under_way = {}  # by packet: its calls, with their whole numbers
-        self.open = {}  # by number, ordered ones that have not arrived: [call, first packet, packet or None]
-        self.lost = {}  # (type, words) of reliable, unordered ones that are due again: their ghosts
-        self.left_in = {}  # by local id: the newest packet with its leave
-        self.owing = set()  # ghosts whose calls were given up although no leave of theirs was written yet
+        self.under_way = {}  # by packet: its calls, with their complete numbers
+        self.open = {}  # by number, unacknowledged ordered calls: [call, first packet, packet or None]
+        self.lost = {}  # (type, words) of lost reliable unordered calls: their ghosts
+        self.left_in = {}  # by local id: the newest packet with a leave of it
+        self.owing = set()  # ghosts of voided calls without a leave so far
 
     def leave(self, local_id, packet, types):
         self.left_in[local_id] = packet
@@ -152,7 +152,7 @@ class CallsDown(Calls):
         name = f"the ordered call {number}"
         if number == self.next:
             if call.words is None:
-                raise Mismatch(f"{name} is void from the first")
+                raise Mismatch(f"{name} is void when first sent")
             if self.open and number - min(self.open) >= WINDOW:
                 raise Mismatch(f"{name} is sent while {min(self.open)} has not arrived")
             self.first(call, kind, name)
@@ -160,10 +160,10 @@ class CallsDown(Calls):
             self.next += 1
             return number
         if number not in self.open:
-            raise Mismatch(f"{name} comes again and has arrived, or {self.next} is left out")
+            raise Mismatch(f"{name} is resent after it arrived, or {self.next} is missing")
         before, first, last = self.open[number]
         if last is not None:
-            raise Mismatch(f"{name} comes again while packet {last} with it is under way")
+            raise Mismatch(f"{name} is resent while packet {last} with it is in flight")
         check_again(before, call, kind, name)
         self.counts["repeated"] += 1
         if call.words is None:
@@ -185,7 +185,7 @@ class CallsDown(Calls):
         self.first(call, kind, name)
 
     def fate(self, packet, arrived, types):
-        """Of a packet; those that arrived."""
+        """Processes the delivery status of a packet. Returns the calls that arrived."""
         calls = self.under_way.pop(packet, ())
         for call, number in calls:
             if number is not None:
@@ -194,29 +194,29 @@ class CallsDown(Calls):
                 else:
                     self.open[number][2] = None
             elif not arrived and types[call.type].delivery == UNORDERED:
-                # Its ghost has left meanwhile, and it with it; but a forced one goes on without.
+                # The call is dropped if its ghost has left; a forced call is still sent.
                 if self.left_in.get(call.ghost, 0) <= packet or types[call.type].policy == FORCE:
                     self.lost.setdefault((call.type, call.words), []).append(call.ghost)
         return [call for call, _ in calls] if arrived else []
 
     def due(self):
-        """How many are known to be lost, and were neither sent again nor excused by a leave."""
+        """Number of lost calls that were neither resent nor excused by a leave."""
         return (sum(last is None for _, _, last in self.open.values()) +
                 sum(len(ghosts) for ghosts in self.lost.values()) + len(self.owing))
 
 
 class CallsUp(Calls):
-    """As they reach the server; those of lost packets are not seen, but of packets that came too late."""
+    """Calls that reached the server. Calls in lost packets are unknown, except in packets that arrived too late."""
 
     def __init__(self):
         super().__init__()
         self.missing = 0  # the lowest number that has not arrived
         self.arrived = set()  # numbers above
-        self.contents = {}  # by number: of those that arrived, or came too late
+        self.contents = {}  # by number: calls that arrived, or arrived too late
         self.late_keys = set()
 
     def late(self, calls, types):
-        """Of a packet that counts as lost: what is reliable must come again, or has."""
+        """Processes a late packet, which counts as lost: reliable calls must be resent, or were already."""
         for call in calls:
             kind = types[call.type]
             if kind.delivery == ORDERED:
@@ -229,12 +229,12 @@ class CallsUp(Calls):
                 self.late_keys.add((call.type, call.words))
 
     def receive(self, calls, types, held):
-        """`held`: by the client, when it sent this packet."""
+        """`held`: the ghosts that the client held when it sent this packet."""
         for call in calls:
             kind = types[call.type]
             name = f"the client's call of type {call.type}"
             if call.ghost is not None and call.ghost not in held:
-                raise Mismatch(f"{name} is about ghost {call.ghost}, which it does not hold")
+                raise Mismatch(f"{name} is for ghost {call.ghost}, which the client does not hold")
             if kind.delivery == ORDERED:
                 name = self.receive_ordered(call, kind)
             elif (call.type, call.words) in self.late_keys:
@@ -246,7 +246,7 @@ class CallsUp(Calls):
         number = self.missing + ((call.number - self.missing) & (NUMBERS - 1))
         name = f"the client's call {number}"
         if number - self.missing >= WINDOW or number in self.arrived:
-            raise Mismatch(f"{name} came before, or is sent while {self.missing} has not arrived")
+            raise Mismatch(f"{name} is a duplicate, or is sent while {self.missing} has not arrived")
         check_void(call, kind, name)
         if number in self.contents:
             check_again(self.contents[number], call, kind, name)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""Reads a recording (docs/recording.md) and follows PROTOCOL.md through every datagram of it, to the
-last bit. Written from the two papers alone; shares nothing with the library. Exit code 0: all is as
-the papers say; 1: something is not, or there was less than was asked for; 2: not a recording."""
+"""Reads a recording (docs/recording.md) and verifies every datagram in it against PROTOCOL.md, to the last bit.
+Written from these two documents only; shares no code with the library. Exit code 0: everything conforms; 1: something
+does not, or a count is below the required minimum; 2: not a recording."""
 
 import argparse
 import sys
@@ -18,23 +18,23 @@ from session import Session
 from snapshot import REASONS
 
 DATAGRAM_BYTES = range(5, 1201)
-TOLD_MAX = 10  # mismatches in words
-# Values that are not zeros, by type; references that ended because their ghost left; parts that began or
-# ceased to be told, or were not from the enter on; copies that were kept, went on, ended; updates out of shared
-# sections; rosters of those; updates told as differences; values that went on as extrapolated without a word; ghosts that
-# were held before their group was called whole; what came or came back, by its reason.
+PRINTED_MAX = 10  # maximum number of printed mismatches
+# Nonzero values by type; references cleared because their ghost left; parts that became allowed, ceased to be, or
+# were not allowed at the enter; ghosts retained, resumed, ended; shared updates and their member maps; updates as
+# differences; values changed by dead reckoning; ghosts held before their group was whole; enters and resumes by
+# reason.
 OF_GHOSTS = ("enters", "updates", "leaves", "references", "unnamed", "texts", "rotations", "ranged", "gained",
-             "lost", "untold", "kept", "resumed", "ended", "shared", "rosters", "differences", "extrapolated", "shown_late", *REASONS)
-# Links of groups of several that said whole, or not yet; corrected groups of several whose order was checked.
+             "lost", "withheld", "kept", "resumed", "ended", "shared", "member_maps", "differences", "extrapolated", "shown_late", *REASONS)
+# Links of groups with several members: whole, or held back; corrected groups with a checked order.
 OF_GROUPS = ("whole", "held_back", "ordered_groups")
-# Command ticks, and again; parts; ticks without one; corrections, and groups in them.
+# Inputs, and repeated ones; parts; ticks without an input; corrections, and groups in them.
 OF_INPUTS = ("frames", "repeated_frames", "parts", "starved", "corrections", "corrected_groups")
-# Calls to observers by delivery; numbers that were given up; forced ones without a ghost.
+# Calls to observers by delivery; void calls; forced calls without a ghost.
 OF_CALLS = ("unreliable", "unordered", "ordered", "voids", "ghostless")
 
 
 def seed_of(connection, low, near):
-    """Of a data packet whose number has these two bytes, and is nearest to `near`."""
+    """Checksum seed of a data packet with a number that has these two low bytes and is closest to `near`."""
     return data_seed(connection, max(0, expand(int.from_bytes(low, "little"), near)))
 
 
@@ -43,10 +43,10 @@ class Decoder:
         self.handshakes = Handshakes()
         self.sessions = {}  # by connection id
         self.tick = 0
-        self.number = 0  # of the datagram, from 1
+        self.number = 0  # of the current datagram, from 1
         self.damaged = 0
         self.strangers = 0
-        self.broken = set()  # sessions after a mismatch: what follows would only be its echo
+        self.broken = set()  # sessions after a mismatch; later mismatches would only be consequences
         self.wrong = []
 
     def run(self, data):
@@ -93,13 +93,13 @@ class Decoder:
             self.damaged += 1
             return
         try:
-            told = self.handshakes.received(datagram, address)
+            replicated = self.handshakes.received(datagram, address)
         except Mismatch:
             self.damaged += 1  # the checksum does not cover the type
             return
-        if told is None:
+        if replicated is None:
             return
-        kind, connection, nonce = told
+        kind, connection, nonce = replicated
         session = self.sessions.get(connection)
         if session is None:
             return
@@ -118,30 +118,30 @@ class Decoder:
             return
         if not checksum_holds(datagram):
             raise Mismatch("a wrong checksum")
-        told = self.handshakes.sent(datagram, address, {s.nonce for s in self.sessions.values()})
-        if told is None:
+        replicated = self.handshakes.sent(datagram, address, {s.nonce for s in self.sessions.values()})
+        if replicated is None:
             return
-        kind, connection, nonce = told
+        kind, connection, nonce = replicated
         if kind == CLOSE:
             if connection not in self.sessions:
-                raise Mismatch("the end of a connection that never was")
+                raise Mismatch("a close of an unknown connection")
             self.sessions[connection].over = True
         elif kind == ACCEPT and connection not in self.sessions:
             self.sessions[connection] = Session(connection, nonce, address, self.begin)
 
     def session_at(self, address, datagram):
-        """Packets of the server do not name their connection; the checksum tells."""
+        """Finds the session of a server packet by its checksum, since the packet has no connection id."""
         here = [s for s in self.sessions.values() if s.address == address and not s.over]
         for session in here:
             if checksum_holds(datagram, seed_of(session.connection, datagram[5:7], session.down.newest + 1)):
                 return session
-        raise Mismatch(f"a checksum of none of the {len(here)} connections at this address")
+        raise Mismatch(f"the checksum matches none of the {len(here)} connections at this address")
 
     def check_rest(self):
         for session in self.sessions.values():
-            owed = session.owed()
-            if owed and not session.over and session.connection not in self.broken:
-                self.wrong.append(f"connection {session.connection:016x} at the end lacks {owed}")
+            pending = session.pending()
+            if pending and not session.over and session.connection not in self.broken:
+                self.wrong.append(f"connection {session.connection:016x} lacks at the end: {pending}")
 
     def counts(self):
         sessions = self.sessions.values()
@@ -174,18 +174,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file")
     for name in counted:
-        parser.add_argument(f"--min-{name.replace('_', '-')}", type=int, default=0, metavar="N", help=f"fewer {name}: exit code 1")
+        parser.add_argument(f"--min-{name.replace('_', '-')}", type=int, default=0, metavar="N", help=f"exit with code 1 if there are fewer {name}")
     parser.add_argument("--max-damaged", type=int, metavar="N",
-                        help="more datagrams that reached the server damaged: exit code 1")
-    parser.add_argument("--spoiled", action="store_true",
-                        help="the server's values were spoiled on purpose: numbers may be too large")
-    parser.add_argument("--unlike", action="store_true", help="no two calls of the recording are alike")
+                        help="exit with code 1 if more corrupted datagrams reached the server")
+    parser.add_argument("--faulty-server", action="store_true",
+                        help="the server had injected faults: numbers may be too large")
+    parser.add_argument("--unlike", action="store_true", help="all calls of the recording have different arguments")
     parser.add_argument("--at-rest", action="store_true",
-                        help="the recording ends when all has arrived that was to")
+                        help="the recording ends in an idle world, after everything has arrived")
     parser.add_argument("--unbound", action="store_true",
-                        help="no budget and no bound was ever reached: all is told in the tick in which it changes")
+                        help="neither the budget nor a limit was reached: every change is sent in its tick")
     options = parser.parse_args()
-    Number.may_be_larger = options.spoiled
+    Number.may_be_larger = options.faulty_server
     Calls.unlike = options.unlike
     Groups.unbound = options.unbound
 
@@ -203,7 +203,7 @@ def main():
         trouble = f"{options.file}: {bad}"
     counts = decoder.counts()
     print(", ".join(f"{value} {name}" for name, value in counts.items()))
-    for line in decoder.wrong[:TOLD_MAX]:
+    for line in decoder.wrong[:PRINTED_MAX]:
         print(line)
     if trouble is not None:
         print(trouble, file=sys.stderr)
@@ -212,7 +212,7 @@ def main():
     for name in few:
         print(f"too few {name}: {counts[name]} of {getattr(options, f'min_{name}')}")
     if options.max_damaged is not None and counts["damaged"] > options.max_damaged:
-        print(f"too many damaged: {counts['damaged']}, at most {options.max_damaged}")
+        print(f"too many corrupted datagrams: {counts['damaged']}, at most {options.max_damaged}")
         few.append("damaged")
     return 1 if decoder.wrong or few else 0
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Fields": how a value is written, the words that it means, and the words of zero."""
+"""PROTOCOL.md, "Fields": the encoding of a value, the words that it decodes to, and the words of zero."""
 
 import math
 import struct
 
-BOOLEAN, INTEGER, REAL, QUANTISED, RANGED, ROTATION, TEXT, REFERENCE = range(8)
+BOOLEAN, INTEGER, REAL, QUANTIZED, RANGED, ROTATION, TEXT, REFERENCE = range(8)
 CANONICAL_NAN = 0x7FC00000
 EXPONENT_ALL = 0xFF
-LEFT_OUT_MAX = 7  # of a ranged float's exponent: from here on it is in its long form
+LEFT_OUT_MAX = 7  # for a ranged float's exponent; larger values use the long form
 NOBODY = (0, 0)
 LOCAL_ID_END = 1 << 20
 THIRD_SCALE = math.sqrt(2) * 511
@@ -16,7 +16,7 @@ NO_TURN = 3 | 511 << 2 | 511 << 12 | 511 << 22  # 0, 0, 0, 1
 
 
 class Field:
-    """`read` gives the words; a reference is read behind the fields, with `read_reference`."""
+    """`read` returns the words; a reference is read after the other fields, with `read_reference`."""
 
     name = "field"
     extrapolated = False
@@ -26,15 +26,15 @@ class Field:
         self.words = words
 
     def read_any(self, reader):
-        """An argument of a client's call: what is beyond the range is taken for what is nearest to it."""
+        """Reads an argument of a client's call. A value out of range is clamped."""
         return self.read(reader)
 
 
 class Number(Field):
-    """Integer and quantised: a number up to a largest one."""
+    """Integer and quantized: a number from 0 to a maximum."""
 
     name = "number"
-    may_be_larger = False  # of a server that was spoiled on purpose
+    may_be_larger = False  # set for a server with injected faults
 
     def __init__(self, largest, zero):
         super().__init__((zero,))
@@ -93,7 +93,7 @@ class Ranged(Field):
         else:
             negative, exponent = reader.u(1), reader.u(8)
             if 0 <= self.exponent - exponent < LEFT_OUT_MAX and (self.signed or not negative):
-                raise reader.wrong("a ranged float in its long form where the short one is due")
+                raise reader.wrong("a ranged float in long form instead of its short form")
         return (checked_float(reader, negative << 31 | exponent << 23 | reader.u(23)),)
 
 
@@ -105,15 +105,15 @@ class Rotation(Field):
 
     def read(self, reader):
         word = reader.u(32)
-        least = []  # what the magnitudes are at least, before they were rounded
+        least = []  # lower bounds of the magnitudes before rounding
         for i in range(3):
             number = word >> (2 + 10 * i) & 1023
             if number > 1022:
-                raise reader.wrong("a rotation's part above 1022")
+                raise reader.wrong("a rotation component above 1022")
             least.append(max(0.0, abs(number - 511) - 0.5) / THIRD_SCALE)
         rest = 1 - sum(part * part for part in least)
         if rest < 0 or max(least) > math.sqrt(rest) + 1e-5:
-            raise reader.wrong("a rotation whose largest part is left in")
+            raise reader.wrong("a rotation that includes its largest component")
         return (word,)
 
 
@@ -133,7 +133,7 @@ class Text(Field):
         for i in range(size):
             byte = reader.u(8)
             if byte == 0:
-                raise reader.wrong("a text with a zero inside")
+                raise reader.wrong("a text that contains a zero byte")
             number |= byte << 8 * i
         return tuple(number >> 32 * i & 0xFFFFFFFF for i in range(self.words))
 
@@ -169,6 +169,6 @@ def integer(low, high):
     return Number(largest, min(max(int(-low), 0), largest))
 
 
-def quantised(low, high, step):
+def quantized(low, high, step):
     steps = math.floor((high - low) / step + 0.5)
     return Number(steps, min(max(math.floor((0 - low) / step + 0.5), 0), steps))

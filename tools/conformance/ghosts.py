@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Snapshot" and "Digest": what a client holds after the packets that it accepted."""
+"""PROTOCOL.md, "Snapshot" and "Digest": the ghosts of a client after the packets that it accepted."""
 
 from collections import Counter
 
@@ -15,12 +15,12 @@ VALUE_COUNTS = {"reference": "references", "text": "texts", "rotation": "rotatio
 class Ghost:
     """`values`: the words of every field, by field."""
 
-    __slots__ = ("kind", "parent", "told", "values", "hash", "history")
+    __slots__ = ("kind", "parent", "replicated", "values", "hash", "history")
 
-    def __init__(self, kind, told, values):
+    def __init__(self, kind, replicated, values):
         self.kind = kind
         self.parent = None
-        self.told = told
+        self.replicated = replicated
         self.values = values
         self.hash = 0
         self.history = History()
@@ -30,14 +30,14 @@ class Ghosts:
     def __init__(self, kinds=()):
         self.kinds = kinds
         self.held = {}
-        self.copies = {}  # kept, and not held
+        self.copies = {}  # retained, not held
         self.children = {}  # by parent
         self.naming = {}  # by local id: (ghost, field) that may refer to it
         self.kind_of = {}
-        self.rosters = {}  # by slot: local id and kind of each member
+        self.member_maps = {}  # by slot: local id and kind of each member
         self.digest = 0
         self.tick = 0
-        self.moving = set()  # held, with motions that do not stand
+        self.moving = set()  # held, with motions that have a speed
         self.waiting = set()  # held, and not shown until their group is whole
         self.counts = Counter()
 
@@ -59,7 +59,7 @@ class Ghosts:
             if ghost is None:
                 continue  # its enter was lost
             if ghost.kind != update.kind:
-                raise Mismatch(f"ghost {update.id} is of kind {ghost.kind}, its update says {update.kind}")
+                raise Mismatch(f"ghost {update.id} is of kind {ghost.kind}, but {update.kind} in its update")
             if update.link is not None:
                 self.relink(update, ghost)
             self.update(update, touched)
@@ -68,24 +68,24 @@ class Ghosts:
             if ghost is None:
                 raise Mismatch(f"a plain update of ghost {update.id}, which is not held")
             if ghost.kind != update.kind:
-                raise Mismatch(f"ghost {update.id} is not what it was when its plain update was sent")
+                raise Mismatch(f"ghost {update.id} has another kind than when its plain update was sent")
             self.update(update, touched)
         alone = {item.id for item in (*snapshot.enters, *snapshot.verbose, *snapshot.plain)}
         for update in snapshot.shared:
             ghost = self.held.get(update.id)
             if ghost is not None and ghost.kind != update.kind:
-                raise Mismatch(f"ghost {update.id} is of kind {ghost.kind}, its roster says {update.kind}")
+                raise Mismatch(f"ghost {update.id} is of kind {ghost.kind}, but {update.kind} in its member map")
             if ghost is not None and update.id not in alone:
                 self.update(update, touched)
                 self.counts["shared"] += 1
         self.show(snapshot)
-        self.rosters.update(snapshot.rosters)
-        self.counts["rosters"] += len(snapshot.rosters)
+        self.member_maps.update(snapshot.member_maps)
+        self.counts["member_maps"] += len(snapshot.member_maps)
         self.go_on(touched)
         self.rehash(touched)
 
     def show(self, snapshot):
-        """Groups that a link of this packet calls whole."""
+        """Shows the groups that a link of this packet marks as whole."""
         if not self.waiting:
             return
         said = [item for item in (*snapshot.enters, *snapshot.verbose) if item.link is not None]
@@ -101,7 +101,7 @@ class Ghosts:
         return ghost
 
     def go_on(self, touched):
-        """What was not told is as extrapolated."""
+        """Advances dead-reckoned fields that the packet did not contain."""
         for local_id in self.moving:
             ghost = self.held[local_id]
             tick, motions = ghost.history.kept[-1]
@@ -114,7 +114,7 @@ class Ghosts:
                     self.counts["extrapolated"] += 1
 
     def motions_until(self, local_id, tick):
-        """Of a ghost that is held, the newest told up to this tick: (tick, by field), or None."""
+        """Returns the newest motions of a held ghost up to this tick: (tick, by field), or None."""
         return self.held[local_id].history.until(tick)
 
     def learn_motions(self, item, ghost):
@@ -133,19 +133,19 @@ class Ghosts:
     def enter(self, enter, entering, touched):
         parent = enter.link.parent
         if enter.id in self.held:
-            raise Mismatch(f"ghost {enter.id} enters and is held already")
+            raise Mismatch(f"ghost {enter.id} enters although it is held")
         if enter.id in self.copies:
-            raise Mismatch(f"ghost {enter.id} enters and its copy is kept")
+            raise Mismatch(f"ghost {enter.id} enters although its retained ghost exists")
         if parent is not None and parent not in self.held and parent not in entering:
             raise Mismatch(f"ghost {enter.id} enters without its parent {parent}")
-        ghost = Ghost(enter.kind, enter.link.told, list(self.kinds[enter.kind].zeros))
+        ghost = Ghost(enter.kind, enter.link.replicated, list(self.kinds[enter.kind].zeros))
         self.held[enter.id] = ghost
         self.waiting.add(enter.id)
         self.kind_of[enter.id] = enter.kind
         self.set_values(enter, ghost)
         self.counts["enters"] += 1
         self.counts[REASONS[enter.link.reason]] += 1
-        self.counts["untold"] += (self.kinds[enter.kind].told_all & ~ghost.told).bit_count()
+        self.counts["withheld"] += (self.kinds[enter.kind].all_allowed & ~ghost.replicated).bit_count()
         touched.add(enter.id)
 
     def leave(self, leave, touched):
@@ -157,7 +157,7 @@ class Ghosts:
                     self.counts["unnamed"] += 1
                     touched.add(ghost)
         ghost = self.held.pop(leave.id, None)
-        if ghost is None:  # its enter was lost, or it is a copy
+        if ghost is None:  # its enter was lost, or it is a retained ghost
             if not leave.kept and self.copies.pop(leave.id, None) is not None:
                 self.counts["ended"] += 1
             return
@@ -181,7 +181,7 @@ class Ghosts:
     def resume(self, update, touched):
         ghost = self.copies[update.id]
         if ghost.kind != update.kind:
-            raise Mismatch(f"the copy {update.id} is of kind {ghost.kind}, its update says {update.kind}")
+            raise Mismatch(f"the retained ghost {update.id} is of kind {ghost.kind}, but {update.kind} in its update")
         del self.copies[update.id]
         self.held[update.id] = ghost
         self.waiting.add(update.id)
@@ -191,24 +191,24 @@ class Ghosts:
         touched.add(update.id)
 
     def relink(self, update, ghost):
-        parent, told = update.link[:2]
+        parent, replicated = update.link[:2]
         if parent is not None and parent not in self.held:
             raise Mismatch(f"the new parent {parent} of ghost {update.id} is not held")
         self.link(update.id, parent)
         changed = {field for field, _ in update.changes}
         for i in self.kinds[ghost.kind].for_some:
             part = self.kinds[ghost.kind].parts[i]
-            before, now = ghost.told >> i & 1, told >> i & 1
+            before, now = ghost.replicated >> i & 1, replicated >> i & 1
             if now and not before:
                 self.counts["gained"] += 1
                 if not changed.issuperset(part.fields()):
-                    raise Mismatch(f"ghost {update.id}: part {i} is told from now on, and not whole")
+                    raise Mismatch(f"ghost {update.id}: part {i} becomes allowed, but is not sent completely")
             elif before and not now:
                 self.counts["lost"] += 1
                 if not part.keeps_values:
                     for field in part.fields():
                         ghost.values[field] = self.kinds[ghost.kind].zeros[field]
-        ghost.told = told
+        ghost.replicated = replicated
 
     def link(self, local_id, parent):
         ghost = self.held[local_id]
@@ -223,8 +223,8 @@ class Ghosts:
         kind = self.kinds[ghost.kind]
         changed = {field for field, _ in update.changes}
         for i in kind.for_some:
-            if not ghost.told >> i & 1 and not changed.isdisjoint(kind.parts[i].fields()):
-                raise Mismatch(f"ghost {update.id}: part {i} changes and is not told")
+            if not ghost.replicated >> i & 1 and not changed.isdisjoint(kind.parts[i].fields()):
+                raise Mismatch(f"ghost {update.id}: part {i} changes although it is not allowed")
         self.set_values(update, ghost)
         self.counts["updates"] += 1
         touched.add(update.id)
@@ -249,9 +249,9 @@ class Ghosts:
             h = combine(mix(local_id), ghost.kind)
             h = combine(h, 0 if ghost.parent is None else ghost.parent + 1)
             if kind.for_some:
-                h = combine(h, ghost.told)
+                h = combine(h, ghost.replicated)
             for i, part in enumerate(kind.parts):
-                if kind.is_told(i, ghost.told):
+                if kind.is_told(i, ghost.replicated):
                     for field in part.fields():
                         for word in ghost.values[field]:
                             h = combine(h, word)
@@ -259,13 +259,13 @@ class Ghosts:
             ghost.hash = h
 
     def state(self):
-        """As the state message lists it, by id."""
-        return {local_id: (ghost.kind, ghost.parent, ghost.told, tuple(ghost.values))
+        """The content of a state message, by id."""
+        return {local_id: (ghost.kind, ghost.parent, ghost.replicated, tuple(ghost.values))
                 for local_id, ghost in self.held.items()}
 
 
 def read_state(reader, kinds):
-    """The ghosts of a state message, behind the packet's number."""
+    """Reads the ghosts of a state message, after the packet's number."""
     state = {}
     while reader.u(1):
         local_id = reader.u(32)
@@ -274,8 +274,8 @@ def read_state(reader, kinds):
             raise reader.wrong(f"ghost {local_id} of kind {index} in a state message")
         kind = kinds[index]
         parent = reader.u(32)
-        told = reader.u(32) if kind.for_some else 0
+        replicated = reader.u(32) if kind.for_some else 0
         values = tuple(tuple(reader.u(32) for _ in range(field.words)) for field in kind.fields)
-        state[local_id] = (index, None if parent == 0 else parent - 1, told, values)
+        state[local_id] = (index, None if parent == 0 else parent - 1, replicated, values)
     reader.finish()
     return state

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Handshake": every packet of it, and which follows which."""
+"""PROTOCOL.md, "Handshake": all its packets and their valid order."""
 
 from bits import BitReader, PROTOCOL_VERSION
 
@@ -17,7 +17,7 @@ def read_cookie(reader):
 
 
 class Handshakes:
-    """What was asked and answered, by address and nonce; both directions."""
+    """Handshake packets in both directions, by address and nonce."""
 
     def __init__(self):
         self.hellos = set()  # (address, nonce)
@@ -27,11 +27,11 @@ class Handshakes:
         self.refused = 0
 
     def received(self, datagram, address):
-        """A proven answer or a close is told to the caller: (type, connection id, nonce)."""
+        """Returns (type, connection id, nonce) for a proven answer or a close, otherwise None."""
         reader = body_of(datagram)
         if datagram[0] == HELLO:
             if reader.u(32) != MAGIC:
-                raise reader.wrong("a hello of something else")
+                raise reader.wrong("a hello of another protocol")
             reader.u(16), reader.u(64)
             self.hellos.add((address, reader.u(64)))
             reader.finish(QUESTION_BYTES)
@@ -51,14 +51,14 @@ class Handshakes:
         raise reader.wrong(f"a client sends type {datagram[0]}")
 
     def sent(self, datagram, address, nonces_of_sessions):
-        """An accept or a close is told to the caller: (type, connection id, nonce)."""
+        """Returns (type, connection id, nonce) for an accept or a close, otherwise None."""
         reader = body_of(datagram)
         if datagram[0] == CHALLENGE:
             nonce = reader.u(64)
             self.cookies.add((address, nonce, read_cookie(reader)))
             reader.finish()
             if (address, nonce) not in self.hellos and nonce not in nonces_of_sessions:
-                raise reader.wrong("a challenge that answers nothing")
+                raise reader.wrong("a challenge without a hello")
             return None
         if datagram[0] == ACCEPT:
             nonce, connection = reader.u(64), reader.u(64)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Inputs": commands for groups, what the server says of them, and corrections."""
+"""PROTOCOL.md, "Inputs": inputs for groups, the server's input state, and corrections."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ class InputPacket:
 
     def __init__(self, newest, corrections):
         self.newest = newest
-        self.corrections = corrections  # None: it does not predict
+        self.corrections = corrections  # None: the client does not predict
         self.frames = []
 
     def numbered(self):
@@ -29,27 +29,27 @@ class InputPacket:
 
 
 class Inputs:
-    """Command ticks of one client, and what the server has said of them."""
+    """Inputs of one client, and the server's state of them."""
 
     def __init__(self):
-        self.newest = 0  # given by the client, as the server knows
-        self.given = {}  # by command tick, as long as it may be repeated
-        self.queue = set()  # command ticks that are there and not consumed
+        self.newest = 0  # newest input of the client that the server has received
+        self.given = {}  # by input number, as long as it may be repeated
+        self.queue = set()  # received inputs that are not consumed
         self.was_there = {0}
-        self.consumed = 0  # as the server said last
-        self.client_consumed = 0  # as the client knows
-        self.corrections_said = 0  # by the client: so many taken
+        self.consumed = 0  # as last reported by the server
+        self.client_consumed = 0  # as received by the client
+        self.corrections_said = 0  # number of processed corrections, as reported by the client
         self.corrections_sent = 0
         self.corrections_arrived = 0
         self.counts = Counter()
 
     def receive(self, packet, kinds_ever, schema):
-        """Of a packet in its order, after its acknowledgements."""
+        """Processes the inputs of a packet that arrived in order, after its acknowledgements."""
         if packet is None:
             return
         first = packet.newest - len(packet.frames) + 1
         if first != self.client_consumed + 1:
-            raise Mismatch(f"the oldest command tick is {first}, and {self.client_consumed} is the newest that the "
+            raise Mismatch(f"the oldest command tick is {first}, but {self.client_consumed} is the newest that the "
                            "client knows to be consumed")
         self.check_repeated(packet)
         for number, (_, groups) in packet.numbered():
@@ -75,45 +75,45 @@ class Inputs:
             if number < 1:
                 raise Mismatch(f"command tick {number}")
             if self.given.setdefault(number, frame) != frame:
-                raise Mismatch(f"command tick {number} was another before: {self.given[number]}, now {frame}")
+                raise Mismatch(f"command tick {number} differs from an earlier transmission: {self.given[number]}, now {frame}")
 
     def check_corrections(self, low):
-        said = self.corrections_said + ((low - self.corrections_said) & 0xFF)
-        if said > self.corrections_arrived:
-            raise Mismatch(f"the client has taken {said} corrections, and {self.corrections_arrived} have arrived")
-        self.corrections_said = said
+        given = self.corrections_said + ((low - self.corrections_said) & 0xFF)
+        if given > self.corrections_arrived:
+            raise Mismatch(f"the client acknowledges {given} corrections, but {self.corrections_arrived} have arrived")
+        self.corrections_said = given
 
     def send(self, state):
-        """What a packet of the server says of them."""
+        """Checks the input state in a packet of the server."""
         if state is None:
             return
         low, waiting, starved = state
         consumed = expand(low, self.newest)
         if consumed not in self.was_there:
-            raise Mismatch(f"command tick {consumed} was consumed and never there")
+            raise Mismatch(f"command tick {consumed} is reported as consumed, but was never received")
         if consumed < self.consumed:
-            raise Mismatch(f"command tick {consumed} was consumed last, after {self.consumed}")
+            raise Mismatch(f"command tick {consumed} is reported as consumed after {self.consumed}")
         self.consumed = consumed
         self.queue = {number for number in self.queue if number > consumed}
         self.was_there = self.queue | {consumed}
         most = min(len(self.queue), WAITING_MAX)
         if waiting > most or (Groups.unbound and waiting != most):
-            raise Mismatch(f"{waiting} commands wait, where {most} are there")
+            raise Mismatch(f"{waiting} buffered inputs reported, but {most} are buffered")
         self.counts["starved"] += starved
 
     def sent_correction(self, tick_low, groups):
         tick = expand(tick_low, self.newest)
         if tick > self.consumed:
-            raise Mismatch(f"a correction after command tick {tick}, {self.consumed} is the last one consumed")
+            raise Mismatch(f"a correction after command tick {tick}, but {self.consumed} is the last one consumed")
         if self.corrections_sent > self.corrections_said:
-            raise Mismatch(f"correction {self.corrections_sent + 1}, and the client has said of "
-                           f"{self.corrections_said} that it has taken them")
+            raise Mismatch(f"correction {self.corrections_sent + 1}, but the client has acknowledged only "
+                           f"{self.corrections_said} corrections")
         self.corrections_sent += 1
         self.counts["corrections"] += 1
         self.counts["corrected_groups"] += len(groups)
 
     def arrived(self, state):
-        """A packet of the server, at the client."""
+        """Processes the input state of a packet that the client accepted."""
         if state is not None:
             self.client_consumed = max(self.client_consumed, expand(state[0], self.client_consumed))
 
@@ -121,18 +121,18 @@ class Inputs:
 def check_named(groups, kinds_ever, schema):
     for root, parts in groups:
         if root not in kinds_ever:
-            raise Mismatch(f"a command for the group of ghost {root}, which has never entered")
+            raise Mismatch(f"an input for the group of ghost {root}, which has never entered")
         for ghost, index, _ in parts:
             if all(index not in schema.kinds[kind].inputs for kind in kinds_ever.get(ghost, ())):
                 raise Mismatch(f"a part of input {index} for ghost {ghost}, which has never taken it")
 
 
 def read_inputs(reader, schema, newest):
-    """What may stand behind the calls of a client's packet, or None."""
+    """Reads the optional inputs after the calls of a client's packet."""
     if not reader.more() or not reader.u(1):
         return None
     if schema is None or not schema.inputs:
-        raise reader.wrong("inputs without a schema that has some")
+        raise reader.wrong("inputs, but the schema has none")
     packet = InputPacket(expand(reader.u(16), newest), None)
     count = reader.u(5) + 1
     predicts = reader.u(1)
@@ -145,7 +145,7 @@ def read_inputs(reader, schema, newest):
         view = reader.u(20) if step == VIEW_WHOLE else view + step & VIEW_MASK
         if reader.u(1):
             if groups is None:
-                raise reader.wrong("the first frame is the same as none")
+                raise reader.wrong("the first frame is marked as unchanged")
         else:
             groups = read_groups(reader, schema)
         packet.frames.append((view, groups))
@@ -180,17 +180,17 @@ def read_part(reader, schema):
 
 
 def read_input_state(reader):
-    """What may stand behind the calls of a server's packet: (consumed, waiting, starved), or None."""
+    """Reads the optional input state after the calls of a server's packet: (consumed, waiting, starved), or None."""
     if not reader.more() or not reader.u(1):
         return None
     consumed, waiting, starved = reader.u(16), reader.u(5), reader.u(1)
     if waiting and starved:
-        raise reader.wrong(f"starved, and {waiting} commands wait")
+        raise reader.wrong(f"starved with {waiting} buffered inputs")
     return consumed, waiting, starved
 
 
 def read_correction(reader, schema):
-    """Behind the type of the message: the command tick, and of each group that is known its members."""
+    """Reads a correction after its message type: the input number, and the members of each corrected group."""
     tick_low = reader.u(16)
     corrected = []
     groups = reader.varint()
@@ -201,7 +201,7 @@ def read_correction(reader, schema):
             continue
         members = [read_member(reader, schema) for _ in range(reader.varint())]
         if not members:
-            raise reader.wrong("a correction of a group that is known, and has no members")
+            raise reader.wrong("a correction of a known group without members")
         corrected.append(members)
     return tick_low, corrected
 
@@ -210,9 +210,9 @@ def read_member(reader, schema):
     ghost = read_id(reader)
     index = schema.read_kind(reader)
     kind = schema.kinds[index]
-    reader.u(1)  # takes input now
+    reader.u(1)  # currently takes input
     owned = reader.u(1)
-    frame = None  # as seen from which its place is
+    frame = None  # the ghost that its position is relative to
     if owned:
         if kind.has_relative_place:
             frame = read_parent(reader)

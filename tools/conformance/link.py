@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Header", "Fragments" and "Commands": numbers, fates, and the reliable stream."""
+"""PROTOCOL.md, "Header", "Fragments" and "Commands": numbers, delivery status, and the reliable stream."""
 
 from bits import Mismatch, expand
 
@@ -11,7 +11,7 @@ COMMAND_BYTES_MAX = 200
 
 
 class Header:
-    """`accepted`: by number, what the sender says of the other side's packets."""
+    """`accepted`: by number, the sender's delivery status of the other side's packets."""
 
     def __init__(self, reader, newest_sent_by_other):
         self.sequence_low = reader.u(16)
@@ -32,53 +32,53 @@ class Header:
 
 
 class Half:
-    """The packets of one side: their fates, what they told of the other side's, and their stream."""
+    """The packets of one side: their delivery status, what they acknowledged, and their stream."""
 
     def __init__(self):
         self.newest = 0  # sent by the server; accepted from the client
-        self.told = 0  # newest number whose fate the sender has heard
-        self.fates = {}  # by number, as far back as somebody may still speak of it
+        self.replicated = 0  # newest number with a delivery status that the sender has received
+        self.delivery_reports = {}  # by number, as long as a packet may still report it
         self.spoke_of = {}  # by number: the other side's newest number that it acknowledged
         self.stream = Stream()
 
     def learn(self, header):
-        """Fates told by the other side; the numbers that are newly known as accepted."""
+        """Processes the delivery status in a header. Returns the numbers that are newly known as accepted."""
         if header.newest is None:
             return []
-        if header.newest < self.told:
-            raise Mismatch(f"packet {header.newest} is the newest, {self.told} was told before")
-        if header.oldest > self.told + 1:
-            raise Mismatch(f"the fate of packet {self.told + 1} is left out")
+        if header.newest < self.replicated:
+            raise Mismatch(f"packet {header.newest} is reported as the newest, but {self.replicated} was before")
+        if header.oldest > self.replicated + 1:
+            raise Mismatch(f"the delivery status of packet {self.replicated + 1} is missing")
         for number, accepted in header.accepted.items():
-            if self.fates.get(number, accepted) != accepted:
-                raise Mismatch(f"the fate of packet {number} was told otherwise before")
-        fresh = range(self.told + 1, header.newest + 1)
+            if self.delivery_reports.get(number, accepted) != accepted:
+                raise Mismatch(f"the delivery status of packet {number} contradicts an earlier one")
+        fresh = range(self.replicated + 1, header.newest + 1)
         for number in fresh:
-            self.fates[number] = header.accepted[number]
-        self.told = header.newest
+            self.delivery_reports[number] = header.accepted[number]
+        self.replicated = header.newest
         return [number for number in fresh if header.accepted[number]]
 
     def forget(self, before):
-        for table in (self.fates, self.spoke_of):
+        for table in (self.delivery_reports, self.spoke_of):
             for number in [n for n in table if n < before]:
                 del table[number]
 
 
 class Stream:
-    """A reliable stream as it is sent and as it has arrived."""
+    """A reliable stream, both as sent and as received."""
 
     def __init__(self):
         self.data = bytearray()
-        self.known = bytearray()  # 1: this byte has been seen
+        self.known = bytearray()  # 1: this byte was sent at least once
         self.arrived = bytearray()
-        self.arrived_end = 0  # all before it have
+        self.arrived_end = 0  # all bytes before it have arrived
         self.read_to = 0
         self.sent_to = 0
 
     def send(self, offset, piece):
         end = offset + len(piece)
         if end - self.arrived_end > STREAM_AHEAD_MAX:
-            raise Mismatch("the stream runs too far ahead")
+            raise Mismatch("the stream exceeds its window")
         if end > len(self.data):
             more = end - len(self.data)
             self.data += bytes(more)
@@ -86,7 +86,7 @@ class Stream:
             self.arrived += bytes(more)
         for i, byte in enumerate(piece, offset):
             if self.known[i] and self.data[i] != byte:
-                raise Mismatch(f"byte {i} of the stream was another before")
+                raise Mismatch(f"byte {i} of the stream differs from an earlier transmission")
         self.data[offset:end] = piece
         self.known[offset:end] = b"\1" * len(piece)
 
@@ -96,13 +96,13 @@ class Stream:
         self.arrived_end = len(self.arrived) if gap < 0 else gap
 
     def messages(self):
-        """Those that have arrived whole now."""
+        """Messages that are now completely received."""
         while (message := self.whole(self.read_to, self.arrived_end)) is not None:
             self.read_to += 2 + len(message)
             yield message
 
     def messages_sent(self):
-        """Those that have been sent whole now, once at least."""
+        """Messages that are now completely sent, at least once."""
         gap = self.known.find(0, self.sent_to)
         end = len(self.known) if gap < 0 else gap
         while (message := self.whole(self.sent_to, end)) is not None:
@@ -126,7 +126,7 @@ def read_fragments(reader):
 
 
 class Commands:
-    """What a client has commanded; a repeated command is the same command."""
+    """Commands of a client; a repeated command must be identical."""
 
     def __init__(self):
         self.newest = 0
@@ -146,7 +146,7 @@ class Commands:
                 raise reader.wrong(f"command {number} of {size} bytes")
             command = reader.take(size)
             if self.recent.setdefault(number, command) != command:
-                raise reader.wrong(f"command {number} was another before")
+                raise reader.wrong(f"command {number} differs from an earlier transmission")
             if number > self.newest:
                 self.count += 1
                 self.newest = number

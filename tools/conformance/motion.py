@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Motion": how a extrapolated field goes on, and what it becomes with the next value."""
+"""PROTOCOL.md, "Motion": dead reckoning of a field, and how a new value changes the motion."""
 
 from collections import namedtuple
 
-TICKS_MAX = 1000  # a motion goes on for so long
+TICKS_MAX = 1000  # maximum duration of a motion
 BACK_MAX = 31
 KEPT_MAX = 32
 SPEED_MAX = (1 << 31) - 1
@@ -36,16 +36,16 @@ def parameter(motion):
 
 def following(motion, ticks, value, largest):
     difference = value - value_after(motion, ticks, largest)
-    told = value * 65536
+    replicated = value * 65536
     reached = reach(motion, ticks)
     if abs(difference) <= 1:
         span = motion.span + ticks
-        at = min(max(reached, told - LEEWAY), told + LEEWAY)
+        at = min(max(reached, replicated - LEEWAY), replicated + LEEWAY)
         speed = motion.speed + towards_zero(at - reached, span)
     else:
         span = ticks
-        at = told
-        speed = towards_zero(told - motion.at * 1024, span)
+        at = replicated
+        speed = towards_zero(replicated - motion.at * 1024, span)
     folded = 2 * difference if difference >= 0 else -2 * difference - 1
     return Motion(at >> 10, min(max(speed, -SPEED_MAX), SPEED_MAX), min(span, SPAN_MAX),
                   (motion.scale + min(folded, 4000) * 16) // 2)
@@ -56,7 +56,7 @@ def towards_zero(dividend, divisor):
 
 
 class History:
-    """The motions of one ghost by the tick in which they were told, the newest last."""
+    """The motions of one ghost by the tick in which they were sent, newest last."""
 
     def __init__(self):
         self.kept = []
@@ -66,7 +66,7 @@ class History:
         del self.kept[:-KEPT_MAX]
 
     def until(self, tick):
-        """Those of the newest tick up to this one: (tick, motions), or None."""
+        """Returns the motions of the newest tick up to this one: (tick, motions), or None."""
         for entry in reversed(self.kept):
             if entry[0] <= tick:
                 return entry

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""docs/recording.md: what went over the border of a server, event by event."""
+"""docs/recording.md: the recorded input and output of a server, event by event."""
 
 import struct
 import zlib
@@ -13,7 +13,7 @@ VERSION = 1
  END) = range(1, 13)
 FIXED_SIZES = {ADDRESS: 23, TICK: 8, DRAINED: 0, STATE: 12, ADDRESS_CLOSED: 4, SHUT_DOWN: 0, PROBE: 0, END: 4}
 LEAST_SIZES = {RECEIVED: 12, SENT: 4}
-ADDRESS_AT = {RECEIVED: 8, SENT: 0, ADDRESS_CLOSED: 0}  # where in a chunk its number stands
+ADDRESS_AT = {RECEIVED: 8, SENT: 0, ADDRESS_CLOSED: 0}  # offset of the address number in a chunk
 CHUNK_BYTES_MAX = 1 << 22
 BEGIN_FIXED = struct.Struct("<HQHI32s")
 
@@ -37,11 +37,11 @@ class Begin:
             if name_end > len(body):
                 raise IndexError
         except (struct.error, IndexError):
-            raise BadRecording("its beginning is cut short") from None
+            raise BadRecording("its beginning is truncated") from None
 
 
 def events(data):
-    """(type, body) of every chunk; raises at the first that cannot be."""
+    """Yields (type, body) of every chunk; raises at the first malformed one."""
     if data[:4] != MAGIC:
         raise BadRecording("not a recording")
     if int.from_bytes(data[4:6], "little") != VERSION:
@@ -51,14 +51,14 @@ def events(data):
     addresses = 0
     while at < len(data):
         if ended:
-            raise BadRecording("bytes behind the end")
+            raise BadRecording("data after the end")
         if at + 5 > len(data):
-            raise BadRecording("cut short")
+            raise BadRecording("truncated")
         kind, size = struct.unpack_from("<BI", data, at)
         if size > CHUNK_BYTES_MAX:
             raise BadRecording(f"a chunk of {size} bytes at byte {at}")
         if at + 5 + size > len(data):
-            raise BadRecording("cut short")
+            raise BadRecording("truncated")
         if (at == 6) != (kind == BEGIN) or not BEGIN <= kind <= END:
             raise BadRecording(f"a chunk of type {kind} at byte {at}")
         if FIXED_SIZES.get(kind, size) != size or LEAST_SIZES.get(kind, 0) > size:
@@ -76,4 +76,4 @@ def events(data):
         yield kind, body
         at += 5 + size
     if not ended:
-        raise BadRecording("cut short")
+        raise BadRecording("truncated")

@@ -15,12 +15,12 @@ TELEPORT = 0x10002
 NO_PLACE = 0xFFFF
 COMPONENTS_MAX = 32
 KINDS_MAX = 256
-FIELDS_MAX = 16  # of a component
+FIELDS_MAX = 16  # per component
 KIND_FIELDS_MAX = 64
 RPCS_MAX = 128
 EXTRAPOLATED_BITS_MAX = 24
 INPUTS_MAX = 32
-WORDS_MAX = 80  # of the fields of one component, input or call
+WORDS_MAX = 80  # per component, input or call
 INPUTS_OF_KIND_MAX = 4
 
 
@@ -33,7 +33,7 @@ class Component:
 
 
 class Part:
-    """A component of a kind that has fields. `first`: its first field among those of the kind."""
+    """A component of a kind that has fields. `first`: index of its first field in the kind."""
 
     def __init__(self, component, first):
         self.first = first
@@ -60,11 +60,11 @@ class Kind:
         self.extrapolated = [i for i, field in enumerate(self.fields) if field.extrapolated]
         self.zeros = [field.zero for field in self.fields]
         self.for_some = [i for i, part in enumerate(self.parts) if part.for_some]
-        self.told_all = sum(1 << i for i in self.for_some)
+        self.all_allowed = sum(1 << i for i in self.for_some)
         self.always_changed = len(self.parts) == 1 and not self.for_some
 
-    def is_told(self, part, told):
-        return not self.parts[part].for_some or bool(told >> part & 1)
+    def is_told(self, part, replicated):
+        return not self.parts[part].for_some or bool(replicated >> part & 1)
 
 
 class Schema:
@@ -80,7 +80,7 @@ class Schema:
         for index in range(count):
             components.append(self.read_component(reader, names, index == place))
         if place is not None and place >= count:
-            raise reader.wrong("the place component does not exist")
+            raise reader.wrong("the position component does not exist")
         self.mix_in(NO_PLACE if place is None else place)
         self.placed = [] if place is None else [components[place]]
         self.kinds = []
@@ -122,7 +122,7 @@ class Schema:
         for component in self.placed:
             is_predicted = component.keeps_values and component.is_predicted
             if component.for_some and (is_relative or not is_predicted):
-                raise reader.wrong("a place or an orientation that is for some only")
+                raise reader.wrong("a position or orientation with a restricted audience")
         self.hash = self.hash or 1
 
     def mix_in(self, value):
@@ -142,16 +142,16 @@ class Schema:
         if len(component.fields) > FIELDS_MAX:
             raise reader.wrong(f"a component of {len(component.fields)} fields")
         if for_some and any(field.extrapolated for field in component.fields):
-            raise reader.wrong("what is extrapolated is not for everyone")
+            raise reader.wrong("a dead-reckoned component with a restricted audience")
         if for_some:
             self.mix_in(2 if component.keeps_values else 1)
         return component
 
     def read_teleport(self, reader):
         bits = reader.u(32)
-        metres = struct.unpack("<f", struct.pack("<I", bits))[0]
-        if not 0 < metres < math.inf:
-            raise reader.wrong("moves that are no jumps of no number of metres")
+        meters = struct.unpack("<f", struct.pack("<I", bits))[0]
+        if not 0 < meters < math.inf:
+            raise reader.wrong("an invalid teleport distance")
         self.mix_in(TELEPORT)
         self.mix_in(bits)
 
@@ -159,10 +159,10 @@ class Schema:
         index, field, axis = reader.u(5), reader.u(4), reader.u(2)
         full_turn = reader.u(64)
         if index not in has or field >= len(components[index].fields):
-            raise reader.wrong("the orientation is no field of the kind")
+            raise reader.wrong("the orientation is not a field of the kind")
         self.placed.append(components[index])
         if components[index].fields[field].name in ("boolean", "text", "reference"):
-            raise reader.wrong("an orientation that is no number and no rotation")
+            raise reader.wrong("an orientation that is neither a number nor a rotation")
         value = struct.unpack("<d", struct.pack("<Q", full_turn))[0]
         if axis > 2 or value == 0 or not math.isfinite(value):
             raise reader.wrong("an orientation without an axis or a full turn")
@@ -178,7 +178,7 @@ class Schema:
         if any(field.name == "reference" for field in made.fields):
             raise reader.wrong("a reference among the arguments of a call")
         if any(field.extrapolated for field in made.fields):
-            raise reader.wrong("an argument of a call that is extrapolated")
+            raise reader.wrong("a dead-reckoned argument of a call")
         return made
 
     def read_inputs(self, reader, components):
@@ -256,13 +256,13 @@ class Schema:
         else:
             step = self.read_double(reader)
             if step <= 0:
-                raise reader.wrong("a step that is not above zero")
-            field = types.quantised(low, high, step)
+                raise reader.wrong("a step that is not positive")
+            field = types.quantized(low, high, step)
         field.extrapolated = reader.u(1) == 1
         if field.extrapolated:
             self.mix_in(1)
             if field.width > EXTRAPOLATED_BITS_MAX:
-                raise reader.wrong(f"a extrapolated field of {field.width} bits")
+                raise reader.wrong(f"a dead-reckoned field of {field.width} bits")
         return field
 
     def read_double(self, reader):
@@ -275,7 +275,7 @@ class Schema:
 
 
 def read_name(reader, others):
-    """One that differs from all others, and is one of them from now on."""
+    """Reads a name that must differ from all others, and adds it to them."""
     size = reader.u(8)
     if not 1 <= size <= 63:
         raise reader.wrong(f"a name of {size} bytes")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Data" and "Messages": one connection, both ways, as far as each side knows."""
+"""PROTOCOL.md, "Data" and "Messages": one connection in both directions, with the knowledge of each side."""
 
 import math
 import struct
@@ -18,10 +18,10 @@ from written import Written
 
 CLIENT_PACKET_BYTES_MIN = 33
 PACKETS_IN_FLIGHT_MAX = 1000
-HOLE_MIN = 900  # packets without a known fate: the next ones go later and later
-SILENT_TICKS_MAX = 10  # in which nothing is sent
-UNTOLD_TICKS_MAX = 256  # from snapshot to snapshot
-AT_REST_MAX = 20  # packets without a known fate, of a client that hears and answers
+HOLE_MIN = 900  # packets without a delivery status, from which on sending slows down
+SILENT_TICKS_MAX = 10  # maximum ticks without a packet
+UNSENT_TICKS_MAX = 256  # maximum ticks between two snapshots
+AT_REST_MAX = 20  # maximum packets without a delivery status, for a client that acknowledges
 WELCOME, JOINED, REFUSED, GAME, STATE_REQUEST, VIEW_COMPLETE, CELLS, CORRECTION = range(1, 9)
 JOIN, GAME_UP, STATE = range(1, 4)
 CELL_GRIDS_MAX = 16
@@ -29,7 +29,7 @@ CELLS_MAX = 1 << 20
 
 
 class Packet:
-    """What a packet of the server holds; applied once its client says that it accepted it."""
+    """Content of a server packet; applied when its client reports that it accepted the packet."""
 
     __slots__ = ("snapshot", "fragments", "teaches", "input_state")
 
@@ -37,7 +37,7 @@ class Packet:
         self.snapshot = None
         self.input_state = None
         self.fragments = []
-        self.teaches = 0  # whoever gets it knows that the fates up to here have been told
+        self.teaches = 0  # the client's packets up to this one have a delivery status that the receiver knows
 
 
 class Session:
@@ -47,10 +47,10 @@ class Session:
         self.address = address
         self.begin = begin
         self.down = Half()  # packets of the server
-        self.up = Half()  # packets of the client, as far as the server accepted them
+        self.up = Half()  # packets of the client, as accepted by the server
         self.in_flight = {}
-        self.server_knows = 0  # that the client has heard the fates of its packets up to here
-        self.client_knows = 0  # and the other way round
+        self.server_knows = 0  # number up to which the client has received the delivery status of its packets
+        self.client_knows = 0  # the same for the server's packets
         self.commands = Commands()
         self.schema = None
         self.join_seen = False
@@ -58,22 +58,22 @@ class Session:
         self.over = False
         self.ghosts = Ghosts()
         self.state_wanted = False
-        self.states = {}  # by packet, while one is wanted
+        self.states = {}  # by packet, while a state is requested
         self.written = Written()
         self.calls_down = CallsDown()
         self.calls_up = CallsUp()
         self.inputs = Inputs()
         self.groups = Groups()
-        self.spoke_tick = None  # of the last packet
-        self.told_tick = None  # of the last snapshot; None: there was none yet, or packets wait for their fates
-        self.waiting = 0  # calls that came before their ghosts
+        self.spoke_tick = None  # tick of the last packet
+        self.last_sent_tick = None  # tick of the last snapshot; None: no snapshot yet, or the delivery status is overdue
+        self.waiting = 0  # calls that arrived before their ghosts
         self.views = 0
         self.cells = 0  # messages with grids
         self.snapshots = self.digests = self.states_compared = self.late = 0
 
     # -- from the client -----------------------------------------------------------------------------
     def receive(self, datagram):
-        """A packet with a good checksum, as it reached the server."""
+        """Processes a packet with a valid checksum that reached the server."""
         self.end_tick()
         reader = body_of(datagram)
         reader.u(64)
@@ -91,13 +91,13 @@ class Session:
         reader.finish(CLIENT_PACKET_BYTES_MIN)
 
         for skipped in range(self.up.newest + 1, number):
-            self.up.fates[skipped] = False
-        self.up.fates[number] = True
+            self.up.delivery_reports[skipped] = False
+        self.up.delivery_reports[number] = True
         self.up.newest = number
         self.up.spoke_of[number] = header.newest or 0
         for accepted in self.down.learn(header):
             self.apply(accepted)
-        for lost in [n for n in self.in_flight if n <= self.down.told]:
+        for lost in [n for n in self.in_flight if n <= self.down.replicated]:
             del self.in_flight[lost]
             self.calls_down.fate(lost, False, self.rpcs())
         expect_oldest(header, self.client_knows)
@@ -107,9 +107,9 @@ class Session:
         if digest is not None:
             self.digests += 1
             if digest != self.ghosts.digest:
-                raise Mismatch(f"after packet {self.down.told} the client's digest is {digest:016x}, "
-                               f"the paper's {self.ghosts.digest:016x}, {len(self.ghosts.held)} ghosts")
-        # After the acknowledgements: the client holds what the decoder holds now.
+                raise Mismatch(f"after packet {self.down.replicated} the client's digest is {digest:016x}, "
+                               f"expected {self.ghosts.digest:016x}, {len(self.ghosts.held)} ghosts")
+        # After the acknowledgements: the decoder now holds what the client holds.
         self.calls_up.receive(calls, self.rpcs(), self.ghosts.held)
         self.inputs.receive(inputs, self.groups.kinds_ever, self.schema)
         for offset, piece in fragments:
@@ -119,8 +119,8 @@ class Session:
             self.message_up(message)
 
     def receive_late(self, reader, number):
-        """What is reliable in it comes again, the same. One that was doubled on the way says nothing."""
-        if self.up.fates.get(number) is not False:
+        """Reliable content of a late packet is resent unchanged. A duplicate is ignored."""
+        if self.up.delivery_reports.get(number) is not False:
             return
         read_fragments(reader)
         if reader.u(1):
@@ -134,20 +134,20 @@ class Session:
         self.inputs.check_repeated(inputs)
         self.calls_up.late(calls, self.rpcs())
 
-    def owed(self):
-        """What is lacking when the recording ends and all has come to rest; "" if nothing is."""
+    def pending(self):
+        """Returns what is missing at the end of the recording, in the idle world; "" if nothing."""
         lacking = []
         if self.calls_down.due():
-            lacking.append(f"{self.calls_down.due()} calls that were lost and not sent again")
-        if self.join_seen and len(self.in_flight) <= AT_REST_MAX:  # somebody is still there
+            lacking.append(f"{self.calls_down.due()} lost calls that were not resent")
+        if self.join_seen and len(self.in_flight) <= AT_REST_MAX:  # the client still acknowledges
             if not self.views:
-                lacking.append("that its view is complete")
+                lacking.append("the view-complete message")
             if self.calls_down.open:
                 lacking.append(f"the ordered call {min(self.calls_down.open)}")
             if self.calls_up.arrived:
                 lacking.append(f"the client's call {self.calls_up.missing}")
             if self.ghosts.waiting:
-                lacking.append(f"that the groups of {len(self.ghosts.waiting)} ghosts are whole")
+                lacking.append(f"the whole flag for the groups of {len(self.ghosts.waiting)} ghosts")
         return " and ".join(lacking)
 
     def rpcs(self):
@@ -177,7 +177,7 @@ class Session:
                 raise reader.wrong("a join before the welcome, or a second one")
             role, size = reader.u(8), reader.u(8)
             if role > 1 or size > 32:
-                raise reader.wrong("a join that cannot be")
+                raise reader.wrong("a malformed join")
             reader.take(size)
             size = reader.u(16)
             if size > 512:
@@ -187,13 +187,13 @@ class Session:
             self.join_seen = True
         elif kind == GAME_UP:
             if not self.joined_told:
-                raise reader.wrong("a message to the game of a client that has not heard that it is in")
+                raise reader.wrong("a game message from a client before it received the joined message")
         elif kind == STATE:
             number = reader.u(32)
             if number not in self.states:
-                raise reader.wrong(f"a state after packet {number} that nobody asked for")
+                raise reader.wrong(f"a state after packet {number} that was not requested")
             if read_state(reader, self.schema.kinds) != self.states[number]:
-                raise Mismatch(f"the client's state after packet {number} is not the paper's")
+                raise Mismatch(f"the client's state after packet {number} differs from the decoded one")
             self.states_compared += 1
             self.state_wanted = False
             self.states = {}
@@ -202,7 +202,7 @@ class Session:
 
     # -- from the server -----------------------------------------------------------------------------
     def end_tick(self):
-        """Once for each tick with a snapshot, before anything else arrives."""
+        """Call once for each tick with a snapshot, before anything else arrives."""
         if self.groups.tick is not None:
             self.groups.end_tick(self.written.parents(), self.ghosts.held)
 
@@ -213,14 +213,14 @@ class Session:
         header = Header(reader, self.up.newest)
         number = self.down.newest + 1
         if header.sequence_low != number & 0xFFFF:
-            raise reader.wrong(f"packet {header.sequence_low}, {number} was to come")
-        if number - self.down.told > PACKETS_IN_FLIGHT_MAX:
-            raise reader.wrong("too many packets without a known fate")
+            raise reader.wrong(f"packet {header.sequence_low}, expected {number}")
+        if number - self.down.replicated > PACKETS_IN_FLIGHT_MAX:
+            raise reader.wrong("too many packets without a delivery status")
         if header.newest != (self.up.newest or None):
             raise reader.wrong(f"packet {self.up.newest} is the newest accepted, not {header.newest}")
         for acknowledged, accepted in header.accepted.items():
-            if self.up.fates.get(acknowledged, accepted) != accepted:
-                raise reader.wrong(f"packet {acknowledged} had another fate")
+            if self.up.delivery_reports.get(acknowledged, accepted) != accepted:
+                raise reader.wrong(f"packet {acknowledged} had another delivery status")
         expect_oldest(header, self.server_knows)
         self.check_pace(tick)
         packet = Packet()
@@ -233,7 +233,7 @@ class Session:
             if packet.snapshot.tick_low != tick & 0xFFFF:
                 raise reader.wrong(f"a snapshot of tick {packet.snapshot.tick_low} in tick {tick}")
             self.snapshots += 1
-            self.told_tick = tick
+            self.last_sent_tick = tick
             self.written.write(number, packet.snapshot, self.schema.kinds)
             self.groups.write(number, tick, packet.snapshot, self.ghosts.held, len(datagram))
             for leave in packet.snapshot.leaves:
@@ -243,15 +243,15 @@ class Session:
             raise reader.wrong("a call before the join")
         for call in calls:
             if call.ghost is not None:
-                self.written.check_named(call, number, self.down.told)
+                self.written.check_named(call, number, self.down.replicated)
         self.calls_down.write(number, calls, self.rpcs())
         packet.input_state = read_input_state(reader)
         reader.finish()
         self.inputs.send(packet.input_state)
 
         self.spoke_tick = tick
-        if number - self.down.told >= HOLE_MIN:
-            self.told_tick = None
+        if number - self.down.replicated >= HOLE_MIN:
+            self.last_sent_tick = None
         self.down.newest = number
         self.down.spoke_of[number] = header.newest or 0
         self.up.forget(self.server_knows)
@@ -261,17 +261,17 @@ class Session:
         for message in self.down.stream.messages_sent():
             if message[:1] == bytes([VIEW_COMPLETE]):
                 if not self.join_seen:
-                    raise Mismatch("a view that is complete before the join")
+                    raise Mismatch("a view-complete message before the join")
                 self.written.view_complete(self.ghosts.held)
             elif message[:1] == bytes([CORRECTION]):
                 self.correction(message)
 
     def check_pace(self, tick):
-        """From the first snapshot on the server is never silent for long."""
-        if self.told_tick is None:
+        """From the first snapshot on, the server must send regularly."""
+        if self.last_sent_tick is None:
             return
-        if tick - self.told_tick > UNTOLD_TICKS_MAX:
-            raise Mismatch(f"no snapshot for {tick - self.told_tick} ticks")
+        if tick - self.last_sent_tick > UNSENT_TICKS_MAX:
+            raise Mismatch(f"no snapshot for {tick - self.last_sent_tick} ticks")
         if tick - self.spoke_tick - 1 > SILENT_TICKS_MAX:
             raise Mismatch(f"{tick - self.spoke_tick - 1} ticks without a packet")
 
@@ -286,7 +286,7 @@ class Session:
             raise reader.wrong(f"{count} grids of cells")
         for _ in range(count):
             if reader.u(8) > 1:
-                raise reader.wrong("axes that are none")
+                raise reader.wrong("invalid axes")
             numbers = struct.unpack("<4f", reader.u(128).to_bytes(16, "little"))
             columns, rows = reader.u(32), reader.u(32)
             sound = all(map(math.isfinite, numbers)) and numbers[2] > 0 and numbers[3] > 0
@@ -309,7 +309,7 @@ class Session:
             self.schema = Schema(reader)
             reader.finish()
             if self.schema.hash != self.begin.schema_hash:
-                raise Mismatch(f"the schema's hash is {self.schema.hash:016x} by the paper")
+                raise Mismatch(f"the schema's hash is {self.schema.hash:016x} according to PROTOCOL.md")
             self.ghosts.kinds = self.schema.kinds
         elif kind == JOINED:
             if self.joined_told:
@@ -333,12 +333,12 @@ class Session:
             self.inputs.corrections_arrived += 1
         elif kind == GAME:
             if not self.joined_told:
-                raise reader.wrong("a message of the game to who has not heard that he is in")
+                raise reader.wrong("a game message to a client before the joined message")
         else:
             raise reader.wrong(f"a server's message of type {kind}")
 
 
 def expect_oldest(header, known):
-    """The bits reach back to the newest number that is known to have been told, and no further."""
+    """The delivery status bits must reach back exactly to the oldest number that is not known to have been received."""
     if header.newest is not None and header.oldest != min(known + 1, header.newest):
-        raise Mismatch(f"fates from packet {header.oldest} on, where all up to {known} are known")
+        raise Mismatch(f"delivery status from packet {header.oldest} on, although all up to {known} are known")

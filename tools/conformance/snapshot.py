@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Snapshot": the four sections of a packet, as they stand there."""
+"""PROTOCOL.md, "Snapshot": the four sections of a packet, as encoded."""
 
 from collections import namedtuple
 
@@ -8,18 +8,18 @@ import motion
 from fields import LOCAL_ID_END, read_reference
 
 LEAVE_REASONS = (4, 5, 6)
-# Of a link, by number.
+# Reasons in a link, by number.
 REASONS = ("entered", "spawned", "owned", "forced", "promoted")
 KEPT_FORMS = (1, 2, 3)
 
 Leave = namedtuple("Leave", "id reason kept", defaults=(0,))
-# A parent is an id or None; `told` has a bit for each part that is for some only and told.
-# `whole`: from now on the group is shown. `reason`: why it is relevant.
-Link = namedtuple("Link", "parent told owned whole reason", defaults=(None, 0, 0, 1, 0))
-# `changes` are (field, words); all that are told in an enter.
+# `parent` is an id or None. The mask has a bit for each allowed part with restricted audience. `whole`: the group is
+# shown from now on. `reason`: why the ghost is relevant.
+Link = namedtuple("Link", "parent replicated owned whole reason", defaults=(None, 0, 0, 1, 0))
+# `changes` are (field, words); in an enter, all allowed fields.
 Enter = namedtuple("Enter", "id kind link changes")
-Verbose = namedtuple("Verbose", "id kind link changes")  # link: None if it is not told anew
-# `motions`: of the extrapolated fields, by field; of all of them or none.
+Verbose = namedtuple("Verbose", "id kind link changes")  # link: None if unchanged
+# `motions`: of the dead-reckoned fields, by field; either all of them or none.
 Plain = namedtuple("Plain", "id kind changes motions", defaults=({},))
 Shared = namedtuple("Shared", "id kind changes")
 
@@ -28,8 +28,8 @@ SLOT_END = 64
 
 class Snapshot:
     def __init__(self, reader, schema, ghosts, tick):
-        """`ghosts`: those that the server knows the client to hold, as of the newest packet that is known
-        to have arrived; and the rosters of those packets."""
+        """`ghosts`: the client's ghosts and member maps, as of the newest packet that the server knows to have
+        arrived."""
         kind_of = ghosts.kind_of
         self.tick = tick
         self.tick_low = reader.u(16)
@@ -43,8 +43,8 @@ class Snapshot:
             index = schema.read_kind(reader)
             kind = schema.kinds[index]
             link = read_link(reader, kind)
-            told = [i for p, part in enumerate(kind.parts) if kind.is_told(p, link.told) for i in part.fields()]
-            self.enters.append(Enter(local_id, index, link, read_fields(reader, kind, told)))
+            replicated = [i for p, part in enumerate(kind.parts) if kind.is_told(p, link.replicated) for i in part.fields()]
+            self.enters.append(Enter(local_id, index, link, read_fields(reader, kind, replicated)))
         for local_id in ids(reader, reader.varint()):
             index = schema.read_kind(reader)
             kind = schema.kinds[index]
@@ -56,7 +56,7 @@ class Snapshot:
         for local_id in ids(reader, count, k):
             index = kind_of.get(local_id)
             if index is None:
-                raise reader.wrong(f"a plain update of {local_id}, whose enter is not acknowledged")
+                raise reader.wrong(f"a plain update of {local_id} without an acknowledged enter")
             kind = schema.kinds[index]
             if kind.extrapolated:
                 before = ghosts.motions_until(local_id, tick - back) if back else None
@@ -67,14 +67,14 @@ class Snapshot:
         if len(set(named)) != len(named):
             raise reader.wrong("a ghost in two sections of one packet")
         self.shared = []
-        self.rosters = {}  # told in this packet, by slot
+        self.member_maps = {}  # in this packet, by slot
         if reader.u(1):
-            self.read_shared(reader, schema, ghosts.rosters)
+            self.read_shared(reader, schema, ghosts.member_maps)
 
-    def read_shared(self, reader, schema, known_rosters):
+    def read_shared(self, reader, schema, known_member_maps):
         count = reader.varint()
         if count == 0:
-            raise reader.wrong("no shared section where there is to be one")
+            raise reader.wrong("missing shared cell payload")
         slots = set()
         for _ in range(count):
             slot = reader.u(6)
@@ -82,41 +82,41 @@ class Snapshot:
                 raise reader.wrong(f"slot {slot} twice in a packet")
             slots.add(slot)
             if reader.u(1):
-                self.rosters[slot] = read_roster(reader, schema)
-            elif slot not in known_rosters:
-                raise reader.wrong(f"slot {slot} has no roster that is known to have arrived")
-            roster = self.rosters.get(slot) or known_rosters[slot]
-            told = reader.varint()
-            if not 1 <= told <= len(roster):
-                raise reader.wrong(f"{told} of {len(roster)} members changed")
-            for rank in ids(reader, told, reader.u(4)):
-                if rank >= len(roster):
-                    raise reader.wrong(f"rank {rank} of {len(roster)}")
-                local_id, index = roster[rank]
+                self.member_maps[slot] = read_member_map(reader, schema)
+            elif slot not in known_member_maps:
+                raise reader.wrong(f"slot {slot} has no acknowledged member map")
+            member_map = self.member_maps.get(slot) or known_member_maps[slot]
+            replicated = reader.varint()
+            if not 1 <= replicated <= len(member_map):
+                raise reader.wrong(f"{replicated} of {len(member_map)} members changed")
+            for rank in ids(reader, replicated, reader.u(4)):
+                if rank >= len(member_map):
+                    raise reader.wrong(f"member index {rank} of {len(member_map)}")
+                local_id, index = member_map[rank]
                 kind = schema.kinds[index]
                 changes = read_changes(reader, kind, references=False)
                 self.shared.append(Shared(local_id, index, changes))
 
 
-def read_roster(reader, schema):
-    """Local id and kind of each member, by rank."""
+def read_member_map(reader, schema):
+    """Returns local id and kind of each member, by member index."""
     count = reader.varint()
     width = reader.u(5)
     if width == 0:
-        raise reader.wrong("a roster of ids without bits")
-    roster = []
+        raise reader.wrong("a member map with ids of zero bits")
+    member_map = []
     for _ in range(count):
         local_id = reader.u(width)
         if local_id >= LOCAL_ID_END:
-            raise reader.wrong(f"local id {local_id} in a roster")
-        roster.append((local_id, schema.read_kind(reader)))
-    if len({local_id for local_id, _ in roster}) != len(roster):
-        raise reader.wrong("a ghost twice in a roster")
-    return roster
+            raise reader.wrong(f"local id {local_id} in a member map")
+        member_map.append((local_id, schema.read_kind(reader)))
+    if len({local_id for local_id, _ in member_map}) != len(member_map):
+        raise reader.wrong("a ghost twice in a member map")
+    return member_map
 
 
 def ids(reader, count, k=None):
-    """The local ids of a section; what belongs to one is read before the next is asked for."""
+    """Yields the local ids of a section; the data of an id must be read before the next id."""
     following = 0
     for _ in range(count):
         following += reader.varint() if k is None else reader.rice(k)
@@ -134,12 +134,12 @@ def read_leave(reader, local_id):
     if reader.u(1):
         kept = reader.u(2)
         if kept not in KEPT_FORMS:
-            raise reader.wrong(f"a copy that is kept in form {kept}")
+            raise reader.wrong(f"retention mode {kept}")
     return Leave(local_id, reason, kept)
 
 
 def read_link(reader, kind):
-    reason = reader.u(3)  # like `owned` not part of the digest
+    reason = reader.u(3)  # not part of the digest, like `owned`
     if reason >= len(REASONS):
         raise reader.wrong(f"a link with reason {reason}")
     owned = reader.u(1)
@@ -161,21 +161,21 @@ def read_changes(reader, kind, references=True):
         if part.count > 1 and not reader.u(1):
             mask = reader.u(part.count)
             if mask in (0, every):
-                raise reader.wrong("a mask of no field, or of all")
+                raise reader.wrong("a mask without a field, or with all")
         here = [field for i, field in enumerate(part.fields()) if mask >> i & 1]
         chosen += here
         words.update(read_values(reader, kind, here))
     if not references and not set(chosen).isdisjoint(kind.references):
-        raise reader.wrong("a reference in a shared section")
+        raise reader.wrong("a reference in a shared cell payload")
     if not set(chosen).issuperset(kind.extrapolated):
-        raise reader.wrong("a extrapolated field that is left out")
+        raise reader.wrong("a missing dead-reckoned field")
     return with_references(reader, kind, chosen, words)
 
 
 def read_differences(reader, kind, before, tick):
-    """Changes, and the motions that follow from them."""
+    """Reads changes as differences, and the resulting motions."""
     if before is None:
-        raise reader.wrong("a difference to nothing")
+        raise reader.wrong("a difference without a baseline")
     chosen = []
     words = {}
     others = [[i for i in part.fields() if i not in kind.extrapolated] for part in kind.parts]
@@ -189,14 +189,14 @@ def read_differences(reader, kind, before, tick):
             chosen += here
             words.update(read_values(reader, kind, here))
         if not chosen:
-            raise reader.wrong("others have changed, and none of them")
+            raise reader.wrong("the flag for other changes without any change")
     ticks = tick - before[0]
     motions = {}
     for i in kind.extrapolated:
         its, largest = before[1][i], kind.fields[i].largest
         value = motion.value_after(its, ticks, largest) + reader.difference(motion.parameter(its))
         if not 0 <= value <= largest:
-            raise reader.wrong(f"a extrapolated number {value}, at most {largest}")
+            raise reader.wrong(f"a dead-reckoned number {value}, at most {largest}")
         words[i] = (value,)
         motions[i] = motion.following(its, ticks, value, largest)
     return with_references(reader, kind, sorted([*chosen, *kind.extrapolated]), words), motions
