@@ -45,7 +45,7 @@ export class MapKey {
     const hidden = this.#scene.withheld.filter((entity) => entity.hidden);
     put(byId("sent-count"), "textContent", words(ghosts));
     put(byId("withheld-count"), "textContent", withheld === null ? "" : words(this.#scene.withheld));
-    put(byId("withheld-unit"), "hidden", withheld === null);
+    byId("withheld-unit").style.visibility = withheld === null ? "hidden" : "";
     put(byId("hidden-row"), "hidden", this.#flag() === "" || hidden.length === 0);
     put(byId("hidden-name"), "textContent", `withheld, ${this.#flag()}`);
     put(byId("hidden-count"), "textContent", words(hidden));

@@ -27,7 +27,7 @@ export class Reconnect {
   #say;
   #timer;
   #waitMs = SOON_MS;
-  #first = "";   // why the connection ended first; "" once joined
+  #first = "";   // why the connection ended first; "" once joined, and after the last try
   #since = "";   // the newest reason from the server after that
 
   /** `say(text)` displays the connection state; "" once the client has joined. */
@@ -71,10 +71,11 @@ export class Reconnect {
     else if (!isSilence) this.#since = why === this.#first ? "" : why;
   }
 
-  /** There are no more tries. */
+  /** There are no more tries. A later connection starts with no earlier reasons. */
   #end(why) {
     this.#note(why);
     this.#say(this.#since === "" ? why : `${this.#first}. Since then: ${why}`);
+    this.#first = this.#since = "";
   }
 
   #retry(what, ms) {

@@ -18,8 +18,8 @@ namespace purview {
 /// @{
 
 /// A rectangle of columns x rows cells, starting at `origin`. x and y are the first two axes that
-/// count: with Axes::xz, pass the z of a position as y. z is not used. A cell whose number would be
-/// no_cell or more counts as outside.
+/// count: with Axes::xz, pass the z of a position as y. z is not used. A position outside of the
+/// rectangle, or in a cell with a number of no_cell or more, has no cell.
 struct CellGrid {
     Vec3 origin;                ///< lower corner of cell 0
     float width = 1;            ///< of a cell along x; above 0

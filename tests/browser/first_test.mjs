@@ -61,8 +61,11 @@ try {
   await page.check("#truth");
 
   // The names of the radii follow the rule.
-  await page.evaluate(() => globalThis.purview.operator.ask({ op: "set_rules", nodes: [{ name: "near or same team, not cloaked", steps: ["add within 40 leave 44"] }] }));
+  const setRules = (steps) => page.evaluate((given) => globalThis.purview.operator.ask({ op: "set_rules", nodes: [{ name: "near or same team, not cloaked", steps: given }] }), steps);
+  await setRules(["add within 40 leave 44"]);
   await until("the names follow the rule", async () => "enter radius 40 m" in await namesOn(page));
+  await setRules(["add within 60 leave 66", "add same team", "subtract flag cloaked"]);
+  await until("the names follow the first rule again", async () => "enter radius 60 m" in await namesOn(page));
 
   // No player has a cloak: neither this one nor any of the bots.
   await page.uncheck("#truth");  // from here on, only this test requests truth frames
