@@ -2,15 +2,21 @@
 // SPDX-FileCopyrightText: The Purview authors
 
 /// @file
-/// The interest engine: which entities are relevant to which observers. It knows no world and no
-/// network.
+/// The interest engine: which entities are relevant to which observers. It does not depend on the
+/// world or the network.
 ///
 /// - InterestManager: the stand-alone engine; owns entities and observers.
 /// - Visibility: the part of it that a game may use on a server (Server::visibility).
 ///
-/// Relevance of an entity to an observer is decided in this order; the first condition that holds
-/// decides: observer not ready: no; denied: no; owned: yes; hidden: no; global, shown to all or
-/// allowed: yes; explicit only: no; unculled, or interest off: yes; otherwise nodes decide.
+/// The first of these conditions that holds decides whether an entity is relevant to an observer:
+/// - the observer is not ready: not relevant
+/// - the entity is denied to the observer: not relevant
+/// - the observer owns it or a member of its group: relevant
+/// - it is hidden: not relevant
+/// - it is global, shown to all or allowed: relevant
+/// - it is explicit only: not relevant
+/// - the observer is unculled, or interest is off: relevant
+/// - otherwise: nodes decide
 ///
 /// One thread calls everything here. Edits take effect in the next tick. A call with a stale id
 /// changes nothing, and returns Status::stale_id, false or none. Other errors are listed as
@@ -117,7 +123,7 @@ struct PositionColumns {
     std::span<const std::uint64_t> changed = {};
 };
 
-/// What other rules would add and remove: the result of try_rules.
+/// The relevant pairs that other rules would add and remove: the result of try_rules.
 struct RuleTrial {
     /// An observer and an entity.
     struct Pair {
@@ -188,8 +194,9 @@ class Visibility {
     Status set_ready(ObserverId observer, bool ready);
     /// Returns whether the observer is ready.
     bool is_ready(ObserverId observer) const noexcept;
-    /// Sets the entity that the observer views from and has its keys from; none: no entity. From a
-    /// group member it views from the position of the root, with the keys of the member.
+    /// Sets the viewpoint entity, which also determines the keys of the observer; none: no entity.
+    /// With a group member, the observer views from the position of the root and has the keys of
+    /// the member.
     Status set_viewpoint(ObserverId observer, EntityId entity);
     /// Returns the viewpoint entity, or none.
     EntityId viewpoint(ObserverId observer) const noexcept;
@@ -303,7 +310,7 @@ class Visibility {
     Status recheck(ObserverId observer);
     /// Evaluates a node again, for all observers. Errors: bad_argument (no such node).
     Status recheck(NodeId node);
-    /// Writes the current position for dormant nodes, and evaluates the entity again.
+    /// Sets the position that dormant nodes use to the current one, and evaluates the entity again.
     Status update(EntityId entity);
     /// @}
 
@@ -354,7 +361,7 @@ class Visibility {
     void entities_of(NodeId node, std::vector<EntityId>& out) const;
     /// Appends the ready observers that cover a position with their spatial rules. A position is
     /// covered if an adding step of an adding node contains it, and one of every later node that
-    /// requires by position. Steps that subtract do not count. Kernels of yours are called for it
+    /// requires by position. Steps that subtract do not count. Custom kernels are called for it
     /// with an entity of index 0 and generation 1. O(observers).
     void observers_covering(Vec3 position, std::vector<ObserverId>& out) const;
     /// Returns what the rules know of an entity, for example `visibility.entity(wolf).position()`.
@@ -452,9 +459,9 @@ class InterestManager : public Visibility {
     /// orphans, detach the deepest first.
     Status detach(EntityId child, const EntityDef& def, bool is_orphan = false);
     /// Sets the radius of the bounding sphere of a group around its root
-    /// (KindRules::uses_group_radius), in units; a larger one than Rules::group_radius_max counts
-    /// as that. Errors: refused (a member), bad_argument (negative or not finite, or a kind without
-    /// uses_group_radius).
+    /// (KindRules::uses_group_radius), in units; a larger one is clamped to
+    /// Rules::group_radius_max. Errors: refused (a member), bad_argument (negative or not finite,
+    /// or a kind without uses_group_radius).
     Status set_group_radius(EntityId root, float radius);
     /// @}
 

@@ -4,8 +4,8 @@
 /// @file
 /// Client-side prediction, reconciliation and interpolation. The client sends inputs ahead of the
 /// server and steps its own groups with them at once. When the server's result differs, it corrects
-/// them and replays later inputs. Everything else is drawn a little late, interpolated. No clock
-/// and no threads: the same code runs natively and as WebAssembly. docs/prediction.md
+/// them and replays later inputs. Everything else is interpolated and drawn with a small delay. No
+/// clock and no threads: the same code runs natively and as WebAssembly. docs/prediction.md
 ///
 ///     PredictionDef def{.schema = &schema, .step = &step};
 ///     Prediction prediction = Prediction::create(client, def).value();
@@ -52,7 +52,7 @@ struct PredictionDef {
     float extrapolate_ticks_max = 3;
     /// Correction smoothing half-life: time in which a drawn error is halved. 0: no smoothing.
     std::uint32_t error_half_life_ms = 80;
-    /// A larger correction, in meters, is not smoothed.
+    /// Largest correction that is smoothed, in meters.
     float error_max_m = 5;
     /// Corrections of at most this many meters are counted as PredictionStats::invisible.
     float tolerance_m = 0.02F;
@@ -132,7 +132,8 @@ class Prediction {
     bool is_predicted(GhostId member) const noexcept;
     /// Returns a component after the newest input: predicted, or for members of other owners as
     /// last received (see is_predicted). null: the ghost is in none of this client's groups. A
-    /// position is as a step gets it (GroupState); position_of is in the world.
+    /// position has the form that a step receives (GroupState); position_of returns world
+    /// positions.
     template <class T>
     const T* get(GhostId member, Component<T> component) const noexcept {
         return static_cast<const T*>(read(member, component.id, newest_input()));

@@ -223,7 +223,7 @@ enum class Payload : std::uint8_t {
 
 /// A node: entities, steps, and how the result is used.
 struct NodeDef {
-    std::string name = {};  ///< for people and for Rules::node
+    std::string name = {};  ///< for messages and for Rules::node
     /// Steps, in order; at most 32. None: all entities of the node match.
     std::vector<Kernel> steps = {};
     Members members = Members::all;  ///< which entities it evaluates
@@ -245,19 +245,19 @@ struct NodeDef {
     bool dormant = false;
     Replication replication = {};             ///< how the entities are sent
     Payload payload = Payload::per_observer;  ///< where their updates are encoded
-    /// Selects candidates: the entities of those inner nodes into which the observer looks (the
-    /// bucket). Only they can match. Without steps, or if the first step does not add, all of them
-    /// match at first.
+    /// Selects candidates: the entities of those inner nodes that the observer covers (the bucket).
+    /// Only they can match. Without steps, or if the first step does not add, all of them match at
+    /// first.
     std::shared_ptr<const Dispatcher> dispatcher = nullptr;
     /// Steps of inner nodes, by the result of Dispatcher::steps_of. An entity is in the bucket if
     /// an inner node that it shares with the observer has no steps, or if those steps match. No
     /// step may have memory: no leave radius above the enter radius, no line of sight. At most
     /// 4,096 lists of at most 32 steps. Needs a dispatcher.
     std::vector<std::vector<Kernel>> inner = {};
-    /// Decides alone: the node must have no steps and no dispatcher, and all nodes must add.
+    /// A node of your own that decides alone: the node must have no steps and no dispatcher, and
+    /// all nodes of the rules must add.
     std::shared_ptr<CustomNode> custom = nullptr;
-    /// False: the node has no effect. It adds and subtracts nothing, and as a requiring node it is
-    /// always met.
+    /// False: the node has no effect; it adds, subtracts and requires nothing.
     bool enabled = true;
 
     /// Appends a step that adds its matches.

@@ -79,10 +79,10 @@ enum class AudienceType : std::uint8_t {
 class ComponentAudience {
   public:
     virtual ~ComponentAudience() = default;
-    /// Sets `told[n]` to 1 if the component of `entities[n]` is replicated to the observer. All are
-    /// 0 before.
+    /// Sets `allowed[n]` to 1 if the component of `entities[n]` is replicated to the observer. All
+    /// are 0 before.
     virtual void decide(ObserverId observer, std::span<const EntityId> entities,
-                        std::span<std::uint8_t> told) const = 0;
+                        std::span<std::uint8_t> allowed) const = 0;
 };
 
 /// The audience of a component.

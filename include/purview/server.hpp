@@ -234,8 +234,8 @@ struct ServerStats {
     /// Longest wait for a turn in any tick, in ticks. Computed over all sessions when it is read.
     Tick backlog_age_ticks_max = 0;
     std::uint64_t bad_positions = 0;  ///< edits of positions that were not finite
-    /// Values that clients receive as the end of their range, because they are outside of it by
-    /// more than rounding, or are NaN. Counted each time that a field becomes so. The range in the
+    /// Values that were clamped to their range, because they are outside of it by more than
+    /// rounding, or are NaN. Counted each time that a field leaves its range. The range in the
     /// schema is too small.
     std::uint64_t clamped_values = 0;
     /// Entity of the last clamped value.
@@ -252,7 +252,7 @@ struct ServerStats {
     std::uint64_t cell_payloads = 0;
     std::uint64_t cell_payload_copies = 0;     ///< sent whole to an observer
     std::uint64_t cell_payloads_stripped = 0;  ///< encoded for one observer, without hidden members
-    /// Did not fit into the budget of an observer, which gets these changes individually.
+    /// Did not fit into the budget of an observer, which receives these changes individually.
     std::uint64_t cell_payloads_skipped = 0;
 };
 
@@ -314,8 +314,8 @@ class Server {
     /// Runs one tick. Call it tick_hz times per second. A call from within a tick is asserted and
     /// ignored.
     void tick(Micros now);
-    /// Returns the next datagram to send; false: there is none. Call it until then after each
-    /// receive, tick, close and shut_down.
+    /// Returns the next datagram to send; false: there is none. After each receive, tick, close and
+    /// shut_down, call it until it returns false.
     bool next_datagram(OutgoingDatagram& out);
     /// @}
 

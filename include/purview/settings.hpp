@@ -23,7 +23,7 @@ struct Replication {
     Retention leave = Retention::despawn;
 };
 
-/// A send interval: from the relevance score `score` on, a ghost is sent at most once per
+/// A send interval: a ghost with a relevance score of at least `score` is sent at most once per
 /// `every_ticks` ticks.
 struct SendInterval {
     float score = 0;                ///< 0 to 1

@@ -4,8 +4,9 @@
 /// @file
 /// The entity table: entities with kind, position, component values, parent and owner, and the log
 /// of changes since the last tick. Only the thread of the tick may write. The world does not know
-/// what observers see; an owner is only a number here. Errors are listed as "Errors: status
-/// (condition)"; stale_id (no such entity) is not repeated. After an error nothing has changed.
+/// what is relevant to observers; an owner is only a number here. Errors are listed as "Errors:
+/// status (condition)"; stale_id (no such entity) is not repeated. After an error nothing has
+/// changed.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +49,7 @@ struct SpawnDef {
     std::uint64_t user_data = 0;  ///< returned in events, for example a handle of your own ECS
 };
 
-/// The owner of a subtree while it is attached. detach restores the owner of before.
+/// The owner of a subtree while it is attached. detach restores the previous owner.
 enum class OwnerPolicy : std::uint8_t {
     automatic = 0,  ///< `keep` if the attached entity has an owner, otherwise `inherit`
     keep = 1,       ///< its own owner, for example a player who boards a vehicle
