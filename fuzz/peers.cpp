@@ -103,7 +103,7 @@ class Peer {
     }
     void to_server(Bytes body) {
         const auto bytes = datagram(next_to_server_++, body, true);
-        world_->border->receive(bytes, client_->address, world_->now);
+        world_->recorder->receive(bytes, client_->address, world_->now);
     }
     void to_client(Bytes body) {
         const Replica& replica = *internal(client_->client).replica;

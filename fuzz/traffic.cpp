@@ -15,7 +15,7 @@
 #include "protocol/schema_codec.hpp"
 #include "purview/client.hpp"
 #include "purview/limits.hpp"
-#include "record/border.hpp"
+#include "record/io_recorder.hpp"
 #include "record/recording.hpp"
 #include "require.hpp"
 
@@ -166,8 +166,8 @@ std::string recording_of_today() {
     beginning.schema_hash = schema.schema.hash();
     beginning.secret = def.secret;
     record::Writer writer(file, beginning);
-    record::Border border(server);
-    border.record_to(&writer, 4);
+    record::IoRecorder recorder(server);
+    recorder.record_to(&writer, 4);
     ClientDef client_def;
     client_def.nonce = 5;
     Client client(client_def);
@@ -177,10 +177,10 @@ std::string recording_of_today() {
     for (Micros now = 1'000'000; now < 1'600'000; now += 50'000) {
         client.tick(now);
         Bytes up;
-        while (client.next_datagram(up)) border.receive(up, address, now);
-        border.tick(now);
+        while (client.next_datagram(up)) recorder.receive(up, address, now);
+        recorder.tick(now);
         OutgoingDatagram down;
-        while (border.next_datagram(down)) client.receive(down.bytes, now);
+        while (recorder.next_datagram(down)) client.receive(down.bytes, now);
     }
     require(client.state() == ClientState::joined, "the client did not join");
     require(writer.finish(), "the recording was not written");
@@ -197,7 +197,7 @@ Traffic traffic_of_today() {
     {
         SmallWorld world(21, {}, budget_bytes, scale);
         record::Writer writer(file, beginning_of(world));
-        world.border->record_to(&writer, 8);
+        world.recorder->record_to(&writer, 8);
         world.add_client();
         world.make_calls(3);
         for (std::uint32_t tick = 0; tick < ticks; ++tick) {
@@ -234,11 +234,11 @@ void join_all(SmallWorld& world) {
 StepResult sent_after_join(SmallWorld& world, std::uint32_t ticks_after) {
     std::stringstream file;
     record::Writer writer(file, beginning_of(world));
-    world.border->record_to(&writer, 100);
+    world.recorder->record_to(&writer, 100);
     join_all(world);
     const Tick joined = world.server->current_tick();
     world.run(ticks_after);
-    world.border->record_to(nullptr, 0);
+    world.recorder->record_to(nullptr, 0);
     require(writer.finish(), "the recording was not written");
     StepResult sent_bytes;
     const std::size_t last = world.clients.size() - 1;  // addresses have the same order

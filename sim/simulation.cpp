@@ -88,7 +88,7 @@ void Simulation::start_recording() {
     if (!record::open_private(def_.record_path, recording_))
         fail(def_.record_path + " cannot be written");
     writer_ = std::make_unique<record::Writer>(recording_, beginning_of(world_, def_.seed));
-    world_.border->record_to(writer_.get(), 1);
+    world_.recorder->record_to(writer_.get(), 1);
 }
 
 void Simulation::disturb() {
@@ -160,7 +160,7 @@ void Simulation::probe_as_unauthenticated_peer() {
     from.port = 1;
     std::array<std::byte, hello_bytes> hello{};
     (void)write(Hello{limits::protocol_version + 1, 0, 1 + tick_}, hello);
-    world_.border->receive(hello, from, world_.now);
+    world_.recorder->receive(hello, from, world_.now);
 }
 
 void Simulation::fail(const std::string& what) {

@@ -30,7 +30,7 @@ Vec3 as_replicated(Vec3 position) {
 }  // namespace
 
 void Simulation::settle() {
-    world_.border->note(freeze_note);
+    world_.recorder->note(freeze_note);
     world_.game.frozen = true;
     for (auto& client : world_.clients) {
         for (FaultyNetwork* network : {client->up.get(), client->down.get()}) {

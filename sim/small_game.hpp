@@ -26,7 +26,7 @@
 #include "proof.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
-#include "record/border.hpp"
+#include "record/io_recorder.hpp"
 #include "rpc_ledger.hpp"
 
 namespace purview::test {
@@ -333,7 +333,7 @@ class SmallWorld {
     SmallGame game;
     ServerDef def;
     std::unique_ptr<Server> server;
-    std::unique_ptr<record::Border> border;  ///< records the server's input and output
+    std::unique_ptr<record::IoRecorder> recorder;  ///< records the server's input and output
     std::unique_ptr<Proof> proof;
     Permits permits;
     /// Called after every datagram that reached a client.

@@ -528,9 +528,9 @@ int run_demo(DemoOptions options) {
             });
         proof->check_truth_apart(threads.executor());
         proof->set_clock(net::thread_cpu_now);
-        proof->set_query_observer([&app](ObserverId o) { app->border->note(state_note(o)); });
+        proof->set_query_observer([&app](ObserverId o) { app->recorder->note(state_note(o)); });
         app->loop->set_watching([&proof] { return proof->spent_us(); });
-        if (!app->border->add_reference_client())
+        if (!app->recorder->add_reference_client())
             spdlog::warn("cannot add the reference client: the broadcast cost is not measured");
         proof->check_tick();  // initial positions; dormant nodes receive no others
     }
@@ -547,7 +547,7 @@ int run_demo(DemoOptions options) {
     crew.start();
     Verdicts verdicts(*app, options, clients);
     if (options.check) {  // world and reference client exist before the clock starts
-        app->border->tick(net::now());
+        app->recorder->tick(net::now());
         proof->check_tick();
     }
     BotReport bots;

@@ -82,7 +82,7 @@ std::string ServerApp::make_server(const ServeOptions& options,
     }
     game->populate(server->world());
     (void)server->visibility();  // loads all entities now: dormant nodes keep the initial position
-    border = std::make_unique<record::Border>(*server);
+    recorder = std::make_unique<record::IoRecorder>(*server);
     return {};
 }
 
@@ -124,7 +124,7 @@ std::string ServerApp::open_carriers(const ServeOptions& options) {
     }
     web->serve("/", {"text/html; charset=utf-8", asset("index.html")});
     web->serve("/world.json", {"application/json", world->page_json});
-    loop = std::make_unique<net::TickLoop>(*border, *udp, *web, world->file.tick_hz);
+    loop = std::make_unique<net::TickLoop>(*recorder, *udp, *web, world->file.tick_hz);
     return {};
 }
 
@@ -160,19 +160,19 @@ std::string ServerApp::start_recording(const ServeOptions& options) {
     beginning.world_name = def.world_name;
     beginning.options = options_of(options, *world);
     writer_ = std::make_unique<record::Writer>(recording_, beginning);
-    border->on_lost = [this, path = options.record_path] {
+    recorder->on_lost = [this, path = options.record_path] {
         spdlog::error(
             "{}: writing failed, detected in tick {}: `purview replay` reports "
             "where the recording ends",
             path, server->current_tick());
     };
-    border->record_to(writer_.get(), state_every_ticks);
+    recorder->record_to(writer_.get(), state_every_ticks);
     return {};
 }
 
 bool ServerApp::finish_recording() {
     if (writer_ == nullptr) return true;
-    border->record_to(nullptr, 1);
+    recorder->record_to(nullptr, 1);
     const bool is_whole = writer_->finish();
     writer_.reset();
     recording_.close();
@@ -192,11 +192,11 @@ std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::str
     if (options.source == WorldSource::toml) app->reload_path_ = options.world_path;
     app->web->on_operator_message = [its = app.get()](std::uint32_t connection,
                                                       std::string_view text) {
-        its->border->note(operator_note(connection, text));
+        its->recorder->note(operator_note(connection, text));
         its->operators->message(connection, text);
     };
     app->web->on_operator_closed = [its = app.get()](std::uint32_t connection) {
-        its->border->note(operator_closed_note(connection));
+        its->recorder->note(operator_closed_note(connection));
         its->operators->closed(connection);
     };
     return app;
@@ -245,7 +245,7 @@ void ServerApp::log_lateness() {
 
 void ServerApp::reload_rules() {
     constexpr const char* stays = "the rules are unchanged";
-    if (border->is_recording()) {
+    if (recorder->is_recording()) {
         spdlog::warn("SIGHUP: a recording is in progress; {}", stays);
         return;
     }

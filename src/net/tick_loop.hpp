@@ -11,7 +11,7 @@
 
 #include "net/udp_socket.hpp"
 #include "net/web_server.hpp"
-#include "record/border.hpp"
+#include "record/io_recorder.hpp"
 
 namespace purview::net {
 
@@ -31,7 +31,7 @@ struct LoopStats {
 class TickLoop {
   public:
     /// All parts must outlive the loop. The web server must be closed before the loop is destroyed.
-    TickLoop(record::Border& border, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
+    TickLoop(record::IoRecorder& recorder, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
 
     /// Runs until `*stop`, or for `seconds` (0: no limit). `after_tick` runs after each tick and
     /// its sending, and is not part of the measured time. It does not run after the final tick,
@@ -49,7 +49,7 @@ class TickLoop {
     void send();
     void note_behind(Micros late_us);
 
-    record::Border& border_;
+    record::IoRecorder& recorder_;
     UdpSocket& udp_;
     WebServer& web_;
     std::function<Micros()> watching_;

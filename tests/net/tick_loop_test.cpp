@@ -55,9 +55,9 @@ struct ReadyServer {
     const SmallSchema schema;
     CountingGame game;
     Server server = make();
-    record::Border border{server};
+    record::IoRecorder recorder{server};
     Carriers carriers;
-    net::TickLoop loop{border, carriers.udp, carriers.web, tick_hz};
+    net::TickLoop loop{recorder, carriers.udp, carriers.web, tick_hz};
 };
 
 }  // namespace

@@ -15,9 +15,9 @@
 
 namespace purview::record {
 
-class Border {
+class IoRecorder {
   public:
-    explicit Border(Server& server);
+    explicit IoRecorder(Server& server);
     /// Records everything from now on. Call before the first datagram. `writer` must outlive this
     /// object or be removed with null. A state hash is written every `state_every_ticks` ticks.
     void record_to(Writer* writer, std::uint32_t state_every_ticks);
