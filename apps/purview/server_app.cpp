@@ -226,7 +226,7 @@ void ServerApp::tick_done() {
     }
     operators->tick_done();
     for (const std::string& line :
-         losses_.look(loop->stats().udp, web->counters(), udp->buffer_bytes()))
+         losses_.check(loop->stats().udp, web->counters(), udp->buffer_bytes()))
         spdlog::warn("{}", line);
     log_lateness();
 }
@@ -234,7 +234,7 @@ void ServerApp::tick_done() {
 /// Logs late ticks. Otherwise they would be invisible at the terminal, since the page only gets
 /// slower.
 void ServerApp::log_lateness() {
-    const auto late = lateness_.look(loop->stats(), net::now());
+    const auto late = lateness_.check(loop->stats(), net::now());
     if (!late) return;
     spdlog::warn(
         "ticks are late: of the last {}, {} took longer than their {:.1f} ms, and {} were "

@@ -11,7 +11,7 @@
 
 namespace purview::admin {
 
-/// The nesting of a request with nodes and lists of steps, with a margin.
+/// Limit on nesting: that of a request with nodes and lists of steps, with a margin.
 inline constexpr std::size_t request_depth_max = 8;
 /// Limit on a request without rules.
 inline constexpr std::size_t request_bytes_max = 64 * 1024;

@@ -16,7 +16,7 @@ constexpr std::uint64_t ticks_for_one_overrun = 100;
 
 }  // namespace
 
-std::optional<Late> Lateness::look(const LoopStats& stats, Micros now) {
+std::optional<Late> Lateness::check(const LoopStats& stats, Micros now) {
     if (wait_us_ == 0) {
         wait_us_ = wait_least_us;
         next_ = now + wait_us_;

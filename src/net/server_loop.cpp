@@ -19,7 +19,7 @@ WebDef web_def_of(const ServerLoopDef& def) {
     web.host = def.host;
     web.port = def.web_port;
     web.origins = def.origins;
-    web.operator_token = random_token();  // a loop has no operators: the token stays unknown
+    web.operator_token = random_token();  // not published: a loop has no operators
     return web;
 }
 

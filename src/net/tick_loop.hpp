@@ -37,8 +37,8 @@ class TickLoop {
     /// its sending, and is not part of the measured time. It does not run after the final tick,
     /// which is not counted.
     void run(volatile const bool* stop, double seconds, const std::function<void()>& after_tick);
-    /// `spent_us` returns the microseconds that this thread has spent on observing the ticks; they
-    /// are not counted as tick time.
+    /// Sets a function that returns the microseconds that this thread has spent so far on observing
+    /// the server. That time is not counted as tick time.
     void set_watching(std::function<Micros()> spent_us) { watching_ = std::move(spent_us); }
     /// Sets a callback at the end of `run`, before the sessions are closed and a last tick reports
     /// that to the game.

@@ -97,7 +97,7 @@ std::string url_decoded(std::string_view text) {
 
 class Connection;
 
-/// A descriptor owned by the caller; asio uses a duplicate.
+/// A descriptor that the caller owns; asio uses a duplicate.
 struct Watched {
     Watched(asio::io_context& io, int descriptor, std::function<void()> call)
         : stream(io, ::dup(descriptor)), readable(std::move(call)) {}
@@ -131,9 +131,9 @@ struct WebServer::Data {
     WebServer* owner = nullptr;
 
     void accept();
-    /// Whether a page of this server may have been opened under this name. On loopback only the own
-    /// names are accepted, because a foreign name that resolves to 127.0.0.1 belongs to another
-    /// page.
+    /// Returns whether a page of this server may have been opened under this name. On loopback only
+    /// the names of this server are accepted, because any other name that resolves to 127.0.0.1
+    /// belongs to another page.
     bool is_own_name(std::string_view host) const {
         if (!is_loopback(def.host)) return true;
         constexpr std::uint16_t http_port = 80;  // browsers omit it
@@ -303,9 +303,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
         // A host with wrong tokens waits even before a correct one is accepted.
         session_timer_.expires_after(std::chrono::microseconds(delay));
         session_timer_.async_wait(
-            [self = shared_from_this(), asked = std::string(target)](error_code error) {
+            [self = shared_from_this(), saved = std::string(target)](error_code error) {
                 if (error || self->ended_) return self->end();
-                self->upgrade_operator(asked);
+                self->upgrade_operator(saved);
             });
     }
 

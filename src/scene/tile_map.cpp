@@ -251,8 +251,8 @@ class MapReader {
                 ": its data is not a plain list (save the map with the tile layer format CSV)"};
         }
         if (data->size() != map_.blocked.size()) {
-            throw MapError{where + ": has " + std::to_string(data->size()) + " tiles, the map " +
-                           std::to_string(map_.blocked.size())};
+            throw MapError{where + ": has " + std::to_string(data->size()) +
+                           " tiles, but the map has " + std::to_string(map_.blocked.size())};
         }
         for (std::size_t i = 0; i < data->size(); ++i) {
             if (!(*data)[i].is_number_integer()) {

@@ -8,7 +8,7 @@
 // without edits reads them without traversal (O14); depth and member count stay within the limits.
 // An edit visits only the members that it affects.
 //
-// Must not know: positions, observers' views.
+// Must not depend on positions or observers' views.
 #pragma once
 
 #include <cstdint>
