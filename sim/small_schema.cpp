@@ -102,12 +102,12 @@ void SmallSchema::declare_carts() {
 }
 
 void SmallAudience::decide(ObserverId observer, std::span<const EntityId> entities,
-                           std::span<std::uint8_t> replicated) const {
-    if (server == nullptr) return std::fill(replicated.begin(), replicated.end(), std::uint8_t{1});
+                           std::span<std::uint8_t> allowed) const {
+    if (server == nullptr) return std::fill(allowed.begin(), allowed.end(), std::uint8_t{1});
     for (std::size_t i = 0; i < entities.size(); ++i) {
         const Body* its = internal(*server).world.get(entities[i], body);
         const std::uint32_t now = server->current_tick() / 16 + index_of(observer);
-        replicated[i] = (its->hp / 8 + now) % 3 != 0 ? 1 : 0;
+        allowed[i] = (its->hp / 8 + now) % 3 != 0 ? 1 : 0;
     }
 }
 

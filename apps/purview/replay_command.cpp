@@ -127,7 +127,7 @@ int run_replay(const ReplayOptions& options) {
         serve.world_path = options.world_path;
     } else if (!can_replay_here(serve.world_path)) {
         return refuse(
-            fmt::format("its world is '{}', which is not below this directory: confirm it with "
+            fmt::format("its world '{}' is not below this directory: confirm it with "
                         "--world, --map or --trace",
                         serve.world_path));
     }

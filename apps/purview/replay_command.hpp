@@ -15,7 +15,7 @@ namespace purview::app {
 
 struct ReplayOptions {
     std::string path;
-    std::string world_path;     ///< replaces the world that the recording names
+    std::string world_path;     ///< replaces the world path of the recording
     std::uint32_t threads = 1;  ///< threads that encode packets
 };
 

@@ -22,7 +22,7 @@ volatile bool reload_requested = false;
 /// compared in every tick.
 constexpr std::uint32_t state_every_ticks = 20;
 
-/// Content security policy of our page: only its own scripts and module, inline styles for
+/// Content security policy of the page: only its own scripts and module, inline styles for
 /// dygraphs, no framing.
 constexpr const char* page_policy =
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -112,7 +112,7 @@ std::string ServerApp::open_carriers(const ServeOptions& options) {
     web_def.connections_per_host_max = options.sessions_per_host_max + 48;
     web_def.origins = options.origins;
     web_def.content_policy = page_policy;
-    // Unknown to any client.
+    // Without an operator channel, no client knows the token.
     web_def.operator_token = options.no_operator ? net::random_token() : token;
     if (auto problem = open_port(web_def, options.port); !problem.empty()) return problem;
 
@@ -231,8 +231,7 @@ void ServerApp::tick_done() {
     log_lateness();
 }
 
-/// Logs late ticks. Otherwise they would be invisible at the terminal, since the page only gets
-/// slower.
+/// Logs late ticks, because otherwise only a slower page would show them.
 void ServerApp::log_lateness() {
     const auto late = lateness_.check(loop->stats(), net::now());
     if (!late) return;

@@ -96,7 +96,7 @@ vale::SpawnSetup area_of(const scene::MapObject& object, const scene::TileMap& m
     return area;
 }
 
-/// Reads a property if it is present. Returns an empty string, or what is wrong with it.
+/// Reads a property if it is present. Returns an error text, or an empty string.
 std::string read_number(const scene::MapObject& object, const std::string& property,
                         std::uint32_t max, std::uint32_t& out) {
     const auto value = object.number(property, out);
@@ -109,13 +109,13 @@ std::string read_number(const scene::MapObject& object, const std::string& prope
     return {};
 }
 
-/// Returns an empty string, or what in the map is impossible.
+/// Returns an error text for an impossible map, or an empty string.
 std::string use_map(const WorldFile& file, vale::Setup& setup) {
     const scene::TileMap& map = *file.map;
     setup.max = {map.width_m(), map.height_m(), 0};
     setup.ground = {map.width, map.height, map.tile_m, map.blocked};
     const auto problem_of = [](const std::string& layer, const std::string& kind) {
-        return "layer '" + layer + "': the game makes kind '" + kind + "' itself";
+        return "layer '" + layer + "': kind '" + kind + "' is reserved for the game";
     };
     for (const auto& [layer, kind] : file.object_layers) {
         if (is_the_games_own(kind)) return problem_of(layer, kind);
@@ -212,7 +212,7 @@ void warn_of_misspelled(WorldFile& file) {
     }
 }
 
-/// Returns an empty string, or by how much the world is too large.
+/// Returns an error text if the world is too large, or an empty string.
 std::string problem_of_size(const vale::Setup& setup) {
     constexpr std::uint64_t players_max = 4'096;  // more than the default of --sessions-max
     const ServerDef def;
