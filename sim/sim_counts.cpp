@@ -87,11 +87,10 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         "  examined: %llu components with a restricted audience that were replicated, %llu that "
         "were not, %llu references, %llu dead-reckoned fields without an update, %llu partial and "
         "%llu complete books; %llu split updates, %llu delayed by limits, %llu ghosts that waited "
-        "in round-robin order, summed over ticks
-        ",
-        Count{seen.replicated},
-        Count{seen.withheld}, Count{seen.references}, Count{seen.extrapolated}, Count{seen.parts},
-        Count{seen.wholes}, Count{counts.split_updates}, Count{counts.limited_updates},
+        "in round-robin order, summed over ticks\n",
+        Count{seen.replicated}, Count{seen.withheld}, Count{seen.references},
+        Count{seen.extrapolated}, Count{seen.parts}, Count{seen.wholes},
+        Count{counts.split_updates}, Count{counts.limited_updates},
         Count{counts.round_robin_waits});
     const HandCounts& hand = counts.by_hand;
     std::printf(
