@@ -354,7 +354,7 @@ void handshakes(Bytes bytes) {
         if (packet.size() < seal_bytes) return;
         std::vector<std::byte> sealed(packet.begin(), packet.end());
         seal(static_cast<PacketType>(packet[0]), 0, sealed);
-        // Runs every reader, whatever the others return.
+        // Runs every reader, even if an earlier one succeeds.
         for (const bool is_one :
              {read_hello(sealed).has_value(), read_challenge(sealed).has_value(),
               read_answer(sealed).has_value(), read_accept(sealed).has_value(),

@@ -13,7 +13,7 @@ namespace purview::test {
 
 namespace {
 
-constexpr std::size_t ticks_kept = 100;  ///< later arrivals are not checked
+constexpr std::size_t ticks_kept = 100;  ///< a packet of an older tick is not checked
 
 using Named = SnapshotDecoder::Named;
 

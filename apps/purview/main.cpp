@@ -107,7 +107,7 @@ void add_operator(CLI::App& command, OperatorChoice& choice) {
     command.add_option("--operator-token", choice.token, "operator token of the server");
 }
 
-/// Returns an empty string, or what is wrong with the choice.
+/// Returns an error text, or an empty string.
 std::string use_operator(OperatorChoice choice, OperatorAddress& out) {
     constexpr std::string_view scheme = "http://";
     constexpr std::string_view parameter = "operator=";

@@ -268,7 +268,7 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
     auto world = std::make_unique<WorldSetup>();
     world->file = std::move(*file);
     if (source == WorldSource::map) {
-        // All object layers that contain objects, whatever their names.
+        // The object layers of Phaser Quest maps, if the map has them.
         for (const char* layer : {"chests", "entities"}) {
             for (const std::string& there : world->file.map->layers) {
                 if (there == layer)

@@ -338,8 +338,9 @@ class Client {
     std::string text_of(GhostId ghost, ComponentId component, std::size_t field) const;
     /// Returns the ghost that a reference refers to; GhostId::none: none, or one that is not held.
     GhostId reference_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
-    /// Returns whether the values of a component are current. If not, they are not replicated (any
-    /// more): they are the last ones, or zeros (AudienceDef::keeps_values).
+    /// Returns whether the values of a component are current. If not, the component is not
+    /// replicated, or no longer: the values are the last ones, or zeros
+    /// (AudienceDef::keeps_values).
     bool is_replicated(GhostId ghost, ComponentId component) const noexcept;
     /// @}
 
@@ -349,7 +350,7 @@ class Client {
     /// Returns whether everything that was relevant when the observer became ready has arrived, or
     /// has left again. A loading screen may end then. Stays true.
     bool is_view_complete() const noexcept;
-    /// Returns what changed since clear_events(), in order. Until then the last kind, position and
+    /// Returns the events since clear_events(), in order. Until then the last kind, position and
     /// values of a ghost that left can be read, unless its id is in use again.
     ///
     /// All changes of values, replicated components and owner of a ghost are one event: its enter,

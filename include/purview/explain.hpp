@@ -19,7 +19,7 @@ namespace purview {
 /// @addtogroup api_interest
 /// @{
 
-/// What decided. purview/interest.hpp has the order of evaluation.
+/// The condition that decided. purview/interest.hpp has the order of evaluation.
 enum class Stage : std::uint8_t {
     not_ready = 0,        ///< the observer is not ready: nothing is relevant to it
     denied = 1,           ///< denied to the observer
@@ -90,14 +90,14 @@ struct WhatIf {
     Vec3 position;                        ///< new position of the entity
     ValueId number = ValueId::none;       ///< the value to set
     float to = 0;                         ///< its new number
-    std::string what;  ///< human-readable, for example "move it to 12.0, 30.5"
+    std::string what;                     ///< human-readable, for example "move it to 12.0, 30.5"
 };
 
-/// Why an entity is relevant to an observer or not, and what would change that.
+/// Why an entity is relevant to an observer or not, and which changes would reverse that.
 struct Explanation {
     Status status = Status::ok;    ///< stale_id: no such observer or entity; all else is empty
     bool relevant = false;         ///< the result
-    Stage stage = Stage::no_node;  ///< what decided
+    Stage stage = Stage::no_node;  ///< the condition that decided
     bool held = false;  ///< no node matches any more; the minimum relevance time is not over
     /// The root of the evaluated cull group. If an entity above it hides it, that entity.
     EntityId unit = EntityId::none;
@@ -117,7 +117,8 @@ struct Explanation {
     /// Changes that reverse the result alone. Moves of the observer's own viewpoint are not
     /// considered; if nodes use Viewpoints::owned, neither are any moves and owners.
     std::vector<WhatIf> single;
-    std::vector<WhatIf> pair;  ///< if `single` is empty: two that do it together, if found
+    std::vector<WhatIf>
+        pair;  ///< if `single` is empty: two changes that reverse it together, if found
 
     /// Returns the explanation as a few human-readable lines.
     std::string text() const;

@@ -138,8 +138,8 @@ class GroupInput {
         }
         return nullptr;
     }
-    /// Returns the parts of a member in the order of the Schema::take_input calls, in whatever
-    /// order they were set. `data` is null for a part that is not in this input.
+    /// Returns the parts of a member in the order of the Schema::take_input calls, not in the order
+    /// in which they were set. `data` is null for a part that is not in this input.
     std::span<const Part> parts(std::size_t member) const noexcept {
         return (member + 1) * slots_ > parts_.size() ? std::span<const Part>{}
                                                      : parts_.subspan(member * slots_, slots_);
@@ -153,8 +153,8 @@ class GroupInput {
     std::size_t slots_ = 0;
 };
 
-/// The step of the game: computes the next state of a group from its state and one input, and from
-/// nothing else. Write it once, and link it into the server (Game::on_input) and the client
+/// The step of the game: computes the next state of a group from its state and one input alone.
+/// Write it once, and link it into the server (Game::on_input) and the client
 /// (PredictionDef::step).
 class GroupStep {
   public:

@@ -8,8 +8,8 @@
 /// hidden entities wait, and are reported once when the entity is shown again.
 ///
 /// In Server::events() and in RPC reports this player is an observer like any other. It has no
-/// ghosts: what leaves is removed, whatever the Retention of its kind is, and EventMode::fusion has
-/// no events for it. The game itself makes the calls of this player to the server.
+/// ghosts: an entity that leaves is removed, with any Retention of its kind, and EventMode::fusion
+/// has no events for it. The game itself makes the calls of this player to the server.
 #pragma once
 
 #include <cstddef>

@@ -64,7 +64,7 @@ struct PredictionStats {
     InputNumber newest_input = 0;
     /// The last input that the server is known to have processed.
     InputNumber consumed = 0;
-    /// Inputs buffered on the server, as last received.
+    /// Inputs buffered on the server, as last reported.
     std::uint32_t waiting = 0;
     /// Input starvation: reports of the server that no input was buffered.
     std::uint64_t starved = 0;
@@ -96,7 +96,7 @@ class Prediction {
     Prediction(Prediction&&) noexcept;
     /// Moves a prediction over this one.
     Prediction& operator=(Prediction&&) noexcept;
-    /// Ends the prediction. The client goes on.
+    /// Ends the prediction. The client continues.
     ~Prediction();
 
     /// @name Inputs
@@ -105,8 +105,8 @@ class Prediction {
     /// Applies what has arrived: corrections, and the number of buffered inputs. Returns the number
     /// of inputs that are due: call run_tick that often. After a long pause this is at most an
     /// eighth of a second, but at least 8 and at most 48; the rest of the time is skipped. Returns
-    /// 0 before the client has joined, with another schema, or without inputs. Call it in any case:
-    /// it also advances the clock of view_tick and position_of.
+    /// 0 before the client has joined, with another schema, or without inputs. Call it even then,
+    /// because it also advances the clock of view_tick and position_of.
     unsigned ticks_due(Micros now);
     /// Sets the part of a member in the next input, and replaces one that was set before. Errors:
     /// not_ready (as for ticks_due), not_found (no such ghost), refused (not owned, or takes no

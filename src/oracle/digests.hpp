@@ -33,9 +33,8 @@ struct NamedEntity {
 };
 std::vector<NamedEntity> named_entities(const World& world, EntityId entity);
 
-/// How a dead-reckoned field continues after the tick in which it was sent (PROTOCOL.md, "Motion"),
-/// from the predictor state that the server assumes for the client. The prediction is computed
-/// here.
+/// The predictor state of a dead-reckoned field after the tick in which it was sent (PROTOCOL.md,
+/// "Motion"), as the server assumes it for the client. The prediction itself is computed here.
 struct Course {
     std::size_t word = 0;    ///< among wire_values
     std::int64_t at = 0;     ///< 1/64 of a step
@@ -79,13 +78,13 @@ class DigestChecker {
     std::string sent(Manifest manifest);
     /// Records the delivery status of a packet.
     void resolved(std::uint32_t sequence, bool delivered);
-    /// Returns whether this is the expected digest after packet `sequence`. Returns nothing for a
-    /// packet that has been overtaken.
+    /// Returns whether this is the expected digest after packet `sequence`; nothing if a later
+    /// packet was resolved.
     std::optional<bool> is_right(std::uint32_t sequence, std::uint64_t digest) const;
     /// Stores the expected state after each packet, until `explain` has found the one it needs.
     void keep_states() { keeps_states_ = true; }
-    /// Returns what is wrong with the state that the client sent (PROTOCOL.md, "Digest"): entity,
-    /// field, tick.
+    /// Compares the state that the client sent (PROTOCOL.md, "Digest"). Returns the first
+    /// difference as text, with entity, field and tick.
     std::string explain(std::span<const std::byte> state);
 
     std::uint64_t digest() const noexcept { return digest_; }
@@ -96,7 +95,8 @@ class DigestChecker {
         Words values;
         std::uint32_t allowed = 0;
     };
-    /// The values last sent for a ghost slot, whatever the delivery status; null if never sent.
+    /// Returns the values that were last sent for a ghost slot, with any delivery status; null if
+    /// none were sent.
     const Sent* last_sent(std::uint32_t slot, EntityId entity) const;
     /// Returns the first field that differs among the `allowed` components, or an empty string.
     std::string difference(KindId kind, const std::vector<std::uint32_t>& a,

@@ -57,7 +57,7 @@ struct TruthEntity {
     std::optional<Vec3> received_position;
 };
 
-/// An area of interest, with what the owner of the record needs to know about it.
+/// An area of interest, with data for the owner of the record.
 struct TruthArea {
     TruthArea() = default;
     TruthArea(Vec3 position) : area(Area::at(position)) {}  // NOLINT: implicit on purpose
@@ -89,7 +89,7 @@ struct TruthDef {
     std::vector<KindRules> kinds;  ///< by KindId
     bool ready_requires_viewpoint = false;
     InterestLevel level = InterestLevel::full;
-    bool owner_sees = true;  ///< false: ownership shows nothing, whatever the kind defines
+    bool owner_sees = true;  ///< false: owned entities are not relevant, for any kind
 };
 
 // -- bindings: the manager's calls, applied to a record (N3 N8 N40 N42) -------------------------

@@ -86,7 +86,7 @@ class EntityBlocks {
     bool is_y_up_;
 };
 
-/// One observer, and the blocks to test. Valid during the call.
+/// One observer and the blocks to test. Valid during the call.
 struct BlockQuery {
     ObserverId observer;               ///< the observer
     EntityId viewpoint;                ///< its viewpoint entity, or none
@@ -119,8 +119,9 @@ struct KernelTraits {
     bool remembers = false;
     bool reads_positions = true;  ///< false: a move never changes the result
     /// True: evaluated every tick for every candidate. False: a pair is evaluated when its entity
-    /// or observer moves, when a flag, key or value of the entity changes, and after recheck. A
-    /// kernel that reads other data of the game needs true, or a recheck when that data changes.
+    /// or observer moves, when a flag, key or value of the entity changes, and after recheck. For a
+    /// kernel that reads other data of the game, set it to true, or call recheck when that data
+    /// changes.
     bool every_tick = false;
     bool returns_unknown = false;  ///< CustomKernel::test writes `unknown`
 };
@@ -219,8 +220,8 @@ namespace detail {
 
 template <class Predicate>
 class PairKernel final : public CustomKernel {
-    /// bool(Vec3 entity, Vec3 observer). It can read nothing else. So it may also be evaluated for
-    /// lanes without an entity, and those results are ignored.
+    /// bool(Vec3 entity, Vec3 observer). It depends only on these positions, so it may also be
+    /// evaluated for lanes without an entity; those results are ignored.
     static constexpr bool is_of_positions =
         std::is_nothrow_invocable_r_v<bool, const Predicate&, Vec3, Vec3>;
     template <class... Arguments>
