@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t datagrams_per_read = 4096;
 constexpr Micros publish_every_us = 200'000;
 constexpr Micros sample_every_us = 1'000'000;
-/// Slow readers: every tenth pauses for a long time, but shorter than the session timeout of ten
+/// Every tenth slow reader pauses for this time, which is shorter than the session timeout of ten
 /// seconds.
 constexpr std::uint32_t pausing_share = 10;
 constexpr Micros pause_us = 5'000'000;

@@ -33,10 +33,10 @@ namespace {
 
 volatile bool stop_requested = false;
 
-/// If the server waits longer than this share of the time for a processor, it shares its machine
-/// with other processes and its lateness is not a failure. Its own bots and checks account for half
-/// of this share on two processors. The same limit applies to the share of ticks that wait for the
-/// check.
+/// If the server waits for a processor for more than this fraction of the time, it shares its
+/// machine with other processes, and late ticks are not a failure. On two processors, its own bots
+/// and checks account for half of this fraction. The same limit applies to the fraction of ticks
+/// that wait for the check.
 constexpr double waited_share_max = 0.2;
 
 double percentile(std::vector<float> values, double share) {

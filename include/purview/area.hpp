@@ -29,7 +29,8 @@ struct Area {
     AreaShape shape = AreaShape::position;  ///< which of the members below count
     Vec3 center;  ///< cone: its tip. With `follow`: relative to the position of that entity.
     /// The entity that the area follows; for a group member, the root of its group. The area does
-    /// not turn with it, and ends when it is despawned. none: the area does not move.
+    /// not turn with the entity, and ends when the entity is despawned. none: the area does not
+    /// move.
     EntityId follow = EntityId::none;
     float radius = 0;              ///< sphere, cone (its length); above 0, at most reach_max
     Vec3 half_size;                ///< box: half of its sides; 0 or more

@@ -338,9 +338,8 @@ class Client {
     std::string text_of(GhostId ghost, ComponentId component, std::size_t field) const;
     /// Returns the ghost that a reference refers to; GhostId::none: none, or one that is not held.
     GhostId reference_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
-    /// Returns whether the values of a component are current. If not, the component is not
-    /// replicated, or no longer: the values are the last ones, or zeros
-    /// (AudienceDef::keeps_values).
+    /// Returns whether a component is replicated, so that its values are current. Otherwise they
+    /// are the last received values, or zeros (AudienceDef::keeps_values).
     bool is_replicated(GhostId ghost, ComponentId component) const noexcept;
     /// @}
 

@@ -117,8 +117,8 @@ struct Explanation {
     /// Changes that reverse the result alone. Moves of the observer's own viewpoint are not
     /// considered; if nodes use Viewpoints::owned, neither are any moves and owners.
     std::vector<WhatIf> single;
-    std::vector<WhatIf>
-        pair;  ///< if `single` is empty: two changes that reverse it together, if found
+    /// If `single` is empty: two changes that reverse the result together, if found.
+    std::vector<WhatIf> pair;
 
     /// Returns the explanation as a few human-readable lines.
     std::string text() const;

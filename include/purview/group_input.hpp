@@ -99,7 +99,8 @@ class GroupState {
 
     std::span<const GroupMember> members_;
     std::span<std::byte* const> components_;  ///< [members][stride]
-    std::span<const std::uint8_t> column_;    ///< by component: its index below stride, if any
+    std::span<const std::uint8_t>
+        column_;  ///< by component: its index; stride_ or more: not predicted
     std::size_t stride_ = 0;
     bool is_server_ = false;
 };

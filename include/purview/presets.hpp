@@ -19,7 +19,7 @@ namespace purview {
 enum class Preset : std::uint8_t {
     ngo = 0,     ///< Unity Netcode: all entities to all observers, until nodes are bound
     mirror = 1,  ///< distance 10 around the viewpoint entity, which an observer must have
-    fusion = 2,  ///< areas of interest; owned entities are not relevant; ghosts are retained
+    fusion = 2,  ///< areas of interest; ownership gives no relevance; ghosts are retained
     phaser = 3,  ///< cells of 34 x 20, one ring
 };
 

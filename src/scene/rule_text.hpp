@@ -91,7 +91,7 @@ NodeText print_node(const NodeDef& node, const RuleNames& names);
 Loaded<Rules> compile_nodes(const std::vector<NodeText>& nodes, const RuleNames& names,
                             const Rules& around, bool keep);
 
-/// Returns the text with defaults for all missing values, so that nothing stays unchanged.
+/// Returns the text with defaults for all missing values, so that it does not keep current values.
 NodeText with_defaults(NodeText text);
 
 /// Prints nodes as the [interest] table of a world file.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A world as a TOML file: a Tiled map or a trace, the behavior of its kinds, and its interest
-// rules. Strict: an unknown key or a wrong type is an error with file, line and column.
+// Reads a world from a TOML file: a Tiled map or a trace, the behavior of its kinds, and its
+// interest rules. Strict: an unknown key or a wrong type is an error with file, line and column.
 // docs/world-file.md lists every key.
 #pragma once
 
