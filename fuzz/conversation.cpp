@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size < 2) return 0;
     const std::uint32_t budget = std::uint32_t{128} + data[0] * 8U;
     SmallScale scale{20, 30, 4};
-    if (data[1] % 4 == 1) {  // everything enabled is slow: one in four
+    if (data[1] % 4 == 1) {  // a world with everything enabled is slow: one seed in four
         scale.herd = 6;
         scale.books = budget >= 300 ? 1 : 0;  // a page needs this budget
         scale.carts = 2;

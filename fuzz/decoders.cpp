@@ -78,7 +78,7 @@ constexpr std::uint8_t first_of_calls = 0xf0;
 constexpr std::uint8_t first_of_inputs = 0xe0;
 constexpr std::uint8_t first_of_corrections = 0xd0;
 constexpr std::uint8_t first_of_recordings = 0xc0;
-/// From this value of its low half on, the schema of the generated traffic is used.
+/// If the low half of the first byte is at least this, the schema of the generated traffic is used.
 constexpr std::uint8_t first_of_traffic = 0xc;
 
 /// Calls visit(packet) for each packet: a length byte, then that many bytes, copied to memory of

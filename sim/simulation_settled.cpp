@@ -20,8 +20,8 @@ constexpr std::uint32_t quiet_ticks_max = 30 * sim_tick_hz;
 /// parents.
 constexpr double position_error_m = 0.03;
 
-/// The position of a crate far outside is clamped to the quantized range. For group members, the
-/// world already uses the quantized position.
+/// Clamps a position to the quantized range, as for a crate far outside of it. For group members,
+/// the world already uses the quantized position.
 Vec3 as_replicated(Vec3 position) {
     constexpr float least = -SmallGame::beside_m, most = SmallGame::side_m + SmallGame::beside_m;
     return {std::clamp(position.x, least, most), std::clamp(position.y, least, most), position.z};

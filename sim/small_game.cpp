@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-// Events of the small world.
+// The events of the small world.
 #include "small_game.hpp"
 
 #include <algorithm>
@@ -307,7 +307,7 @@ ObserverId SmallGame::any_observer(SplitMix& random) const {
         std::next(cameras.begin(), at - static_cast<std::uint32_t>(players.size()))->first};
 }
 
-/// Any entity except a tree. Group members and players are as likely as single entities.
+/// Returns a random entity that is not a tree. Group members and players are as likely as others.
 EntityId SmallGame::anything(SplitMix& random) const {
     const auto any = [&](const std::vector<EntityId>& list) {
         return list[random.below(static_cast<std::uint32_t>(list.size()))];

@@ -71,7 +71,7 @@ SmallSchema::SmallSchema(bool has_books, bool has_carts) {
     if (!schema.problem().empty()) std::abort();
 }
 
-/// A book has parts for its owner, parts for all others, and parts with staged replication.
+/// A book has components for its owner, for all others, and with staged replication.
 void SmallSchema::declare_books() {
     std::vector<ComponentId> parts{position.id, body.id, pack.id, rumour.id};
     for (std::size_t i = 0; i < pages_of_book; ++i) {
@@ -192,7 +192,7 @@ void set_books(std::vector<KindRules>& kinds, const SmallSchema& schema, std::ui
     kinds[index_of(schema.book)].nodes = {id_at<NodeId>(node)};
 }
 
-/// Follows the nodes of the herds, if they exist.
+/// The node of the books follows the nodes of the herds, if they exist.
 std::uint32_t node_of_books(const SmallScale& scale) {
     return scale.herd > 0 ? 3 : 1;
 }

@@ -46,7 +46,7 @@ void BotDriver::walk_to_cart(Client& client, Micros now, vale::Controls& control
     if (pilot_->player() == GhostId::none) return;
     const Vec3 at = pilot_->position_of(pilot_->player(), now);
     const GhostId cart = nearest_free_cart(client, at);
-    if (cart == GhostId::none) {  // walk on: there may be one elsewhere
+    if (cart == GhostId::none) {  // walks on, because a cart may come into range
         controls.walk_x = std::cos(steering_ * 3);
         controls.walk_y = std::sin(steering_ * 3);
         return;

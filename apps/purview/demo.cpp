@@ -85,7 +85,7 @@ check::TruthObserver describe(const vale::Vale& game, ObserverId observer) {
     return truth;
 }
 
-/// Counters at one moment. The figures of an interval are the difference of two marks.
+/// Counters at one moment. The figures of an interval are the differences between two marks.
 struct Mark {
     double seconds = 0;
     std::uint64_t ticks = 0;
@@ -237,7 +237,7 @@ json Verdicts::finish(const Proof& proof, const BotReport& bots, int node_exit,
             "{:.0f} % of its ticks: tick times and overruns are not checked; everything else is",
             100 * waited_share(seconds), 100 * check_share);
     }
-    // Players move per tick. Without pace checks, world time is the basis, not wall-clock time.
+    // Players move per tick. Without pace checks, rates refer to world time, not wall-clock time.
     const double tick_hz = app_.world->file.tick_hz;
     const double world_seconds =
         checks_pace ? seconds : static_cast<double>(app_.loop->stats().ticks) / tick_hz;

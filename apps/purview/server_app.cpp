@@ -69,7 +69,7 @@ std::string ServerApp::make_server(const ServeOptions& options,
     def.mac = &net::mac;
     def.clock = &net::now;
     def.log = {[](void*, LogLevel level, const char* text) {
-                   // start() returns the reason of a refusal.
+                   // make_server() returns the reason of a refusal.
                    if (level == LogLevel::warning) spdlog::warn("{}", text);
                },
                nullptr};

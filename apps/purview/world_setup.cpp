@@ -18,8 +18,8 @@ using scene::WorldFile;
 
 namespace {
 
-/// Rules for a bare Tiled map of the Phaser Quest kind: areas of 34 x 20 tiles, and a view about as
-/// large as an area with its neighbors.
+/// Rules for a Tiled map without a world file, as in Phaser Quest: areas of 34 x 20 tiles, and a
+/// range about as large as an area with its neighbors.
 constexpr const char* map_world = R"(
 name = "map"
 [map]
@@ -35,7 +35,7 @@ name = "near or same team, not cloaked"
 steps = ["add within 45 leave 50", "add same team", "subtract flag cloaked"]
 )";
 
-/// Rules for a bare trace: people in a crowd see those within touching distance.
+/// Rules for a trace without a world file: a person is relevant to others within touching distance.
 constexpr const char* trace_world = R"(
 name = "trace"
 [trace]
@@ -154,7 +154,7 @@ void use_trace(const WorldFile& file, vale::Setup& setup) {
     for (const scene::Track& track : file.trace->tracks) {
         vale::Track out;
         for (const auto& sample : track.samples) {
-            // Interest uses the x, y plane; the height of a head is irrelevant.
+            // Interest uses the x, y plane, so the height is dropped.
             out.samples.push_back(
                 {sample.seconds, {sample.position.x, sample.position.y, 0}, sample.facing});
         }

@@ -32,10 +32,10 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t header_bytes_max = 8 * 1024;
-/// Limit on the queued frames of one client. Further datagrams are dropped, as on any bad network.
+/// Limit on the queued frames of one client. Further datagrams are dropped, as on a congested link.
 constexpr std::size_t play_queue_bytes_max = 64 * 1024;
 constexpr std::size_t operator_queue_bytes_max = 4 * 1024 * 1024;
-/// Fits rules at all limits of limits.md.
+/// Large enough for rules at all limits of docs/limits.md.
 constexpr std::size_t operator_message_bytes_max = 2 * 1024 * 1024;
 /// Delay before the next accept after the system had no descriptors left.
 constexpr std::chrono::milliseconds accept_again_after{100};
@@ -191,7 +191,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         if (queue_.size() == 1) write_next();
     }
 
-    /// Packets that only a session receives show that the connection has one.
+    /// Packets of these types are sent only to a session, so the connection has one.
     void note_sent(std::span<const std::byte> datagram) {
         const auto type = static_cast<PacketType>(datagram[0]);
         has_session_ |= type == PacketType::accept || type == PacketType::data;
@@ -266,7 +266,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                origin == "https://" + name;  // https: TLS may end at a proxy
     }
 
-    /// Operators must come from a page of this server, or from no page.
+    /// Operators must connect from a page of this server, or without a page.
     bool may_operate() const {
         const auto& request = parser_->get();
         const auto host = request.find(http::field::host);
@@ -275,7 +275,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         return origin == request.end() || is_own_page(view_of(origin->value()));
     }
 
-    /// Players must come from a page of this server, a listed origin, or no page.
+    /// Players must connect from a page of this server, from a listed origin, or without a page.
     bool may_play() const {
         const auto& request = parser_->get();
         const auto origin = request.find(http::field::origin);

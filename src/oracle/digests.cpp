@@ -13,8 +13,8 @@ namespace purview::check {
 
 namespace {
 
-/// The largest component is omitted and counts as positive. The others are steps of sqrt(1/2) /
-/// 511.
+/// Returns the wire format of a rotation. The largest part is omitted and made positive; the others
+/// are counted in steps of sqrt(1/2) / 511.
 std::uint32_t rotation_word(const unsigned char* at) {
     float parts[4];
     std::memcpy(parts, at, sizeof parts);
@@ -45,7 +45,7 @@ std::uint32_t rotation_word(const unsigned char* at) {
     return word;
 }
 
-/// PROTOCOL.md, "Fields", implemented a second time.
+/// A second implementation of PROTOCOL.md, "Fields".
 std::uint32_t wire_value(const FieldDef& field, const unsigned char* data) {
     const unsigned char* at = data + field.offset_bytes;
     if (field.type == FieldType::boolean) return *at != 0 ? 1 : 0;
@@ -109,7 +109,8 @@ std::uint32_t Course::after(std::uint32_t ticks) const noexcept {
 
 namespace {
 
-/// PROTOCOL.md, "relative position": relative to the parent, moved to the middle of the range.
+/// Returns the position component relative to the parent, moved to the middle of the range
+/// (PROTOCOL.md, "relative position").
 std::vector<unsigned char> seen_from_parent(const World& world, EntityId entity,
                                             const ComponentDef& def, const unsigned char* data) {
     std::vector<unsigned char> moved(data, data + def.size_bytes);

@@ -11,11 +11,11 @@ namespace purview::check {
 namespace {
 
 constexpr std::size_t no_slot = ~std::size_t{0};
-/// Maximum length of a chain of position overrides that is followed (F12).
+/// Maximum length of a chain of position sources that is followed.
 constexpr unsigned overrides_max = 8;
 /// Small enough that the data of a batch stays in the cache.
 constexpr std::size_t units_at_once = 256;
-/// The minimum relevance time does not define a score, but the pair has one.
+/// The score of a pair within its minimum relevance time, for which the rules define none.
 constexpr float score_of_stay = 1;
 
 std::uint32_t number(ObserverId id) {
@@ -50,14 +50,14 @@ bool hides(Combine combine, Combine op, bool matches, bool so_far) {
     return op == Combine::add || (op == Combine::require && so_far);
 }
 
-/// Whether the node can match anything. If not, it is not evaluated and has no memory.
+/// Returns whether the node can match an entity. If not, it is not evaluated and has no memory.
 bool can_match(const NodeDef& node) {
     const auto adds = [](const Kernel& step) { return step.combine == Combine::add; };
     return node.enabled &&
            (node.dispatcher != nullptr || std::any_of(node.steps.begin(), node.steps.end(), adds));
 }
 
-/// The node of rules without nodes: every entity is relevant to every observer (N2).
+/// The node of rules without nodes: every entity is relevant to every observer.
 NodeDef default_node() {
     NodeDef node;
     node.name = "default";
@@ -420,8 +420,8 @@ TruthOracle::NodeAnswer TruthOracle::query_inner(const ObserverQuery& query,
                                 results);
             }
             const bool is_in = results[0].zone == Zone::in, yes = is_in && !results[0].unknown;
-            // An entity that is subtracted by its own attributes is hidden, whichever observer
-            // covers this inner node.
+            // An entity that is subtracted by its own attributes is hidden, even if the observer
+            // does not cover this inner node.
             if (step.combine == Combine::subtract && reads_entity_alone(step))
                 all.hides = all.hides || is_in;
             if (step.combine == Combine::add) {
@@ -606,7 +606,7 @@ void TruthOracle::decide(const ObserverQuery& query, const EntityView& unit,
         set(nodes.yes ? TruthStage::node : TruthStage::no_node, nodes.yes);
         verdict.score = nodes.score;
     }
-    // What hides it ends its minimum relevance time, even while something else shows it.
+    // An override that hides the entity ends its minimum relevance time, even if another shows it.
     if (contains(observer.denied, unit.id) || truth.force_hidden ||
         truth.mode == EntityMode::explicit_only)
         verdict.hides = true;
@@ -628,8 +628,8 @@ bool TruthOracle::owner_sees(KindId kind) const {
     return def_.owner_sees && (!has_kind || def_.kinds[index_of(kind)].owner_sees);
 }
 
-/// Whether the observer owns the root or an entity from `top` down. Without `owners_only`, entities
-/// that are allowed or shown count, too.
+/// Returns whether the observer owns the root, or an entity from `top` down. Without `owners_only`,
+/// allowed and shown entities count like owned ones.
 bool TruthOracle::has_entry(const ObserverQuery& query, EntityId root, EntityId top,
                             bool owners_only) const {
     const TruthObserver& observer = *query.observer->facts;
@@ -648,7 +648,7 @@ bool TruthOracle::has_entry(const ObserverQuery& query, EntityId root, EntityId 
            std::any_of(splits_.begin(), splits_.end(), counts);
 }
 
-/// Returns what hides the member itself, or one above it; TruthStage::node: nothing.
+/// Returns the stage that hides the member or one above it; TruthStage::node: none.
 TruthStage TruthOracle::hidden_member(const ObserverQuery& query, const TruthEntity& member) const {
     if (member.id == member.root) return TruthStage::node;
     if (contains(query.observer->facts->denied, member.id)) return TruthStage::denied;
@@ -661,8 +661,8 @@ TruthStage TruthOracle::hidden_member(const ObserverQuery& query, const TruthEnt
     return hidden_member(query, entities_[index_of(parent)]);
 }
 
-/// Whether nodes show this independently culled member, or it is promoted itself. Its ancestors are
-/// then relevant, too.
+/// Returns whether this independently culled member makes its ancestors relevant: nodes match it,
+/// or it is promoted itself.
 bool TruthOracle::promotes(const ObserverQuery& query, const std::vector<Verdict>& own,
                            std::uint32_t unit) const {
     const TruthStage stage = own[unit].stage;
@@ -684,8 +684,8 @@ bool TruthOracle::is_promoted(const ObserverQuery& query, const std::vector<Verd
     });
 }
 
-/// Returns the result of a cull group within its group: it is never relevant without those above
-/// it.
+/// Returns the result of a cull group within its group: it is relevant only if all cull groups
+/// above it are.
 Verdict TruthOracle::in_group(const ObserverQuery& query, const std::vector<Verdict>& own,
                               std::uint32_t unit) const {
     Verdict verdict = own[unit];
@@ -711,8 +711,8 @@ Verdict TruthOracle::in_group(const ObserverQuery& query, const std::vector<Verd
     return verdict;
 }
 
-/// Applies the minimum relevance time to a pair that nodes made relevant, unless something hides
-/// it.
+/// Applies the minimum relevance time to a pair that nodes made relevant, unless an override or a
+/// step hides it.
 void TruthOracle::hold(const ObserverQuery& query, Verdict& verdict, std::uint32_t index) const {
     const Tick now = history_.back().tick;
     ObserverState::Stay& stay = query.now->stays[index];

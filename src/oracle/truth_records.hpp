@@ -92,7 +92,7 @@ struct TruthDef {
     bool owner_sees = true;  ///< false: owned entities are not relevant, for any kind
 };
 
-// -- bindings: the manager's calls, applied to a record (N3 N8 N40 N42) -------------------------
+// -- bindings: the calls of InterestManager, applied to a record ----------------------------------
 
 /// Binds a new entity. `kind` must be set before. `own`: its nodes besides those of its kind, or
 /// instead of them if `replaces_kind_nodes`.
@@ -104,7 +104,7 @@ bool unbind(TruthEntity& entity, NodeId node);
 void bind_exactly(TruthEntity& entity, std::span<const NodeId> nodes);
 void bind_default(TruthEntity& entity);
 
-// -- bounds of groups (O22) -----------------------------------------------------------------------
+// -- bounds of groups -----------------------------------------------------------------------------
 
 /// Sets the bounds of every root of a kind with KindRules::uses_group_radius: the largest distance
 /// of a member's position from its own, along all axes, at most `max_m`. Any other entity gets 0.

@@ -85,7 +85,7 @@ struct Word {
     bool quoted = false;
 };
 
-/// Caught by the functions of the header.
+/// The functions of the header catch the Problem.
 [[noreturn]] void fail(int column, std::string text) {
     Problem problem;
     problem.text = std::move(text);

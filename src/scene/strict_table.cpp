@@ -32,7 +32,7 @@ std::size_t skip_quoted(std::string_view text, std::size_t i) {
     return text.size();
 }
 
-/// Position of the first key with too many parts, else npos. Checks nothing else.
+/// Returns the position of the first key with too many parts, otherwise npos.
 std::size_t find_deep_key(std::string_view text) {
     std::size_t dots = 0;
     for (std::size_t i = 0; i < text.size();) {

@@ -80,7 +80,8 @@ std::string text_of(const json& value) {
     return value.is_structured() ? std::string() : value.dump();
 }
 
-/// visit(name, value) for properties in the old form {name: value} or the new one [{name, value}].
+/// Calls visit(name, value) for properties in the old form {name: value} or the new one [{name,
+/// value}].
 template <class Visit>
 void for_each_property(const json& properties, Visit&& visit) {
     if (properties.is_object()) {
