@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Runs a script of ticks, losses, corruption, address changes and disconnects against a whole
-// server with two clients. Whatever happens, every client must hold what it acknowledged, and calls
-// must keep their guarantees.
+// server with two clients. At all times, every client must have the state that it acknowledged, and
+// calls must keep their guarantees.
 //
 // Each byte is one step: the low three bits select the action, the others the amount or the client.
 #include <algorithm>
@@ -27,7 +27,7 @@ void toggle(float& fault) {
     fault = fault > 0 ? 0.0F : 0.5F;
 }
 
-void check_promises(const SmallWorld& world) {
+void check_guarantees(const SmallWorld& world) {
     const auto& mismatches = world.proof->mismatches();
     require(mismatches.empty(), mismatches.empty() ? "" : mismatches.front().c_str());
     const std::string& trouble = world.ledger->trouble();
@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size < 2) return 0;
     const std::uint32_t budget = std::uint32_t{128} + data[0] * 8U;
     SmallScale scale{20, 30, 4};
-    if (data[1] % 4 == 1) {  // everything enabled is slow: one in four
+    if (data[1] % 4 == 1) {  // a world with everything enabled is slow: one seed in four
         scale.herd = 6;
         scale.books = budget >= 300 ? 1 : 0;  // a page needs this budget
         scale.carts = 2;
@@ -64,36 +64,36 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     world.make_calls(3);
     std::uint32_t ticks = 0;
     for (std::size_t i = 2; i < std::min(size, script_bytes_max) && ticks < ticks_max; ++i) {
-        const unsigned much = data[i] >> 3;
-        SmallClient& client = *world.clients[much % world.clients.size()];
-        FaultyNetwork& line = much % 4 < 2 ? *client.up : *client.down;
+        const unsigned amount = data[i] >> 3;
+        SmallClient& client = *world.clients[amount % world.clients.size()];
+        FaultyNetwork& network = amount % 4 < 2 ? *client.up : *client.down;
         switch (data[i] & 7U) {
             case 0:
-                line.blackout = !line.blackout;
+                network.blackout = !network.blackout;
                 break;
             case 1:
-                toggle(line.faults.loss);
+                toggle(network.faults.loss);
                 break;
             case 2:
-                toggle(line.faults.duplicate);
+                toggle(network.faults.duplicate);
                 break;
             case 3:
-                toggle(line.faults.corrupt);
+                toggle(network.faults.corrupt);
                 break;
             case 4:
-                line.faults.jitter_us = much * 10'000;
+                network.faults.jitter_us = amount * 10'000;
                 break;
             case 5:
                 world.change_address(client);
                 break;
             case 6:
-                if (much % 8 != 0) break;
+                if (amount % 8 != 0) break;
                 world.clients.erase(world.clients.begin());
-                world.add_client(much % 16 == 0 ? Role::player : Role::spectator);
+                world.add_client(amount % 16 == 0 ? Role::player : Role::spectator);
                 break;
             default:
-                for (unsigned t = 0; t <= much; ++t, ++ticks) world.step();
-                check_promises(world);
+                for (unsigned t = 0; t <= amount; ++t, ++ticks) world.step();
+                check_guarantees(world);
                 break;
         }
     }

@@ -33,7 +33,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-/// Counters of what inputs have reached.
+/// Counters of the features that inputs have reached.
 enum Reached : unsigned {
     ghosts_held,
     leaves_named,  // continues in the order of SnapshotDecoder::Named
@@ -45,9 +45,9 @@ enum Reached : unsigned {
     calls_to_server,
     recordings_replayed,
     schemas_read,
-    ghosts_in_terms,
-    inputs_in_terms,
-    calls_in_terms,
+    ghosts_of_decoded,
+    inputs_of_decoded,
+    calls_of_decoded,
     inputs_read,
     corrections_read,
     streams_read,
@@ -73,12 +73,12 @@ constexpr const char* reached_names[reached_count] = {"ghosts",
                                                       "handshakes"};
 std::uint64_t reached[reached_count];
 
-/// Lowest values of the first byte for each decoder.
+/// The lowest value of the first byte for each decoder.
 constexpr std::uint8_t first_of_calls = 0xf0;
 constexpr std::uint8_t first_of_inputs = 0xe0;
 constexpr std::uint8_t first_of_corrections = 0xd0;
 constexpr std::uint8_t first_of_recordings = 0xc0;
-/// From this value of its low half on, the schema of the generated traffic is used.
+/// If the low half of the first byte is at least this, the schema of the generated traffic is used.
 constexpr std::uint8_t first_of_traffic = 0xc;
 
 /// Calls visit(packet) for each packet: a length byte, then that many bytes, copied to memory of
@@ -123,7 +123,8 @@ void snapshots(const Schema& schema, Bytes bytes) {
     });
 }
 
-/// RPCs in either direction. The length of a packet decides whether ghosts appear or disappear.
+/// Reads RPCs of either direction. The length of a packet decides whether ghosts appear or
+/// disappear.
 void calls(Bytes bytes) {
     const Schema& schema = small_schema();
     if (bytes.empty()) return;
@@ -171,7 +172,7 @@ const Schema& drive_schema() {
     return schema;
 }
 
-/// Inputs for groups: every input that was read is written again and must be equal.
+/// Reads inputs for groups. Every input that was read is written and read again, and must be equal.
 void inputs(const Schema& schema, Bytes bytes) {
     InputPacket packet;
     InputPacket again;
@@ -232,8 +233,8 @@ const Schema& moving_schema() {
     return schema;
 }
 
-/// Corrections: a malformed one must not change any member, and all values must be valid for their
-/// field.
+/// Reads corrections. A malformed one must not change any member, and all values must be valid for
+/// their field.
 void corrections(const Schema& schema, Bytes bytes) {
     const PredictedLayout layout(schema);
     Correction read;
@@ -280,8 +281,8 @@ void recordings(Bytes bytes) {
     reached[recordings_replayed] += result.received;
 }
 
-/// Packets of a server with a given schema: snapshots, RPCs and inputs.
-void in_terms_of(const Schema& schema, Bytes bytes) {
+/// Reads packets with a decoded schema: snapshots, RPCs and inputs.
+void decoded_schema(const Schema& schema, Bytes bytes) {
     Replica replica(schema);
     RpcInbox inbox;
     InputPacket commands;
@@ -293,16 +294,16 @@ void in_terms_of(const Schema& schema, Bytes bytes) {
         now += 100'000;
         if (packet.size() % 3 == 0) {
             if (replica.decoder.read(in)) replica.accept(newest);
-            reached[ghosts_in_terms] += replica.ghosts.count();
+            reached[ghosts_of_decoded] += replica.ghosts.count();
         } else if (packet.size() % 3 == 1) {
             if (read_inputs(schema, in, commands))
-                reached[inputs_in_terms] += commands.frames[0].parts.size();
+                reached[inputs_of_decoded] += commands.frames[0].parts.size();
         } else if (inbox.read(schema, RpcDirection::to_observers, in)) {
             inbox.accept(schema, now, has_all);
         }
         ArrivedRpc call;
         while (inbox.next(call)) {
-            ++reached[calls_in_terms];
+            ++reached[calls_of_decoded];
             const RpcDef& rpc = schema.rpcs()[index_of(call.rpc)];
             std::vector<double> values(rpc.args.fields.size());
             values_of_words(rpc, call.words, values);
@@ -324,14 +325,14 @@ void schemas(Bytes bytes) {
     const auto same = read_schema(second);
     require(same && same->hash() == schema->hash(), "a schema differs after encoding and decoding");
     ++reached[schemas_read];
-    in_terms_of(*schema, bytes.last(in.bits_left() / 8));
+    decoded_schema(*schema, bytes.last(in.bits_left() / 8));
 }
 
 void links(Bytes bytes) {
     PacketLink link;
     StreamReceiver stream;
     std::vector<DeliveryNotice> notices;
-    std::uint32_t replicated = 0;
+    std::uint32_t reported = 0;
     for_each_packet(bytes, [&](Bytes packet) {
         std::vector<std::byte> sent(64);
         BitWriter out(sent);
@@ -341,8 +342,7 @@ void links(Bytes bytes) {
         notices.clear();
         link.accept(notices);
         for (const DeliveryNotice notice : notices)
-            require(notice.sequence == ++replicated,
-                    "a delivery status is reported twice or never");
+            require(notice.sequence == ++reported, "a delivery status is reported twice or never");
         stream.accept();
         Bytes message;
         for (int i = 0; i < 100 && stream.next_message(message); ++i) ++reached[streams_read];
@@ -354,7 +354,7 @@ void handshakes(Bytes bytes) {
         if (packet.size() < seal_bytes) return;
         std::vector<std::byte> sealed(packet.begin(), packet.end());
         seal(static_cast<PacketType>(packet[0]), 0, sealed);
-        // Runs every reader, whatever the others return.
+        // Runs every reader, even if an earlier one succeeds.
         for (const bool is_one :
              {read_hello(sealed).has_value(), read_challenge(sealed).has_value(),
               read_answer(sealed).has_value(), read_accept(sealed).has_value(),
@@ -367,7 +367,7 @@ void handshakes(Bytes bytes) {
 }  // namespace
 
 std::vector<std::string> fresh_seeds() {
-    const test::Traffic traffic = test::traffic_of_today();
+    const test::Traffic traffic = test::current_traffic();
     const auto seed = [](std::uint8_t choice, const std::string& rest) {
         return static_cast<char>(choice) + rest;
     };
@@ -378,21 +378,21 @@ std::vector<std::string> fresh_seeds() {
         return seed(first_of_calls, static_cast<char>(direction) + test::cut_by_bytes(packets));
     };
     // For a given schema, the size modulo 3 selects the kind of packet.
-    std::vector<std::string> in_terms;
-    const auto add_in_terms = [&](const std::vector<std::string>& packets, std::size_t rest) {
+    std::vector<std::string> schema_packets;
+    const auto add_packets = [&](const std::vector<std::string>& packets, std::size_t rest) {
         for (std::string packet : packets) {
             packet.resize(packet.size() + (rest + 3 - packet.size() % 3) % 3);
-            in_terms.push_back(packet);
+            schema_packets.push_back(packet);
         }
     };
-    add_in_terms(traffic.snapshots, 0);
-    add_in_terms(traffic.inputs, 1);
-    add_in_terms(traffic.calls, 2);
+    add_packets(traffic.snapshots, 0);
+    add_packets(traffic.inputs, 1);
+    add_packets(traffic.calls, 2);
     return {seed(first_of_traffic, test::cut_by_bytes(traffic.snapshots)),
-            seed(1, traffic.schema + test::cut_by_bytes(in_terms)),
+            seed(1, traffic.schema + test::cut_by_bytes(schema_packets)),
             seed(2, test::cut_by_bytes(traffic.links)),
             seed(3, test::cut_by_bytes(traffic.handshakes)),
-            seed(first_of_recordings, test::recording_of_today()),
+            seed(first_of_recordings, test::current_recording()),
             seed(first_of_inputs + first_of_traffic, test::cut_by_bytes(traffic.inputs)),
             seed(first_of_corrections + first_of_traffic, test::cut_by_bytes(traffic.corrections)),
             calls_of(RpcDirection::to_observers, traffic.calls),

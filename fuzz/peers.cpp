@@ -4,8 +4,8 @@
 // A malicious peer with a session and valid header checksums, against a server with another client,
 // or against a client. The first byte selects the side and the world. The rest is split into
 // packets by their first two bytes. Each packet has the next sequence number, and some are preceded
-// by a tick. Whatever is sent, no other client may lose its session or exceed its budget, and a
-// client's ghosts must stay in order.
+// by a tick. For any input, no other client may lose its session or exceed its budget, and a
+// client's ghosts must stay consistent.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -33,19 +33,19 @@ using Bytes = std::span<const std::byte>;
 constexpr std::uint32_t packets_max = 120;
 constexpr std::size_t body_bytes_max = limits::datagram_bytes - 32;
 
-/// Seeds with the full scene, for the fresh inputs.
+/// World seeds that select the full world (seed % 4 == 1). For fresh_seeds().
 constexpr unsigned seed_of_sent = 57, seed_of_another = 61;
 constexpr std::uint32_t ticks_sent = 100;
 
-/// Counters of what was read from the malicious peer.
+/// Counters of the data that was read from the malicious peer.
 enum Reached : unsigned {
     messages_read,  // well-formed messages in a client's stream
     malformed,      // malformed packets and messages of a client
     calls_received,
     calls_refused,
     parts_received,  // inputs for groups
-    parts_refused,
-    leaves_named,  // continues in the order of SnapshotDecoder::Named
+    parts_refused,   // unknown ghosts, wrong groups, and entities of other owners
+    leaves_named,    // continues in the order of SnapshotDecoder::Named
     bodies_named,
     parents_named,
     references_named,
@@ -53,11 +53,11 @@ enum Reached : unsigned {
     reached_count,
 };
 constexpr const char* reached_names[reached_count] = {"messages of a client",
-                                                      "malformed messages",
+                                                      "malformed packets and messages",
                                                       "calls of a client",
                                                       "calls that it may not make",
                                                       "inputs for groups",
-                                                      "inputs for entities of others",
+                                                      "refused inputs",
                                                       "leaves",
                                                       "bodies",
                                                       "parents",
@@ -67,11 +67,11 @@ std::uint64_t reached[reached_count];
 
 /// Two clients in a small or in a full world; the second one belongs to the peer.
 struct Scene {
-    static constexpr SmallScale little{4, 6, 2}, all_there_is{4, 6, 2, 3, 1, 1, true, true};
+    static constexpr SmallScale small_scale{4, 6, 2}, full_scale{4, 6, 2, 3, 1, 1, true, true};
 
     /// The full world is slow, so only one seed in four uses it.
     explicit Scene(unsigned seed)
-        : world(seed, {}, 2'400, seed % 4 == 1 ? all_there_is : little, 30),
+        : world(seed, {}, 2'400, seed % 4 == 1 ? full_scale : small_scale, 30),
           other(world.add_client()),
           client(world.add_client()) {}
     SmallWorld world;
@@ -79,7 +79,7 @@ struct Scene {
     SmallClient& client;
 };
 
-void count_what_server_read(const SmallWorld& world) {
+void count_server_input(const SmallWorld& world) {
     reached[messages_read] += world.game.messages;
     reached[malformed] += internal(*world.server).drops.malformed_packet;
     const RpcCounters& calls = internal(*world.server).calls.counters();
@@ -103,7 +103,7 @@ class Peer {
     }
     void to_server(Bytes body) {
         const auto bytes = datagram(next_to_server_++, body, true);
-        world_->border->receive(bytes, client_->address, world_->now);
+        world_->recorder->receive(bytes, client_->address, world_->now);
     }
     void to_client(Bytes body) {
         const Replica& replica = *internal(client_->client).replica;
@@ -156,12 +156,11 @@ void check_ghosts(const Client& client) {
 std::vector<std::string> fresh_seeds() {
     const std::string messages = cut_by_words(client_messages());
     Scene scene(seed_of_sent);
-    const StepResult sent = sent_after_join(scene.world, ticks_sent);
+    const SentPackets sent = sent_after_join(scene.world, ticks_sent);
     const std::string by_client = cut_by_words(sent.by_client);
     const auto to_server = [](unsigned seed) { return static_cast<char>(2 * seed); };
     const auto to_client = [](unsigned seed) { return static_cast<char>(2 * seed + 1); };
-    // In the small world and in the full one; and input that is valid in one world is invalid in
-    // another.
+    // For both worlds, because input that is valid in one of them can be invalid in the other.
     return {to_server(0) + messages, to_server(1) + messages, to_server(seed_of_sent) + by_client,
             to_server(seed_of_another) + by_client,
             to_client(seed_of_sent) + cut_by_words(sent.by_server)};
@@ -198,6 +197,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             "the other client received a malformed packet");
     require(world.largest_tick_bytes <= world.def.budget_bytes_per_tick, "over the budget");
     check_ghosts(other.client);
-    if (to_server) count_what_server_read(world);
+    if (to_server) count_server_input(world);
     return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Reports a failed condition of a fuzz target.
+// Ends a fuzz target with a message if a condition does not hold.
 #pragma once
 
 #include <cstdio>

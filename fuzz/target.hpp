@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-/// Returns inputs made from real traffic of the current wire format. Unlike stored files, they are
-/// never outdated.
+/// Returns inputs from real traffic in the current wire format. They are generated in each run, so
+/// they are never outdated.
 std::vector<std::string> fresh_seeds();
 /// Returns null, or a feature that no input has reached. Call it after the fresh seeds.
 const char* never_reached();

@@ -15,7 +15,7 @@
 #include "protocol/schema_codec.hpp"
 #include "purview/client.hpp"
 #include "purview/limits.hpp"
-#include "record/border.hpp"
+#include "record/io_recorder.hpp"
 #include "record/recording.hpp"
 #include "require.hpp"
 
@@ -83,7 +83,7 @@ class Cutter {
         (void)in.bits(seal_bytes * 8);
         to_->links.push_back(text_of(datagram.subspan(seal_bytes)));
         server_.note_sent();
-        if (!arrives || !client_.read(in, [&](Bytes message) { replicated(message); })) return;
+        if (!arrives || !client_.read(in, [&](Bytes message) { message_arrived(message); })) return;
         if (in.boolean()) {
             to_->snapshots.push_back(remainder_of(in));
             require(replica_.decoder.read(in), "a snapshot that the client would reject");
@@ -108,7 +108,7 @@ class Cutter {
     }
 
   private:
-    void replicated(Bytes message) {
+    void message_arrived(Bytes message) {
         if (static_cast<ServerMessage>(message[0]) == ServerMessage::correction)
             to_->corrections.push_back(text_of(message.subspan(1)));
     }
@@ -153,7 +153,7 @@ record::Beginning beginning_of(const SmallWorld& world) {
 
 }  // namespace
 
-std::string recording_of_today() {
+std::string current_recording() {
     std::stringstream file;
     const SmallSchema schema;
     IdleGame game;
@@ -166,8 +166,8 @@ std::string recording_of_today() {
     beginning.schema_hash = schema.schema.hash();
     beginning.secret = def.secret;
     record::Writer writer(file, beginning);
-    record::Border border(server);
-    border.record_to(&writer, 4);
+    record::IoRecorder recorder(server);
+    recorder.record_to(&writer, 4);
     ClientDef client_def;
     client_def.nonce = 5;
     Client client(client_def);
@@ -177,10 +177,10 @@ std::string recording_of_today() {
     for (Micros now = 1'000'000; now < 1'600'000; now += 50'000) {
         client.tick(now);
         Bytes up;
-        while (client.next_datagram(up)) border.receive(up, address, now);
-        border.tick(now);
+        while (client.next_datagram(up)) recorder.receive(up, address, now);
+        recorder.tick(now);
         OutgoingDatagram down;
-        while (border.next_datagram(down)) client.receive(down.bytes, now);
+        while (recorder.next_datagram(down)) client.receive(down.bytes, now);
     }
     require(client.state() == ClientState::joined, "the client did not join");
     require(writer.finish(), "the recording was not written");
@@ -191,13 +191,13 @@ SmallSchema schema_of_traffic() {
     return SmallSchema(scale.books > 0, scale.carts > 0);
 }
 
-Traffic traffic_of_today() {
+Traffic current_traffic() {
     Traffic traffic;
     std::stringstream file;
     {
         SmallWorld world(21, {}, budget_bytes, scale);
         record::Writer writer(file, beginning_of(world));
-        world.border->record_to(&writer, 8);
+        world.recorder->record_to(&writer, 8);
         world.add_client();
         world.make_calls(3);
         for (std::uint32_t tick = 0; tick < ticks; ++tick) {
@@ -231,26 +231,25 @@ void join_all(SmallWorld& world) {
     world.make_calls(3);
 }
 
-StepResult sent_after_join(SmallWorld& world, std::uint32_t ticks_after) {
+SentPackets sent_after_join(SmallWorld& world, std::uint32_t ticks_after) {
     std::stringstream file;
     record::Writer writer(file, beginning_of(world));
-    world.border->record_to(&writer, 100);
+    world.recorder->record_to(&writer, 100);
     join_all(world);
     const Tick joined = world.server->current_tick();
     world.run(ticks_after);
-    world.border->record_to(nullptr, 0);
+    world.recorder->record_to(nullptr, 0);
     require(writer.finish(), "the recording was not written");
-    StepResult sent_bytes;
+    SentPackets sent;
     const std::size_t last = world.clients.size() - 1;  // addresses have the same order
     for_each_datagram(file, [&](record::ChunkType way, std::uint64_t address, std::uint32_t tick,
                                 Bytes datagram) {
         const bool is_sent = way == record::ChunkType::sent;
         if (address != last || tick < joined + (is_sent ? 1 : 0)) return;
         const std::size_t head = seal_bytes + (is_sent ? 0 : sizeof(std::uint64_t)) + 2;
-        (is_sent ? sent_bytes.by_server : sent_bytes.by_client)
-            .push_back(text_of(datagram.subspan(head)));
+        (is_sent ? sent.by_server : sent.by_client).push_back(text_of(datagram.subspan(head)));
     });
-    return sent_bytes;
+    return sent;
 }
 
 std::vector<std::string> client_messages() {

@@ -4,9 +4,9 @@
 
 /** @file
  * @ingroup api_c
- * The client for other languages, first of all as WebAssembly in a browser. Plain C99: an opaque
- * handle, numbers that fit a double, and buffers that the library owns. One thread per handle.
- * Returned pointers are valid until the next call with the same handle, unless noted.
+ * The client for other languages, mainly as WebAssembly in a browser. Plain C99: an opaque handle,
+ * numbers that fit a double, and buffers that the library owns. One thread per handle. Returned
+ * pointers are valid until the next call with the same handle, unless noted.
  *
  * No call aborts. For a null client the results are 0, with these exceptions: the state is closed,
  * ids are all ones, texts are empty, other pointers are null, and pv_client_call_rotation returns
@@ -68,7 +68,7 @@ typedef struct pv_event {
     uint32_t copy; /**< the ghost: 0 new, 1 removed, 2 retained, 3 resumed, 4 dropped */
 } pv_event;
 
-/** A ghost with another parent or root: it, or its group, was attached, detached or moved. 20
+/** A change of the parent or root of a ghost: it, or its group, was attached or detached. 20
  * bytes. A root is its own root, and has PV_NO_GHOST as its parent. */
 typedef struct pv_relation {
     uint32_t ghost;      /**< its id */
@@ -103,15 +103,15 @@ typedef struct pv_stats {
         packets_late,        /**< repeated, or older than one that was applied */
         packets_malformed,   /**< damaged, or do not decode */
         packets_lost;        /**< sent packets that were lost */
-    double order_violations; /**< children that came without their parents */
+    double order_violations; /**< children that arrived without their parents */
     double rtt_ms;           /**< smoothed; 0: not known yet */
-    double calls_dropped;    /**< RPCs without their ghosts, or not taken */
-    double messages_dropped; /**< not taken */
+    double calls_dropped;    /**< RPCs that lacked their ghost, or were not taken */
+    double messages_dropped; /**< messages that were not taken */
     double events_dropped;   /**< events and relations that were not taken */
     double calls_unsent;     /**< unreliable RPCs that did not fit into the packet of their tick */
 } pv_stats;
 
-/** @name Life, datagrams, commands and messages
+/** @name Creation, datagrams, commands and messages
  * @{ */
 
 /** Creates a client. role: 0 spectator, 1 player. nonce: 64 random bits of the system in two
@@ -192,12 +192,12 @@ PV_API const pv_instance* pv_client_instances(const pv_client* client);
 PV_API uint32_t pv_client_take_events(pv_client* client);
 /** Returns the events that were taken last. */
 PV_API const pv_event* pv_client_events(const pv_client* client);
-/** Returns the number of parent and root changes, for the time of the events that were taken last:
+/** Returns the number of parent and root changes in the period of the events that were taken last:
  * one per ghost and snapshot. Process them after the events. */
 PV_API uint32_t pv_client_relation_count(const pv_client* client);
 /** Returns these changes. */
 PV_API const pv_relation* pv_client_relations(const pv_client* client);
-/** Returns the number of changed ghosts, for the same time: each ghost once, in no order. */
+/** Returns the number of changed ghosts in the same period: each once, in no particular order. */
 PV_API uint32_t pv_client_change_count(const pv_client* client);
 /** Returns these ghosts. */
 PV_API const pv_change* pv_client_changes(const pv_client* client);
@@ -232,7 +232,7 @@ PV_API const float* pv_client_rotation(pv_client* client, uint32_t ghost, uint32
 /** Returns the orientation of a ghost at a tick, in the world: x, y, z, w, of length 1. Valid until
  * the next call with the handle. */
 PV_API const float* pv_client_orientation(pv_client* client, uint32_t ghost, double tick);
-/** Returns the ghost that a reference field names, or PV_NO_GHOST. */
+/** Returns the ghost that a reference field refers to, or PV_NO_GHOST. */
 PV_API uint32_t pv_client_reference(const pv_client* client, uint32_t ghost, uint32_t component,
                                     uint32_t field);
 /** Returns 1 if the component is replicated, so that its values are current. */

@@ -10,7 +10,7 @@
 
 namespace purview::test {
 
-/// Adds two structs member by member. All members must be 64-bit integers.
+/// Adds `more` to `sum`, member by member. All members must be 64-bit integers.
 template <class Counts>
 void add_counts(Counts& sum, const Counts& more) noexcept {
     static_assert(std::is_trivially_copyable_v<Counts>);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Carts driven by their owners, some with a mule that may have its own owner. The gait is
-// predicted; the driver receives it only as corrections (AudienceType::unpredicted). Positions are
-// controlled by the game. A mule may temporarily leave its cart's group or take no input. Clients
-// sometimes predict wrongly, pause their input, or discard their prediction. The game sometimes
-// changes the gait of a driven cart.
+// Carts that their owners drive, some with a mule that may have its own owner. The gait (speed,
+// course, steps) is predicted; the driver receives it only as corrections
+// (AudienceType::unpredicted). Positions are controlled by the game. A mule may temporarily leave
+// its cart's group or take no input. Clients sometimes predict wrongly, pause their input, or
+// discard their prediction. The game sometimes changes the gait of a driven cart.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ class Carts {
     CartStep step;
     std::vector<EntityId> all;  ///< carts and mules, alternating
     std::uint64_t pushes = 0;   ///< gait changes of owned entities
-    std::uint64_t cuts = 0;     ///< mules removed from their groups
+    std::uint64_t cuts = 0;     ///< mules taken out of their groups
 
   private:
     const SmallSchema* schema_;

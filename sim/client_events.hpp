@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The ghosts of a client, including ghosts that are not held, and its events by type.
+// The ghosts of a client, including retained ghosts, and its events by type.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace purview::test {
 
-/// Calls visit(GhostId) for every id that may have a ghost, whether held or not.
+/// Calls visit(GhostId) for every id that may have a ghost, held or retained.
 template <class Visit>
 void for_each_id(const Client& client, Visit&& visit) {
     const auto& replica = internal(client).replica;

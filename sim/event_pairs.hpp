@@ -17,7 +17,7 @@ namespace purview::test {
 
 class EventPairs {
   public:
-    /// Returns an empty string, or what is wrong with the event.
+    /// Checks the next event. Returns an error text, or an empty string.
     std::string take(const ServerEvent& event) {
         ++count_;
         Known& known = known_[event.observer];
@@ -32,14 +32,14 @@ class EventPairs {
             case Change::left:
                 break;
             case Change::retained:
-                now = Copy::kept;
+                now = Copy::retained;
                 break;
             case Change::resumed:
-                expected = Copy::kept;
+                expected = Copy::retained;
                 now = Copy::held;
                 break;
             case Change::dropped:
-                expected = Copy::kept;
+                expected = Copy::retained;
                 break;
             case Change::updated:
             case Change::regrouped:
@@ -69,7 +69,7 @@ class EventPairs {
     std::uint64_t count() const noexcept { return count_; }
 
   private:
-    enum class Copy : std::uint8_t { none, kept, held };
+    enum class Copy : std::uint8_t { none, retained, held };
     struct Known {
         std::map<EntityId, Copy> copies;
         std::size_t held = 0;  ///< of `copies`

@@ -13,9 +13,9 @@ namespace {
 constexpr std::uint64_t message_salts[] = {1, 3}, command_salt = 2;
 constexpr std::size_t number_bytes = 4;
 
-/// The number, then bytes derived from it; usually some dozens.
-std::vector<std::byte> letter(std::uint64_t client, std::uint32_t number, std::uint64_t salt,
-                              bool may_be_long) {
+/// Returns the number, followed by bytes that are derived from it; usually some dozens.
+std::vector<std::byte> payload(std::uint64_t client, std::uint32_t number, std::uint64_t salt,
+                               bool may_be_long) {
     const std::uint64_t seed = mix64(mix64(client + salt) + number);
     std::size_t size = number_bytes + seed % 60;
     if (may_be_long && seed % 16 == 0) size += 400 + seed / 16 % 8 * 300;
@@ -26,8 +26,8 @@ std::vector<std::byte> letter(std::uint64_t client, std::uint32_t number, std::u
     return bytes;
 }
 
-bool is_it(std::span<const std::byte> letter, std::span<const std::byte> data) {
-    return std::equal(letter.begin(), letter.end(), data.begin(), data.end());
+bool is_equal(std::span<const std::byte> payload, std::span<const std::byte> data) {
+    return std::equal(payload.begin(), payload.end(), data.begin(), data.end());
 }
 
 std::uint32_t number_of(std::span<const std::byte> bytes) {
@@ -50,7 +50,7 @@ Mail::Box Mail::box_of(std::uint64_t client) const {
 
 std::vector<std::byte> Mail::next_message(Way way, std::uint64_t client) const {
     const auto w = static_cast<std::size_t>(way);
-    return letter(client, box_of(client).messages_sent[w] + 1, message_salts[w], true);
+    return payload(client, box_of(client).messages_sent[w] + 1, message_salts[w], true);
 }
 
 void Mail::message_sent(Way way, std::uint64_t client) {
@@ -65,14 +65,14 @@ void Mail::message_arrived(Way way, std::uint64_t client, std::span<const std::b
     ++counts_.messages[w];
     const std::uint32_t number = ++box.messages_arrived[w];
     if (number > box.messages_sent[w] ||
-        !is_it(letter(client, number, message_salts[w], true), data))
-        fail(way == Way::to_client ? "wrong message at the client instead of number"
-                                   : "wrong message at the game instead of number",
+        !is_equal(payload(client, number, message_salts[w], true), data))
+        fail(way == Way::to_client ? "the client received a wrong message instead of number"
+                                   : "the game received a wrong message instead of number",
              number);
 }
 
 std::vector<std::byte> Mail::next_command(std::uint64_t client) const {
-    return letter(client, box_of(client).commands_given + 1, command_salt, false);
+    return payload(client, box_of(client).commands_given + 1, command_salt, false);
 }
 
 void Mail::command_given(std::uint64_t client) {
@@ -84,10 +84,12 @@ void Mail::command_arrived(std::uint64_t client, std::span<const std::byte> data
     Box& box = boxes_[client];
     const std::uint32_t number = number_of(data);
     ++counts_.commands;
-    if (number > box.commands_given || !is_it(letter(client, number, command_salt, false), data))
-        return fail("the game received a command that was never sent, number", number);
-    if (number <= box.newest_input) fail("duplicate or late command, number", number);
-    box.newest_input = number;
+    if (number > box.commands_given ||
+        !is_equal(payload(client, number, command_salt, false), data))
+        return fail("the game received a command that was not sent, number", number);
+    if (number <= box.newest_command)
+        fail("the game received a duplicate or late command, number", number);
+    box.newest_command = number;
 }
 
 std::uint64_t Mail::missing(std::uint64_t client) const {

@@ -18,15 +18,15 @@ namespace purview::test {
 
 struct MailCounts {
     std::array<std::uint64_t, 2> messages_sent{};  ///< [Mail::Way]
-    std::array<std::uint64_t, 2> messages{};       ///< that arrived
+    std::array<std::uint64_t, 2> messages{};       ///< arrived messages
     std::uint64_t commands_given = 0;
-    std::uint64_t commands = 0;  ///< that arrived
+    std::uint64_t commands = 0;  ///< arrived commands
 };
 
 class Mail {
   public:
     enum class Way : std::uint8_t { to_client, to_game };
-    /// The next message to send; differs for each client, direction and number.
+    /// Returns the next message to send; its content depends on client, direction and number.
     std::vector<std::byte> next_message(Way way, std::uint64_t client) const;
     void message_sent(Way way, std::uint64_t client);
     void message_arrived(Way way, std::uint64_t client, std::span<const std::byte> data);
@@ -45,7 +45,7 @@ class Mail {
         std::array<std::uint32_t, 2> messages_sent{};  ///< [Way]
         std::array<std::uint32_t, 2> messages_arrived{};
         std::uint32_t commands_given = 0;
-        std::uint32_t newest_input = 0;
+        std::uint32_t newest_command = 0;
     };
     Box box_of(std::uint64_t client) const;
     void fail(const char* what, std::uint32_t number);

@@ -32,7 +32,7 @@ struct SimResult {
     SimCounts counts;
     std::uint64_t seed = 0;  ///< the seed that failed
     std::uint64_t hash = 0;
-    std::string trouble;  ///< of the first failing seed; empty if all passed
+    std::string trouble;  ///< error text of the first failing seed; empty if all passed
 };
 
 /// Runs seeds independently of each other. After a failing seed, no later seed is started.

@@ -13,15 +13,15 @@ namespace purview::test {
 
 namespace {
 
-constexpr std::size_t ticks_kept = 100;  ///< later arrivals are not checked
+constexpr std::size_t ticks_kept = 100;  ///< a packet of an older tick is not checked
 
 using Named = SnapshotDecoder::Named;
 
-struct Way {
+struct IdUse {
     const char* text;
     std::uint64_t Permits::Counts::*count;
 };
-constexpr Way ways[] = {
+constexpr IdUse id_uses[] = {
     // [Named]
     {"received a forbidden leave of ghost ", &Permits::Counts::leaves},
     {"received a forbidden body of ghost ", &Permits::Counts::bodies},
@@ -33,10 +33,11 @@ constexpr Way ways[] = {
 }  // namespace
 
 void Permits::note_tick(const Server& server) {
-    std::erase_if(lines_, [&](const auto& line) {
+    std::erase_if(connections_, [&](const auto& connection) {
         const auto& sessions = internal(server).sessions;
-        return std::none_of(sessions.begin(), sessions.end(),
-                            [&](const auto& session) { return session->nonce == line.first; });
+        return std::none_of(sessions.begin(), sessions.end(), [&](const auto& session) {
+            return session->nonce == connection.first;
+        });
     });
     for (const auto& session : internal(server).sessions) {
         if (session->state != Session::State::joined) continue;
@@ -49,35 +50,37 @@ void Permits::note_tick(const Server& server) {
                 ghosts.slots().is_live(slot) && internal(server).interest.answers.is_relevant(
                                                     session->observer, ghosts.slots().entity(slot));
         }
-        Line& line = lines_[session->nonce];
-        if (line.ever.size() < now.slots.size()) line.ever.resize(now.slots.size());
+        Connection& connection = connections_[session->nonce];
+        if (connection.ever.size() < now.slots.size()) connection.ever.resize(now.slots.size());
         for (std::size_t slot = 0; slot < now.slots.size(); ++slot)
-            line.ever[slot] = line.ever[slot] || now.slots[slot];
-        std::deque<Permitted>& ticks = line.ticks;
+            connection.ever[slot] = connection.ever[slot] || now.slots[slot];
+        std::deque<Permitted>& ticks = connection.ticks;
         ticks.push_back(std::move(now));
         if (ticks.size() > ticks_kept) ticks.pop_front();
     }
 }
 
 void Permits::arrived(Client& client, std::uint64_t nonce) {
-    const auto line = lines_.find(nonce);
-    if (line == lines_.end() || client.newest_packet() == line->second.packet) return;
-    line->second.packet = client.newest_packet();
+    const auto connection = connections_.find(nonce);
+    if (connection == connections_.end() || client.newest_packet() == connection->second.packet)
+        return;
+    connection->second.packet = client.newest_packet();
     const Tick tick = client.newest_tick();
-    const std::deque<Permitted>& ticks = line->second.ticks;
+    const std::deque<Permitted>& ticks = connection->second.ticks;
     const auto then = std::find_if(ticks.begin(), ticks.end(),
                                    [&](const Permitted& one) { return one.tick == tick; });
     if (then == ticks.end()) return;
-    // A leave may name an entity that was relevant earlier.
+    // A leave may refer to an entity that was relevant earlier.
     const auto is_in = [](const std::vector<bool>& slots, LocalId ghost) {
         return ghost < slots.size() && slots[ghost];
     };
     internal(client).replica->decoder.for_each_named([&](Named named, LocalId ghost) {
-        const Way& way = ways[static_cast<std::size_t>(named)];
-        ++(named_.*way.count);
-        const std::vector<bool>& slots = named == Named::leave ? line->second.ever : then->slots;
+        const IdUse& use = id_uses[static_cast<std::size_t>(named)];
+        ++(named_.*use.count);
+        const std::vector<bool>& slots =
+            named == Named::leave ? connection->second.ever : then->slots;
         if (is_in(slots, ghost) || !trouble_.empty()) return;
-        trouble_ = std::string("a client ") + way.text + std::to_string(ghost) + " in tick " +
+        trouble_ = std::string("a client ") + use.text + std::to_string(ghost) + " in tick " +
                    std::to_string(tick) + ", which is not relevant to it";
     });
     internal(client).replica->decoder.for_each_body([&](LocalId ghost, std::uint32_t parts) {

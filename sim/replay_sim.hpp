@@ -17,7 +17,7 @@ inline constexpr SmallScale sim_scale{1'200, 800, 20, 150, 60, 40, true, true, t
 /// Enables everything that the game and its clients can do: calls, rule changes, forced marks,
 /// owner changes, messages and commands.
 void switch_all_on(SmallWorld& world);
-/// Recorded note for the moment when the world becomes idle.
+/// Note in a recording: the world becomes idle.
 inline constexpr std::string_view freeze_note = "freeze";
 
 /// Byte budget of a seed; small for some seeds.

@@ -97,7 +97,7 @@ void RpcLedger::check_tick() {
     for (const RpcLateCull& late : server_->rpc_late_culls()) check_late(late);
 }
 
-/// A promised call may be dropped, but only for a reason that really exists.
+/// A promised call may be dropped, but the reported reason must be true.
 void RpcLedger::check_late(const RpcLateCull& late) {
     ++counts_.late;
     auto& promises = promises_[static_cast<std::uint32_t>(late.culled.observer)];

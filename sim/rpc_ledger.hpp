@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Tracks which observer was promised which call, and which calls arrived. Every call carries a
-// number and its entity's tag, so a lost, duplicated, reordered or misdirected call is detected
-// from arrivals alone. Which calls may be sent is decided by relevance, not by ghosts.
+// Tracks which calls are promised to which observers, and which calls arrived. A call is promised
+// to an observer if the report of its tick counts it as sent or queued. Every call carries a number
+// and its entity's tag, so a lost, duplicated, reordered or misdirected call is detected from
+// arrivals alone. Relevance decides which calls may be sent, not the ghosts of the server.
 #pragma once
 
 #include <functional>
@@ -30,7 +31,7 @@ struct LedgerCounts {
     std::uint64_t held = 0;
     std::uint64_t late = 0;
     std::uint64_t delivered = 0;
-    std::uint64_t waited = 0;     ///< at a client, until their ghosts entered
+    std::uint64_t waited = 0;     ///< calls that waited at a client until their ghosts entered
     std::uint64_t covered = 0;    ///< observers that a positional call must reach
     std::uint64_t uncovered = 0;  ///< observers that it must not reach
     std::uint64_t repeated = 0;   ///< resent in a later packet
@@ -54,14 +55,14 @@ class RpcLedger final : public ReplicationTap {
     /// Takes and checks the calls that arrived at the client. The tag of an entity is read from
     /// field `tag_field` of `body`.
     void take(Client& client, ObserverId observer, ComponentId body, std::size_t tag_field);
-    /// Number of reliable calls that the observer was promised and has not received. Excuses only
-    /// `dropped` calls, which the client dropped.
+    /// Number of reliable calls that were promised to the observer and have not arrived, less the
+    /// `dropped` calls that the client dropped.
     std::uint64_t missing(ObserverId observer, std::uint64_t dropped) const;
 
     // -- to the server --------------------------------------------------------------------------
     void client_made(std::uint64_t client, RpcId rpc, std::uint32_t number);
     void server_got(std::uint64_t client, RpcId rpc, EntityId target, std::uint32_t tag, Ping args);
-    /// Number of reliable static calls of the client that have not arrived.
+    /// Number of reliable calls of the client without a target that have not arrived.
     std::uint64_t missing_at_server(std::uint64_t client) const;
 
     /// Description of the first violated guarantee; empty if there is none.

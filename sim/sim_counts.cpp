@@ -23,37 +23,37 @@ SimCounts& SimCounts::operator+=(const SimCounts& more) noexcept {
     add_counts(named, more.named);
     positions += more.positions;
     shared += more.shared;
-    uses_group_radius += more.uses_group_radius;
+    by_bounds += more.by_bounds;
     promoted += more.promoted;
     enters += more.enters;
     leaves += more.leaves;
     resumed += more.resumed;
     superseded += more.superseded;
-    kept += more.kept;
-    kept_by_nodes += more.kept_by_nodes;
-    paced_by_nodes += more.paced_by_nodes;
+    retained += more.retained;
+    retained_by_nodes += more.retained_by_nodes;
+    slowed_by_nodes += more.slowed_by_nodes;
     server_events += more.server_events;
     add_counts(seen, more.seen);
     add_counts(by_hand, more.by_hand);
     add_counts(mail, more.mail);
     add_counts(driven, more.driven);
     owner_changes += more.owner_changes;
-    owners_checked += more.owners_checked;
+    owner_changes_by_players += more.owner_changes_by_players;
     split_updates += more.split_updates;
     limited_updates += more.limited_updates;
-    by_turns += more.by_turns;
+    round_robin_waits += more.round_robin_waits;
     blackouts += more.blackouts;
     rejoins += more.rejoins;
     address_changes += more.address_changes;
     stale_addresses += more.stale_addresses;
     one_way_blackouts += more.one_way_blackouts;
-    good_byes += more.good_byes;
+    disconnects += more.disconnects;
     add_counts(calls, more.calls);
     budget_bound += more.budget_bound;
     oldest_ticks = std::max(oldest_ticks, more.oldest_ticks);
     most_rounds = std::max(most_rounds, more.most_rounds);
     bounds_decided += more.bounds_decided;
-    most_turns = std::max(most_turns, more.most_turns);
+    most_page_packets = std::max(most_page_packets, more.most_page_packets);
     rule_changes += more.rule_changes;
     budget_changes += more.budget_changes;
     add_counts(faults, more.faults);
@@ -65,7 +65,7 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         "  %llu client-ticks, %llu enters (%llu of them resumed a retained ghost), %llu leaves "
         "(%llu with a retained ghost); %llu server events checked for pairing\n",
         Count{counts.client_ticks}, Count{counts.enters}, Count{counts.resumed},
-        Count{counts.leaves}, Count{counts.kept}, Count{counts.server_events});
+        Count{counts.leaves}, Count{counts.retained}, Count{counts.server_events});
     std::printf(
         "  checked: %llu digests, %llu relevant sets (%llu seeds in every tick, %llu in every "
         "%uth), %llu ghosts against the world, %llu positions in the idle world; %llu updates in "
@@ -73,7 +73,7 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         "an independently culled member\n",
         Count{counts.digests}, Count{counts.sets}, Count{counts.thorough_seeds},
         Count{seeds - counts.thorough_seeds}, truth_every_usually, Count{counts.ghosts},
-        Count{counts.positions}, Count{counts.shared}, Count{counts.uses_group_radius},
+        Count{counts.positions}, Count{counts.shared}, Count{counts.by_bounds},
         Count{counts.promoted});
     const Permits::Counts& named = counts.named;
     std::printf(
@@ -87,18 +87,20 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         "  examined: %llu components with a restricted audience that were replicated, %llu that "
         "were not, %llu references, %llu dead-reckoned fields without an update, %llu partial and "
         "%llu complete books; %llu split updates, %llu delayed by limits, %llu ghosts that waited "
-        "for their turn, summed over ticks\n",
+        "in round-robin order, summed over ticks\n",
         Count{seen.replicated}, Count{seen.withheld}, Count{seen.references},
         Count{seen.extrapolated}, Count{seen.parts}, Count{seen.wholes},
-        Count{counts.split_updates}, Count{counts.limited_updates}, Count{counts.by_turns});
+        Count{counts.split_updates}, Count{counts.limited_updates},
+        Count{counts.round_robin_waits});
     const HandCounts& hand = counts.by_hand;
     std::printf(
         "  by the game: %llu enters allowed, %llu shown to all, %llu leaves denied, %llu hidden; "
-        "%llu owner changes (%llu requested), %llu enters as owned; nodes retained %llu ghosts and "
+        "%llu owner changes (%llu by players), %llu enters as owned; nodes retained %llu ghosts "
+        "and "
         "slowed down %llu ghosts, summed over ticks\n",
         Count{hand.allowed}, Count{hand.shown}, Count{hand.denied}, Count{hand.hidden},
-        Count{counts.owner_changes}, Count{counts.owners_checked}, Count{hand.owned},
-        Count{counts.kept_by_nodes}, Count{counts.paced_by_nodes});
+        Count{counts.owner_changes}, Count{counts.owner_changes_by_players}, Count{hand.owned},
+        Count{counts.retained_by_nodes}, Count{counts.slowed_by_nodes});
     const LedgerCounts& c = counts.calls;
     std::printf(
         "  %llu calls, %llu promised to observers (%llu of them queued), %llu culled, %llu dropped "
@@ -133,14 +135,14 @@ void print(const SimCounts& counts, std::uint64_t seeds) {
         "datagrams from earlier addresses), %llu clients replaced (%llu disconnected explicitly), "
         "rules changed %llu times, budgets %llu times\n",
         Count{counts.blackouts}, Count{counts.one_way_blackouts}, Count{counts.address_changes},
-        Count{counts.stale_addresses}, Count{counts.rejoins}, Count{counts.good_byes},
+        Count{counts.stale_addresses}, Count{counts.rejoins}, Count{counts.disconnects},
         Count{counts.rule_changes}, Count{counts.budget_changes});
     std::printf(
         "  the budget was limiting in %llu seeds; nothing waited longer than %u ticks, or %.2f "
         "rounds of all that its observer has (in %llu observer ticks the derived bound was below "
         "the general %u); no page waited for more than %u packets with other pages\n",
         Count{counts.budget_bound}, counts.oldest_ticks, counts.most_rounds,
-        Count{counts.bounds_decided}, waiting_ticks_max, counts.most_turns);
+        Count{counts.bounds_decided}, waiting_ticks_max, counts.most_page_packets);
 }
 
 std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32_t clients) {
@@ -165,11 +167,11 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"ids in references", counts.named.references, ticks},
         {"ids in member maps", counts.named.member_maps, ticks},
         {"updates in shared cell payloads", counts.shared, client_ticks / 4},
-        {"trains relevant by their bounds alone", counts.uses_group_radius, 10 * ticks},
+        {"trains relevant by their bounds alone", counts.by_bounds, 10 * ticks},
         {"enters by independently culled members", counts.promoted, ticks / 40},
         {"enters", counts.enters, ticks},
         {"leaves", counts.leaves, ticks},
-        {"retained ghosts", counts.kept, ticks},
+        {"retained ghosts", counts.retained, ticks},
         {"resumed ghosts", counts.resumed, ticks},
         {"slots of entities that returned early", counts.superseded, ticks},
         {"server events", counts.server_events, 2 * ticks},
@@ -181,18 +183,19 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"complete books", seen.wholes, ticks / 100},
         {"split updates", counts.split_updates, ticks / 10},
         {"budget changes", counts.budget_changes, ticks / 40},
-        {"packets that a page waited for", counts.most_turns, 2},
+        {"packets that a page waited for", counts.most_page_packets, 2},
         {"updates delayed by limits", counts.limited_updates, ticks},
-        {"ghosts that wait for their turn", counts.by_turns, ticks},
+        {"ghosts that wait in round-robin order", counts.round_robin_waits, ticks},
         {"allowed pairs", hand.allowed, ticks / 100},
         {"entities shown to all", hand.shown, ticks / 100},
         {"denied pairs", hand.denied, ticks / 100},
         {"hidden entities", hand.hidden, ticks / 100},
-        {"owner changes by the game", counts.owner_changes - counts.owners_checked, ticks / 20},
-        {"owner changes by command", counts.owners_checked, ticks / 20},
+        {"owner changes by the game", counts.owner_changes - counts.owner_changes_by_players,
+         ticks / 20},
+        {"owner changes by command", counts.owner_changes_by_players, ticks / 20},
         {"enters as owned", hand.owned, ticks / 100},
-        {"ghosts retained by nodes", counts.kept_by_nodes, ticks / 100},
-        {"ghosts with a longer send interval by nodes", counts.paced_by_nodes, ticks},
+        {"ghosts retained by nodes", counts.retained_by_nodes, ticks / 100},
+        {"ghosts with a longer send interval by nodes", counts.slowed_by_nodes, ticks},
         {"calls promised", c.promised, ticks},
         {"calls that arrived", c.delivered, ticks},
         {"calls culled", c.culled, ticks},
@@ -223,7 +226,7 @@ std::string too_little(const SimCounts& counts, std::uint64_t ticks, std::uint32
         {"one-way blackouts", counts.one_way_blackouts, 1},
         {"datagrams from earlier addresses", counts.stale_addresses, 1},
         {"clients replaced", counts.rejoins, 1},
-        {"explicit disconnects", counts.good_byes, 1},
+        {"explicit disconnects", counts.disconnects, 1},
         {"positional calls that certainly cover an observer", c.covered, ticks / 40},
         {"positional calls that certainly cover no observer", c.uncovered, ticks / 4},
         {"rule changes", counts.rule_changes, 1},

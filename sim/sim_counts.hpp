@@ -16,14 +16,14 @@
 namespace purview::test {
 
 constexpr std::uint32_t sim_tick_hz = 20;
-/// Minimum size of a run that counts.
+/// Minimum size of a run, without --small.
 constexpr std::uint32_t clients_min = 32;
 constexpr std::uint32_t entities_min = 2'000;
 constexpr std::uint32_t ticks_min = 60 * sim_tick_hz;  ///< over all seeds
 /// Interval of comparisons with the oracle, in ticks, except for thorough seeds. Errors in between
 /// are detected later.
 constexpr std::uint32_t truth_every_usually = 5;
-/// Upper bound of any wait. In many runs, nothing waited for a third of it.
+/// Upper bound of any wait. In many runs, no wait was longer than a third of it.
 constexpr Tick waiting_ticks_max = 300;
 
 /// Client-side observations of some ghosts of each client in each tick.
@@ -36,7 +36,7 @@ struct SeenCounts {
     std::uint64_t wholes = 0;        ///< books with all pages replicated
 };
 
-/// Effects of overrides and owners: server enters and leaves with no other cause.
+/// Server enters and leaves with overrides or owners as their only cause.
 struct HandCounts {
     std::uint64_t allowed = 0;
     std::uint64_t denied = 0;
@@ -66,37 +66,38 @@ struct SimCounts {
     std::uint64_t digests = 0;
     std::uint64_t sets = 0;
     std::uint64_t ghosts = 0;     ///< comparisons with the current world
-    Permits::Counts named;        ///< local ids in packets, checked against `Permits`
+    Permits::Counts named;        ///< local ids in packets, checked by `Permits`
     std::uint64_t positions = 0;  ///< ghost positions compared with the idle world
     std::uint64_t shared = 0;     ///< updates sent in shared cell payloads
     /// Ticks in which a client had a train only by its bounds, with the root out of range.
-    std::uint64_t uses_group_radius = 0;
+    std::uint64_t by_bounds = 0;
     std::uint64_t promoted = 0;  ///< server enters caused by an independently culled member
     std::uint64_t enters = 0;
     std::uint64_t leaves = 0;
     std::uint64_t resumed = 0;  ///< enters with the retained ghost still present
     /// Ghost slots times ticks in which the entity returned before its leave was acknowledged.
     std::uint64_t superseded = 0;
-    std::uint64_t kept = 0;  ///< leaves with a retained ghost
+    std::uint64_t retained = 0;  ///< leaves with a retained ghost
     /// Retained because of a node setting; the kind alone would despawn.
-    std::uint64_t kept_by_nodes = 0;
-    std::uint64_t paced_by_nodes = 0;  ///< ghosts with a longer send interval set by a node
-    std::uint64_t server_events = 0;   ///< enter and leave events on the server
+    std::uint64_t retained_by_nodes = 0;
+    std::uint64_t slowed_by_nodes = 0;  ///< ghosts with a longer send interval set by a node
+    std::uint64_t server_events = 0;    ///< enter and leave events on the server
     SeenCounts seen;
     HandCounts by_hand;
     MailCounts mail;
     DrivenCounts driven;
     std::uint64_t owner_changes = 0;
-    std::uint64_t owners_checked = 0;  ///< of these, requested by a player
+    std::uint64_t owner_changes_by_players = 0;  ///< of these, requested by a player
     std::uint64_t split_updates = 0;
     std::uint64_t limited_updates = 0;  ///< delayed by the send limit of their kind
-    std::uint64_t by_turns = 0;  ///< ghosts times ticks: pending, in a kind with round-robin limit
+    /// Ghosts times ticks: pending, in a kind with a round-robin limit.
+    std::uint64_t round_robin_waits = 0;
     std::uint64_t blackouts = 0;
     std::uint64_t rejoins = 0;
     std::uint64_t address_changes = 0;
     std::uint64_t stale_addresses = 0;  ///< datagrams from an address that the client had left
     std::uint64_t one_way_blackouts = 0;
-    std::uint64_t good_byes = 0;  ///< explicit disconnects
+    std::uint64_t disconnects = 0;  ///< explicit disconnects
     LedgerCounts calls;
     /// Seeds in which something waited longer than any send interval.
     std::uint64_t budget_bound = 0;
@@ -104,7 +105,7 @@ struct SimCounts {
     double most_rounds = 0;  ///< longest wait, in rounds of all that the observer has
     /// Observer ticks in which the derived bound is tighter than `waiting_ticks_max`.
     std::uint64_t bounds_decided = 0;
-    std::uint32_t most_turns = 0;  ///< packets with other pages that a page waited for
+    std::uint32_t most_page_packets = 0;  ///< packets with other pages that a page waited for
     std::uint64_t rule_changes = 0;
     std::uint64_t budget_changes = 0;
     FaultCounts faults;

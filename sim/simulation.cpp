@@ -55,7 +55,7 @@ void Simulation::run() {
     add_counts(counts.mail, world_.mail->counts());
     counts.stale_addresses += world_.stale_addresses;
     counts.owner_changes += world_.game.owner_changes;
-    counts.owners_checked += world_.game.owners_checked;
+    counts.owner_changes_by_players += world_.game.owner_changes_by_players;
     counts.budget_changes += world_.game.budget_changes;
     counts.split_updates += world_.server->stats().split_updates;
     counts.limited_updates += world_.server->stats().limited_updates;
@@ -88,15 +88,15 @@ void Simulation::start_recording() {
     if (!record::open_private(def_.record_path, recording_))
         fail(def_.record_path + " cannot be written");
     writer_ = std::make_unique<record::Writer>(recording_, beginning_of(world_, def_.seed));
-    world_.border->record_to(writer_.get(), 1);
+    world_.recorder->record_to(writer_.get(), 1);
 }
 
 void Simulation::disturb() {
-    for (auto& [client, until] : dark_) {
+    for (auto& [client, until] : blacked_out_) {
         if (until != tick_) continue;
         client->up->blackout = client->down->blackout = false;
     }
-    std::erase_if(dark_, [&](const auto& entry) { return entry.second <= tick_; });
+    std::erase_if(blacked_out_, [&](const auto& entry) { return entry.second <= tick_; });
     if (random_.chance(0.02F)) {
         SmallClient& client = any_client();
         // Half of the blackouts affect one direction only.
@@ -104,7 +104,7 @@ void Simulation::disturb() {
         client.up->blackout = ways != 0;
         client.down->blackout = ways != 1;
         counts.one_way_blackouts += ways < 2 ? 1 : 0;
-        dark_.emplace_back(&client, tick_ + blackout_ticks);
+        blacked_out_.emplace_back(&client, tick_ + blackout_ticks);
         ++counts.blackouts;
     }
     if (random_.chance(0.02F)) {
@@ -114,15 +114,15 @@ void Simulation::disturb() {
     if (random_.chance(0.02F)) {
         const std::size_t at = random_.below(static_cast<std::uint32_t>(world_.clients.size()));
         SmallClient* gone = world_.clients[at].get();
-        std::erase_if(dark_, [&](const auto& entry) { return entry.first == gone; });
+        std::erase_if(blacked_out_, [&](const auto& entry) { return entry.first == gone; });
         held_.erase(gone);
         watched_.erase(gone);
-        lies_.erase(gone);
+        false_confirmations_.erase(gone);
         joined_.erase(gone);
         count_client(*gone);
         if (random_.chance(0.5F)) {
             world_.disconnect(*gone);
-            ++counts.good_byes;
+            ++counts.disconnects;
         }
         world_.clients.erase(world_.clients.begin() + static_cast<std::ptrdiff_t>(at));
         add_client();
@@ -160,7 +160,7 @@ void Simulation::probe_as_unauthenticated_peer() {
     from.port = 1;
     std::array<std::byte, hello_bytes> hello{};
     (void)write(Hello{limits::protocol_version + 1, 0, 1 + tick_}, hello);
-    world_.border->receive(hello, from, world_.now);
+    world_.recorder->receive(hello, from, world_.now);
 }
 
 void Simulation::fail(const std::string& what) {

@@ -44,7 +44,7 @@ class Simulation {
         Tick oldest_limited_ticks = 0;  ///< only kinds with a send limit
         std::uint32_t books = 0;
     };
-    /// A book at one observer; its pages use staged replication.
+    /// The waits of a book at one observer; its pages use staged replication.
     struct Reader {
         EntityId book = EntityId::none;
         Tick seen = 0;         ///< the last tick with a ghost
@@ -52,7 +52,7 @@ class Simulation {
         /// For each part, the number of packets with other parts since it was last sent.
         std::array<std::uint32_t, 32> others{};
     };
-    struct Most {
+    struct Most {                          ///< extremes of a session so far
         std::uint32_t budget_bytes = ~0U;  ///< minimum
         std::uint32_t relevant = 0;
         std::uint32_t books = 0;  ///< relevant or leaving
@@ -79,7 +79,7 @@ class Simulation {
     void fail(const std::string& what);
 
     // -- checks in every tick: simulation_checks.cpp --------------------------------------------
-    /// Enters and leaves must alternate, match the relevant set, and end with the session.
+    /// Checks that enters and leaves alternate, match the relevant set, and end with the session.
     void check_server_events();
     void count_by_hand(const ServerEvent& event);
     /// True if the observer owns a member of the train, a mark shows a member, or a member is in
@@ -91,17 +91,17 @@ class Simulation {
     Waiting waiting_of(ObserverId observer);
     /// Returns for how long the book could have been sent. A part waits for at most as many packets
     /// as there are other parts.
-    Tick look_at_book(ObserverId observer, const GhostTable& ghosts, LocalId slot);
-    /// No wait may exceed the bound derived in docs/budget.md, nor `waiting_ticks_max`.
+    Tick check_book(ObserverId observer, const GhostTable& ghosts, LocalId slot);
+    /// Checks that no wait exceeds the bound derived in docs/budget.md, or `waiting_ticks_max`.
     void check_waiting();
     void check_client(SmallClient& c);
-    /// A client must never have two ghosts of one entity, held or retained.
+    /// Checks that a client does not have two ghosts of one entity, held or retained.
     void check_one_ghost(const SmallClient& c);
     /// Examines some ghosts of the client, different ones in each tick.
-    void look_at(SmallClient& c);
-    /// If the server confirmed a client's prediction, both states must be equal. One mismatch is
-    /// tolerated: a 16-bit digest may collide, but not for the next command too. With two commands
-    /// in one tick, the second may have no counterpart.
+    void examine(SmallClient& c);
+    /// Checks that both states are equal if the server confirmed a client's prediction. One
+    /// mismatch is tolerated, because a 16-bit digest may collide; a second one in the next tick is
+    /// an error. With two commands in one tick, the second may have no counterpart.
     void check_agreement(SmallClient& c);
     /// True if the server's state differs for a cart or mule of the group that the client owns.
     bool differs(const Session& session, const SmallClient& c, GroupState group);
@@ -114,7 +114,8 @@ class Simulation {
     /// Largest position error of the client's ghosts, including positions relative to a turning
     /// parent.
     double largest_error(const SmallClient& client, ObserverId observer);
-    /// Carts and mules must match the world, whether predicted or replicated.
+    /// Returns a difference between carts and mules, predicted or replicated, and the world; empty
+    /// if there is none.
     std::string wrong_gait(const SmallClient& client, ObserverId observer);
 
     SimDef def_;
@@ -124,7 +125,7 @@ class Simulation {
     std::unique_ptr<record::Writer> writer_;
     std::uint32_t tick_ = 0;
     /// Blacked-out links, with their end tick.
-    std::vector<std::pair<SmallClient*, std::uint32_t>> dark_;
+    std::vector<std::pair<SmallClient*, std::uint32_t>> blacked_out_;
     std::set<const SmallClient*> joined_;             ///< clients that have joined at least once
     std::map<SmallClient*, std::set<GhostId>> held_;  ///< ghosts according to events
     std::vector<SessionStats> sessions_;              ///< scratch
@@ -135,7 +136,7 @@ class Simulation {
     std::vector<std::uint64_t> tag_seen_;      ///< by tag: the last check that met it
     std::uint64_t tag_checks_ = 0;
     /// Groups with a false confirmation in the previous tick.
-    std::map<SmallClient*, std::set<EntityId>> lies_;
+    std::map<SmallClient*, std::set<EntityId>> false_confirmations_;
 };
 
 }  // namespace purview::test

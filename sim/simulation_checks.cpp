@@ -16,7 +16,7 @@ namespace purview::test {
 
 namespace {
 
-constexpr std::uint32_t ghosts_looked_at = 4;  ///< per client and tick
+constexpr std::uint32_t ghosts_examined = 4;  ///< per client and tick
 
 }  // namespace
 
@@ -92,7 +92,7 @@ void Simulation::count_by_bounds() {
         for (const EntityId wagon : world_.game.wagons()) {
             if (!server.visibility().is_relevant(session.observer, wagon)) continue;
             const bool is_by_bounds = !is_shown_otherwise(wagon, session.observer, reach);
-            counts.uses_group_radius += is_by_bounds ? 1 : 0;
+            counts.by_bounds += is_by_bounds ? 1 : 0;
         }
     }
 }
@@ -108,12 +108,12 @@ Simulation::Waiting Simulation::waiting_of(ObserverId observer) {
         const KindDef& kind = world_.schema.schema.kinds()[index_of(ghosts.slots().kind(slot))];
         const bool is_book = ghosts.slots().kind(slot) == world_.schema.book;
         waiting.books += is_book ? 1 : 0;
-        counts.paced_by_nodes +=
+        counts.slowed_by_nodes +=
             is_live && kind.intervals.empty() && ghosts.rates().policy(slot).every_ticks > 1 ? 1
                                                                                              : 0;
         if (is_book) {
             waiting.oldest_ticks =
-                std::max(waiting.oldest_ticks, look_at_book(observer, ghosts, slot));
+                std::max(waiting.oldest_ticks, check_book(observer, ghosts, slot));
             continue;
         }
         if (!is_pending) continue;
@@ -122,12 +122,13 @@ Simulation::Waiting Simulation::waiting_of(ObserverId observer) {
             kind.limit_per_tick == 0 ? waiting.oldest_ticks : waiting.oldest_limited_ticks;
         if (since >= now) continue;
         oldest = std::max(oldest, now - since);
-        counts.by_turns += kind.limit_per_tick != 0 && kind.limit_order == LimitOrder::round_robin;
+        counts.round_robin_waits +=
+            kind.limit_per_tick != 0 && kind.limit_order == LimitOrder::round_robin;
     }
     return waiting;
 }
 
-Tick Simulation::look_at_book(ObserverId observer, const GhostTable& ghosts, LocalId slot) {
+Tick Simulation::check_book(ObserverId observer, const GhostTable& ghosts, LocalId slot) {
     const Tick now = world_.server->current_tick();
     const SmallSchema& small = world_.schema;
     Reader& reader = readers_[{observer, slot}];
@@ -142,7 +143,7 @@ Tick Simulation::look_at_book(ObserverId observer, const GhostTable& ghosts, Loc
             if (audience.type != AudienceType::staged) continue;
             std::uint32_t& others = reader.others[p];
             others = (ghosts.audience().allowed(slot) >> p & 1U) != 0 ? 0 : others + 1;
-            counts.most_turns = std::max(counts.most_turns, others);
+            counts.most_page_packets = std::max(counts.most_page_packets, others);
             if (others > small.pages.size())
                 fail("a page has waited for too many packets with other pages");
         }
@@ -157,9 +158,9 @@ Tick Simulation::look_at_book(ObserverId observer, const GhostTable& ghosts, Loc
 }
 
 void Simulation::check_waiting() {
-    // Ratios of the largest to the smallest weight: of kinds, nodes and new ghosts; of relevance
-    // scores; of idle ghosts.
-    constexpr double priorities = 4 * 2 * 2, scores = 4, rest = 2;
+    // Largest weight / smallest weight: of kinds, nodes and new ghosts; of relevance scores; of
+    // idle ghosts.
+    constexpr double priorities = 4 * 2 * 2, scores = 4, idle = 2;
     constexpr double item_bits = 510;  // an animal with all components
     constexpr double slowest_rate = 4;
     sessions_.clear();
@@ -178,11 +179,12 @@ void Simulation::check_waiting() {
         most.relevant = std::max(most.relevant, session.relevant);
         most.books = std::max(most.books, waiting.books);
         most.budget_bytes = std::min(most.budget_bytes, session.budget_bytes_per_tick);
-        // Bits per tick that items can rely on: without headers and one item at the end. Shared
-        // cell payloads take at most a third of the budget and of one datagram.
-        const double sections = std::min(most.budget_bytes * 8 / 3.0, 1'200 * 6.0);
-        const double room = (most.budget_bytes - 64.0 - 30) * 8 - item_bits - sections;
-        // As much as fits into one datagram.
+        // Bits per tick that are certainly available for items: without headers, and without one
+        // item at the end. Shared cell payloads take at most a third of the budget and of one
+        // datagram.
+        const double shared = std::min(most.budget_bytes * 8 / 3.0, 1'200 * 6.0);
+        const double room = (most.budget_bytes - 64.0 - 30) * 8 - item_bits - shared;
+        // A book takes at most one datagram at a time.
         const double book_bits = std::min(most.budget_bytes, 1'200U) * 8.0;
         const double all_bits = most.relevant * item_bits + most.books * book_bits;
         const double round = std::ceil(2.0 * all_bits / room);  // factor 2: as many may be leaving
@@ -190,7 +192,7 @@ void Simulation::check_waiting() {
             fail("an update has waited for more than " + std::to_string(waiting_ticks_max) +
                  " ticks");
         }
-        const double turn = round * (1 + priorities * scores * rest);
+        const double turn = round * (1 + priorities * scores * idle);
         if (turn + slowest_rate < std::min(tick_, waiting_ticks_max)) ++counts.bounds_decided;
         counts.most_rounds = std::max(counts.most_rounds, waiting.oldest_ticks / round);
         if (waiting.oldest_ticks > turn + slowest_rate)
@@ -210,8 +212,8 @@ void Simulation::check_client(SmallClient& c) {
         if (event.change == Change::resumed) ++counts.resumed;
         if (event.change == Change::retained) {
             const KindDef& kind = world_.schema.schema.kinds()[index_of(event.kind)];
-            ++counts.kept;
-            counts.kept_by_nodes += kind.leave == Retention::despawn ? 1 : 0;
+            ++counts.retained;
+            counts.retained_by_nodes += kind.leave == Retention::despawn ? 1 : 0;
         }
         if (!event.is_enter() && !event.is_leave()) continue;
         const bool is_new =
@@ -232,7 +234,7 @@ void Simulation::check_client(SmallClient& c) {
     if (c.client.state() != ClientState::joined) return;
     ++counts.client_ticks;
     check_one_ghost(c);
-    look_at(c);
+    examine(c);
     check_agreement(c);
     hash = mix64(hash ^ c.client.digest());
 }
@@ -254,7 +256,7 @@ void Simulation::check_one_ghost(const SmallClient& c) {
         counts.superseded += session->ghosts.slots().succession().superseded_count();
 }
 
-void Simulation::look_at(SmallClient& c) {
+void Simulation::examine(SmallClient& c) {
     const Client& client = c.client;
     const SmallSchema& small = world_.schema;
     SeenCounts& seen = counts.seen;
@@ -268,7 +270,7 @@ void Simulation::look_at(SmallClient& c) {
     watched.ghost = GhostId::none;
     const LocalId end =
         client.schema() == nullptr ? 0 : internal(client).replica->ghosts.slot_end();
-    for (std::uint32_t i = 0; i < ghosts_looked_at && end > 0; ++i) {
+    for (std::uint32_t i = 0; i < ghosts_examined && end > 0; ++i) {
         const GhostId ghost =
             ghost_id_of(static_cast<LocalId>(mix64(std::uint64_t{tick_} << 8 | i) % end));
         if (!client.is_held(ghost)) continue;
@@ -296,7 +298,7 @@ void Simulation::look_at(SmallClient& c) {
 }
 
 void Simulation::check_agreement(SmallClient& c) {
-    const std::set<EntityId> lies_before = std::exchange(lies_[&c], {});
+    const std::set<EntityId> false_before = std::exchange(false_confirmations_[&c], {});
     const Session* session = internal(*world_.server).sessions.find(c.observer);
     if (session == nullptr || session->inputs == nullptr) return;
     const Tick now = world_.server->current_tick();
@@ -308,9 +310,9 @@ void Simulation::check_agreement(SmallClient& c) {
         const GroupState group =
             c.driver->prediction.state_at(ghost_id_of(root), session->inputs->queue.consumed());
         if (!differs(*session, c, group)) continue;
-        if (lies_before.contains(known.root))
+        if (false_before.contains(known.root))
             fail("the server confirmed a prediction that differs from its state");
-        lies_[&c].insert(known.root);
+        false_confirmations_[&c].insert(known.root);
     }
 }
 

@@ -20,8 +20,8 @@ constexpr std::uint32_t quiet_ticks_max = 30 * sim_tick_hz;
 /// parents.
 constexpr double position_error_m = 0.03;
 
-/// The position of a crate far outside is clamped to the quantized range. For group members, the
-/// world already uses the quantized position.
+/// Clamps a position to the quantized range, as for a crate far outside of it. For group members,
+/// the world already uses the quantized position.
 Vec3 as_replicated(Vec3 position) {
     constexpr float least = -SmallGame::beside_m, most = SmallGame::side_m + SmallGame::beside_m;
     return {std::clamp(position.x, least, most), std::clamp(position.y, least, most), position.z};
@@ -30,7 +30,7 @@ Vec3 as_replicated(Vec3 position) {
 }  // namespace
 
 void Simulation::settle() {
-    world_.border->note(freeze_note);
+    world_.recorder->note(freeze_note);
     world_.game.frozen = true;
     for (auto& client : world_.clients) {
         for (FaultyNetwork* network : {client->up.get(), client->down.get()}) {
@@ -81,10 +81,11 @@ double Simulation::largest_error(const SmallClient& client, ObserverId observer)
     all.for_each([&](EntityId entity) {
         const GhostId ghost = ghost_id_of(session->ghosts.slots().find(entity));
         if (!client.client.is_held(ghost)) return;
-        const Vec3 is = client.client.position_of(ghost, client.client.newest_tick());
-        Vec3 should = all.position_of(entity);
-        if (all.root_of(entity) == entity) should = as_replicated(should);
-        largest = std::max<double>(largest, std::hypot(is.x - should.x, is.y - should.y));
+        const Vec3 actual = client.client.position_of(ghost, client.client.newest_tick());
+        Vec3 expected = all.position_of(entity);
+        if (all.root_of(entity) == entity) expected = as_replicated(expected);
+        largest =
+            std::max<double>(largest, std::hypot(actual.x - expected.x, actual.y - expected.y));
         ++counts.positions;
     });
     return largest;
@@ -100,12 +101,12 @@ std::string Simulation::wrong_page(const SmallClient& client, ObserverId observe
         if (!client.client.is_held(ghost)) return;
         for (std::size_t i = 0; i < world_.schema.pages.size(); ++i) {
             const Component<Page> page = world_.schema.pages[i];
-            const Page& should = *all.get(entity, page);
+            const Page& expected = *all.get(entity, page);
             if (!client.client.is_replicated(ghost, page.id) ||
                 client.client.text_of(ghost, page.id, 0) !=
-                    std::string(should.left, sizeof should.left) ||
+                    std::string(expected.left, sizeof expected.left) ||
                 client.client.text_of(ghost, page.id, 1) !=
-                    std::string(should.right, sizeof should.right))
+                    std::string(expected.right, sizeof expected.right))
                 wrong = "page " + std::to_string(i) + " of a book is missing or differs";
         }
     });
@@ -126,8 +127,8 @@ std::string Simulation::wrong_gait(const SmallClient& client, ObserverId observe
         const GhostId ghost = ghost_id_of(session->ghosts.slots().find(entity));
         if (!client.client.is_held(ghost)) continue;
         const bool is_replicated = client.client.is_replicated(ghost, small.gait.id);
-        const Gait& should = *all.get(entity, small.gait);
-        if (is_replicated && client.client.value_of(ghost, small.gait.id, steps) != should.steps)
+        const Gait& expected = *all.get(entity, small.gait);
+        if (is_replicated && client.client.value_of(ghost, small.gait.id, steps) != expected.steps)
             return "the replicated gait of a cart differs from the world";
         const bool drives = all.owner_of(entity) == observer && !driver.is_silent();
         const bool is_predicted = drives && driver.prediction.is_predicted(ghost);
@@ -136,7 +137,7 @@ std::string Simulation::wrong_gait(const SmallClient& client, ObserverId observe
         if (!is_predicted && !is_replicated)
             return "a cart's gait is not replicated to a client that does not predict it";
         if (!is_predicted) continue;
-        if (!(*driver.prediction.get(ghost, small.gait) == should))
+        if (!(*driver.prediction.get(ghost, small.gait) == expected))
             return "the predicted gait of a cart differs from the world";
         if (is_replicated) return "a cart's gait is replicated to the client that predicts it";
         ++counts.driven.idle_comparisons;

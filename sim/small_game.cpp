@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-// Events of the small world.
+// The events of the small world.
 #include "small_game.hpp"
 
 #include <algorithm>
@@ -296,7 +296,7 @@ void SmallGame::write_page(World& world, EntityId book, std::size_t page) {
     }
 }
 
-// -- forced marks -------------------------------------------------------------------------------
+// -- overrides ----------------------------------------------------------------------------------
 
 ObserverId SmallGame::any_observer(SplitMix& random) const {
     const auto count = static_cast<std::uint32_t>(players.size() + cameras.size());
@@ -307,7 +307,7 @@ ObserverId SmallGame::any_observer(SplitMix& random) const {
         std::next(cameras.begin(), at - static_cast<std::uint32_t>(players.size()))->first};
 }
 
-/// Any entity except a tree. Group members and players are as likely as single entities.
+/// Returns a random entity that is not a tree. Group members and players are as likely as others.
 EntityId SmallGame::anything(SplitMix& random) const {
     const auto any = [&](const std::vector<EntityId>& list) {
         return list[random.below(static_cast<std::uint32_t>(list.size()))];
@@ -371,7 +371,7 @@ void SmallGame::set_mark(Server& server, const Mark& mark, bool value) {
     if (status != Status::ok && status != Status::hidden_by_root && !may_be_gone) std::abort();
 }
 
-/// Each mark is valid until a fixed number of later ones was made.
+/// Each override is valid until `marks_max` later ones were made.
 void SmallGame::make_marks(Server& server) {
     constexpr std::size_t marks_max = 160;
     SplitMix& random = mark_random_;
@@ -438,7 +438,7 @@ void SmallGame::take_or_drop(World& world, ObserverId observer) {
     const EntityId thing = dropped != EntityId::none ? dropped : taken;
     if (thing == EntityId::none) return;
     set_owner(world, thing, dropped != EntityId::none ? ObserverId::none : observer);
-    ++owners_checked;
+    ++owner_changes_by_players;
 }
 
 // -- messages -----------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A small world with everything that replication must handle: moving and idle entities, teams,
-// cloaks, wagons with crates that count by their bounds, spawns and despawns; and a whole server
-// with clients on faulty networks. Optional content uses its own random generators, so enabling it
-// does not change the rest.
+// cloaks, wagons that use the bounds of their groups, spawns and despawns. It includes a whole
+// server with clients on faulty networks. Optional content uses its own random generators, so
+// enabling it does not change the rest.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@
 #include "proof.hpp"
 #include "purview/client.hpp"
 #include "purview/server.hpp"
-#include "record/border.hpp"
+#include "record/io_recorder.hpp"
 #include "rpc_ledger.hpp"
 
 namespace purview::test {
@@ -70,7 +70,7 @@ struct Scent {
     float score = 0;
 };
 
-/// Usually changes linearly.
+/// Changes linearly most of the time.
 struct Course {
     float heading = 0;
     std::int32_t cargo = 0;
@@ -83,7 +83,7 @@ struct Page {
     char right[31] = {};
 };
 
-/// The decision changes over time and with the animal's hp.
+/// An audience that changes over time and with the animal's hp.
 class SmallAudience final : public ComponentAudience {
   public:
     void decide(ObserverId observer, std::span<const EntityId> entities,
@@ -121,11 +121,11 @@ struct SmallSchema {
     // RPCs with every delivery, and entity RPCs with every policy; all have the same arguments.
     std::vector<Rpc<Ping>> pings;   ///< entity RPCs
     std::vector<Rpc<Ping>> booms;   ///< positional RPCs
-    std::vector<Rpc<Ping>> news;    ///< static
+    std::vector<Rpc<Ping>> news;    ///< without a target
     std::vector<Rpc<Ping>> uses;    ///< to the server, for any ghost
     Rpc<Ping> steer;                ///< to the server, for an owned ghost
     Rpc<Ping> order;                ///< the same, ordered
-    std::vector<Rpc<Ping>> shouts;  ///< to the server, static, for players
+    std::vector<Rpc<Ping>> shouts;  ///< to the server, without a target, for players
     std::size_t tag_field = 0;      ///< in `body`
     static constexpr std::uint16_t hold_ticks = 40;
     Rpc<Ping> ping(RpcDelivery delivery, RpcPolicy policy) const {
@@ -145,7 +145,7 @@ struct SmallScale {
     std::uint32_t books = 0;
     /// Carts with a mule each, and clients that drive them; 0: no such kinds.
     std::uint32_t carts = 0;
-    /// Nodes set send intervals, priority weights and retention. An additional node sets other
+    /// Gives nodes send intervals, priority weights and retention. An additional node has other
     /// values for entities close to an observer.
     bool node_settings = false;
     /// Limits how many animals, and wagons in round-robin order, are sent per tick. New entities
@@ -155,7 +155,7 @@ struct SmallScale {
     bool split_crates = false;
 };
 
-/// A forced mark of an entity, for one observer or for all.
+/// An override of an entity, for one observer or for all.
 struct Mark {
     enum class What : std::uint8_t { allow, deny, hide, show };
     What what = What::allow;
@@ -211,17 +211,17 @@ class SmallGame final : public Game {
     /// Interval of rule changes; 0: never.
     std::uint32_t ticks_between_rules = 0;
     std::uint64_t rule_changes = 0;
-    /// Range of random byte budgets, [first, second). From time to time an observer gets a new one.
-    /// Zeros: never.
+    /// Range of random byte budgets, [first, second). With probability 0.1 per tick, one observer
+    /// gets a new one. Zeros: never.
     std::array<std::uint32_t, 2> budgets{};
     std::uint64_t budget_changes = 0;
-    /// Number of new marks per tick (allow, deny, hide, show), each valid for a while; 0: none.
+    /// Number of new overrides per tick, each valid for a while; 0: none.
     std::uint32_t marks_per_tick = 0;
     /// Probability per tick that a wagon, crate or book changes its owner. If set, players also
     /// take and drop them.
     float owner_chance = 0;
-    std::uint64_t owner_changes = 0;   ///< by the game and by players
-    std::uint64_t owners_checked = 0;  ///< of these, by players
+    std::uint64_t owner_changes = 0;             ///< by the game and by players
+    std::uint64_t owner_changes_by_players = 0;  ///< of these, by players
     RpcLedger* ledger = nullptr;
     Mail* mail = nullptr;  ///< null: the game sends no messages and ignores commands
     /// The client's nonce; used by `ledger` and `mail`.
@@ -312,7 +312,7 @@ class SmallWorld {
     SmallWorld(std::uint64_t seed, Faults faults, std::uint32_t budget_bytes = 4'800,
                SmallScale scale = {}, std::uint32_t truth_every_ticks = 1);
     SmallClient& add_client(Role role = Role::player, std::uint64_t schema_hash = 0);
-    /// The client sends from another address from then on.
+    /// Changes the address from which the client sends.
     void change_address(SmallClient& client);
     /// Disconnects the client; the server receives the disconnect.
     void disconnect(SmallClient& client);
@@ -333,7 +333,7 @@ class SmallWorld {
     SmallGame game;
     ServerDef def;
     std::unique_ptr<Server> server;
-    std::unique_ptr<record::Border> border;  ///< records the server's input and output
+    std::unique_ptr<record::IoRecorder> recorder;  ///< records the server's input and output
     std::unique_ptr<Proof> proof;
     Permits permits;
     /// Called after every datagram that reached a client.

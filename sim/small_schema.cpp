@@ -71,7 +71,7 @@ SmallSchema::SmallSchema(bool has_books, bool has_carts) {
     if (!schema.problem().empty()) std::abort();
 }
 
-/// A book has parts for its owner, parts for all others, and parts with staged replication.
+/// A book has components for its owner, for all others, and with staged replication.
 void SmallSchema::declare_books() {
     std::vector<ComponentId> parts{position.id, body.id, pack.id, rumour.id};
     for (std::size_t i = 0; i < pages_of_book; ++i) {
@@ -102,12 +102,12 @@ void SmallSchema::declare_carts() {
 }
 
 void SmallAudience::decide(ObserverId observer, std::span<const EntityId> entities,
-                           std::span<std::uint8_t> replicated) const {
-    if (server == nullptr) return std::fill(replicated.begin(), replicated.end(), std::uint8_t{1});
+                           std::span<std::uint8_t> allowed) const {
+    if (server == nullptr) return std::fill(allowed.begin(), allowed.end(), std::uint8_t{1});
     for (std::size_t i = 0; i < entities.size(); ++i) {
         const Body* its = internal(*server).world.get(entities[i], body);
         const std::uint32_t now = server->current_tick() / 16 + index_of(observer);
-        replicated[i] = (its->hp / 8 + now) % 3 != 0 ? 1 : 0;
+        allowed[i] = (its->hp / 8 + now) % 3 != 0 ? 1 : 0;
     }
 }
 
@@ -192,7 +192,7 @@ void set_books(std::vector<KindRules>& kinds, const SmallSchema& schema, std::ui
     kinds[index_of(schema.book)].nodes = {id_at<NodeId>(node)};
 }
 
-/// Follows the nodes of the herds, if they exist.
+/// The node of the books follows the nodes of the herds, if they exist.
 std::uint32_t node_of_books(const SmallScale& scale) {
     return scale.herd > 0 ? 3 : 1;
 }

@@ -37,7 +37,7 @@ SmallWorld::SmallWorld(std::uint64_t seed, Faults network_faults, std::uint32_t 
     server = std::make_unique<Server>(std::move(made).value());
     schema.audience->server = server.get();
     game.populate(server->world());
-    border = std::make_unique<record::Border>(*server);
+    recorder = std::make_unique<record::IoRecorder>(*server);
     proof = std::make_unique<Proof>(
         *server, [this](ObserverId o) { return game.describe(o); }, truth_every_ticks,
         [this](check::TruthEntity& entity) { game.describe_entity(entity); });
@@ -79,7 +79,7 @@ SmallClient& SmallWorld::add_client(Role role, std::uint64_t schema_hash) {
 void SmallWorld::disconnect(SmallClient& client) {
     client.client.leave();
     std::span<const std::byte> out;
-    while (client.client.next_datagram(out)) border->receive(out, client.address, now);
+    while (client.client.next_datagram(out)) recorder->receive(out, client.address, now);
 }
 
 void SmallWorld::step() {
@@ -95,16 +95,16 @@ void SmallWorld::step() {
         while (c->client.next_datagram(out)) c->up->send(out, now, c->address);
         for (Address from; c->up->receive(bytes, now, &from);) {
             stale_addresses += from == c->address ? 0 : 1;
-            border->receive(bytes, from, now);
+            recorder->receive(bytes, from, now);
         }
     }
-    border->tick(now);
+    recorder->tick(now);
     proof->check_tick();
     permits.note_tick(*server);
     if (ledger != nullptr) ledger->check_tick();
     OutgoingDatagram out;
     std::map<std::uint16_t, std::uint64_t> sizes;
-    while (border->next_datagram(out)) {
+    while (recorder->next_datagram(out)) {
         for (auto& c : clients) {
             if (!(c->address == out.to)) continue;
             c->down->send(out.bytes, now);

@@ -18,7 +18,7 @@ constexpr float aim_range_m = vale::shot_range_m * 0.8F;
 constexpr float target_speed_mps = 1;
 constexpr Micros call_every_us = 1'000'000;
 
-float away(Vec3 a, Vec3 b) {
+float distance_between(Vec3 a, Vec3 b) {
     return std::hypot(a.x - b.x, a.y - b.y);
 }
 
@@ -33,10 +33,11 @@ GhostId BotDriver::nearest_free_cart(const Client& client, Vec3 from) const {
     float least = 1e9F;
     client.for_each([&](GhostId ghost) {
         if (client.kind_of(ghost) != pilot_->schema().cart) return;
-        const float its = away(client.position_of(ghost, client.newest_tick()), from);
-        if (taken.count(ghost) != 0 || its >= least) return;
+        const float distance =
+            distance_between(client.position_of(ghost, client.newest_tick()), from);
+        if (taken.count(ghost) != 0 || distance >= least) return;
         nearest = ghost;
-        least = its;
+        least = distance;
     });
     return nearest;
 }
@@ -45,13 +46,13 @@ void BotDriver::walk_to_cart(Client& client, Micros now, vale::Controls& control
     if (pilot_->player() == GhostId::none) return;
     const Vec3 at = pilot_->position_of(pilot_->player(), now);
     const GhostId cart = nearest_free_cart(client, at);
-    if (cart == GhostId::none) {  // walk on: there may be one elsewhere
+    if (cart == GhostId::none) {  // walks on, because a cart may come into range
         controls.walk_x = std::cos(steering_ * 3);
         controls.walk_y = std::sin(steering_ * 3);
         return;
     }
     const Vec3 goal = client.position_of(cart, client.newest_tick());
-    const float distance = away(at, goal);
+    const float distance = distance_between(at, goal);
     if (distance > 1) {
         controls.walk_x = (goal.x - at.x) / distance;
         controls.walk_y = (goal.y - at.y) / distance;
@@ -78,17 +79,17 @@ void BotDriver::drive(Client& client, Micros now, vale::Controls& controls) {
         Seen& before = seen_[ghost];
         const float seconds = static_cast<float>(now - before.at) / 1e6F;
         const bool moves =
-            seconds < 0.2F && away(there, before.position) > target_speed_mps * seconds;
+            seconds < 0.2F && distance_between(there, before.position) > target_speed_mps * seconds;
         before = {there, now};
-        const float its = away(there, at);
-        if (!moves || its >= least || its < 2) return;
-        least = its;
+        const float distance = distance_between(there, at);
+        if (!moves || distance >= least || distance < 2) return;
+        least = distance;
         controls.target = there;
         controls.fires = true;
     });
 }
 
-void BotDriver::listen(Client& client) {
+void BotDriver::take_rpcs(Client& client) {
     ReceivedRpc received;
     while (client.next_rpc(received)) {
         if (pilot_ == nullptr || received.ghost != pilot_->cart() ||
@@ -111,7 +112,7 @@ void BotDriver::turn(Client& client, Micros now) {
         if (ground_ != nullptr) pilot_->set_ground(*ground_);
     }
     pilot_->find_own();
-    listen(client);
+    take_rpcs(client);
     if (now >= next_curve_) {
         next_curve_ = now + 1'000'000 + random_.below(3'000'000);
         steering_ = random_.chance(0.3F) ? 0.0F : random_.between(-1, 1);

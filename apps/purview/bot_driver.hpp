@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A bot that boards the nearest free cart, drives it in curves and shoots at moving targets where
-// it sees them. It uses only the state that its client holds.
+// A bot that boards the nearest free cart, drives it in curves and shoots at moving targets at
+// their displayed positions. It uses only the state of its client.
 #pragma once
 
 #include <map>
@@ -18,14 +18,15 @@ class BotDriver {
   public:
     /// `ground`: the map's ground, or null; not owned.
     BotDriver(std::uint64_t seed, const vale::Ground* ground) : random_(seed), ground_(ground) {}
-    /// Call about 20 times per second, after the client has processed its received packets.
+    /// Updates the bot. Call it about 20 times per second, after the client has received its
+    /// packets.
     void turn(Client& client, Micros now);
     const DriverCounts& counts() const noexcept { return counts_; }
 
   private:
     void walk_to_cart(Client& client, Micros now, vale::Controls& controls);
     void drive(Client& client, Micros now, vale::Controls& controls);
-    void listen(Client& client);
+    void take_rpcs(Client& client);
     GhostId nearest_free_cart(const Client& client, Vec3 from) const;
 
     struct Seen {

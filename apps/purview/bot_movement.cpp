@@ -25,7 +25,7 @@ std::array<std::byte, 9> command_to(vale::CommandType type, Vec3 at) {
 
 }  // namespace
 
-void BotLegs::locate(const Client& client) {
+void BotWalker::locate(const Client& client) {
     if (own_ == GhostId::none || !client.is_held(own_) || !client.is_owned(own_)) {
         own_ = GhostId::none;
         client.for_each([&](GhostId ghost) {
@@ -36,7 +36,7 @@ void BotLegs::locate(const Client& client) {
 }
 
 /// The world's size is the range of its quantized position fields.
-void BotLegs::find_bounds(const Client& client) {
+void BotWalker::find_bounds(const Client& client) {
     const Schema* schema = client.schema();
     if (min_ || schema == nullptr || schema->position() == ComponentId::none) return;
     const ComponentDef& position = schema->components()[index_of(schema->position())];
@@ -47,13 +47,13 @@ void BotLegs::find_bounds(const Client& client) {
             0};
 }
 
-Vec3 BotLegs::around(Vec3 center, float radius) {
+Vec3 BotWalker::around(Vec3 center, float radius) {
     const float angle = random_.between(0, turn_full);
     const float away = radius * std::sqrt(random_.unit());
     return {center.x + away * std::cos(angle), center.y + away * std::sin(angle), 0};
 }
 
-void BotLegs::roam(Client& client) {
+void BotWalker::roam(Client& client) {
     const float angle = random_.between(0, turn_full);
     const float speed = random_.chance(0.1F) ? 0.0F : random_.between(60, 127);
     const std::array<std::byte, 3> walk{
@@ -63,17 +63,17 @@ void BotLegs::roam(Client& client) {
     (void)client.send_command(walk);
 }
 
-void BotLegs::go(Client& client, Vec3 goal) {
+void BotWalker::go(Client& client, Vec3 goal) {
     if (!gathered_) jump(client, goal);
     gathered_ = true;
     (void)client.send_command(command_to(vale::CommandType::go, goal));
 }
 
-void BotLegs::jump(Client& client, Vec3 to) {
+void BotWalker::jump(Client& client, Vec3 to) {
     (void)client.send_command(command_to(vale::CommandType::jump, to));
 }
 
-void BotLegs::turn(Client& client, const BotLegs& leader, Micros now) {
+void BotWalker::turn(Client& client, const BotWalker& leader, Micros now) {
     if (client.state() != ClientState::joined || now < next_turn_) return;
     next_turn_ = now + 500'000 + random_.below(2'500'000);
     if (movement_ == Movement::flock) locate(client);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Movement patterns of bots, which determine the load: spread out, in flocks, all in one place, or
-// in jumps. A bot uses only the state that its client holds.
+// Movement patterns of bots, which determine the load: spread out, in flocks, all near one
+// position, or in jumps. A bot uses only the state of its client.
 #pragma once
 
 #include <optional>
@@ -16,18 +16,18 @@ enum class Movement : std::uint8_t {
     roam,     ///< each bot walks on its own and changes direction every few seconds
     flock,    ///< one leader per 20 bots roams, the others stay near it
     hotspot,  ///< all bots gather around the center of the world
-    teleport  ///< repeatedly jumps to random positions, if the server allows it
+    teleport  ///< each bot jumps to random positions, if the server allows it
 };
 
 /// Number of bots in one flock; the first bot is its leader.
 inline constexpr std::size_t flock_size = 20;
 
-class BotLegs {
+class BotWalker {
   public:
-    BotLegs(Movement movement, std::uint64_t seed) : movement_(movement), random_(seed) {}
+    BotWalker(Movement movement, std::uint64_t seed) : movement_(movement), random_(seed) {}
     /// Sends a movement command every few seconds. `leader`: the leader of the flock; the leader
     /// passes itself.
-    void turn(Client& client, const BotLegs& leader, Micros now);
+    void turn(Client& client, const BotWalker& leader, Micros now);
 
   private:
     void locate(const Client& client);

@@ -46,11 +46,11 @@ struct DriverCounts {
     std::uint32_t driving = 0;  ///< 0 or 1: currently on a cart
     std::uint64_t commands = 0;
     std::uint64_t corrections = 0;
-    std::uint64_t invisible = 0;  ///< corrections too small to see
+    std::uint64_t invisible = 0;  ///< corrections within PredictionDef::tolerance_m
     float largest_error_m = 0;    ///< largest correction while driving
     std::uint64_t shots = 0;      ///< shots with a known result
     std::uint64_t hits = 0;
-    std::uint64_t hits_present = 0;
+    std::uint64_t hits_present = 0;  ///< hits without lag compensation
 
     DriverCounts& operator+=(const DriverCounts& other) noexcept;
 };
@@ -94,9 +94,9 @@ struct FailCondition {
     double bound = 0;
 };
 
-/// Returns an empty string, or what is wrong with the text.
+/// Parses a condition. Returns an error text, or an empty string.
 std::string parse(const std::string& text, FailCondition& out);
-/// Returns an empty string, or a line about the first condition that is met or cannot be evaluated.
+/// Returns a line about the first condition that is met or cannot be evaluated, or an empty string.
 std::string first_met(const std::vector<FailCondition>& conditions, const BotReport& report);
 
 }  // namespace purview::app

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t datagrams_per_read = 4096;
 constexpr Micros publish_every_us = 200'000;
 constexpr Micros sample_every_us = 1'000'000;
-/// Slow readers: every tenth pauses for a long time, but shorter than the session timeout of ten
+/// Every tenth slow reader pauses for this time, which is shorter than the session timeout of ten
 /// seconds.
 constexpr std::uint32_t pausing_share = 10;
 constexpr Micros pause_us = 5'000'000;
@@ -44,8 +44,8 @@ std::int64_t time_of(const Client& client, Micros now) {
            std::int64_t{client.newest_tick()} * 1'000'000 / std::max(1U, client.tick_hz());
 }
 
-/// The smallest time_of within the last second or two. Not the minimum of all time: a server that
-/// skips ticks falls behind its clock permanently.
+/// The smallest time_of within the last one to two seconds. A minimum over the whole run would be
+/// wrong, because a server that skips ticks falls behind its clock permanently.
 class Fastest {
   public:
     void add(std::int64_t time, Micros now) {
@@ -68,7 +68,7 @@ class Fastest {
 class Bot {
   public:
     Bot(const ClientDef& def, Movement movement, std::uint64_t seed)
-        : client(def), random(seed), legs(movement, mix64(seed)) {}
+        : client(def), random(seed), walker(movement, mix64(seed)) {}
 
     /// Slow readers read normally until they have joined, because a handshake times out early.
     bool reads_now(Micros now) {
@@ -83,7 +83,7 @@ class Bot {
 
     Client client;
     SplitMix random;
-    BotLegs legs;
+    BotWalker walker;
     std::unique_ptr<BotDriver> driver;  ///< null: the bot walks
     Reading reading = Reading::at_once;
     Micros next_read = 0;
@@ -134,7 +134,7 @@ struct BotCrew::Squad {
     void turn(std::size_t index, const BotOptions& options, Micros now);
     void sample(Micros now);
     void publish(const BotOptions& options);
-    bool is_in_vain() const;
+    bool is_unreachable() const;
 };
 
 void BotCrew::Squad::take(Bot& bot, std::span<const std::byte> bytes, Micros now) {
@@ -173,7 +173,7 @@ void BotCrew::Squad::turn(std::size_t index, const BotOptions& options, Micros n
     if (bot.driver != nullptr)
         bot.driver->turn(bot.client, now);
     else
-        bot.legs.turn(bot.client, bots[index - index % flock_size]->legs, now);
+        bot.walker.turn(bot.client, bots[index - index % flock_size]->walker, now);
     bot.client.tick(now);
     std::span<const std::byte> out;
     while (bot.client.next_datagram(out)) {
@@ -202,8 +202,8 @@ void BotCrew::Squad::sample(Micros now) {
     }
 }
 
-/// True if the other machine reported that nothing listens on the port.
-bool BotCrew::Squad::is_in_vain() const {
+/// Returns whether the other machine reported that nothing listens on the port.
+bool BotCrew::Squad::is_unreachable() const {
     return std::any_of(bots.begin(), bots.end(),
                        [](const auto& bot) { return bot->socket.counters().refused > 0; });
 }
@@ -246,7 +246,7 @@ void BotCrew::Squad::publish(const BotOptions& options) {
     sum.ghosts_mean =
         bots.empty() ? 0 : static_cast<double>(ghosts) / static_cast<double>(bots.size());
     sum.trouble = trouble;
-    if (trouble.empty() && sum.joined == 0 && is_in_vain())  // so far; it may still start
+    if (trouble.empty() && sum.joined == 0 && is_unreachable())  // so far; it may still start
         sum.trouble = "nothing listens at " + options.host + ":" + std::to_string(options.port) +
                       ", or the host is unreachable";
     const std::lock_guard lock(mutex);

@@ -26,13 +26,13 @@ struct BotOptions {
     std::uint32_t clients = 100;
     std::uint32_t threads = 1;
     std::uint64_t seed = 1;
-    double loss = 0;              ///< share of lost datagrams, in each direction
+    double loss = 0;              ///< fraction of lost datagrams, in each direction
     std::uint32_t jitter_ms = 0;  ///< delay added to incoming datagrams, uniformly from 0 to this
     Role role = Role::player;
     std::uint32_t digest_every = 5;
     std::uint32_t send_hz = 20;
     Movement movement = Movement::roam;
-    /// The first N bots, counted over all threads, read their sockets only now and then. Every
+    /// The first N bots, counted over all threads, read their sockets only every 0.2 to 1 s. Every
     /// tenth of them pauses for five seconds at a time.
     std::uint32_t slow_readers = 0;
     /// The last N bots look for carts and drive them.
@@ -56,7 +56,7 @@ class BotCrew {
     /// Valid before start().
     std::size_t size() const;
     std::string trouble() const;
-    /// Report as of the last completed turn. Callable from any thread.
+    /// Returns the last published report (every 0.2 s). Callable from any thread.
     BotReport report() const;
 
   private:

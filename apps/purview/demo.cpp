@@ -33,10 +33,10 @@ namespace {
 
 volatile bool stop_requested = false;
 
-/// If the server waits longer than this share of the time for a processor, it shares its machine
-/// with other processes and its lateness is not a failure. Its own bots and checks account for half
-/// of this share on two processors. The same limit applies to the share of ticks that wait for the
-/// check.
+/// If the server waits for a processor for more than this fraction of the time, it shares its
+/// machine with other processes, and late ticks are not a failure. On two processors, its own bots
+/// and checks account for half of this fraction. The same limit applies to the fraction of ticks
+/// that wait for the check.
 constexpr double waited_share_max = 0.2;
 
 double percentile(std::vector<float> values, double share) {
@@ -85,7 +85,7 @@ check::TruthObserver describe(const vale::Vale& game, ObserverId observer) {
     return truth;
 }
 
-/// Counters at one moment. The figures of an interval are the difference of two marks.
+/// Counters at one moment. The figures of an interval are the differences between two marks.
 struct Mark {
     double seconds = 0;
     std::uint64_t ticks = 0;
@@ -95,7 +95,7 @@ struct Mark {
     std::uint64_t reference_bytes = 0;
 };
 
-/// Evaluates a demo run. Samples once per second, after all bots had time to join.
+/// Evaluates a demo run. Samples once per second, after the time in which all bots join.
 class Verdicts {
   public:
     Verdicts(ServerApp& app, const DemoOptions& options, std::uint32_t clients)
@@ -205,8 +205,8 @@ class Verdicts {
     bool holds_ = true;
 };
 
-/// A driver must see its own cart where the server has it, and must hit what it aims at where it
-/// sees the target.
+/// A driver's prediction must agree with the server, and its shots must hit the targets that it
+/// aims at in its own view.
 void Verdicts::require_driving(const BotReport& bots, bool checks_hits) {
     const DriverCounts& driven = bots.driven;
     const auto share = [](std::uint64_t part, std::uint64_t whole) {
@@ -234,10 +234,10 @@ json Verdicts::finish(const Proof& proof, const BotReport& bots, int node_exit,
     if (options_.check_pace_enabled && !checks_pace) {
         spdlog::warn(
             "the server waited for a processor for {:.0f} % of the time, and for the check in "
-            "{:.0f} % of its ticks: ticks and overruns are not checked, everything else is",
+            "{:.0f} % of its ticks: tick times and overruns are not checked; everything else is",
             100 * waited_share(seconds), 100 * check_share);
     }
-    // Players move per tick. Without pace checks, world time is the basis, not wall-clock time.
+    // Players move per tick. Without pace checks, rates refer to world time, not wall-clock time.
     const double tick_hz = app_.world->file.tick_hz;
     const double world_seconds =
         checks_pace ? seconds : static_cast<double>(app_.loop->stats().ticks) / tick_hz;
@@ -381,7 +381,7 @@ void print_addresses(const ServerApp& app) {
     fmt::print(stderr, "  Ctrl-C stops.\n\n");
 }
 
-/// The WebAssembly client under Node: one additional client, over WebSocket.
+/// The WebAssembly client in Node.js: one additional client, over WebSocket.
 class NodeClient {
   public:
     ~NodeClient() { net::remove_directory(directory_); }
@@ -506,11 +506,10 @@ int run_demo(DemoOptions options) {
     }
     announce(*app);
     if (options.chooses_drivers && app->world->file.carts == 0) options.bots.drivers = 0;
-    injected_fault(*app->server, options.break_mode);
+    inject_fault(*app->server, options.break_mode);
     print_addresses(*app);
 
-    // In a world that replays a recorded crowd, players can join only when some of its people are
-    // present.
+    // In a world that replays a recorded crowd, a player can join only while people are present.
     options.bots.host = reached_at(options.serve.host);
     options.bots.port = app->port();
     options.bots.ground = &app->world->setup.ground;
@@ -528,9 +527,9 @@ int run_demo(DemoOptions options) {
             });
         proof->check_truth_apart(threads.executor());
         proof->set_clock(net::thread_cpu_now);
-        proof->set_query_observer([&app](ObserverId o) { app->border->note(state_note(o)); });
+        proof->set_on_state_request([&app](ObserverId o) { app->recorder->note(state_note(o)); });
         app->loop->set_watching([&proof] { return proof->spent_us(); });
-        if (!app->border->add_reference_client())
+        if (!app->recorder->add_reference_client())
             spdlog::warn("cannot add the reference client: the broadcast cost is not measured");
         proof->check_tick();  // initial positions; dormant nodes receive no others
     }
@@ -547,7 +546,7 @@ int run_demo(DemoOptions options) {
     crew.start();
     Verdicts verdicts(*app, options, clients);
     if (options.check) {  // world and reference client exist before the clock starts
-        app->border->tick(net::now());
+        app->recorder->tick(net::now());
         proof->check_tick();
     }
     BotReport bots;

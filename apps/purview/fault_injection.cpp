@@ -26,7 +26,7 @@ std::vector<std::string> injected_fault_names() {
     return names;
 }
 
-void injected_fault(Server& server, const std::string& mode) {
+void inject_fault(Server& server, const std::string& mode) {
     for (const auto& [name, its] : modes)
         if (mode == name) internal(server).inject_fault(its);
 }
@@ -41,7 +41,7 @@ std::vector<std::string> injected_fault_names() {
     return {};
 }
 
-void injected_fault(Server&, const std::string&) {}
+void inject_fault(Server&, const std::string&) {}
 
 }  // namespace purview::app
 

@@ -2,8 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Test builds can inject faults into a demo's server, to verify that its checks detect them.
-// Release builds cannot: this is the only file of the program that is compiled differently for the
-// two.
+// Release builds cannot. Only this file of the program differs between the two builds.
 #pragma once
 
 #include <string>
@@ -17,6 +16,6 @@ namespace purview::app {
 std::vector<std::string> injected_fault_names();
 /// Injects the fault of the given mode, one of injected_fault_names(). An empty mode injects
 /// nothing.
-void injected_fault(Server& server, const std::string& mode);
+void inject_fault(Server& server, const std::string& mode);
 
 }  // namespace purview::app

@@ -31,8 +31,8 @@ bool Losses::is_due(std::size_t kind, std::uint64_t count) {
     return true;
 }
 
-std::vector<std::string> Losses::look(const net::UdpCounters& udp, const net::WebCounters& web,
-                                      std::size_t udp_buffer_bytes) {
+std::vector<std::string> Losses::check(const net::UdpCounters& udp, const net::WebCounters& web,
+                                       std::size_t udp_buffer_bytes) {
     std::vector<std::string> lines;
     if (is_due(0, udp.no_room + udp.dropped)) {
         lines.push_back(fmt::format(

@@ -23,8 +23,8 @@ nlohmann::json json_of(const net::UdpCounters& udp, const net::WebCounters& web)
 class Losses {
   public:
     /// Returns the lines for the log, usually none.
-    std::vector<std::string> look(const net::UdpCounters& udp, const net::WebCounters& web,
-                                  std::size_t udp_buffer_bytes);
+    std::vector<std::string> check(const net::UdpCounters& udp, const net::WebCounters& web,
+                                   std::size_t udp_buffer_bytes);
 
   private:
     bool is_due(std::size_t kind, std::uint64_t count);

@@ -107,7 +107,7 @@ void add_operator(CLI::App& command, OperatorChoice& choice) {
     command.add_option("--operator-token", choice.token, "operator token of the server");
 }
 
-/// Returns an empty string, or what is wrong with the choice.
+/// Returns an error text, or an empty string.
 std::string use_operator(OperatorChoice choice, OperatorAddress& out) {
     constexpr std::string_view scheme = "http://";
     constexpr std::string_view parameter = "operator=";
@@ -197,7 +197,7 @@ bool use_bots(const BotOptions& bots, const BotChoice& choice, std::vector<FailC
     return wrong.empty();
 }
 
-/// The command line as typed, with secrets removed.
+/// The command line as typed, without the value of --operator-token.
 std::string command_line(int argc, char** argv) {
     constexpr std::string_view secret = "--operator-token";
     std::string out = "purview";
@@ -255,8 +255,9 @@ int main(int argc, char** argv) {
     serve_command
         ->add_option("--port", serve.port, "port for UDP, HTTP and WebSocket; 0: any free port")
         ->capture_default_str();
-    auto* token = serve_command->add_option("--operator-token", serve.operator_token,
-                                            "for the operator channel; random on loopback");
+    auto* token =
+        serve_command->add_option("--operator-token", serve.operator_token,
+                                  "token of the operator channel; default on loopback: random");
     serve_command->add_flag("--no-operator", serve.no_operator, "no operator channel")
         ->excludes(token);
     serve_command->add_flag("--read-only-rules", serve.rules_read_only,
@@ -303,7 +304,7 @@ int main(int argc, char** argv) {
         ->check(number_between(0.1, 1e6))
         ->capture_default_str();
     bots_command->add_option("--seed", bots.seed)->capture_default_str();
-    bots_command->add_option("--loss", bots.loss, "share of datagrams lost in each direction")
+    bots_command->add_option("--loss", bots.loss, "fraction of datagrams lost in each direction")
         ->check(number_between(0, 1))
         ->capture_default_str();
     bots_command
@@ -369,15 +370,16 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(0, 20'000))
         ->capture_default_str();
     demo_command
-        ->add_option("--loss", demo.bots.loss,
-                     "share of the bots' datagrams lost in each direction; with --check 0.02")
+        ->add_option(
+            "--loss", demo.bots.loss,
+            "fraction of the bots' datagrams lost in each direction; default: 0, with --check 0.02")
         ->check(number_between(0, 1));
     demo_command
         ->add_option("--jitter", demo.bots.jitter_ms, "random additional delay, 0 to this many ms")
         ->check(CLI::Range(0, 10'000))
         ->capture_default_str();
     demo_command->add_option("--operator-token", demo.serve.operator_token,
-                             "for the operator channel; default: random");
+                             "token of the operator channel; default: random");
     add_origins(*demo_command, demo.serve);
     demo_command->add_flag("--read-only-rules", demo.serve.rules_read_only,
                            "operators can read and try rules, but not change them");
@@ -386,15 +388,16 @@ int main(int argc, char** argv) {
     demo_command->add_option("--seed", demo.bots.seed)->capture_default_str();
     demo_command
         ->add_option("--seconds", demo.serve.seconds,
-                     "stop after this many seconds; with --check 20")
+                     "stop after this many seconds; default: never, with --check at least 20")
         ->check(number_between(0, 1e7));
     demo_command->add_flag("--check", demo.check,
                            "verify the state of every client; exit code 3 if a check fails");
-    demo_command->add_flag("!--no-pace", demo.check_pace_enabled,
-                           "with --check: do not check ticks and overruns; for a busy machine or "
-                           "a build with sanitizers");
+    demo_command->add_flag(
+        "!--no-pace", demo.check_pace_enabled,
+        "with --check: do not check tick times and overruns; for a busy machine or "
+        "a build with sanitizers");
     demo_command->add_flag("--with-node", demo.with_node,
-                           "one more client: the WebAssembly core under Node");
+                           "add a client: the WebAssembly core in Node.js");
     demo_command->add_option("--record", demo.serve.record_path, record_help);
     demo_command->add_option(
         "--json", demo.json_path,

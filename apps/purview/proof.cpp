@@ -12,8 +12,8 @@ namespace purview {
 namespace {
 
 constexpr std::size_t mismatches_described_max = 20;
-/// The server sends each client a packet at least in every tenth tick; the client acknowledges
-/// them.
+/// The server sends each client a packet at least in every tenth tick, and the client acknowledges
+/// it.
 constexpr Tick silent_ticks_max = 40;
 /// Longest wait of anything that may be sent. The first value is for a session that exceeds its
 /// byte budget, as in the simulator. The second is for a session where everything fits: it covers
@@ -267,13 +267,13 @@ void Proof::packet_sent(const Session& session, const PacketRecord& record) {
         }
         manifest.items.push_back(std::move(item));
     });
-    if (record.has_sections) add_sections(session, manifest);
+    if (record.has_sections) add_shared_payloads(session, manifest);
     const std::string wrong = checker_of(session).sent(std::move(manifest));
     if (!wrong.empty()) wire_mismatch(name_of(session.observer) + ": " + wrong);
 }
 
 /// Adds the shared cell payloads of the packet: they contain the changes since the previous tick.
-void Proof::add_sections(const Session& session, check::Manifest& manifest) {
+void Proof::add_shared_payloads(const Session& session, check::Manifest& manifest) {
     session.shared.for_each_replicated(
         internal(*server_).sections.cells(), [&](LocalId slot, EntityId entity) {
             check::ManifestItem item;
@@ -326,10 +326,10 @@ void Proof::packet_resolved(const Session& session, DeliveryNotice notice) {
     const Stopwatch watch(*this);
     checker_of(session).resolved(notice.sequence, notice.delivered);
     if (!notice.delivered) return;
-    Answers& answers = answers_[session.connection_id];
+    AckTicks& acks = ack_ticks_[session.connection_id];
     const Tick now = server_->current_tick();
-    if (now - answers.last > silent_ticks_max) answers.since = now;
-    answers.last = now;
+    if (now - acks.last > silent_ticks_max) acks.since = now;
+    acks.last = now;
 }
 
 void Proof::digest_received(const Session& session, std::uint32_t sequence, std::uint64_t digest) {
@@ -341,13 +341,13 @@ void Proof::digest_received(const Session& session, std::uint32_t sequence, std:
     ++digests_[session.nonce];
     if (*right) return;
     ++counters_.digest_mismatches;
-    if (!queried_[session.connection_id]) {
-        queried_[session.connection_id] = true;
+    if (!state_requested_[session.connection_id]) {
+        state_requested_[session.connection_id] = true;
         describe_mismatch("wire: " + name_of(session.observer) + ": digest differs after packet " +
                           std::to_string(sequence) + ", tick " +
                           std::to_string(server_->current_tick()) + "; requesting its state");
         checker.keep_states();
-        if (query_observer_) query_observer_(session.observer);
+        if (on_state_request_) on_state_request_(session.observer);
         (void)internal(*server_).request_state(session.observer);
     }
 }
@@ -359,7 +359,7 @@ void Proof::state_received(const Session& session, std::span<const std::byte> st
 
 void Proof::session_closed(const Session& session) {
     checkers_.erase(session.connection_id);
-    answers_.erase(session.connection_id);
+    ack_ticks_.erase(session.connection_id);
 }
 
 // -- truth --------------------------------------------------------------------------------------
@@ -464,8 +464,8 @@ void Proof::check_ghosts(const Session& session, Tick tick) {
 /// Checks that pending updates, enters and leaves do not wait too long while the client
 /// acknowledges. A leave waits until it is acknowledged.
 void Proof::check_waits(const Session& session, Tick tick) {
-    const Answers answers = answers_[session.connection_id];
-    if (tick - answers.last > silent_ticks_max) return;
+    const AckTicks acks = ack_ticks_[session.connection_id];
+    if (tick - acks.last > silent_ticks_max) return;
     const GhostTable& ghosts = session.ghosts;
     const World& world = server_->world();
     const bool has_room = !session.last_plan.was_over_budget && !session.last_plan.left_some;
@@ -488,7 +488,7 @@ void Proof::check_waits(const Session& session, Tick tick) {
         const Tick sent = ghosts.sends().sent_tick(slot);
         const Tick waits_since = is_leaving ? std::max(ghosts.slots().left_tick(slot), sent)
                                             : ghosts.sends().pending_since(slot);
-        const Tick since = std::max(answers.since, waits_since);
+        const Tick since = std::max(acks.since, waits_since);
         if (since + most >= tick) continue;
         truth_mismatch(name_of(session.observer) + ", tick " + std::to_string(tick) + ": " +
                        name_of(entity) + " has waited for " + std::to_string(tick - since) +
@@ -505,8 +505,8 @@ void Proof::check_tick() {
         rules_revision_ = server_->rules_revision();
         record.rules = server_->rules();
     }
-    // Once set, it stays set under later rules: observers may still retain what earlier rules
-    // showed.
+    // Once set, it stays set with later rules, because observers may still retain entities of
+    // earlier rules.
     if (unchecked_.empty())
         unchecked_ = check::what_is_not_followed(server_->rules(), server_->world().entity_count());
     const std::uint32_t claims_every =

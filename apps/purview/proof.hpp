@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The two checks of a running server, which use its replication observer (`ReplicationTap`).
-//   wire:  each client's digest is compared with the state that follows from the packets it
-//   acknowledged. truth: each relevant set is compared with a brute-force evaluation of the rules.
-//   Every ghost must be relevant or
-//          leaving. Every ghost that is not pending must have been sent in its current state. No
-//          pending update, enter or leave may wait longer than the limit while the client
-//          acknowledges.
+// The two checks of a running server. Both use its replication observer (`ReplicationTap`).
+// - wire: compares each client's digest with the state that follows from the packets that the
+//   client acknowledged.
+// - truth: compares each relevant set with a brute-force evaluation of the rules. Every ghost must
+//   be relevant or leaving. Every ghost that is not pending must have been sent in its current
+//   state. No pending update, enter or leave may wait longer than the limit while the client
+//   acknowledges.
 // The server's behavior does not depend on being checked. Work that can wait is done between ticks
 // or on another thread. Mismatches are counted, and the first ones are described.
 #pragma once
@@ -33,7 +33,7 @@ struct ProofCounters {
     std::uint64_t digest_mismatches = 0;
     std::uint64_t truth_checked = 0;
     std::uint64_t truth_mismatches = 0;
-    std::uint64_t truth_pairs = 0;     ///< (observer, entity) evaluated by brute force
+    std::uint64_t truth_pairs = 0;     ///< (observer, entity) pairs evaluated by brute force
     std::uint64_t truth_waits = 0;     ///< ticks that waited for the truth check
     std::uint64_t ghosts_checked = 0;  ///< ghosts compared with the current world
     std::uint64_t shared_items = 0;    ///< items sent in shared cell payloads
@@ -41,8 +41,8 @@ struct ProofCounters {
 
 /// The game's own description of an observer, so that the proof does not depend on `interest`.
 using DescribeObserver = std::function<check::TruthObserver(ObserverId)>;
-/// Adds the game's state of an entity that is not in the world: forced marks and additional keys.
-/// The proof takes the rest from the world.
+/// Adds the state of an entity that the game stores outside of the world: overrides and additional
+/// keys. The proof takes the rest from the world.
 using DescribeEntity = std::function<void(check::TruthEntity&)>;
 
 class Proof final : public ReplicationTap {
@@ -74,10 +74,10 @@ class Proof final : public ReplicationTap {
     void set_clock(Micros (*clock)()) { clock_ = clock; }
     /// Total time of the server's calls to this observer, in microseconds.
     Micros spent_us() const noexcept { return spent_us_; }
-    /// Sets a callback that runs before a client with a differing digest is requested to send its
-    /// whole state.
-    void set_query_observer(std::function<void(ObserverId)> query) {
-        query_observer_ = std::move(query);
+    /// Sets a callback that runs before the server requests the whole state of a client with a
+    /// different digest.
+    void set_on_state_request(std::function<void(ObserverId)> callback) {
+        on_state_request_ = std::move(callback);
     }
     /// Call after every tick, before anything else changes the server: world, relevant sets and
     /// ghosts must still be those of the tick. With dormant nodes, also call it before the first
@@ -112,8 +112,8 @@ class Proof final : public ReplicationTap {
         check::Words values;
     };
 
-    /// When a client acknowledged packets.
-    struct Answers {
+    /// The ticks in which a client acknowledged packets.
+    struct AckTicks {
         Tick last = 0;
         Tick since = 0;  ///< start of the current period without a long silence
     };
@@ -131,13 +131,13 @@ class Proof final : public ReplicationTap {
     check::Words values_before(EntityId entity) const;
     /// Values with entity references translated to the ghost slots of this session.
     check::Words values_for(const Session& session, EntityId entity);
-    /// Predictor state of a ghost slot's dead-reckoned fields, as the server assumes its client has
-    /// it.
+    /// Returns the predictor states of the dead-reckoned fields in a ghost slot, as the server
+    /// assumes them for its client.
     std::vector<check::Course> courses_of(const Session& session, LocalId slot) const;
     /// Allowed components by the schema's audience definitions, one bit per component.
     std::uint32_t replicated_components(const Session& session, EntityId entity);
     bool has_key(ObserverId observer, KeyId domain, Key key);
-    void add_sections(const Session& session, check::Manifest& manifest);
+    void add_shared_payloads(const Session& session, check::Manifest& manifest);
     std::vector<check::TruthEntity> truth_of_entities();
     TruthClaim claim_of(const Session& session);
     void check_ghosts(const Session& session, Tick tick);
@@ -155,9 +155,9 @@ class Proof final : public ReplicationTap {
     std::string unchecked_;
     std::unordered_map<std::uint64_t, check::DigestChecker> checkers_;  ///< by connection
     std::unordered_map<std::uint64_t, std::uint64_t> digests_;  ///< checked digests, by nonce
-    /// Connections that were requested to send their state.
-    std::unordered_map<std::uint64_t, bool> queried_;
-    std::unordered_map<std::uint64_t, Answers> answers_;  ///< by connection
+    /// By connection: the state of the client was requested.
+    std::unordered_map<std::uint64_t, bool> state_requested_;
+    std::unordered_map<std::uint64_t, AckTicks> ack_ticks_;  ///< by connection
     KeysThen keys_;
     std::vector<ValuesThen> values_;         ///< by entity index; values read in this tick
     std::vector<ValuesThen> values_before_;  ///< by entity index; values as of the previous tick
@@ -165,7 +165,7 @@ class Proof final : public ReplicationTap {
     std::vector<EntityId> last_roots_;
     ProofCounters counters_;
     std::vector<std::string> mismatches_;
-    std::function<void(ObserverId)> query_observer_;
+    std::function<void(ObserverId)> on_state_request_;
     Micros (*clock_)() = nullptr;
     Micros spent_us_ = 0;
 };

@@ -28,7 +28,7 @@ const char* name_of(WorldSource source) {
     return source == WorldSource::map ? "map" : source == WorldSource::trace ? "trace" : "toml";
 }
 
-/// Returns an empty string, or what is wrong.
+/// Returns an error text, or an empty string.
 std::string use_options(const std::map<std::string, std::string>& recorded, ServeOptions& out) {
     const auto text = [&](const char* key) -> std::string_view {
         const auto found = recorded.find(key);
@@ -127,7 +127,7 @@ int run_replay(const ReplayOptions& options) {
         serve.world_path = options.world_path;
     } else if (!can_replay_here(serve.world_path)) {
         return refuse(
-            fmt::format("its world is '{}', which is not below this directory: confirm it with "
+            fmt::format("its world '{}' is not below this directory: confirm it with "
                         "--world, --map or --trace",
                         serve.world_path));
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// purview replay, and what a recording of this program stores besides the events: the world file
-// and the options of the server.
+// purview replay. Also defines the data that a recording of this program contains besides the
+// events: the world file and the options of the server.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace purview::app {
 
 struct ReplayOptions {
     std::string path;
-    std::string world_path;     ///< replaces the world that the recording names
+    std::string world_path;     ///< replaces the world path of the recording
     std::uint32_t threads = 1;  ///< threads that encode packets
 };
 

@@ -107,7 +107,7 @@ int run_rules(const RulesOptions& options) {
         request["op"] = options.apply_path.empty() ? "try_rules" : "set_rules";
         if (options.force) request["force"] = true;
         request["nodes"] = json::array();
-        // A file is complete: what it omits gets the default value, not the current one.
+        // A file is complete: an omitted key has its default value, not the current one.
         for (const scene::NodeText& node : file->texts())
             request["nodes"].push_back(admin::to_json(scene::with_defaults(node)));
     }

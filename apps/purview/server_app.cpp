@@ -22,7 +22,7 @@ volatile bool reload_requested = false;
 /// compared in every tick.
 constexpr std::uint32_t state_every_ticks = 20;
 
-/// Content security policy of our page: only its own scripts and module, inline styles for
+/// Content security policy of the page: only its own scripts and module, inline styles for
 /// dygraphs, no framing.
 constexpr const char* page_policy =
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -69,7 +69,7 @@ std::string ServerApp::make_server(const ServeOptions& options,
     def.mac = &net::mac;
     def.clock = &net::now;
     def.log = {[](void*, LogLevel level, const char* text) {
-                   // start() returns the reason of a refusal.
+                   // make_server() returns the reason of a refusal.
                    if (level == LogLevel::warning) spdlog::warn("{}", text);
                },
                nullptr};
@@ -82,7 +82,7 @@ std::string ServerApp::make_server(const ServeOptions& options,
     }
     game->populate(server->world());
     (void)server->visibility();  // loads all entities now: dormant nodes keep the initial position
-    border = std::make_unique<record::Border>(*server);
+    recorder = std::make_unique<record::IoRecorder>(*server);
     return {};
 }
 
@@ -112,7 +112,7 @@ std::string ServerApp::open_carriers(const ServeOptions& options) {
     web_def.connections_per_host_max = options.sessions_per_host_max + 48;
     web_def.origins = options.origins;
     web_def.content_policy = page_policy;
-    // Unknown to any client.
+    // Without an operator channel, no client knows the token.
     web_def.operator_token = options.no_operator ? net::random_token() : token;
     if (auto problem = open_port(web_def, options.port); !problem.empty()) return problem;
 
@@ -124,7 +124,7 @@ std::string ServerApp::open_carriers(const ServeOptions& options) {
     }
     web->serve("/", {"text/html; charset=utf-8", asset("index.html")});
     web->serve("/world.json", {"application/json", world->page_json});
-    loop = std::make_unique<net::TickLoop>(*border, *udp, *web, world->file.tick_hz);
+    loop = std::make_unique<net::TickLoop>(*recorder, *udp, *web, world->file.tick_hz);
     return {};
 }
 
@@ -160,19 +160,19 @@ std::string ServerApp::start_recording(const ServeOptions& options) {
     beginning.world_name = def.world_name;
     beginning.options = options_of(options, *world);
     writer_ = std::make_unique<record::Writer>(recording_, beginning);
-    border->on_lost = [this, path = options.record_path] {
+    recorder->on_lost = [this, path = options.record_path] {
         spdlog::error(
             "{}: writing failed, detected in tick {}: `purview replay` reports "
             "where the recording ends",
             path, server->current_tick());
     };
-    border->record_to(writer_.get(), state_every_ticks);
+    recorder->record_to(writer_.get(), state_every_ticks);
     return {};
 }
 
 bool ServerApp::finish_recording() {
     if (writer_ == nullptr) return true;
-    border->record_to(nullptr, 1);
+    recorder->record_to(nullptr, 1);
     const bool is_whole = writer_->finish();
     writer_.reset();
     recording_.close();
@@ -192,11 +192,11 @@ std::unique_ptr<ServerApp> ServerApp::open(const ServeOptions& options, std::str
     if (options.source == WorldSource::toml) app->reload_path_ = options.world_path;
     app->web->on_operator_message = [its = app.get()](std::uint32_t connection,
                                                       std::string_view text) {
-        its->border->note(operator_note(connection, text));
+        its->recorder->note(operator_note(connection, text));
         its->operators->message(connection, text);
     };
     app->web->on_operator_closed = [its = app.get()](std::uint32_t connection) {
-        its->border->note(operator_closed_note(connection));
+        its->recorder->note(operator_closed_note(connection));
         its->operators->closed(connection);
     };
     return app;
@@ -226,15 +226,14 @@ void ServerApp::tick_done() {
     }
     operators->tick_done();
     for (const std::string& line :
-         losses_.look(loop->stats().udp, web->counters(), udp->buffer_bytes()))
+         losses_.check(loop->stats().udp, web->counters(), udp->buffer_bytes()))
         spdlog::warn("{}", line);
     log_lateness();
 }
 
-/// Logs late ticks. Otherwise they would be invisible at the terminal, since the page only gets
-/// slower.
+/// Logs late ticks, because otherwise only a slower page would show them.
 void ServerApp::log_lateness() {
-    const auto late = lateness_.look(loop->stats(), net::now());
+    const auto late = lateness_.check(loop->stats(), net::now());
     if (!late) return;
     spdlog::warn(
         "ticks are late: of the last {}, {} took longer than their {:.1f} ms, and {} were "
@@ -245,7 +244,7 @@ void ServerApp::log_lateness() {
 
 void ServerApp::reload_rules() {
     constexpr const char* stays = "the rules are unchanged";
-    if (border->is_recording()) {
+    if (recorder->is_recording()) {
         spdlog::warn("SIGHUP: a recording is in progress; {}", stays);
         return;
     }

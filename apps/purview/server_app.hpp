@@ -18,7 +18,7 @@
 #include "net/udp_socket.hpp"
 #include "net/web_server.hpp"
 #include "purview/server.hpp"
-#include "record/border.hpp"
+#include "record/io_recorder.hpp"
 #include "server/server_data.hpp"
 #include "world_setup.hpp"
 
@@ -78,7 +78,7 @@ class ServerApp {
     std::unique_ptr<vale::Vale> game;
     std::unique_ptr<ThreadPool> threads;  ///< null: the calling thread does the work
     std::unique_ptr<Server> server;
-    std::unique_ptr<record::Border> border;
+    std::unique_ptr<record::IoRecorder> recorder;
     std::unique_ptr<net::UdpSocket> udp;
     std::unique_ptr<net::WebServer> web;
     std::unique_ptr<admin::OperatorChannel> operators;

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t mismatches_described_max = 20;
 /// A record of a large world takes some megabytes.
 constexpr std::size_t ticks_ahead_max = 4;
-/// Tolerance. Rounding of positions of some hundred meters is a few hundredths of this.
+/// Tolerance for bounds. The rounding of positions of some hundred meters is a few hundredths of
+/// it.
 constexpr float bounds_error_m = 1e-3F;
 
 std::string name_of(EntityId entity) {
@@ -110,8 +111,8 @@ void TruthCheck::check(TruthRecord& record) {
     }
 }
 
-/// The server measures members that move within a group, not members that the root carries along.
-/// Its bounds may therefore differ by the rounding of positions since then. The oracle uses the
+/// The server measures members that move within a group, not members that move with the root. Its
+/// bounds may therefore differ by the rounding of positions since then. The oracle uses the
 /// server's value.
 void TruthCheck::check_bounds(TruthRecord& record) {
     std::vector<float> counted;

@@ -56,8 +56,8 @@ class TruthCheck {
     /// threads, at any time.
     void check_apart(const Executor& executor);
 
-    /// Call once per tick, in order. Without a separate thread the record is checked on return,
-    /// otherwise when `told()` returns. Waits if the check is several ticks behind.
+    /// Call once per tick, in order. Without a separate thread the record is checked when this call
+    /// returns, otherwise when `reported()` returns. Waits if the check is several ticks behind.
     void tick(TruthRecord record);
 
     struct Reported {

@@ -18,8 +18,8 @@ using scene::WorldFile;
 
 namespace {
 
-/// Rules for a bare Tiled map of the Phaser Quest kind: areas of 34 x 20 tiles, and a view about as
-/// large as an area with its neighbors.
+/// Rules for a Tiled map without a world file, as in Phaser Quest: areas of 34 x 20 tiles, and a
+/// range about as large as an area with its neighbors.
 constexpr const char* map_world = R"(
 name = "map"
 [map]
@@ -35,7 +35,7 @@ name = "near or same team, not cloaked"
 steps = ["add within 45 leave 50", "add same team", "subtract flag cloaked"]
 )";
 
-/// Rules for a bare trace: people in a crowd see those within touching distance.
+/// Rules for a trace without a world file: a person is relevant to others within touching distance.
 constexpr const char* trace_world = R"(
 name = "trace"
 [trace]
@@ -96,7 +96,7 @@ vale::SpawnSetup area_of(const scene::MapObject& object, const scene::TileMap& m
     return area;
 }
 
-/// Reads a property if it is present. Returns an empty string, or what is wrong with it.
+/// Reads a property if it is present. Returns an error text, or an empty string.
 std::string read_number(const scene::MapObject& object, const std::string& property,
                         std::uint32_t max, std::uint32_t& out) {
     const auto value = object.number(property, out);
@@ -109,13 +109,13 @@ std::string read_number(const scene::MapObject& object, const std::string& prope
     return {};
 }
 
-/// Returns an empty string, or what in the map is impossible.
+/// Returns an error text for an impossible map, or an empty string.
 std::string use_map(const WorldFile& file, vale::Setup& setup) {
     const scene::TileMap& map = *file.map;
     setup.max = {map.width_m(), map.height_m(), 0};
     setup.ground = {map.width, map.height, map.tile_m, map.blocked};
     const auto problem_of = [](const std::string& layer, const std::string& kind) {
-        return "layer '" + layer + "': the game makes kind '" + kind + "' itself";
+        return "layer '" + layer + "': kind '" + kind + "' is reserved for the game";
     };
     for (const auto& [layer, kind] : file.object_layers) {
         if (is_the_games_own(kind)) return problem_of(layer, kind);
@@ -154,7 +154,7 @@ void use_trace(const WorldFile& file, vale::Setup& setup) {
     for (const scene::Track& track : file.trace->tracks) {
         vale::Track out;
         for (const auto& sample : track.samples) {
-            // Interest uses the x, y plane; the height of a head is irrelevant.
+            // Interest uses the x, y plane, so the height is dropped.
             out.samples.push_back(
                 {sample.seconds, {sample.position.x, sample.position.y, 0}, sample.facing});
         }
@@ -212,7 +212,7 @@ void warn_of_misspelled(WorldFile& file) {
     }
 }
 
-/// Returns an empty string, or by how much the world is too large.
+/// Returns an error text if the world is too large, or an empty string.
 std::string problem_of_size(const vale::Setup& setup) {
     constexpr std::uint64_t players_max = 4'096;  // more than the default of --sessions-max
     const ServerDef def;
@@ -268,7 +268,7 @@ Loaded<std::unique_ptr<WorldSetup>> load_world(WorldSource source, const std::st
     auto world = std::make_unique<WorldSetup>();
     world->file = std::move(*file);
     if (source == WorldSource::map) {
-        // All object layers that contain objects, whatever their names.
+        // The object layers of Phaser Quest maps, if the map has them.
         for (const char* layer : {"chests", "entities"}) {
             for (const std::string& there : world->file.map->layers) {
                 if (there == layer)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Turns a world file into what the game, the server and the web page need.
+// Converts a world file to the configuration of the game, the server and the web page.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct WorldSetup {
     scene::RuleNames names;  ///< names that rules may use
     Rules rules;
     std::vector<KindRules> kinds;
-    std::string page_json;  ///< what the page receives about the map: bounds, ground, radii
+    std::string page_json;  ///< data of the map for the page: bounds, ground, radii
 };
 
 /// Loads a TOML world, or a bare map or trace with the built-in rules for that format.

@@ -97,22 +97,22 @@ void Carts::on_input(Server& server, ObserverId observer, GroupState& group,
 }
 
 bool Carts::hits_present(Server& server, ObserverId observer, EntityId cart, Vec3 from, Vec3 to) {
-    in_reach_.clear();
+    in_range_.clear();
     const Vec3 low{std::min(from.x, to.x) - shot_radius_m, std::min(from.y, to.y) - shot_radius_m,
                    0};
     const Vec3 high{std::max(from.x, to.x) + shot_radius_m, std::max(from.y, to.y) + shot_radius_m,
                     0};
-    server.visibility().entities_in(low, high, in_reach_);
+    server.visibility().entities_in(low, high, in_range_);
     const World& world = server.world();
-    return std::any_of(in_reach_.begin(), in_reach_.end(), [&](EntityId entity) {
+    return std::any_of(in_range_.begin(), in_range_.end(), [&](EntityId entity) {
         return world.is_alive(entity) && world.get(entity, schema_->body) != nullptr &&
                world.root_of(entity) != cart && server.visibility().is_relevant(observer, entity) &&
                square_to(world.position_of(entity), from, to) <= shot_radius_m * shot_radius_m;
     });
 }
 
-/// Evaluates the shot twice: in the world as the shooter saw it, which decides the hit, and in the
-/// current world.
+/// Evaluates the shot twice: in the world as the shooter displayed it, which decides the hit, and
+/// in the current world.
 void Carts::shoot(Server& server, ObserverId observer, EntityId cart, Vec3 target,
                   double view_tick) {
     World& world = server.world();

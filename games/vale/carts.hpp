@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The carts of the vale: each is a group of a cart, its turret, its riders and its driver. Shots
-// are evaluated with lag compensation, in the world as the shooter saw it.
+// are evaluated with lag compensation, in the world as the shooter displayed it.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ inline constexpr float board_range_m = 4;
 
 struct ShotCounters {
     std::uint64_t shots = 0;
-    std::uint64_t hits = 0;          ///< in the world as the shooter saw it
-    std::uint64_t hits_present = 0;  ///< in the server's current world
+    std::uint64_t hits = 0;          ///< with lag compensation
+    std::uint64_t hits_present = 0;  ///< without it, in the server's current world
 };
 
 class Carts {
@@ -70,7 +70,7 @@ class Carts {
     std::vector<Cart> carts_;
     ShotCounters counters_;
     std::vector<purview::PastHit> hits_;       ///< scratch
-    std::vector<purview::EntityId> in_reach_;  ///< scratch
+    std::vector<purview::EntityId> in_range_;  ///< scratch
 };
 
 }  // namespace vale

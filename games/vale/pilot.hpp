@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A player's client side of walking, driving and shooting, for the web page and for bots. Detects a
-// vale world by the received schema, sends inputs and predicts their results.
+// The client side of walking, driving and shooting, for the web page and for bots. Detects a vale
+// world by the received schema, sends inputs and predicts their results.
 #pragma once
 
 #include <memory>

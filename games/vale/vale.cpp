@@ -17,7 +17,7 @@ using purview::World;
 
 namespace {
 
-/// Every world except a recorded crowd shows a cart at this distance immediately.
+/// Players start with a free cart within this distance, if possible.
 constexpr float cart_in_sight_m = 40;
 constexpr int starts_tried = 16;
 
@@ -423,7 +423,7 @@ void Vale::move_guests(purview::Server& server) {
 
 // -- a recorded crowd ---------------------------------------------------------------------------
 
-/// Returns a present person, searching from a random one; `free`: one that no other player rides.
+/// Returns a present person, searching from a random one. `free`: only one that no player controls.
 std::uint32_t Vale::find_person(bool free) noexcept {
     const auto first = static_cast<std::size_t>(unit() * static_cast<float>(people_.size()));
     for (std::size_t i = 0; i < people_.size(); ++i) {

@@ -59,10 +59,11 @@ class Vale final : public purview::Game {
     const Carts& carts() const noexcept { return carts_; }
 
   private:
-    struct Guest {
-        purview::EntityId entity = purview::EntityId::none;  ///< its player, or the person it rides
+    struct Guest {  ///< a joined client
+        /// Its player; in a recorded crowd, the person that it controls.
+        purview::EntityId entity = purview::EntityId::none;
         bool spectates = false;
-        bool rides = false;
+        bool rides = false;  ///< has a person of a recorded crowd
         float walk_x = 0;
         float walk_y = 0;
         std::optional<purview::Vec3> goal;

@@ -15,7 +15,7 @@ using purview::Vec3;
 
 namespace {
 
-/// Positions can be encoded a little beyond the world's bounds.
+/// Positions up to this far outside of the world's bounds can be encoded.
 constexpr double margin_m = 8;
 constexpr double position_step_m = 0.01;
 /// Number of built-in kinds, which precede those of the setup.

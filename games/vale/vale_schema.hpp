@@ -27,7 +27,7 @@ struct KindSetup {
     bool hidden = false;  ///< from all observers but its owner; set by the game, not by the rules
 };
 
-/// `count` entities inside a rectangle; moving kinds stay around it.
+/// `count` entities inside a rectangle; moving kinds stay in or near it.
 struct SpawnSetup {
     std::uint32_t kind = 0;  ///< into Setup::kinds
     purview::Vec3 min;
@@ -117,8 +117,8 @@ struct AimInput {
     bool fires = false;
 };
 
-/// A shot, sent to every client that has the cart: start, end, whether it hit in the world as the
-/// shooter saw it, and whether it would have hit in the server's current world.
+/// A shot, sent to every client that has the cart: start, end, whether it hit with lag
+/// compensation, and whether it would have hit in the server's current world.
 struct Shot {
     purview::Vec3 from;
     purview::Vec3 to;

@@ -28,8 +28,9 @@ enum class AreaShape : std::uint8_t {
 struct Area {
     AreaShape shape = AreaShape::position;  ///< which of the members below count
     Vec3 center;  ///< cone: its tip. With `follow`: relative to the position of that entity.
-    /// Entity that the area moves with, or the root of its group; the area does not turn with it,
-    /// and ends with it. none: the area does not move.
+    /// The entity that the area follows; for a group member, the root of its group. The area does
+    /// not turn with the entity, and ends when the entity is despawned. none: the area does not
+    /// move.
     EntityId follow = EntityId::none;
     float radius = 0;              ///< sphere, cone (its length); above 0, at most reach_max
     Vec3 half_size;                ///< box: half of its sides; 0 or more
@@ -73,10 +74,10 @@ struct Area {
         area.follow = entity;
         return area;
     }
-    /// Returns a copy that ends after this many ticks; 0: no end.
-    Area lasting(std::uint32_t so_many_ticks) const noexcept {
+    /// Returns a copy that ends after `lifetime_ticks`; 0: no end.
+    Area lasting(std::uint32_t lifetime_ticks) const noexcept {
         Area area = *this;
-        area.ticks = so_many_ticks;
+        area.ticks = lifetime_ticks;
         return area;
     }
     /// Compares all members, also those that the shape does not use.

@@ -3,8 +3,9 @@
 
 /// @file
 /// The client's side of a connection, without sockets or a clock. The same code runs in a native
-/// game, in a bot and, as WebAssembly, in a browser. Its state is what has arrived, and nothing
-/// else. One thread. What is returned is valid until the next call that is not const, unless noted.
+/// game, in a bot and, as WebAssembly, in a browser. It contains only what has arrived. One thread.
+/// Returned pointers, spans and texts are valid until the next call that is not const, unless
+/// noted.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +60,7 @@ struct ClientDef {
     std::string name;  ///< JoinRequest::name; cut at limits::join_name_bytes
     /// JoinRequest::credential; not sent if it is longer than limits::credential_bytes.
     std::vector<std::byte> credential;
-    /// Time to join, in milliseconds.
+    /// Time after which an attempt to join fails, in milliseconds.
     std::uint32_t connect_timeout_ms = 10'000;
     /// Time without a packet after which the connection is closed, in milliseconds.
     std::uint32_t session_timeout_ms = 10'000;
@@ -153,11 +154,11 @@ struct ClientStats {
     std::uint64_t packets_malformed = 0;  ///< damaged, or do not decode
     std::uint64_t packets_lost = 0;       ///< sent packets that were lost
     std::uint64_t group_waits_ended = 0;  ///< ghosts shown before all of their group had arrived
-    std::uint64_t order_violations = 0;   ///< a child that came without its parent
+    std::uint64_t order_violations = 0;   ///< children that arrived without their parents
     std::uint32_t rtt_us = 0;             ///< smoothed; 0: not known yet
     std::uint64_t calls_received = 0;     ///< RPCs of the server that arrived
     std::uint64_t calls_waited = 0;       ///< arrived before their ghosts
-    std::uint64_t calls_dropped = 0;      ///< without their ghosts, or not taken
+    std::uint64_t calls_dropped = 0;      ///< lacked their ghost, or were not taken
     std::uint64_t messages_dropped = 0;   ///< not taken by the program
     std::uint64_t events_dropped = 0;     ///< not read by the program; without updates
     /// Unreliable RPCs to the server for which the packet of their tick had no room.
@@ -167,7 +168,7 @@ struct ClientStats {
 class ClientData;  // src/client
 struct InternalAccess;
 
-/// A client: its connection, and the ghosts that it holds.
+/// A client: its connection and its ghosts.
 class Client {
   public:
     /// Creates a client. Errors: bad_configuration (problem_of(def) returns why).
@@ -191,8 +192,8 @@ class Client {
     /// Sends a packet, at least with acknowledgements. Call it 20 to 60 times per second, also if
     /// more frames are drawn.
     void tick(Micros now);
-    /// Returns the next datagram to send; false: there is none. Call it until then after each
-    /// receive, tick and leave.
+    /// Returns the next datagram to send; false: there is none. After each receive, tick and leave,
+    /// call it until it returns false.
     bool next_datagram(std::span<const std::byte>& out);
 
     /// Returns the state of the connection.
@@ -212,8 +213,9 @@ class Client {
     /// @{
 
     /// Sends a command to the game with the next tick (Game::on_command). Later packets repeat it,
-    /// so that a single loss does not lose it. Errors: too_large (limits::command_bytes), not_ready
-    /// (not joined), capacity (64 commands are not in all their packets yet).
+    /// so that one lost packet does not lose the command. Errors: too_large
+    /// (limits::command_bytes), not_ready (not joined), capacity (64 commands are not in all their
+    /// packets yet).
     Status send_command(std::span<const std::byte> data);
     /// Sends a message to the game (Game::on_message), reliable and in order. It is copied. Each
     /// packet of a tick carries up to a kilobyte of it, beside RPCs and commands, which may
@@ -247,12 +249,12 @@ class Client {
     /// Calls the server with the bytes of that struct.
     Status call(RpcId rpc, GhostId ghost, std::span<const std::byte> args);
     /// Takes the next RPC of the server, in order; false: there is none. Call it after every
-    /// receive: if a ghost has left meanwhile, its RPCs do not name it any more.
+    /// receive: if a ghost has left meanwhile, its RPCs no longer refer to it.
     bool next_rpc(ReceivedRpc& out);
     /// @}
 
     /// @name The world as it has arrived
-    /// The state may still be `joining` then.
+    /// Can arrive while the state is still `joining`.
     /// @{
 
     /// Returns the server's schema; null until it has arrived. Valid as long as the client.
@@ -283,8 +285,8 @@ class Client {
     /// Returns whether the client holds the ghost; false for a ghost that is only retained.
     bool is_held(GhostId ghost) const noexcept;
     /// Returns how the ghost of an entity that left is retained; despawn: there is none. Its values
-    /// are the last ones. If the packet of a return was lost, the result can change without an
-    /// event.
+    /// are the last ones. If the packet in which the entity returned was lost, the result can
+    /// change without an event.
     Retention retention(GhostId ghost) const noexcept;
     /// Returns the kind of a ghost; KindId::none: no such ghost.
     KindId kind_of(GhostId ghost) const noexcept;
@@ -319,7 +321,8 @@ class Client {
     std::uint32_t cell_of(GhostId ghost, std::size_t grid = 0) const noexcept;
     /// Returns a component as it last arrived, as the struct of ClientDef::schema. Empty: no such
     /// ghost, its kind does not have the component, or ClientDef::schema is not set. A ghost that
-    /// left can be read until clear_events(). References are none: see reference_of. O(fields).
+    /// left can be read until clear_events(). Reference fields are none: see reference_of.
+    /// O(fields).
     template <class T>
     std::optional<T> get(GhostId ghost, Component<T> component) const noexcept {
         T value{};
@@ -333,10 +336,10 @@ class Client {
     /// Returns a text field; empty: no such ghost or field. The server chose its bytes: any but
     /// zeros.
     std::string text_of(GhostId ghost, ComponentId component, std::size_t field) const;
-    /// Returns the ghost that a reference names; GhostId::none: none, or one that is not held.
+    /// Returns the ghost that a reference refers to; GhostId::none: none, or one that is not held.
     GhostId reference_of(GhostId ghost, ComponentId component, std::size_t field) const noexcept;
-    /// Returns whether the values of a component are current. If not, they are not replicated (any
-    /// more): they are the last ones, or zeros (AudienceDef::keeps_values).
+    /// Returns whether a component is replicated, so that its values are current. Otherwise they
+    /// are the last received values, or zeros (AudienceDef::keeps_values).
     bool is_replicated(GhostId ghost, ComponentId component) const noexcept;
     /// @}
 
@@ -346,15 +349,15 @@ class Client {
     /// Returns whether everything that was relevant when the observer became ready has arrived, or
     /// has left again. A loading screen may end then. Stays true.
     bool is_view_complete() const noexcept;
-    /// Returns what changed since clear_events(), in order. Until then the last kind, position and
+    /// Returns the events since clear_events(), in order. Until then the last kind, position and
     /// values of a ghost that left can be read, unless its id is in use again.
     ///
     /// All changes of values, replicated components and owner of a ghost are one event: its enter,
-    /// or one `updated` at the place of the first change. A ghost that left meanwhile keeps that
-    /// event. A reference also changes when its ghost enters or leaves, and a dead-reckoned value
-    /// also changes without an update (Schema::extrapolate). Values are those of the newest
-    /// snapshot. To draw, read position_of of all ghosts in every frame: a ghost with a relative
-    /// position moves with its parent without an event.
+    /// or one `updated` event at the position of the first change. A ghost that left meanwhile
+    /// keeps that event. A reference also changes when its ghost enters or leaves, and a
+    /// dead-reckoned value also changes without an update (Schema::extrapolate). Values are those
+    /// of the newest snapshot. To draw, read position_of of all ghosts in every frame: a ghost with
+    /// a relative position moves with its parent without an event.
     ///
     /// If there are more than 65,536 enters, leaves and regroupings, the older half is dropped,
     /// with the updates between them, and counted (ClientStats::events_dropped).

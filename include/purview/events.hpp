@@ -19,10 +19,10 @@ namespace purview {
 /// @addtogroup api_common
 /// @{
 
-/// Calls listeners for enter and leave events: those of a component, for every entity that has it,
-/// and those of one entity. `Event` is ServerEvent or ClientEvent. Listeners are not owned. A
-/// listener may add and remove listeners, also itself, call notify again, and edit the world:
-/// events are values.
+/// Calls listeners for enter and leave events. A listener is added for a component, and so for
+/// every entity that has it, or for one entity. `Event` is ServerEvent or ClientEvent. Listeners
+/// are not owned. A listener may add and remove listeners, also itself, call notify again, and edit
+/// the world: events are values.
 template <class Event>
 class Listeners {
   public:

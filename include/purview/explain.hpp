@@ -19,7 +19,7 @@ namespace purview {
 /// @addtogroup api_interest
 /// @{
 
-/// What decided. purview/interest.hpp has the order of evaluation.
+/// The condition that decided. purview/interest.hpp has the order of evaluation.
 enum class Stage : std::uint8_t {
     not_ready = 0,        ///< the observer is not ready: nothing is relevant to it
     denied = 1,           ///< denied to the observer
@@ -31,7 +31,7 @@ enum class Stage : std::uint8_t {
     node = 7,             ///< a node matches
     no_node = 8,          ///< no node matches
     explicit_only = 9,    ///< explicit only: nodes are not evaluated
-    promoted = 10,        ///< no node matches, but an independently culled member below it keeps it
+    promoted = 10,        ///< no node matches; an independently culled member keeps it relevant
 };
 /// Returns a short lower-case text. Static storage.
 std::string_view to_string(Stage stage) noexcept;
@@ -39,7 +39,7 @@ std::string_view to_string(Stage stage) noexcept;
 /// One step of a node.
 struct ExplainedStep {
     Combine combine = Combine::add;  ///< Kernel::combine
-    std::string what;                ///< for people, for example "distance 41.2 of 60.0"
+    std::string what;                ///< human-readable, for example "distance 41.2 of 60.0"
     bool answer = false;             ///< the kernel matches
     bool unknown = false;            ///< no result, for example because a position is missing
     bool so_far = false;             ///< result of the node after this step
@@ -90,14 +90,14 @@ struct WhatIf {
     Vec3 position;                        ///< new position of the entity
     ValueId number = ValueId::none;       ///< the value to set
     float to = 0;                         ///< its new number
-    std::string what;                     ///< for people, for example "move it to 12.0, 30.5"
+    std::string what;                     ///< human-readable, for example "move it to 12.0, 30.5"
 };
 
-/// Why an entity is relevant to an observer or not, and what would change that.
+/// Why an entity is relevant to an observer or not, and which changes would reverse that.
 struct Explanation {
     Status status = Status::ok;    ///< stale_id: no such observer or entity; all else is empty
     bool relevant = false;         ///< the result
-    Stage stage = Stage::no_node;  ///< what decided
+    Stage stage = Stage::no_node;  ///< the condition that decided
     bool held = false;  ///< no node matches any more; the minimum relevance time is not over
     /// The root of the evaluated cull group. If an entity above it hides it, that entity.
     EntityId unit = EntityId::none;
@@ -117,9 +117,10 @@ struct Explanation {
     /// Changes that reverse the result alone. Moves of the observer's own viewpoint are not
     /// considered; if nodes use Viewpoints::owned, neither are any moves and owners.
     std::vector<WhatIf> single;
-    std::vector<WhatIf> pair;  ///< if `single` is empty: two that do it together, if found
+    /// If `single` is empty: two changes that reverse the result together, if found.
+    std::vector<WhatIf> pair;
 
-    /// Returns the explanation as a few lines for people.
+    /// Returns the explanation as a few human-readable lines.
     std::string text() const;
 };
 

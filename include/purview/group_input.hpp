@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 
 /// @file
-/// A group and one input for it, as the step of the game gets them. The same code runs on the
+/// A group and one input for it, as the step of the game receives them. The same code runs on the
 /// server, where it edits the world, and on the client, where it predicts. An input is what one
 /// owner sends for one group in one tick: a part for each member that it owns. docs/prediction.md
 #pragma once
@@ -49,10 +49,10 @@ class GroupState {
     GroupState() = default;
     /// Creates a group from arrays, which are not owned. For the library.
     GroupState(std::span<const GroupMember> members, std::span<std::byte* const> components,
-               std::span<const std::uint8_t> rank, std::size_t stride, bool is_server) noexcept
+               std::span<const std::uint8_t> column, std::size_t stride, bool is_server) noexcept
         : members_(members),
           components_(components),
-          rank_(rank),
+          column_(column),
           stride_(stride),
           is_server_(is_server) {}
 
@@ -93,13 +93,14 @@ class GroupState {
   private:
     void* find(std::size_t member, ComponentId component) const noexcept {
         const std::size_t at = index_of(component);
-        if (at >= rank_.size() || rank_[at] >= stride_) return nullptr;
-        return components_[member * stride_ + rank_[at]];
+        if (at >= column_.size() || column_[at] >= stride_) return nullptr;
+        return components_[member * stride_ + column_[at]];
     }
 
     std::span<const GroupMember> members_;
     std::span<std::byte* const> components_;  ///< [members][stride]
-    std::span<const std::uint8_t> rank_;      ///< [components of the schema]
+    std::span<const std::uint8_t>
+        column_;  ///< by component: its index; stride_ or more: not predicted
     std::size_t stride_ = 0;
     bool is_server_ = false;
 };
@@ -123,11 +124,11 @@ class GroupInput {
     /// Returns the number of the input. Numbers ascend; on the server those of lost inputs are
     /// missing.
     InputNumber tick() const noexcept { return tick_; }
-    /// Returns the server's tick that the owner saw of everything it does not predict, for
-    /// Server::rewind. On the server it is limited to what the client can have seen.
+    /// Returns the server's tick at which the owner displayed everything that it does not predict,
+    /// for Server::rewind. On the server it is limited to ticks that the client can have displayed.
     double view_tick() const noexcept { return view_tick_; }
-    /// Returns whether a client runs this input again after a correction. A step must make no sound
-    /// then.
+    /// Returns whether a client runs this input again after a correction. A step must not start
+    /// effects such as sounds then.
     bool is_replay() const noexcept { return is_replay_; }
 
     /// Returns a part of a member, by its index in the group; null: none in this input.
@@ -138,8 +139,8 @@ class GroupInput {
         }
         return nullptr;
     }
-    /// Returns the parts of a member in the order of the Schema::take_input calls, in whatever
-    /// order they were set. `data` is null for a part that is not in this input.
+    /// Returns the parts of a member in the order of the Schema::take_input calls, not in the order
+    /// in which they were set. `data` is null for a part that is not in this input.
     std::span<const Part> parts(std::size_t member) const noexcept {
         return (member + 1) * slots_ > parts_.size() ? std::span<const Part>{}
                                                      : parts_.subspan(member * slots_, slots_);
@@ -153,8 +154,8 @@ class GroupInput {
     std::size_t slots_ = 0;
 };
 
-/// The step of the game: computes the next state of a group from its state and one input, and from
-/// nothing else. Write it once, and link it into the server (Game::on_input) and the client
+/// The step of the game: computes the next state of a group from its state and one input alone.
+/// Write it once, and link it into the server (Game::on_input) and the client
 /// (PredictionDef::step).
 class GroupStep {
   public:

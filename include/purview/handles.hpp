@@ -34,8 +34,8 @@ struct Rpc {
 };
 
 /// One argument of an RPC, matching its field: a number, a text, or a rotation. A text is cut at
-/// the first zero, and at the size of the field, before a UTF-8 character that does not fit.
-/// Another type counts as missing.
+/// the first zero, and at the size of the field, before a UTF-8 character that does not fit. A
+/// value of another type counts as missing.
 using FieldValue = std::variant<double, std::string_view, Rotation>;
 
 /// @}

@@ -3,13 +3,13 @@
 
 /// @file
 /// Listen server: a server with a player in its own process. The whole world is in memory, so
-/// nothing is sent to this player; what it may not know is not presented. Its presentation is
+/// nothing is sent to this player. Only what the player may know is presented. Its presentation is
 /// called for the same enters, leaves, changes and RPCs as a remote client receives. Changes of
 /// hidden entities wait, and are reported once when the entity is shown again.
 ///
 /// In Server::events() and in RPC reports this player is an observer like any other. It has no
-/// ghosts: what leaves is removed, whatever the Retention of its kind is, and EventMode::fusion has
-/// no events for it. The game itself makes the calls of this player to the server.
+/// ghosts: an entity that leaves is removed, with any Retention of its kind, and EventMode::fusion
+/// has no events for it. The game itself makes the calls of this player to the server.
 #pragma once
 
 #include <cstddef>
@@ -39,15 +39,15 @@ class HostPresentation {
     virtual void show(EntityId entity, Reason reason) = 0;
     /// Called when an entity left: switch them off. Reason::despawned: it does not exist any more.
     virtual void hide(EntityId entity, Reason reason) = 0;
-    /// Called when a component of a shown entity has another replicated value than before. For an
-    /// entity that was hidden, called once after `show` for all changes meanwhile. Also called for
-    /// each component that is newly replicated to the player; for an entity that is shown for the
-    /// first time, that is all of them.
+    /// Called when the replicated value of a component of a shown entity changed. For an entity
+    /// that was hidden, called once after `show` for all changes meanwhile. Also called for each
+    /// component that is newly replicated to the player; for an entity that is shown for the first
+    /// time, that is all of them.
     virtual void changed(EntityId entity, ComponentId component) = 0;
-    /// Called for an RPC to this player, in order, after all changes of its tick. `target`: its
-    /// entity if it is shown; none for an RPC without an entity or about a position, forced about a
-    /// hidden entity, or about one that has left since. `args`: the struct of the RPC, rounded as
-    /// on the wire; see read_args.
+    /// Called for an RPC to this player, in order, after all changes of its tick. `target`: the
+    /// entity of the RPC while it is shown. none: the RPC has no entity or is about a position, was
+    /// forced for a hidden entity, or its entity has left since. `args`: the struct of the RPC,
+    /// rounded as on the wire; see read_args.
     virtual void called(RpcId rpc, EntityId target, std::span<const std::byte> args) {
         (void)rpc, (void)target, (void)args;
     }
@@ -67,8 +67,7 @@ class HostView {
     HostView(HostView&&) noexcept;
     /// Moves a view over this one, which ends as when it is destroyed.
     HostView& operator=(HostView&&) noexcept;
-    /// Removes the observer. Its events end as those of one that disconnected. `hide` is not
-    /// called.
+    /// Removes the observer; its entities leave with Reason::disconnected. `hide` is not called.
     ~HostView();
 
     /// Returns the observer of the player.
@@ -78,9 +77,9 @@ class HostView {
     /// Calls the presentation for the last tick. Call it after every tick of the server; a second
     /// call after the same tick does nothing. After skipped ticks it presents the total difference
     /// once. It then uses Reason::entered, left or despawned if the last tick has no reason of its
-    /// own. It calls `changed` for a changed reference even if the entities that it names are not
-    /// relevant. Of RPCs that wait for a call of this function, more than
-    /// limits::rpc_pending_per_observer are culled.
+    /// own. It calls `changed` for a changed reference even if the entities that it refers to are
+    /// not relevant. At most limits::rpc_pending_per_observer RPCs wait for this call; further ones
+    /// are culled.
     void update();
 
   private:

@@ -2,15 +2,21 @@
 // SPDX-FileCopyrightText: The Purview authors
 
 /// @file
-/// The interest engine: which entities are relevant to which observers. It knows no world and no
-/// network.
+/// The interest engine: which entities are relevant to which observers. It does not depend on the
+/// world or the network.
 ///
 /// - InterestManager: the stand-alone engine; owns entities and observers.
 /// - Visibility: the part of it that a game may use on a server (Server::visibility).
 ///
-/// Relevance of an entity to an observer is decided in this order; the first condition that holds
-/// decides: observer not ready: no; denied: no; owned: yes; hidden: no; global, shown to all or
-/// allowed: yes; explicit only: no; unculled, or interest off: yes; otherwise nodes decide.
+/// The first of these conditions that holds decides whether an entity is relevant to an observer:
+/// - the observer is not ready: not relevant
+/// - the entity is denied to the observer: not relevant
+/// - the observer owns it or a member of its group: relevant
+/// - it is hidden: not relevant
+/// - it is global, shown to all or allowed: relevant
+/// - it is explicit only: not relevant
+/// - the observer is unculled, or interest is off: relevant
+/// - otherwise: nodes decide
 ///
 /// One thread calls everything here. Edits take effect in the next tick. A call with a stale id
 /// changes nothing, and returns Status::stale_id, false or none. Other errors are listed as
@@ -64,7 +70,7 @@ struct EntityDef {
     KindId kind = KindId::none;           ///< for Rules::for_kind; none: no kind
     Vec3 position = {};                   ///< finite
     bool has_position = true;             ///< false: abstract; spatial kernels do not match it
-    FlagSet flags = {};                   ///< those that are set
+    FlagSet flags = {};                   ///< the flags that are set
     std::span<const Key> keys = {};       ///< by index_of(KeyId); missing ones are Key::none
     std::span<const float> values = {};   ///< by index_of(ValueId); missing ones are 0
     EntityMode mode = EntityMode::nodes;  ///< `nodes`: that of its kind
@@ -85,7 +91,7 @@ struct ObserverDef {
     std::uint64_t user_data = 0;          ///< returned in events
 };
 
-/// A change of relevance of an entity for an observer.
+/// An enter or a leave of an entity for an observer.
 struct InterestEvent {
     EntityId entity;      ///< may be despawned by now
     ObserverId observer;  ///< may be removed by now
@@ -111,13 +117,13 @@ struct PositionColumns {
     const float* x = nullptr;            ///< null: 0
     const float* y = nullptr;            ///< null: 0
     const float* z = nullptr;            ///< null: 0
-    /// Distance of two entities in a column, in bytes; sizeof(Vec3) for an array of Vec3.
+    /// Bytes between two entities in a column; sizeof(Vec3) for an array of Vec3.
     std::size_t stride_bytes = sizeof(float);
     /// [(n + 63) / 64] bit i: entity i may have moved. Empty: all positions are compared.
     std::span<const std::uint64_t> changed = {};
 };
 
-/// What other rules would add and remove: the result of try_rules.
+/// The relevant pairs that other rules would add and remove: the result of try_rules.
 struct RuleTrial {
     /// An observer and an entity.
     struct Pair {
@@ -130,18 +136,18 @@ struct RuleTrial {
     std::uint32_t observers_evaluated = 0;
     /// Number of ready observers that were not evaluated; see try_rules.
     std::uint32_t observers_skipped = 0;
-    std::uint64_t pairs_now = 0;        ///< relevant pairs of evaluated observers now
-    std::uint64_t pairs_then = 0;       ///< the same with the new rules
-    std::vector<std::string> warnings;  ///< what is expensive, never matches, or has no effect
+    std::uint64_t pairs_now = 0;   ///< relevant pairs of evaluated observers now
+    std::uint64_t pairs_then = 0;  ///< relevant pairs of evaluated observers with the new rules
+    std::vector<std::string> warnings;  ///< rules that are expensive, never match or have no effect
     std::string problem;                ///< why the rules are unsound; empty: sound
 };
 
 class InterestEngine;
 struct InternalAccess;
 
-/// What the rules know of one entity (Visibility::entity). For a group member, position, flags and
-/// values are those of its root. A stale id has no values. Valid as long as the engine; a span
-/// until the next edit.
+/// The attributes of one entity that rules use (Visibility::entity). For a group member, position,
+/// flags and values are those of its root. A stale id has no values. Valid as long as the engine; a
+/// span until the next edit.
 class EntityView {
   public:
     /// Returns whether the entity exists.
@@ -188,8 +194,9 @@ class Visibility {
     Status set_ready(ObserverId observer, bool ready);
     /// Returns whether the observer is ready.
     bool is_ready(ObserverId observer) const noexcept;
-    /// Sets the entity that the observer views from and has its keys from; none: no entity. From a
-    /// group member it views from the position of the root, with the keys of the member.
+    /// Sets the viewpoint entity, which also determines the keys of the observer; none: no entity.
+    /// With a group member, the observer views from the position of the root and has the keys of
+    /// the member.
     Status set_viewpoint(ObserverId observer, EntityId entity);
     /// Returns the viewpoint entity, or none.
     EntityId viewpoint(ObserverId observer) const noexcept;
@@ -216,8 +223,8 @@ class Visibility {
     /// Sets the range for RangeFrom::observer; 0: that of the kernel. Errors: bad_argument
     /// (negative, or above Rules::observer_range_max).
     Status set_range(ObserverId observer, float range);
-    /// Sets how far ahead line of sight is predicted, in seconds; about the RTT is useful. Errors:
-    /// bad_argument (not 0 to 10).
+    /// Sets how far ahead line of sight is predicted, in seconds; a value near the RTT is useful.
+    /// Errors: bad_argument (not 0 to 10).
     Status set_lookahead(ObserverId observer, float seconds);
     /// Switches interest off for one observer: every node matches everything.
     Status set_unculled(ObserverId observer, bool unculled);
@@ -251,8 +258,8 @@ class Visibility {
     Status set_mode(EntityId entity, EntityMode mode);
     /// Hides an entity, with everything below it, from all observers but its owners.
     Status set_hidden(EntityId entity, bool hidden);
-    /// Makes an entity relevant to every ready observer, whatever its mode is. hidden_by_root:
-    /// stored, but has no effect while the root is hidden.
+    /// Makes an entity relevant to every ready observer, in any mode. hidden_by_root: stored, but
+    /// has no effect while the root is hidden.
     Status show_to_all(EntityId entity, bool shown);
     /// Sets the range for RangeFrom::entity; 0: that of its kind or of the kernel. Errors:
     /// bad_argument (negative, or above the last of Rules::range_classes), refused (a group
@@ -299,17 +306,17 @@ class Visibility {
 
     /// Evaluates an entity again, and the observers that view from it. Calls CustomNode::updated.
     Status recheck(EntityId entity);
-    /// Evaluates an observer again.
+    /// Evaluates all entities for an observer again.
     Status recheck(ObserverId observer);
     /// Evaluates a node again, for all observers. Errors: bad_argument (no such node).
     Status recheck(NodeId node);
-    /// Writes the current position for dormant nodes, and evaluates the entity again.
+    /// Sets the position that dormant nodes use to the current one, and evaluates the entity again.
     Status update(EntityId entity);
     /// @}
 
     /// @name Queries
     /// Results are those of the last tick. Overrides, owners and modes take effect at once; so do
-    /// flags and keys in nodes that depend on nothing else.
+    /// flags and keys in nodes that depend only on them.
     /// @{
 
     /// Returns whether an entity is relevant to an observer. O(1).
@@ -354,17 +361,18 @@ class Visibility {
     void entities_of(NodeId node, std::vector<EntityId>& out) const;
     /// Appends the ready observers that cover a position with their spatial rules. A position is
     /// covered if an adding step of an adding node contains it, and one of every later node that
-    /// requires by position. Steps that subtract do not count. Kernels of yours are called for it
+    /// requires by position. Steps that subtract do not count. Custom kernels are called for it
     /// with an entity of index 0 and generation 1. O(observers).
     void observers_covering(Vec3 position, std::vector<ObserverId>& out) const;
-    /// Returns what the rules know of an entity, for example `visibility.entity(wolf).position()`.
+    /// Returns the attributes of an entity that rules use, for example
+    /// `visibility.entity(wolf).position()`.
     EntityView entity(EntityId entity) const noexcept;
     /// Returns why an entity is relevant to an observer or not, and what would change that. Uses
     /// the current positions and attributes: call it before the edits of the next tick.
     Explanation explain(ObserverId observer, EntityId entity) const;
     /// Returns the rules in force.
     const Rules& rules() const noexcept;
-    /// Returns warnings about the rules in force: what is expensive, never matches or has no
+    /// Returns warnings about the rules in force: rules that are expensive, never match or have no
     /// effect, and kinds that no node evaluates.
     const std::vector<std::string>& warnings() const noexcept;
     /// Returns the number of ignored moves: stale ids, and positions that are not finite.
@@ -452,9 +460,9 @@ class InterestManager : public Visibility {
     /// orphans, detach the deepest first.
     Status detach(EntityId child, const EntityDef& def, bool is_orphan = false);
     /// Sets the radius of the bounding sphere of a group around its root
-    /// (KindRules::uses_group_radius), in units; a larger one than Rules::group_radius_max counts
-    /// as that. Errors: refused (a member), bad_argument (negative or not finite, or a kind without
-    /// uses_group_radius).
+    /// (KindRules::uses_group_radius), in units; a larger one is clamped to
+    /// Rules::group_radius_max. Errors: refused (a member), bad_argument (negative or not finite,
+    /// or a kind without uses_group_radius).
     Status set_group_radius(EntityId root, float radius);
     /// @}
 
@@ -473,8 +481,8 @@ class InterestManager : public Visibility {
     /// Replaces nodes, level and minimum_relevance_ticks from the next tick on, in one step. Start
     /// from a copy of rules(): everything else is fixed at creation. Returns why the rules are
     /// unsound, or which fixed setting differs (default values are not compared); then nothing
-    /// changes. Empty: accepted. Bindings keep the number of their node. A kernel that is equal, in
-    /// the same place of the same node, keeps its memory.
+    /// changes. Empty: accepted. Bindings keep the number of their node. A kernel that is equal, at
+    /// the same step of the same node, keeps its memory.
     std::string set_rules(const Rules& rules);
     /// Computes what set_rules and a tick would change, without changing anything. Calls custom
     /// nodes. Runs on the caller's thread, with copies: takes seconds if millions of pairs change.

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 
 /// @file
-/// Output for people: why a definition is refused, and warnings about rules, kinds and values that
-/// probably do not work as intended. A server writes only a few lines. A line per entity is written
-/// only on request (ClientDef::activation_log).
+/// Log lines: why a definition is refused, and warnings about rules, kinds and values that probably
+/// do not work as intended. A server writes only a few lines. A line per entity is written only on
+/// request (ClientDef::activation_log).
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 /// @file
 /// Client-side prediction, reconciliation and interpolation. The client sends inputs ahead of the
 /// server and steps its own groups with them at once. When the server's result differs, it corrects
-/// them and replays later inputs. Everything else is drawn a little late, interpolated. No clock
-/// and no threads: the same code runs natively and as WebAssembly. docs/prediction.md
+/// them and replays later inputs. Everything else is interpolated and drawn with a small delay. No
+/// clock and no threads: the same code runs natively and as WebAssembly. docs/prediction.md
 ///
 ///     PredictionDef def{.schema = &schema, .step = &step};
 ///     Prediction prediction = Prediction::create(client, def).value();
@@ -52,7 +52,7 @@ struct PredictionDef {
     float extrapolate_ticks_max = 3;
     /// Correction smoothing half-life: time in which a drawn error is halved. 0: no smoothing.
     std::uint32_t error_half_life_ms = 80;
-    /// A larger correction, in meters, is not smoothed.
+    /// Largest correction that is smoothed, in meters.
     float error_max_m = 5;
     /// Corrections of at most this many meters are counted as PredictionStats::invisible.
     float tolerance_m = 0.02F;
@@ -64,7 +64,7 @@ struct PredictionStats {
     InputNumber newest_input = 0;
     /// The last input that the server is known to have processed.
     InputNumber consumed = 0;
-    /// Inputs buffered on the server, as last received.
+    /// Inputs buffered on the server, as last reported.
     std::uint32_t waiting = 0;
     /// Input starvation: reports of the server that no input was buffered.
     std::uint64_t starved = 0;
@@ -96,7 +96,7 @@ class Prediction {
     Prediction(Prediction&&) noexcept;
     /// Moves a prediction over this one.
     Prediction& operator=(Prediction&&) noexcept;
-    /// Ends the prediction. The client goes on.
+    /// Ends the prediction. The client continues.
     ~Prediction();
 
     /// @name Inputs
@@ -105,8 +105,8 @@ class Prediction {
     /// Applies what has arrived: corrections, and the number of buffered inputs. Returns the number
     /// of inputs that are due: call run_tick that often. After a long pause this is at most an
     /// eighth of a second, but at least 8 and at most 48; the rest of the time is skipped. Returns
-    /// 0 before the client has joined, with another schema, or without inputs. Call it in any case:
-    /// it also advances the clock of view_tick and position_of.
+    /// 0 before the client has joined, with another schema, or without inputs. Call it even then,
+    /// because it also advances the clock of view_tick and position_of.
     unsigned ticks_due(Micros now);
     /// Sets the part of a member in the next input, and replaces one that was set before. Errors:
     /// not_ready (as for ticks_due), not_found (no such ghost), refused (not owned, or takes no
@@ -132,7 +132,8 @@ class Prediction {
     bool is_predicted(GhostId member) const noexcept;
     /// Returns a component after the newest input: predicted, or for members of other owners as
     /// last received (see is_predicted). null: the ghost is in none of this client's groups. A
-    /// position is as a step gets it (GroupState); position_of is in the world.
+    /// position has the form that a step receives (GroupState); position_of returns world
+    /// positions.
     template <class T>
     const T* get(GhostId member, Component<T> component) const noexcept {
         return static_cast<const T*>(read(member, component.id, newest_input()));

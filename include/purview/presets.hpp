@@ -15,11 +15,11 @@ namespace purview {
 /// @addtogroup api_interest
 /// @{
 
-/// A system with defaults of its own.
+/// A system that provides the defaults.
 enum class Preset : std::uint8_t {
-    ngo = 0,     ///< Unity Netcode: everything to every observer until nodes are bound
+    ngo = 0,     ///< Unity Netcode: all entities to all observers, until nodes are bound
     mirror = 1,  ///< distance 10 around the viewpoint entity, which an observer must have
-    fusion = 2,  ///< areas of interest; ownership shows nothing; ghosts are retained
+    fusion = 2,  ///< areas of interest; ownership gives no relevance; ghosts are retained
     phaser = 3,  ///< cells of 34 x 20, one ring
 };
 

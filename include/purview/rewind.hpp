@@ -31,7 +31,7 @@ struct RewindSettings {
     float cell_size = 8;
     /// Maximum rewind: ticks between the newest snapshot that a client has acknowledged and its
     /// view. An older view is limited to it. A client that delays its acknowledgements looks like
-    /// one with a long RTT; `ticks` limits it too.
+    /// one with a long RTT. The length of the history (`ticks`) also limits the rewind.
     std::uint32_t rewind_ticks_max = 12;
 };
 

@@ -43,7 +43,7 @@ enum class RpcTarget : std::uint8_t {
 
 /// How an RPC is delivered.
 enum class RpcDelivery : std::uint8_t {
-    unreliable = 0,          ///< in the packets of its tick, or never
+    unreliable = 0,          ///< sent in the packets of its tick, or not at all
     reliable_unordered = 1,  ///< exactly once, as soon as a packet brings it
     reliable_ordered = 2,    ///< exactly once, in the order of all ordered RPCs to the receiver
 };
@@ -58,16 +58,16 @@ enum class RpcPolicy : std::uint8_t {
 
 /// Which clients may call the server.
 enum class RpcCallers : std::uint8_t {
-    anyone = 0,   ///< joined; for an RPC about an entity, with its ghost
-    owner = 1,    ///< as `anyone`, and owns the entity
-    players = 2,  ///< as `anyone`, with Role::player
+    anyone = 0,   ///< every joined client; for an RPC about an entity, only with its ghost
+    owner = 1,    ///< as `anyone`, and only the owner of the entity
+    players = 2,  ///< as `anyone`, and only with Role::player
 };
 
 /// The properties of an RPC type.
 struct RpcDesc {
     RpcDirection direction = RpcDirection::to_observers;   ///< which side calls
     RpcTarget target = RpcTarget::entity;                  ///< to_server: `entity` or `none`
-    RpcDelivery delivery = RpcDelivery::reliable_ordered;  ///< what a loss means
+    RpcDelivery delivery = RpcDelivery::reliable_ordered;  ///< order, and resend after a loss
     RpcPolicy policy = RpcPolicy::cull;       ///< hold, force: only to_observers, about an entity
     std::uint16_t hold_ticks = 0;             ///< 1..65535 with hold, otherwise 0
     RpcCallers callers = RpcCallers::anyone;  ///< for to_server; owner: about an entity
@@ -99,7 +99,7 @@ enum class CullReason : std::uint8_t {
     out_of_reach = 3,  ///< out of range: it does not cover the position
     capacity = 4,      ///< too many RPCs wait for it, or are queued for this entity
     expired = 5,       ///< queued, and hold_ticks are over or the entity was despawned
-    left = 6,          ///< the entity left before delivery was acknowledged; it may have arrived
+    left = 6,          ///< its entity left before the acknowledgement; the RPC may have arrived
     no_room = 7,       ///< unreliable, and not in the packets of its tick
 };
 /// Returns a short lower-case text. Static storage.
@@ -125,8 +125,8 @@ struct RpcReport {
     std::span<const RpcCulled> culled;
 };
 
-/// A receiver that a report counted as sent or held, and that does not receive the RPC, or may not
-/// have. There is no entry for a client that disconnected: see Game::on_leave.
+/// A receiver that a report counted in `sent` or `held`, and that did not receive the RPC, or may
+/// not have received it. There is no entry for a client that disconnected: see Game::on_leave.
 struct RpcLateCull {
     CallId call = CallId::none;  ///< as Server::call returned it
     RpcCulled culled{};          ///< the receiver, and why

@@ -37,12 +37,12 @@ class Dispatcher;  // purview/extend/node.hpp
 class CustomNode;  // purview/extend/node.hpp
 
 /// The largest distance, radius or range in rules and areas, in meters. The sum of the squares of
-/// three such numbers is a finite float.
+/// three such distances is a finite float.
 inline constexpr float reach_max = 1e18F;
 
-/// How the result of a step combines with the steps before it, and that of a node with the nodes
-/// before it. A kernel may return "unknown", which adds nothing, fails `require`, and is removed by
-/// `subtract`.
+/// How the result of a step combines with the result of the steps before it, and the result of a
+/// node with that of the nodes before it. A kernel may return "unknown", which adds nothing, fails
+/// `require`, and is removed by `subtract`.
 enum class Combine : std::uint8_t {
     add = 0,       ///< adds what matches
     subtract = 1,  ///< removes what matches
@@ -79,8 +79,8 @@ enum class Viewpoints : std::uint8_t {
     owned = 3,              ///< its viewpoint entity, and every entity that it owns
 };
 
-/// A test of one observer and one entity: a step of a node. The functions below create kernels.
-/// Each type ignores the fields that it does not use.
+/// A test of one observer and one entity: a step of a node. The functions below create kernels. A
+/// kernel ignores the fields that its type does not use.
 struct Kernel {
     /// Creates a distance kernel; set `enter` and `leave` afterwards.
     Kernel() = default;
@@ -96,7 +96,7 @@ struct Kernel {
         std::shared_ptr<Own> own)  // NOLINT: implicit
         : type(KernelType::custom), custom(std::move(own)) {}
 
-    /// Keeps an entity relevant until it is farther than `radius` (hysteresis).
+    /// Sets the leave radius: a relevant entity stays relevant up to this distance (hysteresis).
     Kernel leave_at(float radius) && {
         leave = radius;
         return std::move(*this);
@@ -115,7 +115,7 @@ struct Kernel {
 
     Combine combine = Combine::add;          ///< set by NodeDef::add, subtract and require
     KernelType type = KernelType::distance;  ///< what it tests
-    float enter = 0;          ///< distance: radius, above 0; line_of_sight: radius, 0 for no limit
+    float enter = 0;          ///< distance: radius, above 0; line_of_sight: radius, or 0: no limit
     float leave = 0;          ///< distance: radius, at least `enter`; area: margin, 0 or more
     KeyId key = KeyId::none;  ///< for same_key
     FlagId flag = FlagId::none;                           ///< for flag
@@ -206,8 +206,8 @@ inline Kernel in_sight(std::shared_ptr<const RayTest> rays,
 /// Which entities a node evaluates.
 enum class Members : std::uint8_t {
     all = 0,      ///< all entities
-    bound = 1,    ///< those bound to it, by their kind or one by one
-    unbound = 2,  ///< those bound to no node (a default node)
+    bound = 1,    ///< those bound to it, by their kind or individually
+    unbound = 2,  ///< those bound to no node; this makes it a default node
 };
 
 /// Where updates of a node's entities are encoded (docs/shared.md). Shared payloads need an adding
@@ -223,7 +223,7 @@ enum class Payload : std::uint8_t {
 
 /// A node: entities, steps, and how the result is used.
 struct NodeDef {
-    std::string name = {};  ///< for people and for Rules::node
+    std::string name = {};  ///< for messages and for Rules::node
     /// Steps, in order; at most 32. None: all entities of the node match.
     std::vector<Kernel> steps = {};
     Members members = Members::all;  ///< which entities it evaluates
@@ -245,8 +245,8 @@ struct NodeDef {
     bool dormant = false;
     Replication replication = {};             ///< how the entities are sent
     Payload payload = Payload::per_observer;  ///< where their updates are encoded
-    /// Selects candidates: the entities of those inner nodes into which the observer looks (the
-    /// bucket). Only they can match. Without steps, or if the first step does not add, all of them
+    /// Selects candidates: the entities of the inner nodes that the observer covers (the bucket).
+    /// Only candidates can match. Without steps, or if the first step does not add, all candidates
     /// match at first.
     std::shared_ptr<const Dispatcher> dispatcher = nullptr;
     /// Steps of inner nodes, by the result of Dispatcher::steps_of. An entity is in the bucket if
@@ -254,10 +254,10 @@ struct NodeDef {
     /// step may have memory: no leave radius above the enter radius, no line of sight. At most
     /// 4,096 lists of at most 32 steps. Needs a dispatcher.
     std::vector<std::vector<Kernel>> inner = {};
-    /// Decides alone: the node must have no steps and no dispatcher, and all nodes must add.
+    /// A node of your own that decides alone: the node must have no steps and no dispatcher, and
+    /// all nodes of the rules must add.
     std::shared_ptr<CustomNode> custom = nullptr;
-    /// False: the node has no effect. It adds and subtracts nothing, and as a requiring node it is
-    /// always met.
+    /// False: the node has no effect; it adds, subtracts and requires nothing.
     bool enabled = true;
 
     /// Appends a step that adds its matches.
@@ -362,8 +362,8 @@ struct Rules {
     /// A cell takes about 200 bytes, also if it is empty.
     float cell_size = 0;
     std::uint32_t entities_expected = 10'000;  ///< more are possible
-    /// Range classes of entities, ascending, at most 6. Each has a grid of its own, so that large
-    /// ranges do not slow down small ones. The last one is the largest range of an entity.
+    /// Range classes of entities, ascending, at most 6. Each class has its own grid, so that large
+    /// ranges do not slow down small ones. The last class is the largest range of an entity.
     std::vector<float> range_classes = {};
     float observer_range_max = 0;  ///< largest range of an observer
     float group_radius_max = 0;    ///< limit of group radii (KindRules::uses_group_radius)
@@ -373,7 +373,7 @@ struct Rules {
     bool single_area = false;      ///< set_area replaces all other areas (Fusion's shared mode)
     /// An observer without a viewpoint entity is not ready (as in Mirror).
     bool ready_requires_viewpoint = false;
-    /// False: ownership never makes an entity relevant, whatever KindRules::owner_sees is.
+    /// False: ownership never makes an entity relevant, even with KindRules::owner_sees.
     bool owner_sees = true;
     /// Counts observers of entities, for observer_count and newly_observed. Costs 5 to 20 % per
     /// event.
@@ -397,8 +397,8 @@ struct Rules {
     /// with `every_ticks` above 1 that does not subtract; 3 for line of sight.
     std::vector<NodeDef> nodes = {};
     InterestLevel level = InterestLevel::full;  ///< how much of the rules is in force
-    /// Minimum relevance time in ticks: what nodes made relevant stays relevant for this long,
-    /// unless it is hidden.
+    /// Minimum relevance time in ticks: an entity that nodes made relevant stays relevant for this
+    /// long, unless it is hidden.
     std::uint32_t minimum_relevance_ticks = 0;
     /// @}
 };

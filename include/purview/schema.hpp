@@ -50,13 +50,13 @@ struct FieldDef {
     double max = 0;                       ///< integer, quantized, ranged
     double step = 0;                      ///< quantized only
     std::uint8_t wire_bits = 0;  ///< derived: maximum; for a reference without the ghost id
-    std::uint8_t words = 1;      ///< derived: number of 32-bit words for comparisons and digests
+    std::uint8_t words = 1;      ///< derived: number of 32-bit words in comparisons and digests
     bool extrapolated = false;   ///< Schema::extrapolate
     std::uint32_t largest = ~std::uint32_t{0};  ///< derived: word of the largest number
 };
 
-/// Which observers a component is replicated to, among those to which its entity is relevant (as
-/// Fusion's ReplicateTo). It has no influence on relevance and RPCs.
+/// Which observers receive a component, among those to which its entity is relevant (as Fusion's
+/// ReplicateTo). It has no influence on relevance and RPCs.
 enum class AudienceType : std::uint8_t {
     everyone = 0,  ///< all of them
     owner = 1,     ///< the owner of the entity
@@ -74,15 +74,15 @@ enum class AudienceType : std::uint8_t {
 };
 
 /// An audience of your own. It is evaluated in every tick, so that its result may change at any
-/// time. It must not depend on what the observer may not know, and must not edit the world. On a
-/// server with an executor it is called on any thread, several at a time.
+/// time. It must not depend on data that the observer may not receive, and must not edit the world.
+/// On a server with an executor it is called on any thread, several at a time.
 class ComponentAudience {
   public:
     virtual ~ComponentAudience() = default;
-    /// Sets `told[n]` to 1 if the component of `entities[n]` is replicated to the observer. All are
-    /// 0 before.
+    /// Sets `allowed[n]` to 1 if the component of `entities[n]` is replicated to the observer. All
+    /// are 0 before.
     virtual void decide(ObserverId observer, std::span<const EntityId> entities,
-                        std::span<std::uint8_t> told) const = 0;
+                        std::span<std::uint8_t> allowed) const = 0;
 };
 
 /// The audience of a component.
@@ -132,8 +132,8 @@ struct KindDef {
     std::vector<InputId> inputs;
     /// False: an entity takes no input until Server::set_in_input.
     bool starts_in_input = true;
-    /// In the input order, an entity below a parent comes after all plain children, with its own
-    /// children behind it. For example, a player who boards a vehicle.
+    /// True: in the input order, an attached entity of this kind comes after all plain children,
+    /// followed by its own children. For example, a player who boards a vehicle.
     bool is_inner_root = false;
     /// What happens to its ghosts at a leave, unless Replication::leave of a node is higher.
     Retention leave = Retention::despawn;
@@ -155,10 +155,10 @@ struct KindDef {
     /// first interval holds. A group member is not sent more often than its ancestors. The last
     /// value of an entity that becomes idle is sent at once.
     std::vector<SendInterval> intervals;
-    /// Number of ghosts of this kind that one observer is sent in one tick, enters included; 0: no
-    /// limit. Entities that the observer owns do not count, and leaves never wait. Ghosts that
-    /// others need are sent in any case: a parent with its child, members with a group that enters,
-    /// a ghost with an RPC. Priorities are ignored among the ghosts of the kind.
+    /// Maximum number of ghosts of this kind that are sent to one observer in one tick, enters
+    /// included; 0: no limit. Entities that the observer owns do not count, and leaves never wait.
+    /// Ghosts that others need are sent in any case: a parent with its child, members with a group
+    /// that enters, a ghost with an RPC. Priorities are ignored among the ghosts of the kind.
     std::uint32_t limit_per_tick = 0;
     /// Which ghosts are sent first if limit_per_tick delays some.
     LimitOrder limit_order = LimitOrder::fill;
@@ -219,7 +219,7 @@ class Schema {
     /// @{
 
     /// Declares a component with the struct T (trivially copyable). Add its fields to the result.
-    /// More than a limit allows, or a name used twice, is a problem().
+    /// An exceeded limit or a name that is used twice is a problem().
     template <class T>
     ComponentBuilder<T> component(std::string_view name);
 
@@ -254,10 +254,10 @@ class Schema {
     /// for everyone, or unpredicted: clients must not simulate a position that they do not receive.
     void audience(ComponentId component, const AudienceDef& audience);
 
-    /// Enables dead reckoning for a field: only the difference from a linear prediction is sent,
-    /// and nothing while the prediction is right (docs/adr/0014). Costs memory and time for each
+    /// Enables dead reckoning for a field: only differences from a linear prediction are sent, and
+    /// nothing while the prediction is correct (docs/adr/0014). Costs memory and time for each
     /// observer. For integers and quantized fields of at most 24 bits, in components for everyone.
-    /// Clients have the same values in the same ticks as without.
+    /// Clients have the same values in the same ticks as without dead reckoning.
     void extrapolate(ComponentId component, std::string_view field);
     /// @}
 
@@ -288,12 +288,12 @@ class Schema {
     template <class T>
     ComponentBuilder<T, InputId> input(std::string_view name);
     /// Adds an input to a kind. Several inputs of a kind are processed in the order of these calls.
-    /// More than inputs_of_kind_max, or the same one twice, is a problem().
+    /// More than inputs_of_kind_max inputs, or the same input twice, is a problem().
     void take_input(KindId kind, InputId input);
     /// Lets the owner predict a component, which must follow from the owner's inputs alone. Between
-    /// two inputs it has its quantized values, also on the server: state without a field is lost.
-    /// The component must have no references, and be for everyone or for the owner. Set
-    /// AudienceType::unpredicted after this call.
+    /// two inputs the component is quantized, also on the server: members of the struct without a
+    /// field lose their values. The component must have no references, and be for everyone or for
+    /// the owner. Set AudienceType::unpredicted after this call.
     void predict(ComponentId component);
     /// Keeps a history of a component for lag compensation (RewindSettings::ticks).
     void rewind(ComponentId component);

@@ -175,9 +175,9 @@ struct ServerDef {
     /// Maximum number of sessions, up to 1,048,544. The default is what one core serves at 20 Hz,
     /// with room for more (docs/limits.md).
     std::uint32_t sessions_max = 1'000;
-    /// Maximum number of sessions, out of sessions_max, that have proven their address and have not
-    /// joined. This includes clients that on_admit lets wait. Further clients repeat their answer
-    /// until there is room.
+    /// Maximum number of the sessions that have proven their address but have not joined; they
+    /// count towards sessions_max. This includes clients that on_admit lets wait. Further clients
+    /// repeat their answer until there is room.
     std::uint32_t sessions_unjoined_max = 256;
     /// Maximum number of sessions of one host. An IPv6 /56 may have 4 times as many, an IPv6 /48 or
     /// IPv4 /24 16 times.
@@ -193,8 +193,8 @@ struct ServerDef {
     std::array<std::byte, 32> secret{};
     /// Keyed hash for challenges. Required. Refused if it returns the same for different data.
     MacFunction mac = nullptr;
-    /// Receives why create refuses, warnings about rules and kinds, and for each component the
-    /// first value outside of its range in the schema.
+    /// Receives the reason if create refuses the definition, warnings about rules and kinds, and
+    /// for each component the first value outside of its range in the schema.
     LogSink log;
     /// Clock for the counters "tick.*_us"; null: they stay 0. With an executor it is called on any
     /// of its threads.
@@ -231,11 +231,12 @@ struct ServerStats {
     /// Encoded entity bodies. Each worker encodes its own, so more workers encode more.
     std::uint64_t encodings = 0;
     std::uint64_t encoding_uses = 0;  ///< entity bodies sent
-    /// Longest wait for a turn in any tick, in ticks. Computed over all sessions when it is read.
+    /// Longest time, in ticks, for which a change has waited to be sent. Computed over all sessions
+    /// when it is read.
     Tick backlog_age_ticks_max = 0;
     std::uint64_t bad_positions = 0;  ///< edits of positions that were not finite
-    /// Values that clients receive as the end of their range, because they are outside of it by
-    /// more than rounding, or are NaN. Counted each time that a field becomes so. The range in the
+    /// Values that were clamped to their range, because they are outside of it by more than
+    /// rounding, or are NaN. Counted each time that a field leaves its range. The range in the
     /// schema is too small.
     std::uint64_t clamped_values = 0;
     /// Entity of the last clamped value.
@@ -252,7 +253,7 @@ struct ServerStats {
     std::uint64_t cell_payloads = 0;
     std::uint64_t cell_payload_copies = 0;     ///< sent whole to an observer
     std::uint64_t cell_payloads_stripped = 0;  ///< encoded for one observer, without hidden members
-    /// Did not fit into the budget of an observer, which gets these changes individually.
+    /// Did not fit into the budget of an observer, which receives these changes individually.
     std::uint64_t cell_payloads_skipped = 0;
 };
 
@@ -264,8 +265,8 @@ struct SessionStats {
     /// Relevant entities now.
     std::uint32_t relevant = 0;
     std::uint32_t backlog = 0;  ///< relevant entities that wait to be sent
-    /// Longest current wait for a turn in ticks, since the change, or since the loss of its packet
-    /// was detected (docs/budget.md).
+    /// Longest time, in ticks, for which a change currently waits to be sent. It counts from the
+    /// change, or from the detection of the loss of its packet (docs/budget.md).
     Tick oldest_ticks = 0;
     std::uint64_t bytes_sent = 0;             ///< in data packets
     std::uint64_t bytes_received = 0;         ///< in data packets
@@ -314,8 +315,8 @@ class Server {
     /// Runs one tick. Call it tick_hz times per second. A call from within a tick is asserted and
     /// ignored.
     void tick(Micros now);
-    /// Returns the next datagram to send; false: there is none. Call it until then after each
-    /// receive, tick, close and shut_down.
+    /// Returns the next datagram to send; false: there is none. After each receive, tick, close and
+    /// shut_down, call it until it returns false.
     bool next_datagram(OutgoingDatagram& out);
     /// @}
 
@@ -327,11 +328,12 @@ class Server {
     /// Returns the interest of the server: observers, overrides, bindings and queries. It knows all
     /// entities spawned so far.
     Visibility& visibility() noexcept;
-    /// Sets threads for the next ticks. They compute visible block sets and packets; the datagrams
-    /// are the same for any number of workers (at most 64). The game is still called on the thread
-    /// of the tick. ComponentAudience, CustomKernel, RayTest, Dispatcher and memory hooks are
-    /// called on any thread, several at a time. `executor.context` must outlive the server or be
-    /// replaced; {} uses the thread of the tick only. Each worker takes 64 bytes per entity.
+    /// Sets the threads for the next ticks. They compute visible block sets and packets; the
+    /// datagrams are the same for any number of workers (at most 64). The game is still called on
+    /// the thread of the tick. ComponentAudience, CustomKernel, RayTest, Dispatcher and memory
+    /// hooks are called on any thread, several at a time. `executor.context` must outlive the
+    /// server or be replaced; {} uses the thread of the tick only. Each worker takes 64 bytes per
+    /// entity.
     void set_executor(const Executor& executor);
     /// Returns the number of the running or last tick.
     Tick current_tick() const noexcept;
@@ -400,8 +402,8 @@ class Server {
     /// @name RPCs to observers (docs/rpc.md)
     /// @{
 
-    /// Calls observers. Their relevance in the running tick decides which of them receive it, or
-    /// that in the next tick if none is running. An entity that spawned in this tick can be the
+    /// Calls observers. Relevance in the running tick decides which of them receive it; if no tick
+    /// is running, relevance in the next one. An entity that spawned in this tick can be the
     /// target. rpc_reports() has the result after the tick. Errors: bad_argument (not an RPC to
     /// observers, another struct, or receivers that do not match RpcDesc::target), stale_id (the
     /// entity or `only` is gone), bad_position (not finite), capacity (limits::rpc_calls_per_tick).
@@ -414,8 +416,8 @@ class Server {
     /// Returns one report for each RPC of the last tick, in the order of the calls. Valid until the
     /// next tick.
     std::span<const RpcReport> rpc_reports() const noexcept;
-    /// Returns pairs of these and earlier RPCs that were dropped after they were sent or queued.
-    /// Valid until the next tick.
+    /// Returns the receivers of these and earlier RPCs for which the RPC was dropped after it was
+    /// sent or queued. Valid until the next tick.
     std::span<const RpcLateCull> rpc_late_culls() const noexcept;
     /// @}
 

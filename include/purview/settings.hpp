@@ -23,7 +23,7 @@ struct Replication {
     Retention leave = Retention::despawn;
 };
 
-/// A send interval: from the relevance score `score` on, a ghost is sent at most once per
+/// A send interval: a ghost with a relevance score of at least `score` is sent at most once per
 /// `every_ticks` ticks.
 struct SendInterval {
     float score = 0;                ///< 0 to 1
@@ -32,8 +32,8 @@ struct SendInterval {
 
 /// Which ghosts of a kind are sent first if KindDef::limit_per_tick delays some.
 enum class LimitOrder : std::uint8_t {
-    fill = 0,         ///< those with changes that have waited longest
-    round_robin = 1,  ///< the next ones in turn, with or without changes
+    fill = 0,         ///< the ghosts with changes that have waited longest
+    round_robin = 1,  ///< all ghosts in round-robin order, with or without changes
 };
 
 /// @}

@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The Purview authors
 
 /// @file
-/// Results of calls that can fail, and the handling of caller errors.
+/// Results of calls that can fail, and the handling of violated preconditions.
 ///
-/// There are three kinds of errors. An error of the caller is asserted; a release build handles it
-/// safely. Exception: reading the value of a Result without one aborts. A byte from the network is
-/// checked and counted, never asserted. A limit that is reached is a named Status. No exception
-/// leaves the library.
+/// There are three kinds of errors. A violated precondition is asserted; a release build handles it
+/// safely, except that reading the value of a Result without one aborts. Invalid data from the
+/// network is counted and dropped, never asserted. A call that would exceed a limit returns a
+/// Status. No C++ exception leaves the library.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +25,22 @@ namespace purview {
 /// languages.
 enum class Status : std::uint8_t {
     ok = 0,                 ///< success
-    stale_id = 1,           ///< the entity or observer does not exist, or not any more
+    stale_id = 1,           ///< the entity or observer does not exist or no longer exists
     bad_argument = 2,       ///< outside the documented range
     bad_position = 3,       ///< NaN or infinite; the old position stays
     bad_configuration = 4,  ///< a schema, rule or definition contradicts itself
     capacity = 5,           ///< a declared limit is reached; nothing was changed
-    duplicate = 6,          ///< it exists already
-    not_found = 7,          ///< it does not exist
+    duplicate = 6,          ///< already exists
+    not_found = 7,          ///< does not exist
     would_cycle = 8,        ///< attaching would make the entity its own ancestor
-    too_deep = 9,           ///< maximum depth of a group
-    too_large = 10,         ///< maximum number of members of a group, or of bytes of a message
+    too_deep = 9,           ///< exceeds the maximum depth of a group
+    too_large = 10,         ///< exceeds the maximum members of a group, or bytes of a message
     /// The last node of the entity was removed: only nodes of Members::all evaluate it.
     orphaned = 11,
     /// The override is stored, but has no effect while the root is denied or hidden.
     hidden_by_root = 12,
-    malformed = 13,  ///< bytes from outside that do not decode
-    refused = 14,    ///< understood, and not allowed
+    malformed = 13,  ///< received bytes that do not decode
+    refused = 14,    ///< valid, but not allowed
     closed = 15,     ///< the connection is closed
     not_ready = 16,  ///< too early: the observer is not ready, or the client has not joined
 };
@@ -49,13 +49,13 @@ enum class Status : std::uint8_t {
 /// storage.
 std::string_view to_string(Status) noexcept;
 
-/// Called on an error of the caller, with the expression and its place in the source; both texts
-/// have static storage. Called on any thread that uses the library. If it returns, the call
+/// Called when a precondition is violated, with the failed expression and its source location. Both
+/// strings have static storage. Called on any thread that uses the library. If it returns, the call
 /// continues safely. The default prints to standard error and aborts.
 using AssertHandler = void (*)(const char* expression, const char* file, int line);
 
-/// Replaces the handler for the whole process, and returns the old one. null: the default.
-/// Thread-safe.
+/// Replaces the handler for the whole process, and returns the old one. nullptr restores the
+/// default. Thread-safe.
 AssertHandler set_assert_handler(AssertHandler handler) noexcept;
 
 namespace detail {
@@ -97,8 +97,10 @@ class [[nodiscard]] Result {
         : status_(Status::ok) {
         ::new (static_cast<void*>(&storage_)) T(std::move(value));
     }
-    /// Creates a result without a value. `error`: not Status::ok.
-    Result(Status error) noexcept : status_(error) {  // NOLINT: implicit on purpose
+    /// Creates a result without a value. `error`: not Status::ok, which is asserted and then counts
+    /// as Status::bad_argument.
+    Result(Status error) noexcept  // NOLINT: implicit on purpose
+        : status_(error == Status::ok ? Status::bad_argument : error) {
         PURVIEW_ASSERT(error != Status::ok);
     }
     /// Moves the value, or copies the status. `other` keeps a moved-from value.

@@ -16,7 +16,7 @@
 #define PURVIEW_VERSION_MAJOR 0
 /** Changes with each release that adds to the API; before 1.0 also with an incompatible change. */
 #define PURVIEW_VERSION_MINOR 1
-/** Changes with each release that only repairs. */
+/** Changes with each release that only fixes errors. */
 #define PURVIEW_VERSION_PATCH 0
 
 /** One number to compare: 1002003 for version 1.2.3. */

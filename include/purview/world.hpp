@@ -4,8 +4,9 @@
 /// @file
 /// The entity table: entities with kind, position, component values, parent and owner, and the log
 /// of changes since the last tick. Only the thread of the tick may write. The world does not know
-/// what observers see; an owner is only a number here. Errors are listed as "Errors: status
-/// (condition)"; stale_id (no such entity) is not repeated. After an error nothing has changed.
+/// what is relevant to observers; an owner is only a number here. Errors are listed as "Errors:
+/// status (condition)"; stale_id (no such entity) is not repeated. After an error nothing has
+/// changed.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +49,7 @@ struct SpawnDef {
     std::uint64_t user_data = 0;  ///< returned in events, for example a handle of your own ECS
 };
 
-/// The owner of a subtree while it is attached. detach restores the owner of before.
+/// The owner of a subtree while it is attached. detach restores the previous owner.
 enum class OwnerPolicy : std::uint8_t {
     automatic = 0,  ///< `keep` if the attached entity has an owner, otherwise `inherit`
     keep = 1,       ///< its own owner, for example a player who boards a vehicle
@@ -64,8 +65,8 @@ struct GroupPart {
     OwnerPolicy owner = OwnerPolicy::automatic;  ///< as for World::attach; ignored for the root
 };
 
-/// The change of an entity's parent or root in a tick: one event per entity, however often it
-/// changed. A root is its own root. For a despawned entity `new_root` is none.
+/// The change of an entity's parent or root in a tick: one event per entity and tick. A root is its
+/// own root. For a despawned entity `new_root` is none.
 struct GroupEvent {
     EntityId entity;      ///< the entity; may be despawned by now
     EntityId old_root;    ///< its root before the tick
@@ -96,8 +97,8 @@ class World {
     /// @name Entities
     /// @{
 
-    /// Adds an entity and returns its id. Its components are all zeros; initializers of their
-    /// structs are not used. All edits until the end of the tick are one step for observers.
+    /// Adds an entity and returns its id. Its components are all zeros; the default initializers of
+    /// the structs are not used. For observers, all edits until the end of the tick are one step.
     /// Returns none if the world is full (WorldDef::entities_max). Asserts, and returns none in
     /// release builds: an unknown kind; a position that is not finite; an id of your own that is
     /// not free. Amortized O(1).
@@ -111,11 +112,11 @@ class World {
     Result<EntityId> spawn_group(std::span<const GroupPart> parts, Vec3 position,
                                  std::vector<EntityId>* members = nullptr);
     /// Removes an entity. Its children are detached and stay alive; its index is free from the next
-    /// tick on. For observers, the children become orphans: what hid them in the group hides them
-    /// from now on (see InterestManager::detach). So the despawn of a hidden vehicle does not
-    /// reveal its crew.
+    /// tick on. For observers, the children become orphans: the overrides that hid them in the
+    /// group continue to hide them (see InterestManager::detach), so the despawn of a hidden
+    /// vehicle does not reveal its crew.
     Status despawn(EntityId entity);
-    /// Removes an entity and all below it in one step: none becomes an orphan meanwhile. This
+    /// Removes an entity and all below it in one step, so none of them becomes an orphan. This
     /// includes children of kinds that take no part in groups. O(removed entities).
     Status despawn_group(EntityId entity);
     /// Returns whether the entity exists.
@@ -148,9 +149,9 @@ class World {
     const T* get(EntityId entity, Component<T> component) const noexcept {
         return static_cast<const T*>(read(entity, component.id));
     }
-    /// Returns a component to write; null as for get. It counts as written in this tick only: call
-    /// this function in each tick that writes. A value that is equal after quantization is not
-    /// sent. A position that is not finite is reverted at the end of the tick.
+    /// Returns a component to write; null as for get. The component counts as written in this tick
+    /// only: call this function in each tick in which you write. A value that is equal after
+    /// quantization is not sent. A position that is not finite is reverted at the end of the tick.
     template <class T>
     T* edit(EntityId entity, Component<T> component) noexcept {
         return static_cast<T*>(write(entity, component.id));
@@ -224,9 +225,9 @@ class World {
     /// @name Owners
     /// @{
 
-    /// Sets the owner; none: no owner. The entity does not inherit an owner any more; members that
-    /// inherit from it get the new one. The world does not check that the observer exists, and
-    /// keeps an owner that is gone.
+    /// Sets the owner; none: no owner. The entity no longer inherits an owner; members that inherit
+    /// from it get the new one. The world does not check that the observer exists, and keeps an
+    /// owner that is gone.
     Status set_owner(EntityId entity, ObserverId owner);
     /// Returns the owner, or none.
     ObserverId owner_of(EntityId entity) const noexcept;

@@ -121,7 +121,7 @@ OperatorChannel::OperatorChannel(Server& server, Send send, OperatorDef def)
 
 void OperatorChannel::answer(std::uint32_t connection, json value) {
     // Messages to other connections are not answers to the request.
-    if (connection == requester_ && !requests_.is_null()) value["id"] = requests_;
+    if (connection == requester_ && !request_id_.is_null()) value["id"] = request_id_;
     // Names may contain any bytes; invalid UTF-8 must not end the server.
     send_(connection, value.dump(-1, ' ', false, json::error_handler_t::replace), false);
 }
@@ -138,10 +138,10 @@ void OperatorChannel::message(std::uint32_t connection, std::string_view text) {
         return refuse(connection, "a request must be a JSON object with 'op'");
     }
     const auto id = request.find("id");
-    if (id != request.end() && id->is_number_unsigned()) requests_ = *id;
+    if (id != request.end() && id->is_number_unsigned()) request_id_ = *id;
     requester_ = connection;
     run(connection, request);
-    requests_ = json();
+    request_id_ = json();
 }
 
 void OperatorChannel::run(std::uint32_t connection, const json& request) {
@@ -202,7 +202,7 @@ void OperatorChannel::explain(std::uint32_t connection, const json& request) {
     const auto requested_observer = id_of(request, "observer");
     const auto requested_entity = id_of(request, "entity");
     if (!requested_observer || !requested_entity)
-        return refuse(connection, "explain needs 'observer' and 'entity', ids or indexes");
+        return refuse(connection, "explain needs 'observer' and 'entity', each an id or an index");
     const ObserverId observer = find_observer(*requested_observer);
     if (observer == ObserverId::none) return refuse(connection, "there is no such observer");
     const EntityId entity = find_entity(*requested_entity);
@@ -285,7 +285,7 @@ void OperatorChannel::send_members(std::uint32_t connection, const json& request
     const auto node = std::find_if(nodes.begin(), nodes.end(), [&](const NodeDef& one) {
         return request.contains("node") && request["node"] == one.name;
     });
-    if (node == nodes.end()) return refuse(connection, "members needs 'node', the name of one");
+    if (node == nodes.end()) return refuse(connection, "members needs 'node', the name of a node");
     std::vector<EntityId> members;
     server_->visibility().entities_of(id_at<NodeId>(node - nodes.begin()), members);
     std::sort(members.begin(), members.end());
@@ -357,7 +357,7 @@ void OperatorChannel::watch_held(Subscription& subscription, ObserverId observer
     keep(observer);
 }
 
-/// The second of the two axes that maps show.
+/// Returns the coordinate on the second axis of a map.
 float OperatorChannel::across(Vec3 position) const noexcept {
     return server_->rules().axes == Axes::xz ? position.z : position.y;
 }

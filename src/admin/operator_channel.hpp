@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Requests of operators to a running server: connected clients, what a client held after a packet,
-// all entities in an area, and the rules. Operators can change only rules. Requests are JSON;
-// answers are JSON and binary frames (docs/operator.md). Player connections do not carry this data,
-// and the transport authenticates operators.
+// Requests of operators to a running server: connected clients, the ghosts of a client after a
+// packet, all entities in an area, and the rules. Operators can change only rules. Requests are
+// JSON; answers are JSON and binary frames (docs/operator.md). Player connections do not carry this
+// data, and the transport authenticates operators.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ class OperatorChannel {
     using Send = std::function<void(std::uint32_t, std::string_view, bool)>;
     OperatorChannel(Server& server, Send send, OperatorDef def = {});
 
-    /// Anything but a known request is answered with an error and has no other effect.
+    /// Answers a request. A request that is malformed or unknown is answered with an error, and has
+    /// no other effect.
     void message(std::uint32_t connection, std::string_view text);
     void closed(std::uint32_t connection);
     /// Serves the subscriptions. Call after every tick.
@@ -78,7 +79,7 @@ class OperatorChannel {
     std::map<std::uint32_t, Subscription> subscriptions_;
     std::string frame_;
     std::uint32_t requester_ = 0;
-    json requests_;  ///< id of the request that is being answered, or null
+    json request_id_;  ///< id of the request that is being answered, or null
 };
 
 }  // namespace purview::admin

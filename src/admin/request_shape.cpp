@@ -25,7 +25,7 @@ std::string_view quoted(std::string_view text, std::size_t& at) {
 std::string problem_of_shape(std::string_view text) {
     std::size_t depth = 0, values = 0;
     bool may_be_long = false;
-    std::string_view key;  // "op" if its value comes next
+    std::string_view key;  // the last key; its value comes next
     for (std::size_t at = 0; at < text.size();) {
         const char c = text[at];
         if (c == '"') {
@@ -43,14 +43,15 @@ std::string problem_of_shape(std::string_view text) {
         if (c != '[' && c != '{') continue;
         ++values;
         if (!PURVIEW_GUARD(request_depth, ++depth <= request_depth_max))
-            return "a request nests at most " + std::to_string(request_depth_max) + " deep";
+            return "the request is nested more than " + std::to_string(request_depth_max) +
+                   " levels deep";
     }
     if (!PURVIEW_GUARD(request_size, may_be_long || text.size() <= request_bytes_max)) {
-        return "a request without rules has at most " + std::to_string(request_bytes_max) +
-               " bytes, and this one " + std::to_string(text.size());
+        return "the request has " + std::to_string(text.size()) +
+               " bytes; the limit without rules is " + std::to_string(request_bytes_max);
     }
     if (!PURVIEW_GUARD(request_values, values <= request_values_max))
-        return "a request has at most " + std::to_string(request_values_max) + " values";
+        return "the request has more than " + std::to_string(request_values_max) + " values";
     return {};
 }
 

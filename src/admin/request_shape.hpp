@@ -11,11 +11,12 @@
 
 namespace purview::admin {
 
-/// The nesting of a request with nodes and lists of steps, with a margin.
+/// Limit on nesting: that of a request with nodes and lists of steps, with a margin.
 inline constexpr std::size_t request_depth_max = 8;
 /// Limit on a request without rules.
 inline constexpr std::size_t request_bytes_max = 64 * 1024;
-/// Limit on the keys and values of a request; 64 nodes at all limits of limits.md have about 5,000.
+/// Limit on the keys and values of a request; 64 nodes at all limits of docs/limits.md have about
+/// 5,000.
 inline constexpr std::size_t request_values_max = 16'384;
 
 /// Returns why a request is refused, or an empty string: too deep, too many values, or too long for

@@ -19,7 +19,7 @@ using scene::Problem;
 namespace {
 
 constexpr std::size_t observers_reported_max = 20;
-/// Limit on a dry run, during which the server does not tick: some tenths of a second.
+/// Limits the duration of a dry run to some tenths of a second; the server does not tick meanwhile.
 constexpr std::size_t trial_pairs_max = 200'000;
 /// Memory for one relevant entity of one observer in all tables of a server.
 constexpr std::uint64_t pair_bytes = 300;
@@ -184,8 +184,8 @@ json RuleDesk::set_rules(const json& message) {
     if (force != message.end() && !force->is_boolean())
         return error("set_rules", "'force' must be true or false");
     if (force == message.end() || !force->get<bool>()) {
-        if (std::string dear = problem_of_cost(*rules); !dear.empty())
-            return error("set_rules", std::move(dear));
+        if (std::string expensive = problem_of_cost(*rules); !expensive.empty())
+            return error("set_rules", std::move(expensive));
     }
     if (const std::string wrong = server_->set_rules(*rules); !wrong.empty())
         return error("set_rules", "the server refused the rules: " + wrong);

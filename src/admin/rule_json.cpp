@@ -111,11 +111,12 @@ scene::Loaded<std::vector<NodeText>> nodes_of(const json& message) {
     Problem problem;
     const auto list = message.find("nodes");
     if (list == message.end() || !list->is_array()) {
-        problem.text = "needs 'nodes', a list";
+        problem.text = "the message needs 'nodes', a list";
         return problem;
     }
     if (list->size() > scene::rule_nodes_max) {
-        problem.text = "there are at most " + std::to_string(scene::rule_nodes_max) + " nodes";
+        problem.text = "there are " + std::to_string(list->size()) + " nodes; the limit is " +
+                       std::to_string(scene::rule_nodes_max);
         return problem;
     }
     std::vector<NodeText> nodes;

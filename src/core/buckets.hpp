@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Counting sort by a small key: assigns each item its position in a list sorted by key. Call
-// count() for every item, then settle(), then next() for every item. The sort is stable.
+// count() for every item, then settle() once, then next() for every item. The sort is stable.
 #pragma once
 
 #include <cstddef>

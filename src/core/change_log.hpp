@@ -3,7 +3,7 @@
 //
 // A log of recent changes by version. Each entry is the number of an item that may have changed. A
 // reader that holds an older version visits the entries since then. If the log no longer covers
-// that version, it must check every item.
+// that version, the reader must check every item.
 #pragma once
 
 #include <array>

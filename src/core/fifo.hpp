@@ -35,7 +35,7 @@ class Fifo {
         return ring_[static_cast<std::size_t>(at) & (ring_.size() - 1)];
     }
     const T& operator[](Position at) const noexcept { return const_cast<Fifo&>(*this)[at]; }
-    /// Invalidates references.
+    /// Appends an element. Invalidates references.
     void push(const T& value) {
         if (size() == ring_.size()) grow();
         ring_[static_cast<std::size_t>(end_++) & (ring_.size() - 1)] = value;

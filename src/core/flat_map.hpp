@@ -25,8 +25,8 @@ namespace purview {
 template <class T>
 using HeapVector = std::vector<T>;
 
-/// A table of entries with `Key`, `key()` and `is_free()`. A default-constructed entry is free.
-/// Pointers returned by an edit are valid until the next edit.
+/// A table of entries. An entry type has `Key`, `key()` and `is_free()`; a default-constructed one
+/// is free. Pointers returned by an edit are valid until the next edit.
 template <class Entry, template <class> class Vector = LineVector>
 class FlatTable {
   public:

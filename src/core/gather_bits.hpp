@@ -9,7 +9,7 @@
 
 namespace purview {
 
-/// Bit i of the result is bit indices[i] of the row. Every index must be below 64 * row.size().
+/// Returns 64 bits: bit i is bit indices[i] of the row. Every index must be below 64 * row.size().
 std::uint64_t gather_bits(std::span<const std::uint64_t> row,
                           std::span<const std::uint32_t, 64> indices) noexcept;
 

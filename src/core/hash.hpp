@@ -22,7 +22,7 @@ constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
     return z ^ (z >> 31);
 }
 
-/// Order matters: combine(a, b) != combine(b, a).
+/// Mixes a value into a hash. The order of calls matters.
 constexpr std::uint64_t combine64(std::uint64_t hash, std::uint64_t value) noexcept {
     return mix64(hash ^ mix64(value));
 }

@@ -4,12 +4,12 @@
 // Allocates indices with generations. A released index is not reused before `recycle()`, which the
 // owner calls between ticks, so within one tick an index never refers to two objects. Indices are
 // reused in the order of release, so that generations of one index are as far apart in time as
-// possible. An index without further generations is retired, so an id is never reused. The caller
-// may also choose index and generation (acquire_as).
+// possible. An index that has used all its generations is retired, so an id is never reused. The
+// caller may also choose index and generation (acquire_as).
 //
-// Invariants: an index is free, live, resting (released but not recycled) or retired. It is in the
-// list of free indices at most once. After acquire_as it may be in that list while it is live or
-// resting.
+// Invariants: an index is free, live, quarantined (released but not recycled) or retired. It is in
+// the list of free indices at most once. After acquire_as it may be in that list while it is live
+// or quarantined.
 #pragma once
 
 #include <algorithm>
@@ -144,12 +144,12 @@ class IdPool {
         }
         return no_index;
     }
-    /// Resting indices, up to `capacity_` of them, do not count against the capacity. An id that is
-    /// released can therefore be replaced in the same tick.
+    /// Quarantined indices, up to `capacity_` of them, do not count against the capacity. An id
+    /// that is released can therefore be replaced in the same tick.
     std::uint64_t index_limit() const noexcept {
-        const auto resting = static_cast<std::uint64_t>(quarantined_.size());
+        const auto quarantined = static_cast<std::uint64_t>(quarantined_.size());
         const std::uint64_t all =
-            std::uint64_t{capacity_} + retired_ + std::min<std::uint64_t>(resting, capacity_);
+            std::uint64_t{capacity_} + retired_ + std::min<std::uint64_t>(quarantined, capacity_);
         return std::min<std::uint64_t>(all, indices_max_);
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The only way to the data of a public object, for modules of the library, tests and benchmarks. A
+// Gives modules of the library, tests and benchmarks access to the data of a public object. A
 // public class declares InternalAccess as a friend and has a member `data_`.
 #pragma once
 

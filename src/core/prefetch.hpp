@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Hints that memory will be used soon.
+// Prefetches memory that will be used soon.
 #pragma once
 
 namespace purview {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Runs chunks of work on the threads of an Executor. Each chunk runs once. A worker first takes the
-// chunks of its own part, in order, and then remaining chunks of other parts. The result of a chunk
-// must not depend on its worker.
+// Runs chunks of work on the threads of an Executor. Each chunk runs once. Each worker has a part
+// of the chunks. It first runs the chunks of its own part, in order, and then remaining chunks of
+// other parts. The result of a chunk must not depend on its worker.
 #pragma once
 
 #include <array>

@@ -55,8 +55,8 @@ void abort_with_message(const char* expression, const char* file, int line) {
     std::abort();
 }
 
-// DELIBERATE: the one process-wide variable of the library, because an assertion has no object at
-// hand (docs/adr/0002-asserts.md).
+// DELIBERATE: a process-wide variable, because an assertion has no access to an object
+// (docs/adr/0002-asserts.md).
 std::atomic<AssertHandler> current_handler{&abort_with_message};
 
 }  // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Invariants of a whole store, too expensive for every call. A store has `void validate() const`,
-// which asserts them; PURVIEW_VALIDATE calls it exactly where PURVIEW_ASSERT evaluates its
-// expression: in debug and sanitizer builds, and with PURVIEW_ASSERTS.
+// Checks the invariants of a whole store, which is too expensive for every call. A store has `void
+// validate() const`, which asserts them. PURVIEW_VALIDATE calls it in the builds in which
+// PURVIEW_ASSERT evaluates its expression: debug and sanitizer builds, and those with
+// PURVIEW_ASSERTS.
 #pragma once
 
 #include "purview/status.hpp"

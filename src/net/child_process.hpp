@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A child process of the program: started, watched, and ended together with the program.
+// A child process that ends together with the program.
 #pragma once
 
 #include <string>
@@ -19,7 +19,8 @@ class ChildProcess {
     /// Starts a program found on PATH; its standard output goes to `output_path`. Returns an error
     /// text, or an empty string.
     std::string start(const std::vector<std::string>& arguments, const std::string& output_path);
-    /// Waits for at most this time, then ends the process. Returns its exit code, or -1.
+    /// Waits for at most this time for the process to end, then kills it. Returns its exit code, or
+    /// -1.
     int wait(int milliseconds);
 
   private:

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t large_page = std::size_t{2} << 20;
 constexpr std::size_t small_page = 4096;
 
-/// An address sanitizer checks the bounds of memory from operator new, but not of this memory.
+/// The address sanitizer checks the bounds of memory from operator new, but not of mapped memory.
 #ifdef PURVIEW_SANITIZED
 constexpr bool is_watched = true;
 #else

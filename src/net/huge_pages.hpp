@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Memory in pages of 2 MB. A world of a million entities writes to all of its memory in every tick,
-// and with 4 KB pages these writes miss the TLB. Smaller blocks are in shared pages, which are
+// and with 4 KB pages these writes miss the TLB. Blocks of less than 2 MB share pages, which are
 // never returned to the system.
 #pragma once
 

@@ -11,12 +11,12 @@ namespace {
 
 constexpr Micros wait_least_us = 5'000'000;
 constexpr Micros wait_most_us = 300'000'000;
-/// The loop is late if more than one tick overran, and more than one in this many.
+/// The loop is late if at least two ticks overran, and more than one tick in this many.
 constexpr std::uint64_t ticks_for_one_overrun = 100;
 
 }  // namespace
 
-std::optional<Late> Lateness::look(const LoopStats& stats, Micros now) {
+std::optional<Late> Lateness::check(const LoopStats& stats, Micros now) {
     if (wait_us_ == 0) {
         wait_us_ = wait_least_us;
         next_ = now + wait_us_;

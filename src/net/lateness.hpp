@@ -23,7 +23,8 @@ struct Late {
 /// tick is not reported.
 class Lateness {
   public:
-    std::optional<Late> look(const LoopStats& stats, Micros now);
+    /// Returns the data since the last check if a check is due and the loop is late.
+    std::optional<Late> check(const LoopStats& stats, Micros now);
 
   private:
     Micros next_ = 0;

@@ -18,7 +18,7 @@ using boost::system::error_code;
 
 OperatorAnswer query_operator(const std::string& host, std::uint16_t port, const std::string& token,
                               const std::string& request) {
-    constexpr std::chrono::seconds patience{5};
+    constexpr std::chrono::seconds timeout{5};
     OperatorAnswer answer;
     asio::io_context context(1);
     websocket::stream<beast::tcp_stream> socket(context);
@@ -29,7 +29,7 @@ OperatorAnswer query_operator(const std::string& host, std::uint16_t port, const
         answer.problem = "'" + host + "' is not a numeric address";
         return answer;
     }
-    beast::get_lowest_layer(socket).expires_after(patience);
+    beast::get_lowest_layer(socket).expires_after(timeout);
     const bool ipv6 = address.is_v6();
     const std::string authority = (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
     const auto wait = [&](error_code e, const char* what) {

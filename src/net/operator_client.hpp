@@ -11,7 +11,7 @@ namespace purview::net {
 
 struct OperatorAnswer {
     std::string text;     ///< the answer; empty on failure
-    std::string problem;  ///< error text for people
+    std::string problem;  ///< error text; empty on success
 };
 
 /// Connects, sends the request, waits for the answer (at most five seconds), and closes.

@@ -19,7 +19,7 @@ WebDef web_def_of(const ServerLoopDef& def) {
     web.host = def.host;
     web.port = def.web_port;
     web.origins = def.origins;
-    web.operator_token = random_token();  // a loop has no operators: the token stays unknown
+    web.operator_token = random_token();  // not published: a loop has no operators
     return web;
 }
 
@@ -27,8 +27,8 @@ WebDef web_def_of(const ServerLoopDef& def) {
 
 struct ServerLoop::Data {
     Data(Server& server, ServerLoopDef its_def)
-        : def(std::move(its_def)), border(server), web(web_def_of(def)), problem(open()) {
-        if (problem.empty()) loop.emplace(border, udp, web, internal(server).def.tick_hz);
+        : def(std::move(its_def)), recorder(server), web(web_def_of(def)), problem(open()) {
+        if (problem.empty()) loop.emplace(recorder, udp, web, internal(server).def.tick_hz);
     }
 
     std::string open() {
@@ -37,7 +37,7 @@ struct ServerLoop::Data {
     }
 
     ServerLoopDef def;
-    record::Border border;
+    record::IoRecorder recorder;
     UdpSocket udp;
     WebServer web;
     std::string problem;

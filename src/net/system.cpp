@@ -26,7 +26,7 @@ Micros read_clock(clockid_t clock) {
 }
 
 void need_sodium() {
-    if (sodium_init() < 0) std::abort();  // no random source: nothing may start
+    if (sodium_init() < 0) std::abort();  // no source of random numbers
 }
 
 volatile bool* stop_flag = nullptr;

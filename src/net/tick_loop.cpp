@@ -18,18 +18,19 @@ constexpr Micros periods_late_max = 5;
 
 }  // namespace
 
-TickLoop::TickLoop(record::Border& border, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz)
-    : border_(border), udp_(udp), web_(web) {
+TickLoop::TickLoop(record::IoRecorder& recorder, UdpSocket& udp, WebServer& web,
+                   std::uint32_t tick_hz)
+    : recorder_(recorder), udp_(udp), web_(web) {
     stats_.period_us = 1'000'000 / tick_hz;
     web_.on_datagram = [this](std::span<const std::byte> bytes, const Address& from) {
-        border_.receive(bytes, from, now());
+        recorder_.receive(bytes, from, now());
         send();
     };
-    web_.on_play_closed = [this](const Address& address) { border_.address_closed(address); };
+    web_.on_play_closed = [this](const Address& address) { recorder_.address_closed(address); };
     web_.watch(udp_.descriptor(), [this] {
         udp_.receive(datagrams_per_turn,
                      [this](std::span<const std::byte> bytes, const Address& from) {
-                         border_.receive(bytes, from, now());
+                         recorder_.receive(bytes, from, now());
                      });
         send();
     });
@@ -37,7 +38,7 @@ TickLoop::TickLoop(record::Border& border, UdpSocket& udp, WebServer& web, std::
 
 void TickLoop::send() {
     OutgoingDatagram out;
-    while (border_.next_datagram(out)) {
+    while (recorder_.next_datagram(out)) {
         if (out.to.carrier == Address::Carrier::web_socket) {
             web_.send(out.bytes, out.to);
         } else {
@@ -67,7 +68,7 @@ void TickLoop::run(volatile const bool* stop, double seconds,
         stats_.late_us = begin - std::min(begin, due);
         note_behind(stats_.late_us);
         const Micros cpu_begin = thread_cpu_now();
-        border_.tick(begin);
+        recorder_.tick(begin);
         const Micros watching = watching_ ? watching_() - watched : 0;
         const auto its_own = [&](Micros all) { return all - std::min(all, watching); };
         const Micros took = its_own(now() - begin);
@@ -92,8 +93,8 @@ void TickLoop::run(volatile const bool* stop, double seconds,
     }
     stats_.waited_us = thread_waited_now() - waited;
     if (ending_) ending_();
-    border_.shut_down();
-    border_.tick(now());  // reports the ends of sessions to the game
+    recorder_.shut_down();
+    recorder_.tick(now());  // reports the ends of sessions to the game
     send();
     web_.wait_until(now() + 50'000);  // sends the last frames
 }

@@ -11,7 +11,7 @@
 
 #include "net/udp_socket.hpp"
 #include "net/web_server.hpp"
-#include "record/border.hpp"
+#include "record/io_recorder.hpp"
 
 namespace purview::net {
 
@@ -31,14 +31,14 @@ struct LoopStats {
 class TickLoop {
   public:
     /// All parts must outlive the loop. The web server must be closed before the loop is destroyed.
-    TickLoop(record::Border& border, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
+    TickLoop(record::IoRecorder& recorder, UdpSocket& udp, WebServer& web, std::uint32_t tick_hz);
 
     /// Runs until `*stop`, or for `seconds` (0: no limit). `after_tick` runs after each tick and
     /// its sending, and is not part of the measured time. It does not run after the final tick,
     /// which is not counted.
     void run(volatile const bool* stop, double seconds, const std::function<void()>& after_tick);
-    /// `spent_us` returns the microseconds that this thread has spent on observing the ticks; they
-    /// are not counted as tick time.
+    /// Sets a function that returns the microseconds that this thread has spent so far on observing
+    /// the server. That time is not counted as tick time.
     void set_watching(std::function<Micros()> spent_us) { watching_ = std::move(spent_us); }
     /// Sets a callback at the end of `run`, before the sessions are closed and a last tick reports
     /// that to the game.
@@ -49,7 +49,7 @@ class TickLoop {
     void send();
     void note_behind(Micros late_us);
 
-    record::Border& border_;
+    record::IoRecorder& recorder_;
     UdpSocket& udp_;
     WebServer& web_;
     std::function<Micros()> watching_;

@@ -151,9 +151,9 @@ std::string UdpSocket::open(const std::string& host, std::uint16_t port, bool co
     const int buffer = 4 << 20;  // must hold one tick for thousands of clients
     (void)::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     (void)::setsockopt(descriptor_, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
-    const auto nowhere = std::all_of(address.host.begin() + (ipv6_ ? 0 : 12), address.host.end(),
-                                     [](std::uint8_t byte) { return byte == 0; });
-    has_channels_ = !connected && nowhere;
+    const auto is_any = std::all_of(address.host.begin() + (ipv6_ ? 0 : 12), address.host.end(),
+                                    [](std::uint8_t byte) { return byte == 0; });
+    has_channels_ = !connected && is_any;
     if (has_channels_) {
         const int on = 1;
         (void)::setsockopt(descriptor_, ipv6_ ? IPPROTO_IPV6 : IPPROTO_IP,

@@ -32,10 +32,10 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t header_bytes_max = 8 * 1024;
-/// Limit on the queued frames of one client. Further datagrams are dropped, as on any bad network.
+/// Limit on the queued frames of one client. Further datagrams are dropped, as on a congested link.
 constexpr std::size_t play_queue_bytes_max = 64 * 1024;
 constexpr std::size_t operator_queue_bytes_max = 4 * 1024 * 1024;
-/// Fits rules at all limits of limits.md.
+/// Large enough for rules at all limits of docs/limits.md.
 constexpr std::size_t operator_message_bytes_max = 2 * 1024 * 1024;
 /// Delay before the next accept after the system had no descriptors left.
 constexpr std::chrono::milliseconds accept_again_after{100};
@@ -97,7 +97,7 @@ std::string url_decoded(std::string_view text) {
 
 class Connection;
 
-/// A descriptor owned by the caller; asio uses a duplicate.
+/// A descriptor that the caller owns; asio uses a duplicate.
 struct Watched {
     Watched(asio::io_context& io, int descriptor, std::function<void()> call)
         : stream(io, ::dup(descriptor)), readable(std::move(call)) {}
@@ -131,9 +131,9 @@ struct WebServer::Data {
     WebServer* owner = nullptr;
 
     void accept();
-    /// Whether a page of this server may have been opened under this name. On loopback only the own
-    /// names are accepted, because a foreign name that resolves to 127.0.0.1 belongs to another
-    /// page.
+    /// Returns whether a page of this server may have been opened under this name. On loopback only
+    /// the names of this server are accepted, because any other name that resolves to 127.0.0.1
+    /// belongs to another page.
     bool is_own_name(std::string_view host) const {
         if (!is_loopback(def.host)) return true;
         constexpr std::uint16_t http_port = 80;  // browsers omit it
@@ -191,7 +191,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         if (queue_.size() == 1) write_next();
     }
 
-    /// Packets that only a session receives show that the connection has one.
+    /// Packets of these types are sent only to a session, so the connection has one.
     void note_sent(std::span<const std::byte> datagram) {
         const auto type = static_cast<PacketType>(datagram[0]);
         has_session_ |= type == PacketType::accept || type == PacketType::data;
@@ -266,7 +266,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                origin == "https://" + name;  // https: TLS may end at a proxy
     }
 
-    /// Operators must come from a page of this server, or from no page.
+    /// Operators must connect from a page of this server, or without a page.
     bool may_operate() const {
         const auto& request = parser_->get();
         const auto host = request.find(http::field::host);
@@ -275,7 +275,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         return origin == request.end() || is_own_page(view_of(origin->value()));
     }
 
-    /// Players must come from a page of this server, a listed origin, or no page.
+    /// Players must connect from a page of this server, from a listed origin, or without a page.
     bool may_play() const {
         const auto& request = parser_->get();
         const auto origin = request.find(http::field::origin);
@@ -303,9 +303,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
         // A host with wrong tokens waits even before a correct one is accepted.
         session_timer_.expires_after(std::chrono::microseconds(delay));
         session_timer_.async_wait(
-            [self = shared_from_this(), asked = std::string(target)](error_code error) {
+            [self = shared_from_this(), saved = std::string(target)](error_code error) {
                 if (error || self->ended_) return self->end();
-                self->upgrade_operator(asked);
+                self->upgrade_operator(saved);
             });
     }
 

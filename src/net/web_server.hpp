@@ -21,9 +21,9 @@
 
 namespace purview::net {
 
-/// Encodes all bytes except letters, digits and -._~ as %2F.
+/// Percent-encodes all bytes except letters, digits and -._~ (as in %2F).
 std::string url_encoded(std::string_view text);
-/// Decodes %2F and the like.
+/// Decodes percent-encoded bytes, such as %2F.
 std::string url_decoded(std::string_view text);
 
 struct WebDef {
@@ -38,7 +38,7 @@ struct WebDef {
     /// Content-Security-Policy header of all responses.
     std::string content_policy = "frame-ancestors 'none'";
     std::uint32_t connections_max = 1024;  ///< fewer if the system has fewer descriptors
-    /// 4 times as many per /56, 16 times per /48 or IPv4 /24.
+    /// The limit is 4 times as high for an IPv6 /56, and 16 times for an IPv6 /48 or IPv4 /24.
     std::uint32_t connections_per_host_max = 64;
     std::uint32_t handshake_timeout_ms = 5'000;
     std::uint32_t answer_timeout_ms = 60'000;  ///< for writing a response

@@ -13,8 +13,8 @@ namespace purview::check {
 
 namespace {
 
-/// The largest component is omitted and counts as positive. The others are steps of sqrt(1/2) /
-/// 511.
+/// Returns the wire format of a rotation. The largest part is omitted and made positive; the others
+/// are counted in steps of sqrt(1/2) / 511.
 std::uint32_t rotation_word(const unsigned char* at) {
     float parts[4];
     std::memcpy(parts, at, sizeof parts);
@@ -45,7 +45,7 @@ std::uint32_t rotation_word(const unsigned char* at) {
     return word;
 }
 
-/// PROTOCOL.md, "Fields", implemented a second time.
+/// A second implementation of PROTOCOL.md, "Fields".
 std::uint32_t wire_value(const FieldDef& field, const unsigned char* data) {
     const unsigned char* at = data + field.offset_bytes;
     if (field.type == FieldType::boolean) return *at != 0 ? 1 : 0;
@@ -109,7 +109,8 @@ std::uint32_t Course::after(std::uint32_t ticks) const noexcept {
 
 namespace {
 
-/// PROTOCOL.md, "relative position": relative to the parent, moved to the middle of the range.
+/// Returns the position component relative to the parent, moved to the middle of the range
+/// (PROTOCOL.md, "relative position").
 std::vector<unsigned char> seen_from_parent(const World& world, EntityId entity,
                                             const ComponentDef& def, const unsigned char* data) {
     std::vector<unsigned char> moved(data, data + def.size_bytes);
@@ -122,8 +123,8 @@ std::vector<unsigned char> seen_from_parent(const World& world, EntityId entity,
             const double half = std::floor(std::round((field.max - field.min) / field.step) / 2);
             value += field.min + half * field.step;
         }
-        const auto allowed = static_cast<float>(value);
-        std::memcpy(moved.data() + field.offset_bytes, &allowed, sizeof allowed);
+        const auto shifted = static_cast<float>(value);
+        std::memcpy(moved.data() + field.offset_bytes, &shifted, sizeof shifted);
     }
     return moved;
 }
@@ -220,7 +221,7 @@ std::uint64_t DigestChecker::hash_of(std::uint32_t slot, const Ghost& ghost) con
     return hash;
 }
 
-/// References to an id that ends become empty.
+/// Clears references to a ghost slot that ends.
 void DigestChecker::forget_references(std::uint32_t gone) {
     for (std::uint32_t slot = 0; slot < ghosts_.size(); ++slot) {
         if (!has(slot) || !has_references(*schema_, ghosts_[slot].kind)) continue;
@@ -276,9 +277,9 @@ std::string DigestChecker::sent(Manifest manifest) {
         }
         bool known = has(item.parent_slot);
         for (const ManifestItem& other : manifest.items) {
-            const bool goes_on = other.type == ManifestItem::Type::update &&
-                                 copies_.find(other.slot) != copies_.end();
-            known |= (other.type == ManifestItem::Type::enter || goes_on) &&
+            const bool is_resumed = other.type == ManifestItem::Type::update &&
+                                    copies_.find(other.slot) != copies_.end();
+            known |= (other.type == ManifestItem::Type::enter || is_resumed) &&
                      other.slot == item.parent_slot;
         }
         if (!known) {
@@ -287,7 +288,7 @@ std::string DigestChecker::sent(Manifest manifest) {
                     std::to_string(manifest.tick) + ")";
         }
     }
-    under_way_.push_back(std::move(manifest));
+    in_flight_.push_back(std::move(manifest));
     return wrong;
 }
 
@@ -340,17 +341,17 @@ void DigestChecker::apply(Manifest& manifest) {
             apply_shared(item, manifest.tick);
             continue;
         }
-        const bool goes_on = copies_.erase(item.slot) != 0;
-        if (item.type == ManifestItem::Type::update && !goes_on && !has(item.slot))
+        const bool is_resumed = copies_.erase(item.slot) != 0;
+        if (item.type == ManifestItem::Type::update && !is_resumed && !has(item.slot))
             continue;  // its enter was lost
         set(item.slot, {item.entity, item.kind, item.parent_slot, manifest.tick,
                         std::move(item.values), item.allowed, std::move(item.courses), 0});
     }
-    go_on(manifest.tick);
+    follow_predictions(manifest.tick);
 }
 
 /// Dead-reckoned fields that were not sent follow their prediction.
-void DigestChecker::go_on(Tick tick) {
+void DigestChecker::follow_predictions(Tick tick) {
     for (std::uint32_t slot = 0; slot < ghosts_.size(); ++slot) {
         if (!has(slot) || ghosts_[slot].courses.empty() || ghosts_[slot].tick >= tick) continue;
         std::vector<std::uint32_t> values = *ghosts_[slot].values;
@@ -364,15 +365,15 @@ void DigestChecker::go_on(Tick tick) {
 }
 
 void DigestChecker::resolved(std::uint32_t sequence, bool delivered) {
-    while (!under_way_.empty() && under_way_.front().sequence < sequence) under_way_.pop_front();
-    if (!under_way_.empty() && under_way_.front().sequence == sequence) {
-        if (delivered) apply(under_way_.front());
-        under_way_.pop_front();
+    while (!in_flight_.empty() && in_flight_.front().sequence < sequence) in_flight_.pop_front();
+    if (!in_flight_.empty() && in_flight_.front().sequence == sequence) {
+        if (delivered) apply(in_flight_.front());
+        in_flight_.pop_front();
     }
     last_resolved_ = sequence;
-    if (period_) {
-        kept_[sequence] = ghosts_;
-        while (kept_.size() > 200) kept_.erase(kept_.begin());
+    if (keeps_states_) {
+        kept_states_[sequence] = ghosts_;
+        while (kept_states_.size() > 200) kept_states_.erase(kept_states_.begin());
     }
 }
 
@@ -405,12 +406,12 @@ std::string DigestChecker::difference(KindId kind, const std::vector<std::uint32
 std::string DigestChecker::explain(std::span<const std::byte> state) {
     BitReader in(state);
     const std::uint32_t sequence = in.u32();
-    const auto kept = kept_.find(sequence);
-    if (kept == kept_.end())
+    const auto kept = kept_states_.find(sequence);
+    if (kept == kept_states_.end())
         return "the client's state belongs to a packet that is no longer stored";
     std::vector<Ghost> expected = kept->second;
-    period_ = false;
-    kept_.clear();
+    keeps_states_ = false;
+    kept_states_.clear();
     while (in.boolean() && in.ok()) {
         const std::uint32_t slot = in.u32();
         const auto kind = in.u16();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The ghosts that a client must have, from what was meant to be sent to it and the delivery status
-// of every packet; and their digest. Values are read from the world and quantized here, by
-// independent code. So a fault anywhere between the world and the client's ghosts is found: field
-// store, encoding, wire, decoding, application, acknowledgement.
+// Computes the ghosts that a client must have, and their digest, from the items of each packet and
+// its delivery status. Values are read from the world and quantized here, by independent code. This
+// detects a fault anywhere between the world and the client's ghosts: in the field store, encoding,
+// wire, decoding, application or acknowledgement.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,8 @@ struct NamedEntity {
 };
 std::vector<NamedEntity> named_entities(const World& world, EntityId entity);
 
-/// How a dead-reckoned field continues after the tick in which it was sent (PROTOCOL.md, "Motion"),
-/// from the predictor state that the server assumes for the client. The prediction is computed
-/// here.
+/// The predictor state of a dead-reckoned field after the tick in which it was sent (PROTOCOL.md,
+/// "Motion"), as the server assumes it for the client. The prediction itself is computed here.
 struct Course {
     std::size_t word = 0;    ///< among wire_values
     std::int64_t at = 0;     ///< 1/64 of a step
@@ -74,17 +73,18 @@ class DigestChecker {
   public:
     explicit DigestChecker(const Schema& schema) : schema_(&schema) {}
 
-    /// Returns what is wrong with the packet, or an empty string: a child enters before the client
-    /// has its parent.
+    /// Records a packet in flight. Returns an error text if a child enters before the client has
+    /// its parent, otherwise an empty string.
     std::string sent(Manifest manifest);
+    /// Records the delivery status of a packet.
     void resolved(std::uint32_t sequence, bool delivered);
-    /// Returns whether this is the expected digest after packet `sequence`. Returns nothing for a
-    /// packet that has been overtaken.
+    /// Returns whether this is the expected digest after packet `sequence`; nothing if a later
+    /// packet was resolved.
     std::optional<bool> is_right(std::uint32_t sequence, std::uint64_t digest) const;
-    /// Keeps states from now on, until `explain` has found one.
-    void keep_states() { period_ = true; }
-    /// Returns what is wrong with the state that the client sent (PROTOCOL.md, "Digest"): entity,
-    /// field, tick.
+    /// Stores the expected state after each packet, until `explain` has found the one it needs.
+    void keep_states() { keeps_states_ = true; }
+    /// Compares the state that the client sent (PROTOCOL.md, "Digest"). Returns the first
+    /// difference as text, with entity, field and tick.
     std::string explain(std::span<const std::byte> state);
 
     std::uint64_t digest() const noexcept { return digest_; }
@@ -95,9 +95,10 @@ class DigestChecker {
         Words values;
         std::uint32_t allowed = 0;
     };
-    /// The values last sent for a ghost slot, whatever the delivery status; null if never sent.
+    /// Returns the values that were last sent for a ghost slot, with any delivery status; null if
+    /// none were sent.
     const Sent* last_sent(std::uint32_t slot, EntityId entity) const;
-    /// Returns the first field that differs among the components in `told`, or an empty string.
+    /// Returns the first field that differs among the `allowed` components, or an empty string.
     std::string difference(KindId kind, const std::vector<std::uint32_t>& a,
                            const std::vector<std::uint32_t>& b, std::uint32_t allowed) const;
 
@@ -129,21 +130,21 @@ class DigestChecker {
     /// Moves the values out of the manifest.
     void apply(Manifest& manifest);
     void apply_shared(const ManifestItem& item, Tick tick);
-    /// Returns `held`, with the current value of every field that differs between the item's two
-    /// states.
+    /// Returns `held`, in which every field that differs between the item's two states has its
+    /// current value.
     Words merged(const std::vector<std::uint32_t>& held, const ManifestItem& item) const;
-    void go_on(Tick tick);
+    void follow_predictions(Tick tick);
 
     const Schema* schema_;
-    std::deque<Manifest> under_way_;
+    std::deque<Manifest> in_flight_;
     std::vector<Ghost> ghosts_;       ///< by ghost slot; without values where there is none
     std::set<std::uint32_t> copies_;  ///< ghost slots of retained ghosts
     std::size_t ghost_count_ = 0;
     std::vector<Sent> sent_;  ///< by ghost slot
     std::uint64_t digest_ = 0;
     std::uint32_t last_resolved_ = 0;
-    bool period_ = false;
-    std::map<std::uint32_t, std::vector<Ghost>> kept_;  ///< by sequence
+    bool keeps_states_ = false;
+    std::map<std::uint32_t, std::vector<Ghost>> kept_states_;  ///< by sequence
 };
 
 }  // namespace purview::check

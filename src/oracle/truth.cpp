@@ -11,11 +11,11 @@ namespace purview::check {
 namespace {
 
 constexpr std::size_t no_slot = ~std::size_t{0};
-/// Maximum length of a chain of position overrides that is followed (F12).
+/// Maximum length of a chain of position sources that is followed.
 constexpr unsigned overrides_max = 8;
-/// Few enough that their data stays in the cache.
+/// Small enough that the data of a batch stays in the cache.
 constexpr std::size_t units_at_once = 256;
-/// The minimum relevance time does not define a score, but the pair has one.
+/// The score of a pair within its minimum relevance time, for which the rules define none.
 constexpr float score_of_stay = 1;
 
 std::uint32_t number(ObserverId id) {
@@ -35,29 +35,29 @@ bool remembers(const Kernel& kernel) {
     return has_margin(kernel) || (kernel.type == KernelType::custom && kernel.custom->remembers());
 }
 
-/// Whether the kernel reads the entity alone, and not its position.
+/// Whether the kernel reads only attributes of the entity, not its position.
 bool reads_entity_alone(const Kernel& kernel) {
     return kernel.type == KernelType::flag || kernel.type == KernelType::value ||
            kernel.type == KernelType::everything ||
            (kernel.type == KernelType::custom && kernel.custom->is_entity_only());
 }
 
-/// Whether a node hides the entity, after a step that reads the entity alone. `says`: the step
-/// matches. A node that subtracts hides what it would show if it added.
+/// Returns whether a node hides the entity after a step that reads only attributes of the entity.
+/// `matches`: the step matches. A node that subtracts hides what it would show if it added.
 bool hides(Combine combine, Combine op, bool matches, bool so_far) {
     if (!matches) return so_far && (combine != Combine::subtract || op != Combine::require);
     if (combine != Combine::subtract) return so_far || op == Combine::subtract;
     return op == Combine::add || (op == Combine::require && so_far);
 }
 
-/// Whether the node can match anything. If not, it is not evaluated and has no memory.
+/// Returns whether the node can match an entity. If not, it is not evaluated and has no memory.
 bool can_match(const NodeDef& node) {
     const auto adds = [](const Kernel& step) { return step.combine == Combine::add; };
     return node.enabled &&
            (node.dispatcher != nullptr || std::any_of(node.steps.begin(), node.steps.end(), adds));
 }
 
-/// The node of rules without nodes: every entity is relevant to every observer (N2).
+/// The node of rules without nodes: every entity is relevant to every observer.
 NodeDef default_node() {
     NodeDef node;
     node.name = "default";
@@ -209,7 +209,7 @@ Vec3 TruthOracle::own_position(const TruthEntity& unit) {
     return is_dormant(unit) && unit.received_position ? *unit.received_position : received.position;
 }
 
-void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) {
+void TruthOracle::set_position(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth) {
     EntityView& view = views[unit];
     if (view.facts != nullptr) return;
     const TruthEntity& truth = entities_[unit];
@@ -219,12 +219,12 @@ void TruthOracle::stand(std::uint32_t unit, std::vector<EntityView>& views, unsi
     const TruthEntity* other = alive(truth.stands_at);
     if (other == nullptr || depth == overrides_max) return;
     const std::uint32_t root = index_of(other->root);
-    stand(root, views, depth + 1);
+    set_position(root, views, depth + 1);
     view.position = views[root].position;
     view.has_position = views[root].has_position;
 }
 
-void TruthOracle::stand_all(std::vector<EntityView>& views) {
+void TruthOracle::set_positions(std::vector<EntityView>& views) {
     views.assign(entities_.size(), {});
     received_positions_.resize(entities_.size());
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
@@ -237,7 +237,7 @@ void TruthOracle::stand_all(std::vector<EntityView>& views) {
         view.group_radius_m = truth.group_radius_m;
     }
     for (std::uint32_t i = 0; i < entities_.size(); ++i) {
-        if (views[i].is_unit) stand(i, views, 0);
+        if (views[i].is_unit) set_position(i, views, 0);
     }
 }
 
@@ -306,8 +306,8 @@ const ObserverView* TruthOracle::observer_view(ObserverId observer) const {
     return found == history_.back().observers.end() ? nullptr : &found->second;
 }
 
-/// Finds out which cells of each dispatcher hold each cull group.
-void TruthOracle::spread() {
+/// Finds the cells of each dispatcher that contain each cull group.
+void TruthOracle::find_cells() {
     cells_.assign(rules_.nodes.size(), {});
     for (std::size_t n = 0; n < rules_.nodes.size(); ++n) {
         const NodeDef& node = rules_.nodes[n];
@@ -325,7 +325,7 @@ void TruthOracle::spread() {
 
 void TruthOracle::record(Tick tick, std::vector<TruthEntity> entities,
                          const std::vector<TruthObserver>& observers) {
-    if (!history_.empty()) {  // facts are of the newest tick only
+    if (!history_.empty()) {  // `facts` is set only for the newest tick
         for (EntityView& view : history_.back().entities) view.facts = nullptr;
         for (auto& [id, view] : history_.back().observers) view.facts = nullptr;
     }
@@ -347,7 +347,7 @@ void TruthOracle::record(Tick tick, std::vector<TruthEntity> entities,
     }
     Snapshot snapshot;
     snapshot.tick = tick;
-    stand_all(snapshot.entities);
+    set_positions(snapshot.entities);
     for (const TruthObserver& observer : observers_) {
         const bool has_entity = alive(observer.main) != nullptr;
         if (!observer.ready || (def_.ready_requires_viewpoint && !has_entity)) continue;
@@ -358,7 +358,7 @@ void TruthOracle::record(Tick tick, std::vector<TruthEntity> entities,
     history_.push_back(std::move(snapshot));
     while (history_.size() > ticks_between_max_ + 1U) history_.pop_front();
     gather();
-    spread();
+    find_cells();
 }
 
 // -- one pair -----------------------------------------------------------------------------------
@@ -420,8 +420,8 @@ TruthOracle::NodeAnswer TruthOracle::query_inner(const ObserverQuery& query,
                                 results);
             }
             const bool is_in = results[0].zone == Zone::in, yes = is_in && !results[0].unknown;
-            // An entity that is subtracted by its own attributes is hidden, whichever observer
-            // covers this inner node.
+            // An entity that is subtracted by its own attributes is hidden, even if the observer
+            // does not cover this inner node.
             if (step.combine == Combine::subtract && reads_entity_alone(step))
                 all.hides = all.hides || is_in;
             if (step.combine == Combine::add) {
@@ -606,7 +606,7 @@ void TruthOracle::decide(const ObserverQuery& query, const EntityView& unit,
         set(nodes.yes ? TruthStage::node : TruthStage::no_node, nodes.yes);
         verdict.score = nodes.score;
     }
-    // What hides it ends its minimum relevance time, even while something else shows it.
+    // An override that hides the entity ends its minimum relevance time, even if another shows it.
     if (contains(observer.denied, unit.id) || truth.force_hidden ||
         truth.mode == EntityMode::explicit_only)
         verdict.hides = true;
@@ -628,8 +628,8 @@ bool TruthOracle::owner_sees(KindId kind) const {
     return def_.owner_sees && (!has_kind || def_.kinds[index_of(kind)].owner_sees);
 }
 
-/// Whether the observer owns the root or an entity from `top` down. Without `owners_only`, entities
-/// that are allowed or shown count, too.
+/// Returns whether the observer owns the root, or an entity from `top` down. Without `owners_only`,
+/// allowed and shown entities count like owned ones.
 bool TruthOracle::has_entry(const ObserverQuery& query, EntityId root, EntityId top,
                             bool owners_only) const {
     const TruthObserver& observer = *query.observer->facts;
@@ -640,15 +640,15 @@ bool TruthOracle::has_entry(const ObserverQuery& query, EntityId root, EntityId 
     const auto counts = [&](std::uint32_t index) {
         const TruthEntity& member = entities_[index];
         if (!is_below(member, top)) return false;
-        const bool results = member.shown_to_all || member.mode == EntityMode::global ||
-                             contains(observer.allowed, member.id);
-        return owns(member) || (results && !owners_only);
+        const bool is_shown = member.shown_to_all || member.mode == EntityMode::global ||
+                              contains(observer.allowed, member.id);
+        return owns(member) || (is_shown && !owners_only);
     };
     return std::any_of(members_.begin(), members_.end(), counts) ||
            std::any_of(splits_.begin(), splits_.end(), counts);
 }
 
-/// Returns what hides the member itself, or one above it; TruthStage::node: nothing.
+/// Returns the stage that hides the member or one above it; TruthStage::node: none.
 TruthStage TruthOracle::hidden_member(const ObserverQuery& query, const TruthEntity& member) const {
     if (member.id == member.root) return TruthStage::node;
     if (contains(query.observer->facts->denied, member.id)) return TruthStage::denied;
@@ -661,8 +661,8 @@ TruthStage TruthOracle::hidden_member(const ObserverQuery& query, const TruthEnt
     return hidden_member(query, entities_[index_of(parent)]);
 }
 
-/// Whether nodes show this independently culled member, or it is promoted itself. Its ancestors are
-/// then relevant, too.
+/// Returns whether this independently culled member makes its ancestors relevant: nodes match it,
+/// or it is promoted itself.
 bool TruthOracle::promotes(const ObserverQuery& query, const std::vector<Verdict>& own,
                            std::uint32_t unit) const {
     const TruthStage stage = own[unit].stage;
@@ -672,8 +672,8 @@ bool TruthOracle::promotes(const ObserverQuery& query, const std::vector<Verdict
     return (by_nodes || stage == TruthStage::no_node) && is_promoted(query, own, unit);
 }
 
-/// Whether an independently culled member below it, which no denial or mark cuts off, promotes it.
-/// A hidden cull group is not promoted.
+/// Returns whether an independently culled member below it promotes it. A member that is below a
+/// denied or hidden entity does not promote, and a hidden cull group is not promoted.
 bool TruthOracle::is_promoted(const ObserverQuery& query, const std::vector<Verdict>& own,
                               std::uint32_t unit) const {
     if (own[unit].hides) return false;
@@ -684,8 +684,8 @@ bool TruthOracle::is_promoted(const ObserverQuery& query, const std::vector<Verd
     });
 }
 
-/// Returns the result of a cull group within its group: it is never relevant without those above
-/// it.
+/// Returns the result of a cull group within its group: it is relevant only if all cull groups
+/// above it are.
 Verdict TruthOracle::in_group(const ObserverQuery& query, const std::vector<Verdict>& own,
                               std::uint32_t unit) const {
     Verdict verdict = own[unit];
@@ -711,8 +711,8 @@ Verdict TruthOracle::in_group(const ObserverQuery& query, const std::vector<Verd
     return verdict;
 }
 
-/// Applies the minimum relevance time to a pair that nodes made relevant, unless something hides
-/// it.
+/// Applies the minimum relevance time to a pair that nodes made relevant, unless an override or a
+/// step hides it.
 void TruthOracle::hold(const ObserverQuery& query, Verdict& verdict, std::uint32_t index) const {
     const Tick now = history_.back().tick;
     ObserverState::Stay& stay = query.now->stays[index];
@@ -785,7 +785,7 @@ std::vector<std::vector<EntityId>> TruthOracle::relevant_all(std::span<const Obs
     return all;
 }
 
-/// Prepares asking_[at] for this observer. Returns the index of the next one.
+/// Prepares queries_[at] for this observer. Returns the index of the next one.
 std::size_t TruthOracle::begin_query(std::size_t at, const ObserverView& observer,
                                      ObserverState& state) {
     ObserverQuery& query = queries_[at];
@@ -827,7 +827,7 @@ std::size_t TruthOracle::begin_query(std::size_t at, const ObserverView& observe
     return at + 1;
 }
 
-/// Evaluates some cull groups after the other, each for all observers, so that their data stays in
+/// Evaluates the cull groups in batches, each batch for all observers, so that its data stays in
 /// the cache.
 void TruthOracle::evaluate_all(std::span<ObserverQuery> all, const Executor& executor) {
     pairs_evaluated_ += units_.size() * all.size();
@@ -872,7 +872,7 @@ void TruthOracle::decide_units(ObserverQuery& query, Units units) const {
     }
 }
 
-/// Applies the groups to the results of their cull groups, and sets the results of members.
+/// Applies group relations to the results of cull groups, and sets the results of members.
 void TruthOracle::decide_groups(ObserverQuery& query) const {
     std::vector<Verdict>& verdicts = query.verdicts;
     if (!splits_.empty()) {

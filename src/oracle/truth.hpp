@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The reference for "what is relevant to this observer?": slow and obviously right. Every rule is
-// evaluated for every entity, from plain records of the world. Shares no code with `interest`.
+// The reference implementation of relevance: slow and simple. It evaluates every rule for every
+// entity, from plain records of the world. It shares no code with `interest`.
 //
-// It may be called every tick or every N ticks. Between enter and leave, the result of a distance
-// or an area depends on the past. It is found by looking back through recorded positions, so
-// results are exact all the same. Two things depend on a past that positions do not show: custom
-// kernels with memory, and `minimum_relevance_ticks`. With such rules the oracle must be called
-// every tick. Refresh::every is not followed: results are those of an exact node. A line of sight
-// is assumed to have enough budget. what_is_not_followed() returns whether rules use any of this.
+// It may be called every tick or every N ticks. Between the enter and the leave radius, the result
+// of a distance or an area depends on the past. The oracle derives it from recorded positions, so
+// results are exact in both cases. Custom kernels with memory and `minimum_relevance_ticks` depend
+// on a past that positions do not show. With such rules the oracle must be called every tick.
+// NodeDef::every_ticks is ignored: results are those of a node that is evaluated in every tick. A
+// line of sight is assumed to be tested for all entities in every tick. what_is_not_followed()
+// returns whether rules use one of the last two.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,8 @@ struct Verdict {
     bool relevant = false;
     /// Whether its cull group is relevant without the rest of its group.
     bool own = false;
-    /// A step that reads the entity alone subtracts it: if it leaves now, the reason is hidden.
+    /// A step that reads only attributes of the entity subtracts it. If it leaves now, the reason
+    /// is `hidden`.
     bool hides = false;
     TruthStage stage = TruthStage::not_ready;
     std::uint32_t nodes = 0;  ///< bit n: node n of the rules matches
@@ -55,11 +57,11 @@ struct Verdict {
     float score = 0;
 };
 
-/// Returns why the engine may differ from the oracle under these rules with this many entities, in
-/// words. Empty: it does not.
+/// Returns why the engine may differ from the oracle with these rules and this many entities.
+/// Empty: it must not differ.
 std::string what_is_not_followed(const Rules& rules, std::size_t entities);
 
-/// Whether a custom node shows the entity, by the caller's second implementation of the node.
+/// Returns whether a custom node matches, by a second implementation of the node in the caller.
 using NodeTwin = std::function<bool(const NodeDef&, const ObserverView&, const EntityView&)>;
 
 class TruthOracle {
@@ -67,9 +69,9 @@ class TruthOracle {
     /// `ticks_between_max`: the longest interval between evaluations of an observer.
     TruthOracle(Rules rules, std::uint32_t ticks_between_max, TruthDef def = {});
 
-    /// Rules with custom kernels need one.
+    /// Sets the second implementation of custom kernels; required for rules with custom kernels.
     void set_custom_twin(CustomTwin twin) { custom_ = std::move(twin); }
-    /// Rules with custom nodes need one.
+    /// Sets the second implementation of custom nodes; required for rules with custom nodes.
     void set_node_twin(NodeTwin twin) { custom_node_ = std::move(twin); }
 
     /// Applies from the next record on. Bounds and axes stay. The same kernel at the same step of a
@@ -100,8 +102,8 @@ class TruthOracle {
     const Frame& frame() const noexcept { return frame_; }
     bool is_member(const NodeDef& node, std::size_t number, const TruthEntity& unit) const;
 
-    /// Whether it is a member of at least one enabled node, and of dormant ones only: its moves are
-    /// ignored.
+    /// Whether its moves are ignored: it is a member of at least one enabled node, and all its
+    /// enabled nodes are dormant.
     bool is_dormant(const TruthEntity& unit) const;
 
     /// Pairs (observer, entity) evaluated so far.
@@ -164,11 +166,11 @@ class TruthOracle {
     std::vector<Slot> slots_of(const Rules& rules, Tick born) const;
     const TruthEntity* alive(EntityId entity) const;
     Vec3 own_position(const TruthEntity& unit);
-    void stand(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth);
-    void stand_all(std::vector<EntityView>& views);
+    void set_position(std::uint32_t unit, std::vector<EntityView>& views, unsigned depth);
+    void set_positions(std::vector<EntityView>& views);
     ObserverView view_of(const TruthObserver& observer, Tick tick,
                          const std::vector<EntityView>& entities) const;
-    void spread();
+    void find_cells();
     void gather();
 
     bool was_yes(const ObserverQuery& query, std::size_t slot, std::uint32_t index) const;
@@ -214,7 +216,7 @@ class TruthOracle {
     std::vector<std::uint32_t> owned_;      ///< indices of entities with an owner
     std::vector<std::uint32_t> members_;    ///< indices of members: not their group's root
     std::vector<std::uint32_t> splits_;     ///< indices of cull groups below another entity
-    std::vector<std::uint8_t> leads_;       ///< by index: whether some of them are below it
+    std::vector<std::uint8_t> leads_;       ///< by index: members or cull groups are below it
     std::vector<const EntityView*> units_;  ///< cull groups of the last record
     std::vector<std::vector<std::uint8_t>> in_node_;  ///< [node][entity index]: a member of it
     std::vector<TruthObserver> observers_;

@@ -36,7 +36,7 @@ StepResult evaluate_distance(const Kernel& kernel, const ObserverView& observer,
         enter = own;
         leave = own + (kernel.leave - kernel.enter);
     }
-    // Two spheres touch: that of the rule around the observer, that of the group around its root.
+    // Whether two spheres touch: that of the rule and that of the group.
     const auto touches = [&](float radius, float squared_m) {
         const float both = radius + entity.group_radius_m;
         return squared_m <= both * both;
@@ -124,7 +124,7 @@ float cell(float coordinate, float begin, float side) {
     return std::floor((coordinate - begin) / side);
 }
 
-/// A cell is 0 away from itself, also where its number is infinite.
+/// The distance of a cell from itself is 0, even if its number is infinite.
 float difference(float one, float other) {
     return one == other ? 0 : one - other;
 }
@@ -211,7 +211,7 @@ bool has_sight(const Kernel& kernel, const ObserverView& observer, const EntityV
     return false;
 }
 
-/// Matches if some position that the kernel views from passes the test.
+/// Matches if the test passes for any position from which the kernel measures.
 template <class Test>
 StepResult evaluate_from_positions(const Kernel& kernel, const ObserverView& observer,
                                    Test&& test) {

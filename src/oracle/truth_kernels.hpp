@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The result of each kernel for one observer and one entity in one tick, from the words of
-// purview/rules.hpp and nothing else. A kernel with a margin has three results: in, out, and "in if
-// it was in before". The oracle finds out what was before.
+// Evaluates each kernel for one observer and one entity in one tick, implemented from the
+// documentation in purview/rules.hpp alone. A kernel with a margin has three results: in, out, and
+// "in if it was in before". The oracle determines the previous result.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct EntityView {
     const TruthEntity* facts = nullptr;  ///< set only for the newest tick
 };
 
-/// An area with a shape, where it is in this tick; flat.
+/// An area with a shape, at its position in this tick; flat.
 struct ShapeView {
     Area area;
     float cosine = 1;  ///< for a cone: of its half angle
@@ -50,8 +50,8 @@ struct ObserverView {
     Vec3 velocity;                             ///< of its main entity
     const TruthObserver* facts = nullptr;      ///< set only for the newest tick
 
-    const std::vector<Vec3>& from(Viewpoints look) const {
-        return positions[static_cast<std::size_t>(look)];
+    const std::vector<Vec3>& from(Viewpoints viewpoints) const {
+        return positions[static_cast<std::size_t>(viewpoints)];
     }
 };
 
@@ -67,8 +67,8 @@ struct StepResult {
     float score = 1;
 };
 
-/// The result of a custom kernel, by the caller's second implementation of it. `was`: its result of
-/// the tick before.
+/// The result of a custom kernel, by a second implementation in the caller. `was`: its result in
+/// the previous tick.
 enum class CustomAnswer : std::uint8_t { no, yes, unknown };
 using CustomTwin =
     std::function<CustomAnswer(const Kernel&, const ObserverView&, const EntityView&, bool was)>;
@@ -83,8 +83,8 @@ struct Frame {
     float second(Vec3 position) const { return axes == Axes::xz ? position.z : position.y; }
 };
 
-/// float arithmetic, coordinate by coordinate: the definition of distance in every part of the
-/// library.
+/// Squared distance in float arithmetic, coordinate by coordinate. This defines distance in every
+/// part of the library.
 float squared(Vec3 a, Vec3 b);
 
 /// Whether the kernel has a margin, so that its past counts.

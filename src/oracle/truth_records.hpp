@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Plain records of a world for the oracle: what is true of an entity and of an observer, and
-// nothing that follows from it. The owner of the world fills them in.
+// Plain records of a world for the oracle: the attributes of each entity and observer, without
+// anything derived from them. The owner of the world fills them in.
 #pragma once
 
 #include <array>
@@ -42,22 +42,22 @@ struct TruthEntity {
     KindId kind = KindId::none;
     std::array<Key, Schema::keys_max> keys{};
     std::uint32_t joins = 0;   ///< how often it became a member of a group
-    float range = 0;           ///< in force, as the mode; 0: the rule's
-    float group_radius_m = 0;  ///< of its group, if it counts
+    float range = 0;           ///< in force, like `mode`; 0: that of the rule
+    float group_radius_m = 0;  ///< of its group, with KindRules::uses_group_radius
     Vec3 position;
     std::array<float, values_max> values{};
     std::vector<TruthKey> more_keys;
     std::vector<NodeId> nodes;            ///< bound to these
-    bool orphaned = false;                ///< bound to none, and not to the default node either
+    bool orphaned = false;                ///< bound to no node, and default nodes do not apply
     EntityId stands_at = EntityId::none;  ///< the entity that it takes its position from
     Vec3 velocity;                        ///< meters per second
-    /// Its own position as dormant nodes know it. That is where it last was when it was not
-    /// dormant, appeared, left a group, was updated, or stopped following another entity. Without
-    /// it, the oracle uses the recorded positions and ignores updates.
+    /// Its own position as dormant nodes use it: that of the last tick in which it was not dormant,
+    /// spawned, left a group, was updated, or stopped following another entity. Without this value,
+    /// the oracle uses the recorded positions and ignores updates.
     std::optional<Vec3> received_position;
 };
 
-/// An area of interest, with what the owner of the record needs to know about it.
+/// An area of interest, with data for the owner of the record.
 struct TruthArea {
     TruthArea() = default;
     TruthArea(Vec3 position) : area(Area::at(position)) {}  // NOLINT: implicit on purpose
@@ -89,10 +89,10 @@ struct TruthDef {
     std::vector<KindRules> kinds;  ///< by KindId
     bool ready_requires_viewpoint = false;
     InterestLevel level = InterestLevel::full;
-    bool owner_sees = true;  ///< false: ownership shows nothing, whatever the kind defines
+    bool owner_sees = true;  ///< false: owned entities are not relevant, for any kind
 };
 
-// -- bindings: the manager's calls, applied to a record (N3 N8 N40 N42) -------------------------
+// -- bindings: the calls of InterestManager, applied to a record ----------------------------------
 
 /// Binds a new entity. `kind` must be set before. `own`: its nodes besides those of its kind, or
 /// instead of them if `replaces_kind_nodes`.
@@ -104,10 +104,10 @@ bool unbind(TruthEntity& entity, NodeId node);
 void bind_exactly(TruthEntity& entity, std::span<const NodeId> nodes);
 void bind_default(TruthEntity& entity);
 
-// -- bounds of groups (O22) -----------------------------------------------------------------------
+// -- bounds of groups -----------------------------------------------------------------------------
 
-/// Sets the bounds of every root of a kind that counts by its bounds: the largest distance of a
-/// member's position from its own, along all axes, at most `max_m`. Any other entity gets 0.
+/// Sets the bounds of every root of a kind with KindRules::uses_group_radius: the largest distance
+/// of a member's position from its own, along all axes, at most `max_m`. Any other entity gets 0.
 /// [entities] by index, with all but the bounds set.
 void measure_bounds(std::vector<TruthEntity>& entities, const std::vector<KindRules>& kinds,
                     float max_m);

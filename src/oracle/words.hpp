@@ -11,7 +11,7 @@
 
 namespace purview::check {
 
-/// Immutable. All holders of the same words belong to one thread. Empty unless made of words.
+/// Immutable. All holders of the same words belong to one thread. Default-constructed: empty.
 class Words {
   public:
     Words() = default;

@@ -236,8 +236,8 @@ bool Reader::next(Chunk& out) {
     const std::uint64_t size = head.number(4);
     if (type < static_cast<unsigned>(ChunkType::begin) ||
         type > static_cast<unsigned>(ChunkType::end))
-        return fail("a chunk of an unknown type");
-    if (size > chunk_bytes_max) return fail("a chunk that is too large");
+        return fail("the chunk has an unknown type");
+    if (size > chunk_bytes_max) return fail("the chunk is too large");
     if (!read(size)) return false;
     crc_ = crc32(crc_, bytes_);
     out.type = static_cast<ChunkType>(type);

@@ -34,16 +34,16 @@ enum class ChunkType : std::uint8_t {
     received = 3,
     tick = 4,
     sent = 5,
-    drained = 6,  ///< no more output was pending
+    drained = 6,  ///< the server had no more output
     state = 7,
     address_closed = 8,
     shut_down = 9,
-    probe = 10,
-    note = 11,  ///< any other action of the program on its server, as text
+    probe = 10,  ///< a reference client was added
+    note = 11,   ///< any other action of the program on its server, as text
     end = 12,
 };
 
-/// What a server must be created from to behave the same in a replay.
+/// The configuration that a server needs to behave the same in a replay.
 struct Beginning {
     std::string program;  ///< the program that interprets the options
     std::uint64_t schema_hash = 0;
@@ -76,7 +76,7 @@ class Bytes {
     std::vector<std::byte> bytes_;
 };
 
-/// Reads them. From the first missing value on, returns 0, and ok() is false.
+/// Reads such values. From the first missing value on, returns 0, and ok() is false.
 class Fields {
   public:
     explicit Fields(std::span<const std::byte> body) : left_(body) {}
@@ -139,7 +139,7 @@ class Reader {
     bool next(Chunk& out);
     /// The error in the file, or an empty string.
     const std::string& problem() const noexcept { return problem_; }
-    /// Whether the error is that the file ends too early, as after a killed server.
+    /// Returns whether the file ends too early, as after a killed server.
     bool is_cut_short() const noexcept { return is_cut_short_; }
 
   private:

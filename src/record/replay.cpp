@@ -28,7 +28,7 @@ class Replay {
   private:
     bool malformed() {
         result.outcome = ReplayResult::Outcome::bad_file;
-        result.text = "tick " + std::to_string(server_.current_tick()) + ": a malformed chunk";
+        result.text = "tick " + std::to_string(server_.current_tick()) + ": malformed chunk";
         return false;
     }
     bool compare_sent(Fields& in);

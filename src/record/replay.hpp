@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Replays a recording: a server created from the same definition receives the same datagrams at the
-// same times. It must send the same bytes and reach the same states.
+// Replays a recording: a server that was created from the same definition receives the same
+// datagrams at the same times. It must send the same bytes and reach the same states.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ struct ReplayResult {
 using OnNote = std::function<std::string(std::string_view note)>;
 
 /// Replays everything after the beginning. `server` must be as it was when the recording began.
-/// `after_tick`: what the program does after every tick, if anything.
+/// `after_tick`: called after every tick.
 ReplayResult replay(Reader& reader, Server& server, const OnNote& on_note,
                     const std::function<void()>& after_tick = {});
 

@@ -54,18 +54,18 @@ std::uint64_t hash_of_session(const ServerData& server, const Session& session,
     });
     hash = combine64(hash, relevant);
     const GhostTable& ghosts = session.ghosts;
-    for (LocalId lane = 0; lane < ghosts.slots().end(); ++lane) {
+    for (LocalId slot = 0; slot < ghosts.slots().end(); ++slot) {
         const std::uint64_t life =
-            (ghosts.slots().is_live(lane) ? 1U : 0U) | (ghosts.slots().is_held(lane) ? 2U : 0U) |
-            (ghosts.sends().is_away(lane) ? 4U : 0U) |
-            (static_cast<std::uint64_t>(ghosts.retained().policy(lane)) << 3) |
-            (std::uint64_t{ghosts.sends().baseline(lane)} << 8) |
-            (static_cast<std::uint64_t>(ghosts.slots().enter_reason(lane)) << 40);
-        const std::uint64_t told =
-            ghosts.audience().allowed(lane) | std::uint64_t{ghosts.audience().gained(lane)} << 32;
-        hash = combine64(hash, static_cast<std::uint64_t>(ghosts.slots().entity(lane)));
+            (ghosts.slots().is_live(slot) ? 1U : 0U) | (ghosts.slots().is_held(slot) ? 2U : 0U) |
+            (ghosts.sends().is_away(slot) ? 4U : 0U) |
+            (static_cast<std::uint64_t>(ghosts.retained().policy(slot)) << 3) |
+            (std::uint64_t{ghosts.sends().baseline(slot)} << 8) |
+            (static_cast<std::uint64_t>(ghosts.slots().enter_reason(slot)) << 40);
+        const std::uint64_t allowed =
+            ghosts.audience().allowed(slot) | std::uint64_t{ghosts.audience().gained(slot)} << 32;
+        hash = combine64(hash, static_cast<std::uint64_t>(ghosts.slots().entity(slot)));
         hash = combine64(hash, life);
-        hash = combine64(hash, told);
+        hash = combine64(hash, allowed);
     }
     return hash_of_calls(session, hash);
 }

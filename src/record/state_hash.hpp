@@ -2,8 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A hash of the whole state of a server: all components of all entities, all relevant sets, all
-// ghost tables, all pending calls. Servers with the same history have equal hashes. The cost is one
-// pass over all of it.
+// ghost tables, all pending calls. Servers with the same history have equal hashes. O(hashed data).
 #pragma once
 
 #include <cstdint>

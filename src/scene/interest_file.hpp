@@ -42,7 +42,7 @@ struct InterestEntry {
     InterestLevel level = InterestLevel::full;
     Kernel sight;  ///< defaults of line-of-sight steps
     std::vector<NodeEntry> nodes;
-    std::vector<std::string> keys;  ///< keys that were given besides nodes
+    std::vector<std::string> keys;  ///< the keys in the file, except `node`
 
     std::vector<NodeText> texts() const;
     /// "file:line:column: error text" for a problem in texts().

@@ -15,13 +15,13 @@
 
 namespace purview::scene {
 
-/// Index of the first node with members of all kinds, bound or not; the number of nodes if there is
-/// none.
+/// Returns the index of the first additive node with Members::all, or rules.nodes.size() if there
+/// is none.
 std::size_t node_for_all(const Rules& rules);
 
-/// Kinds are bound to nodes by index. It is a problem if a node with bound kinds changes its index
-/// or no longer uses bound members. It is also a problem if a first node for all kinds is added
-/// while a kind is bound to none.
+/// Kinds are bound to nodes by index. Returns an error if `after` moves or removes a node with
+/// bound kinds (renaming it in place is allowed), changes its members from Members::bound, or adds
+/// a first additive Members::all node while a kind requires a node and is bound to none.
 std::optional<Problem> problem_of_bindings(const Rules& before, const Rules& after,
                                            const std::vector<KindRules>& kinds);
 

@@ -13,11 +13,11 @@ namespace purview::scene {
 
 struct Problem {
     std::string text;  ///< in a file: starts with its name and, if known, line and column
-    /// Position within rules, which are not a file:
+    // Position within rules:
     int node = -1;         ///< index; -1: not in a node
     int step = -1;         ///< index in the node; -1: not in a step
     std::string key = {};  ///< key of the node, such as "refresh"; empty: none
-    int column = 0;        ///< character in that text, from 1 on; 0: all of it
+    int column = 0;        ///< character in that step or value, from 1 on; 0: all of it
 };
 
 template <class T>

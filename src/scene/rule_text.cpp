@@ -85,7 +85,7 @@ struct Word {
     bool quoted = false;
 };
 
-/// Caught by the functions of the header.
+/// The functions of the header catch the Problem.
 [[noreturn]] void fail(int column, std::string text) {
     Problem problem;
     problem.text = std::move(text);
@@ -179,7 +179,7 @@ template <class Map>
 std::string names_in(const Map& map) {
     std::string text;
     for (const auto& entry : map) text += (text.empty() ? "" : ", ") + quoted_name(entry.first);
-    return text.empty() ? "there is none" : "there is " + text;
+    return "; available: " + (text.empty() ? "none" : text);
 }
 
 template <class Id>
@@ -432,7 +432,7 @@ class StepReader {
         const auto found = names.find(given.text);
         if (found == names.end()) {
             fail(given.column,
-                 "no " + std::string(what) + " '" + given.text + "': " + names_in(names));
+                 "no " + std::string(what) + " '" + given.text + "'" + names_in(names));
         }
         return found->second;
     }
@@ -585,15 +585,15 @@ void read_type(const NodeText& text, NodeDef& node) {
     if (source != NodeSource::custom) node.custom = nullptr;
 }
 
-/// The text of a step does not contain its ray test. So the n-th line-of-sight step keeps the ray
-/// test of the former n-th one.
+/// The text of a step does not contain its ray test. The n-th line-of-sight step keeps the ray test
+/// of the previous n-th one.
 void keep_sights(const NodeDef& before, NodeDef& node) {
-    const auto looks = [](const Kernel& step) { return step.type == KernelType::line_of_sight; };
-    auto was = std::find_if(before.steps.begin(), before.steps.end(), looks);
+    const auto is_sight = [](const Kernel& step) { return step.type == KernelType::line_of_sight; };
+    auto was = std::find_if(before.steps.begin(), before.steps.end(), is_sight);
     for (Kernel& step : node.steps) {
-        if (!looks(step) || was == before.steps.end()) continue;
+        if (!is_sight(step) || was == before.steps.end()) continue;
         step.rays = was->rays;
-        was = std::find_if(was + 1, before.steps.end(), looks);
+        was = std::find_if(was + 1, before.steps.end(), is_sight);
     }
 }
 
@@ -603,10 +603,10 @@ NodeDef read_node(const NodeText& text, const RuleNames& names, const NodeDef* b
     node.name = text.name;
     if (text.name.empty() || text.name.size() > node_name_bytes_max) {
         fail_key("name",
-                 "a node's name has 1 to " + std::to_string(node_name_bytes_max) + " bytes");
+                 "a node's name must have 1 to " + std::to_string(node_name_bytes_max) + " bytes");
     }
     if (plain_text(text.name) != text.name)
-        fail_key("name", "a node's name has no control characters, such as line breaks");
+        fail_key("name", "a node's name must not contain control characters, such as line breaks");
     read_type(text, node);
     read_choice("members", text.members, node_members, node.members);
     read_choice("combine", text.combine, ops, node.combine);
@@ -629,7 +629,8 @@ NodeDef read_node(const NodeText& text, const RuleNames& names, const NodeDef* b
     read_choice("mode", text.mode, node_modes, node.payload);
     node.steps.clear();
     if (text.steps.size() > node_steps_max) {
-        fail_key("steps", "a node has at most " + std::to_string(node_steps_max) + " steps");
+        fail_key("steps", "the node has " + std::to_string(text.steps.size()) +
+                              " steps; the limit is " + std::to_string(node_steps_max));
     }
     for (std::size_t s = 0; s < text.steps.size(); ++s) {
         auto step = parse_step(text.steps[s], names);
@@ -721,7 +722,8 @@ RuleNames names_of(const Schema& schema) {
 Loaded<Kernel> parse_step(const std::string& text, const RuleNames& names) {
     Problem problem;
     if (text.size() > step_bytes_max) {
-        problem.text = "a step has at most " + std::to_string(step_bytes_max) + " bytes";
+        problem.text = "the step has " + std::to_string(text.size()) + " bytes; the limit is " +
+                       std::to_string(step_bytes_max);
         return problem;
     }
     try {
@@ -767,7 +769,8 @@ Loaded<Rules> compile_nodes(const std::vector<NodeText>& nodes, const RuleNames&
                             const Rules& around, bool keep) {
     Problem problem;
     if (nodes.size() > rule_nodes_max) {
-        problem.text = "there are at most " + std::to_string(rule_nodes_max) + " nodes";
+        problem.text = "there are " + std::to_string(nodes.size()) + " nodes; the limit is " +
+                       std::to_string(rule_nodes_max);
         return problem;
     }
     Rules rules = around;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Rules as text, in both directions: a step is a line of words, a node a set of texts and numbers
-// (a table of a world file, or of an operator's message). Printed rules parse to the same rules.
-// Any text yields a rule or a Problem.
+// Parses and prints rules. A step is a line of words. A node is a set of texts and numbers (a table
+// of a world file, or of an operator's message). Printed rules parse to the same rules. Any text
+// yields a rule or a Problem.
 //
-// Must not know: files, JSON.
+// Must not depend on files or JSON.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,11 @@ struct RuleNames {
 /// Flags, keys and values of a schema.
 RuleNames names_of(const Schema& schema);
 
-/// A node as text. Values that are not given are unchanged, or defaults.
+/// A node as text. A missing value keeps its current value in an existing node, and is the default
+/// in a new one.
 struct NodeText {
     std::string name;
-    /// Everything, grid; dispatcher, custom: only for an existing node.
+    /// grid; dispatcher and custom: only for an existing node
     std::optional<std::string> type;
     std::optional<std::string> members;  ///< all, bound, unbound
     std::optional<std::string> combine;  ///< add, subtract, require
@@ -90,7 +91,7 @@ NodeText print_node(const NodeDef& node, const RuleNames& names);
 Loaded<Rules> compile_nodes(const std::vector<NodeText>& nodes, const RuleNames& names,
                             const Rules& around, bool keep);
 
-/// Returns the text with defaults for all missing values, so that nothing stays unchanged.
+/// Returns the text with defaults for all missing values, so that it does not keep current values.
 NodeText with_defaults(NodeText text);
 
 /// Prints nodes as the [interest] table of a world file.

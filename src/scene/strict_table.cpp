@@ -10,7 +10,7 @@ namespace {
 
 /// Limit on the parts of a dotted key; the project's files need at most three. toml++ limits the
 /// nesting of values, but not of these keys, and destroys nested tables recursively. With this
-/// limit, 256 values of 16 parts fit into the smallest usual stack.
+/// limit, 256 nested values of 16 parts fit into the smallest common stack.
 constexpr std::size_t key_parts_max = 16;
 
 /// Returns the position after the quoted text that starts at text[i].
@@ -32,7 +32,7 @@ std::size_t skip_quoted(std::string_view text, std::size_t i) {
     return text.size();
 }
 
-/// Position of the first key with too many parts, else npos. Checks nothing else.
+/// Returns the position of the first key with too many parts, otherwise npos.
 std::size_t find_deep_key(std::string_view text) {
     std::size_t dots = 0;
     for (std::size_t i = 0; i < text.size();) {

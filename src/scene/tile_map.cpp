@@ -80,7 +80,8 @@ std::string text_of(const json& value) {
     return value.is_structured() ? std::string() : value.dump();
 }
 
-/// visit(name, value) for properties in the old form {name: value} or the new one [{name, value}].
+/// Calls visit(name, value) for properties in the old form {name: value} or the new one [{name,
+/// value}].
 template <class Visit>
 void for_each_property(const json& properties, Visit&& visit) {
     if (properties.is_object()) {
@@ -251,8 +252,8 @@ class MapReader {
                 ": its data is not a plain list (save the map with the tile layer format CSV)"};
         }
         if (data->size() != map_.blocked.size()) {
-            throw MapError{where + ": has " + std::to_string(data->size()) + " tiles, the map " +
-                           std::to_string(map_.blocked.size())};
+            throw MapError{where + ": has " + std::to_string(data->size()) +
+                           " tiles, but the map has " + std::to_string(map_.blocked.size())};
         }
         for (std::size_t i = 0; i < data->size(); ++i) {
             if (!(*data)[i].is_number_integer()) {

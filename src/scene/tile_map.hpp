@@ -41,7 +41,7 @@ struct TileMap {
     std::uint32_t width = 0;  ///< in tiles
     std::uint32_t height = 0;
     float tile_m = 1;
-    std::vector<std::uint8_t> blocked;  ///< [height][width], 1 where some layer blocks
+    std::vector<std::uint8_t> blocked;  ///< [height][width], 1 where a tile of any layer blocks
     std::vector<MapObject> objects;
     std::vector<std::string> layers;
     std::vector<std::string> warnings;
@@ -52,7 +52,7 @@ struct TileMap {
 
 Loaded<TileMap> load_tile_map(const std::string& path, const MapOptions& options);
 
-/// The grid of areas over a map (Phaser Quest); only the size of an area is configured (P1).
+/// A grid of areas over a map (as in Phaser Quest), derived from the size of an area.
 struct AreaGrid {
     std::uint32_t columns = 0;
     std::uint32_t rows = 0;

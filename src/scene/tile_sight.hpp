@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Line of sight over a map's blocking tiles: the view ends at the first tile that blocks.
+// Line of sight on a map: a line of sight ends at the first tile that blocks.
 #pragma once
 
 #include <memory>

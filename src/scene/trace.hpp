@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Recorded positions of a crowd: CSV with the header `time,id,x,y,z,facing` (seconds, meters, z
-// up), rows in time order. An id exists from its first row to its last.
+// Recorded positions of a crowd: CSV with the header `time,id,x,y,z,facing` (seconds, meters with z
+// up, radians), rows in time order. An id exists from its first row to its last.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace purview::scene {
 struct TraceSample {
     double seconds = 0;  ///< since the first row of the file
     Vec3 position;
-    float facing = 0;  ///< as in the file
+    float facing = 0;  ///< radians, not normalized
 };
 
 struct Track {

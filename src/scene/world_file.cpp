@@ -64,9 +64,9 @@ void read_map(const toml::table& table, WorldFile& world) {
     for (const std::string& warning : map->warnings)
         world.warnings.push_back(file + ": " + warning);
     for (const auto& [layer, kind] : world.object_layers) {
-        bool there = false;
-        for (const std::string& name : map->layers) there = there || name == layer;
-        if (!there) throw WorldError{in.where(table) + ": the map has no layer '" + layer + "'"};
+        bool exists = false;
+        for (const std::string& name : map->layers) exists = exists || name == layer;
+        if (!exists) throw WorldError{in.where(table) + ": the map has no layer '" + layer + "'"};
     }
     world.map = std::move(*map);
 }
@@ -123,7 +123,7 @@ void read_kinds(const toml::table& kinds, WorldFile& world) {
         kind.name = name;
         kind.position = position_of(node);
         if (name.empty() || name.size() > Schema::name_bytes_max) {
-            in.fail(node, "'kinds." + name + "': a kind's name has 1 to " +
+            in.fail(node, "'kinds." + name + "': a kind's name must have 1 to " +
                               std::to_string(Schema::name_bytes_max) + " bytes");
         }
         read_game(in, kind);
@@ -183,7 +183,7 @@ WorldFile read_world(const toml::table& root, const std::string& path, const std
     return world;
 }
 
-/// Uses the ranges in the file, or else those of its kinds.
+/// Uses the range classes in the file; without them, the ranges of its kinds.
 void use_ranges(const WorldFile& world, Rules& rules) {
     rules.range_classes = world.interest.range_classes;
     if (rules.range_classes.empty()) {
@@ -208,9 +208,8 @@ void use_ranges(const WorldFile& world, Rules& rules) {
 
 std::string node_names(const Rules& rules) {
     std::string text;
-    for (const NodeDef& node : rules.nodes)
-        text += (text.empty() ? "there is '" : ", '") + node.name + "'";
-    return text.empty() ? "there is none" : text;
+    for (const NodeDef& node : rules.nodes) text += (text.empty() ? "'" : ", '") + node.name + "'";
+    return text.empty() ? "none" : text;
 }
 
 NodeId find_node(const WorldFile& world, const KindEntry& kind, const NameEntry& wanted,
@@ -225,7 +224,7 @@ NodeId find_node(const WorldFile& world, const KindEntry& kind, const NameEntry&
         }
         return id_at<NodeId>(n);
     }
-    throw WorldError{where + "no node '" + wanted.name + "': " + node_names(rules)};
+    throw WorldError{where + "no node '" + wanted.name + "'; available: " + node_names(rules)};
 }
 
 }  // namespace

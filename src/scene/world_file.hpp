@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A world as a TOML file: a Tiled map or a trace, the behavior of its kinds, and its interest
-// rules. Strict: an unknown key or a wrong type is an error with file, line and column.
+// Reads a world from a TOML file: a Tiled map or a trace, the behavior of its kinds, and its
+// interest rules. Strict: an unknown key or a wrong type is an error with file, line and column.
 // docs/world-file.md lists every key.
 #pragma once
 
@@ -33,14 +33,14 @@ struct KindEntry {
     std::string name;
     FilePlace position;
     // Settings for the game.
-    std::optional<Motion> motion;  ///< not given: as set by its layer
+    std::optional<Motion> motion;  ///< empty: depends on the layer of its objects
     float speed_mps = 1.5F;
     float idle_share = 0.3F;  ///< share of the time
     float cloaked_share = 0;  ///< share of its entities
     float priority = 1;
     std::uint32_t cargo = 0;            ///< children attached to each entity, of kind `crate`
     bool hidden = false;                ///< from all observers except owners
-    std::optional<NameEntry> game_key;  ///< the first of these keys that was given
+    std::optional<NameEntry> game_key;  ///< the first key above that the file contains
     // Settings for interest.
     std::optional<std::vector<NameEntry>> nodes;  ///< bound nodes; given and empty: none
     EntityMode mode = EntityMode::nodes;

@@ -7,7 +7,7 @@
 // spawn of an entity is not tracked yet, no change is recorded, because the spawn contains the
 // values.
 //
-// Must not know: how interest uses them.
+// Must not depend on how interest uses them.
 #pragma once
 
 #include <array>

@@ -6,7 +6,7 @@
 //
 // Invariants: `shifted_` is empty between calls; each operation is read once.
 //
-// Must not know: how positions settle, what reads the bounds.
+// Must not depend on how positions settle or on what reads the bounds.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class BoundsUpdate {
           positions_(positions),
           log_(log) {}
 
-    /// by_kind[kind]: roots of the kind have bounds.
+    /// Sets which kinds have bounds: by_kind[kind] is true if groups with such a root have them.
     void keep(std::vector<bool> by_kind);
     /// Whether any kind has bounds. If not, settle does nothing.
     bool is_needed() const noexcept { return !kinds_.empty(); }
@@ -45,7 +45,7 @@ class BoundsUpdate {
     std::span<const GroupBounds::Change> take_changes();
     /// Call when the log is cleared.
     void clear() noexcept { known_ops_ = 0; }
-    /// Total number of measurements.
+    /// Number of members that were measured so far.
     std::uint64_t measured() const noexcept { return measured_; }
 
   private:

@@ -50,7 +50,7 @@ void ComponentTable::clear_dirty() noexcept {
 
 void ComponentTable::validate() const {
     for (const ComponentColumn& column : columns_) {
-        // All columns have the same number of words.
+        // All columns have the same number of dirty bits.
         PURVIEW_ASSERT(column.dirty.size() == columns_[0].dirty.size());
         (void)column;
     }

@@ -6,7 +6,7 @@
 // Invariants: values never move in memory; all columns have the same number of dirty bits; an
 // entity has values only of the components of its kind.
 //
-// Must not know: parents, what a value means, except which component is the position.
+// Must not depend on parents, or on what values mean, except that one component is the position.
 #pragma once
 
 #include <algorithm>
@@ -119,8 +119,9 @@ class ComponentTable {
     void set_derived(std::uint32_t index) noexcept { derived_.set(index); }
     bool is_derived(std::uint32_t index) const noexcept { return derived_.test(index); }
 
-    /// Returns all words, or those with dirty bits that were set since the last call.
+    /// Returns the range of all words.
     WordRange all_words() const noexcept { return {0, word_count()}; }
+    /// Returns the range of words with dirty bits that were set since the last call.
     WordRange take_fresh_words() noexcept;
     std::size_t word_count() const noexcept {
         return columns_.empty() ? 0 : columns_[0].dirty.words().size();

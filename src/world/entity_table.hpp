@@ -6,7 +6,7 @@
 // Invariants: an index is reused only after recycle(), so that the values of a despawned entity can
 // be read until the tick ends; spawn numbers ascend and are never reused.
 //
-// Must not know: component values, parents.
+// Must not depend on component values or parents.
 #pragma once
 
 #include <cstdint>

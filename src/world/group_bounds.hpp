@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Bounds of groups: the radius of a sphere around each root that contains all members. A tournament
-// tree over the members' distances. So a member that joins, leaves or moves costs O(log members),
-// and no other member is visited.
+// tree over the distances of the members is updated in O(log members) when a member joins, leaves
+// or moves; no other member is visited.
 //
 // Invariants: a member is in at most one group; the next take_changes frees a group without
 // members.
 //
-// Must not know: positions and relations.
+// Must not depend on positions and relations.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class GroupBounds {
     /// Largest distance of a member; 0 if there is none.
     float radius(EntityId root) const noexcept;
 
-    /// Appends the groups with another radius than reported last.
+    /// Appends the groups with a radius that differs from the last reported one.
     void take_changes(std::vector<Change>& out);
 
     void validate() const;
@@ -51,7 +51,7 @@ class GroupBounds {
         std::vector<float> largest;  ///< [2 n]: tournament tree; leaves from n on, free ones -1
         std::vector<std::uint32_t> free;  ///< leaves
     };
-    struct Seat {
+    struct Seat {  ///< where the distance of a member is stored
         std::uint32_t sphere = none;
         std::uint32_t leaf = 0;
     };

@@ -5,10 +5,10 @@
 // descendants that are connected through enabled members of participating kinds.
 //
 // Invariants: no cycle; the root, depth and member count of every entity are stored, so that a tick
-// without edits reads them without traversal (O14); depth and member count stay within the limits.
-// An edit visits only the members that it affects.
+// without edits reads them without traversal; depth and member count stay within the limits. An
+// edit visits only the members that it affects.
 //
-// Must not know: positions, observers' views.
+// Must not depend on positions or observers' views.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace purview {
 
-/// Total cost of group edits. A tick without group edits adds nothing (O14).
+/// Total cost of group edits. A tick without group edits adds nothing.
 struct RelationWork {
     std::uint64_t visited = 0;   ///< members
     std::uint64_t steps_up = 0;  ///< from a child to its parent

@@ -6,7 +6,7 @@
 // Invariants: operations are in the order of the edits; each has the id that its entity had when it
 // was logged.
 //
-// Must not know: how operations are summarized (world/op_summary.hpp).
+// Must not depend on how operations are summarized (world/op_summary.hpp).
 #pragma once
 
 #include <cstddef>

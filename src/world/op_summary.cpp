@@ -46,11 +46,11 @@ void OpSummary::track_groups(std::span<const WorldOp> fresh) {
         Record& its = records_[index_of(entity)];
         if (std::exchange(its.is_edited, true)) continue;
         const EntityId parent = groups_.group_parent_at(index_of(entity));
-        its.is_replicated = its.parent != parent;
+        its.is_included = its.parent != parent;
         if (parent != EntityId::none) {
             joins_.push_back(
                 {WorldOp::Type::root, entity, groups_.root_at(index_of(entity)), parent});
-        } else if (its.is_replicated) {
+        } else if (its.is_included) {
             summary_.push_back({WorldOp::Type::root, entity, entity, EntityId::none,
                                 ObserverId::none, !entities_.is_alive(its.parent)});
         }
@@ -63,8 +63,8 @@ void OpSummary::track_groups(std::span<const WorldOp> fresh) {
         const Record& parent = records_[index_of(op.parent)];
         // A despawned entity has no group parent.
         PURVIEW_ASSERT(entities_.is_alive(op.entity) && entities_.is_alive(op.parent));
-        its.is_replicated = its.is_replicated || (parent.is_edited && parent.is_replicated);
-        if (its.is_replicated) summary_.push_back(op);
+        its.is_included = its.is_included || (parent.is_edited && parent.is_included);
+        if (its.is_included) summary_.push_back(op);
     }
     for (const WorldOp& op : fresh) {
         if (op.type == WorldOp::Type::root) records_[index_of(op.entity)].is_edited = false;

@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Summary of the structural edits of a tick: one operation for an entity that changed groups
-// several times, none for one that ends up where it was.
+// several times, and none for an entity that ends in the group in which it began.
 //
 // Invariants: an entity is tracked from the first summary after its spawn on; parents come before
 // their children.
 //
-// Must not know: component values, what readers do with a summary.
+// Must not depend on component values or on what readers do with a summary.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ class OpSummary {
     bool has_untracked() const noexcept { return tracked_ops_ < log_.ops().size(); }
     /// Summarizes the edits since the last call and marks them as tracked. The order is: spawns;
     /// entities that left a group; entities that joined one, changed parent in it, or descend from
-    /// such an entity, parents first; owners and despawns. So entities may join groups that were
-    /// spawned in the same tick. Valid until the next call.
+    /// such an entity, parents first; owners and despawns. In this order, entities can join groups
+    /// that were spawned in the same tick. Valid until the next call.
     std::span<const WorldOp> track();
     /// Call when the log is cleared.
     void clear() noexcept { tracked_ops_ = 0; }
@@ -44,8 +44,8 @@ class OpSummary {
     struct Record {
         EntityId parent = EntityId::none;  ///< group parent as of the last summary
         bool is_tracked = false;
-        bool is_edited = false;  ///< scratch of track_groups, like the next one
-        bool is_replicated = false;
+        bool is_edited = false;    ///< scratch of track_groups, like the next one
+        bool is_included = false;  ///< in the summary
     };
     void track_groups(std::span<const WorldOp> fresh);
 

@@ -198,9 +198,9 @@ Rotation WorldPositions::orientation_now(std::uint32_t index) const noexcept {
     return entities_.has_orientation(index) ? composed(above, own_orientation(index)) : Rotation{};
 }
 
-/// Processes members parents first. An entity that was moved in the world gets a new local
-/// position. Any other moves with its parent without counting as written, because its replicated
-/// value is unchanged. Descendants of an entity that only turns are included.
+/// Processes members, parents first. An entity that was moved in the world gets a new local
+/// position. Any other entity moves with its parent and does not count as written, because its
+/// replicated value is unchanged. Descendants of an entity that only turns are included.
 void WorldPositions::settle_members(WordRange among) {
     const ComponentId position = schema_.position();
     if (position == ComponentId::none) return;

@@ -10,7 +10,7 @@
 //
 // Invariants: settled positions are finite; a local position is as of the last settle or later.
 //
-// Must not know: observers, how relations change.
+// Must not depend on observers or on how relations change.
 #pragma once
 
 #include <cstdint>

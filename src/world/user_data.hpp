@@ -6,7 +6,7 @@
 // Invariants: nothing is stored before the first number other than 0; the number of a despawned
 // entity stays readable until its index is reused, because later events contain it.
 //
-// Must not know: what the numbers mean.
+// Must not depend on what the numbers mean.
 #pragma once
 
 #include <cstddef>

@@ -50,18 +50,19 @@ Status WorldData::spawn_group(std::span<const GroupPart> parts, Vec3 position,
                               std::vector<EntityId>& out) {
     out.clear();
     if (parts.empty()) return Status::bad_argument;
-    std::vector<Vec3> places;
+    std::vector<Vec3> positions_of_parts;
     for (std::size_t p = 0; p < parts.size(); ++p) {
         const GroupPart& part = parts[p];
         if (index_of(part.kind) >= entities.schema().kinds().size() || (p > 0 && part.parent >= p))
             return Status::bad_argument;
-        const Vec3 from = p == 0 ? position : places[part.parent];
-        places.push_back({from.x + part.offset.x, from.y + part.offset.y, from.z + part.offset.z});
-        if (!is_finite(places.back())) return Status::bad_position;
+        const Vec3 from = p == 0 ? position : positions_of_parts[part.parent];
+        positions_of_parts.push_back(
+            {from.x + part.offset.x, from.y + part.offset.y, from.z + part.offset.z});
+        if (!is_finite(positions_of_parts.back())) return Status::bad_position;
     }
     Status status = Status::ok;
     for (std::size_t p = 0; p < parts.size() && status == Status::ok; ++p) {
-        const auto made = spawn({.kind = parts[p].kind, .position = places[p]});
+        const auto made = spawn({.kind = parts[p].kind, .position = positions_of_parts[p]});
         status = made.error();
         if (!made) break;
         out.push_back(*made);
@@ -76,12 +77,12 @@ Status WorldData::spawn_group(std::span<const GroupPart> parts, Vec3 position,
 Status WorldData::despawn_group(EntityId entity) {
     if (!entities.is_alive(entity)) return Status::stale_id;
     // Parents before their descendants, at any depth.
-    std::vector<EntityId> doomed{entity};
-    for (std::size_t i = 0; i < doomed.size(); ++i) {
-        const auto children = groups.children_at(index_of(doomed[i]));
-        doomed.insert(doomed.end(), children.begin(), children.end());
+    std::vector<EntityId> removed{entity};
+    for (std::size_t i = 0; i < removed.size(); ++i) {
+        const auto children = groups.children_at(index_of(removed[i]));
+        removed.insert(removed.end(), children.begin(), children.end());
     }
-    for (; !doomed.empty(); doomed.pop_back()) (void)despawn(doomed.back());
+    for (; !removed.empty(); removed.pop_back()) (void)despawn(removed.back());
     PURVIEW_ASSERT(!entities.is_alive(entity));
     return Status::ok;
 }

@@ -8,7 +8,7 @@
 // Invariants: every part has an entry for every index below entities.index_end(); the log refers to
 // an entity only by the id that it had when it was logged.
 //
-// Must not know: observers' views, slots, ghosts.
+// Must not depend on observers' views, slots or ghosts.
 #pragma once
 
 #include <span>
@@ -45,8 +45,8 @@ class WorldData {
     Status set_group_enabled(EntityId entity, bool enabled);
 
     /// Restores positions that are not finite, moves members with their parents, and reads
-    /// attributes and bounds. May be called several times in a tick. `fresh`: only what was written
-    /// since the last call, and what depends on it.
+    /// attributes and bounds. May be called several times in a tick. `fresh`: processes only what
+    /// was written since the last call, and what depends on it.
     void settle(bool fresh = false);
     /// Ends the tick: clears the log and the dirty bits, and allows released indices to be reused.
     void clear_changes();

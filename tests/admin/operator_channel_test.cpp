@@ -98,7 +98,7 @@ TEST_CASE("operator: invalid rules are refused with node, step and column (N39)"
             return reply;
         };
         CHECK(wrong(one_node({"add same team", "add flag shiny"})) ==
-              json({{"text", "no flag 'shiny': there is cloaked"},
+              json({{"text", "no flag 'shiny'; available: cloaked"},
                     {"node", 0},
                     {"step", 1},
                     {"column", 10}}));
@@ -124,7 +124,7 @@ TEST_CASE("operator: invalid rules are refused with node, step and column (N39)"
         const json reply = wrong(nodes);
         CHECK(reply["node"] == 0);
         CHECK(reply["step"] == 30);
-        CHECK(wrong(json())["text"] == "needs 'nodes', a list");
+        CHECK(wrong(json())["text"] == "the message needs 'nodes', a list");
         CHECK(wrong(json::array({3})) ==
               json({{"text", "a node must be a JSON object"}, {"node", 0}}));
         CHECK(wrong(json::array({json::object()}))["text"] == "a node needs 'name'");
@@ -147,7 +147,7 @@ TEST_CASE("operator: invalid rules are refused with node, step and column (N39)"
         CHECK(with("every_ticks", -1) == "'every_ticks' must be a whole number of 0 or more");
         CHECK(with("every_ticks", 1e10) == "'every_ticks' must be a whole number of 0 or more");
         CHECK(with("leave", 1) == "'leave' must be a string");
-        CHECK(wrong(json(65, one_node({})[0]))["text"] == "there are at most 64 nodes");
+        CHECK(wrong(json(65, one_node({})[0]))["text"] == "there are 65 nodes; the limit is 64");
     }
     CHECK(desk.world.server->rules_revision() == 1);
     CHECK(desk.notes.empty());

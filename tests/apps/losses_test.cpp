@@ -12,7 +12,7 @@ TEST_CASE("losses: each kind is logged when it begins and at each tenfold increa
     net::UdpCounters udp;
     net::WebCounters web;
     Losses losses;
-    const auto lines = [&] { return losses.look(udp, web, 4096); };
+    const auto lines = [&] { return losses.check(udp, web, 4096); };
     const auto only_of = [&](const char* text) {
         const auto replicated = lines();
         return replicated.size() == 1 && replicated[0].find(text) != std::string::npos &&

@@ -92,9 +92,9 @@ TEST_CASE("world setup: a map cannot contain kinds that the game itself spawns")
         return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
     };
     CHECK(ends_with(SmallMap("roaming", "{}", "player").problem(""),
-                    ".toml: layer 'roaming': the game makes kind 'player' itself"));
+                    ".toml: layer 'roaming': kind 'player' is reserved for the game"));
     CHECK(ends_with(SmallMap().problem("objects = { things = 'crate' }\n"),
-                    ".toml: layer 'things': the game makes kind 'crate' itself"));
+                    ".toml: layer 'things': kind 'crate' is reserved for the game"));
 }
 
 TEST_CASE("world setup: nb and team must be whole numbers") {

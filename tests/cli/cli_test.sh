@@ -222,19 +222,19 @@ case "$case_name" in
         in_err 'none.toml: cannot be read: No such file'
         make_six
         sed 's/flag cloaked/flag shiny/' "$dir/six.toml" >"$dir/w.toml"
-        refused_world "w.toml:22:51: step \"subtract flag shiny\": no flag 'shiny': there is cloaked"
+        refused_world "w.toml:22:51: step \"subtract flag shiny\": no flag 'shiny'; available: cloaked"
         sed 's/flag cloaked/sight/' "$dir/six.toml" >"$dir/w.toml"
         refused_world 'w.toml:22:46: .*this world has no line of sight'
         printf '[kinds.player]\nmotion = "rest"\n' | cat "$dir/six.toml" - >"$dir/w.toml"
         refused_world "w.toml:24:10: 'kinds.player.motion': the game controls this kind"
         sed 's/mode = "explicit"/nodes = ["far"]/' "$dir/six.toml" >"$dir/w.toml"
-        refused_world "w.toml:18:10: 'kinds.letter.nodes': no node 'far': there is 'near, not cloaked'"
+        refused_world "w.toml:18:10: 'kinds.letter.nodes': no node 'far'; available: 'near, not cloaked'"
         # A key with too many parts.
         { awk 'BEGIN { for (i = 0; i < 60000; ++i) printf "a."; print "a = 1" }'; cat "$dir/six.toml"; } >"$dir/w.toml"
         refused_world 'w.toml:1: a key has more than 16 parts'
         # A name must be a single line.
         sed 's/"near, not cloaked"/"near\\n[interest.sight]"/' "$dir/six.toml" >"$dir/w.toml"
-        refused_world "w.toml:21:8: a node's name has no control characters"
+        refused_world "w.toml:21:8: a node's name must not contain control characters"
         # Settings that match nothing cause a warning. The server starts.
         warned_world() {
             run 0 serve --world "$dir/w.toml" --port 0 --seconds 0.3
@@ -482,7 +482,7 @@ PY
         sed 's/flag cloaked/flag shiny/' "$dir/rules.toml" >"$dir/bad.toml"
         for what in --try --apply; do
             rules 1 $what "$dir/bad.toml"
-            in_err "bad.toml:6:51: step \"subtract flag shiny\": no flag 'shiny': there is cloaked"
+            in_err "bad.toml:6:51: step \"subtract flag shiny\": no flag 'shiny'; available: cloaked"
         done
         printf 'name = "x"\n' >"$dir/bad.toml"
         rules 1 --apply "$dir/bad.toml"

@@ -12,6 +12,7 @@
 #include "core/gather_bits.hpp"
 #include "core/id_pool.hpp"
 #include "core/observer_ids.hpp"
+#include "purview/status.hpp"
 #include "purview/types.hpp"
 
 namespace purview::test {
@@ -210,8 +211,14 @@ TEST_CASE("core: a failed assertion calls the handler and returns if the handler
     failures = 0;
     const AssertHandler old = set_assert_handler([](const char*, const char*, int) { ++failures; });
     detail::assert_failed("x", "y", 1);
-    set_assert_handler(old);
     CHECK(failures == 1);
+    const Result<int> result(Status::ok);  // asserted: a result without a value has an error
+    set_assert_handler(old);
+#if !defined(NDEBUG) || defined(PURVIEW_ASSERTS)
+    CHECK(failures == 2);
+#endif
+    CHECK_FALSE(result.has_value());
+    CHECK(result.error() == Status::bad_argument);
 }
 
 }  // namespace purview::test

@@ -55,9 +55,9 @@ struct ReadyServer {
     const SmallSchema schema;
     CountingGame game;
     Server server = make();
-    record::Border border{server};
+    record::IoRecorder recorder{server};
     Carriers carriers;
-    net::TickLoop loop{border, carriers.udp, carriers.web, tick_hz};
+    net::TickLoop loop{recorder, carriers.udp, carriers.web, tick_hz};
 };
 
 }  // namespace
@@ -117,7 +117,7 @@ TEST_CASE("loop: lateness is reported, and less often the longer it lasts") {
         stats.ticks += 100;
         stats.overruns += overruns;
         stats.skipped += skipped;
-        return lateness.look(stats, now);
+        return lateness.check(stats, now);
     };
     CHECK_FALSE(after(0, 0, 0));
     CHECK_FALSE(after(4, 50, 0));  // too early to report

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "core/hash.hpp"
-#include "record/border.hpp"
+#include "record/io_recorder.hpp"
 #include "small_game.hpp"
 
 namespace purview::test {
@@ -75,17 +75,17 @@ TEST_CASE("recording: addresses are stored by a hash keyed with the server's sec
     beginning.schema_hash = schema.schema.hash();
     beginning.secret = def.secret;
     record::Writer writer(file, beginning);
-    record::Border border(server);
-    border.record_to(&writer, 1'000);
+    record::IoRecorder recorder(server);
+    recorder.record_to(&writer, 1'000);
     calls_of_mac = 0;
     Address from;
     from.carrier = Address::Carrier::udp;
     for (std::uint16_t port = 1; port <= 100; ++port) {
         from.port = port;
-        border.receive(std::array<std::byte, 1>{}, from, 1'000'000);
+        recorder.receive(std::array<std::byte, 1>{}, from, 1'000'000);
     }
     CHECK(calls_of_mac >= 100);
-    CHECK(border.address_count() == 100);
+    CHECK(recorder.address_count() == 100);
 }
 
 }  // namespace purview::test

@@ -35,22 +35,22 @@ std::string record_some(std::uint32_t outsiders = 0) {
     beginning.secret = world.def.secret;
     beginning.options["seed"] = "5";
     record::Writer writer(file, beginning);
-    world.border->record_to(&writer, 3);
+    world.recorder->record_to(&writer, 3);
     world.run(20);
     Address outsider;
     outsider.carrier = Address::Carrier::udp;
     for (std::uint32_t i = 0; i < outsiders; ++i) {
         outsider.channel = i;
-        world.border->receive(std::array<std::byte, 1>{}, outsider, world.now);
-        CHECK(world.border->address_count() <= 16'384);
+        world.recorder->receive(std::array<std::byte, 1>{}, outsider, world.now);
+        CHECK(world.recorder->address_count() <= 16'384);
     }
     world.run(10);
-    world.border->note("freeze");
+    world.recorder->note("freeze");
     world.game.frozen = true;
     world.run(5);
-    world.border->shut_down();
+    world.recorder->shut_down();
     OutgoingDatagram out;
-    while (world.border->next_datagram(out)) {
+    while (world.recorder->next_datagram(out)) {
     }
     CHECK(writer.finish());
     return file.str();
@@ -145,15 +145,15 @@ TEST_CASE("record: a write failure ends the recording and is reported once") {
     world.add_client();
     std::stringstream file;
     record::Writer writer(file, {});
-    world.border->record_to(&writer, 3);
+    world.recorder->record_to(&writer, 3);
     int replicated = 0;
-    world.border->on_lost = [&] { ++replicated; };
+    world.recorder->on_lost = [&] { ++replicated; };
     world.run(6);
     CHECK(replicated == 0);
     file.setstate(std::ios::badbit);
     world.run(20);
     CHECK(replicated == 1);
-    CHECK(!world.border->is_recording());
+    CHECK(!world.recorder->is_recording());
     CHECK(!writer.finish());
 }
 

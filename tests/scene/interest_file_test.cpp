@@ -124,7 +124,7 @@ TEST_CASE("interest file: an error in a string has line and column (N9)") {
     CHECK(wrong(node("steps = [\"add within 60 leave 50\"]")) ==
           "r.toml:3:31: step \"add within 60 leave 50\": leave must not be below within");
     CHECK(wrong(node("steps = [ \"add same team\",\n  'add flag shiny' ]")) ==
-          "r.toml:4:13: step \"add flag shiny\": no flag 'shiny': there is cloaked");
+          "r.toml:4:13: step \"add flag shiny\": no flag 'shiny'; available: cloaked");
     // An escape is one character of the text and several of the file.
     CHECK(wrong(node(R"(steps = ["add\tfl\u0061g \U00000073hiny"])")).find("r.toml:3:26: step ") ==
           0);
@@ -154,7 +154,7 @@ TEST_CASE("interest file: an error in a string has line and column (N9)") {
     CHECK(wrong(node("name = 'a'") + "[[interest.node]]\nname = 'a'\n") ==
           "r.toml:5:8: two nodes are called 'a'");
     CHECK(wrong(node("name = '" + std::string(64, 'n') + "'")) ==
-          "r.toml:3:8: a node's name has 1 to 63 bytes");
+          "r.toml:3:8: a node's name must have 1 to 63 bytes");
 }
 
 TEST_CASE("interest file: errors of keys, types and limits have line and column (N9)") {
@@ -312,7 +312,7 @@ TEST_CASE("interest file: kinds bind to nodes by name, with mode and range (N40 
         return bad.problem();
     };
     CHECK(problem("[kinds.tower]\nnodes = ['far', 'fra']\n") ==
-          "w.toml:4:17: 'kinds.tower.nodes': no node 'fra': there is 'near', 'far'");
+          "w.toml:4:17: 'kinds.tower.nodes': no node 'fra'; available: 'near', 'far'");
     CHECK(problem("[kinds.tower]\nnodes = ['near']\n") ==
           "w.toml:4:10: 'kinds.tower.nodes': node 'near' has no bound members: set members = "
           "\"bound\"");
@@ -337,7 +337,7 @@ TEST_CASE("interest file: kinds bind to nodes by name, with mode and range (N40 
     CHECK(problem("[kinds]\ntower = 3\n") == "w.toml:4:9: 'kinds.tower' must be a table");
     for (const std::string& name : {std::string(), std::string(64, 'k')}) {
         CHECK(problem("[kinds.'" + name + "']\n") ==
-              "w.toml:3:1: 'kinds." + name + "': a kind's name has 1 to 63 bytes");
+              "w.toml:3:1: 'kinds." + name + "': a kind's name must have 1 to 63 bytes");
     }
 }
 

@@ -303,14 +303,14 @@ TEST_CASE("rule text: every error in a step has a message and a column (N9)") {
     CHECK(wrong("add within 60 from here") == "20: 'here' is not main, areas or owned");
     CHECK(wrong("add within 60 66") == "15: '66' is not leave, of or from");
     CHECK(wrong("add same") == "9: key must be followed by its name");
-    CHECK(wrong("add same clan") == "10: no key 'clan': there is '', from, team");
+    CHECK(wrong("add same clan") == "10: no key 'clan'; available: '', from, team");
     CHECK(wrong("add same team team") == "15: 'team' is an unexpected word");
     CHECK(wrong("add flag invisible") ==
-          "10: no flag 'invisible': there is cloaked, it's, 'on fire'");
+          "10: no flag 'invisible'; available: cloaked, it's, 'on fire'");
     CHECK(wrong("add flag 'on fire") == "10: the closing quote is missing");
     CHECK(wrong("add flag '") == "10: the closing quote is missing");
     CHECK(wrong("add flag 'on fire'x") == "10: a blank must follow the closing quote");
-    CHECK(wrong("add value mana from 1").find("11: no value 'mana': there is ") == 0);
+    CHECK(wrong("add value mana from 1").find("11: no value 'mana'; available: ") == 0);
     CHECK(wrong("add value hp") == "13: must be followed by from, to or both");
     CHECK(wrong("add value hp from") == "18: from must be followed by a number");
     CHECK(wrong("add value hp from low") == "19: 'low' is not a number");
@@ -352,10 +352,11 @@ TEST_CASE("rule text: every error in a step has a message and a column (N9)") {
     CHECK(wrong("require sight grace 1") == "21: '1' is not a whole number, 2 to 1000000");
     CHECK(wrong("require sight unknown maybe") == "23: 'maybe' is not shown or hidden");
     CHECK(wrong("require sight predict") == "22: predict must be followed by yes or no");
-    CHECK(wrong("add kernel odd") == "12: no kernel 'odd': there is even");
-    CHECK(wrong("add same " + std::string(500, 'x')) == "0: a step has at most 500 bytes");
+    CHECK(wrong("add kernel odd") == "12: no kernel 'odd'; available: even");
+    CHECK(wrong("add same " + std::string(500, 'x')) ==
+          "0: the step has 509 bytes; the limit is 500");
     RuleNames none;
-    CHECK(scene::parse_step("add flag x", none).problem() == "no flag 'x': there is none");
+    CHECK(scene::parse_step("add flag x", none).problem() == "no flag 'x'; available: none");
 }
 
 TEST_CASE("rule text: 20,000 random steps are printed and read back unchanged (N9)") {
@@ -469,13 +470,13 @@ TEST_CASE("rule text: every error in a node has a message and a key (N9)") {
                ": " + what.text;
     };
     CHECK(problem([](NodeText& t) { t.name = ""; }) ==
-          "name/-1/0: a node's name has 1 to 63 bytes");
+          "name/-1/0: a node's name must have 1 to 63 bytes");
     CHECK(problem([](NodeText& t) { t.name = std::string(64, 'n'); }) ==
-          "name/-1/0: a node's name has 1 to 63 bytes");
+          "name/-1/0: a node's name must have 1 to 63 bytes");
     for (const char* name : {"x\n[interest.sight]\npredict = true\n#", "\x1b[2J", "\r", "\x7f",
                              "\t", "\xc2\x80", "\xc2\x9f"}) {
         CHECK(problem([&](NodeText& t) { t.name = name; }) ==
-              "name/-1/0: a node's name has no control characters, such as line breaks");
+              "name/-1/0: a node's name must not contain control characters, such as line breaks");
     }
     CHECK(problem([](NodeText& t) { t.name.push_back('\0'); }).find("name/-1/0: ") == 0);
     for (const std::string type : {"tree", "everything"}) {
@@ -517,7 +518,7 @@ TEST_CASE("rule text: every error in a node has a message and a key (N9)") {
               t.steps.push_back("add flag x");
           }).find("/1/10: no flag 'x'") == 0);
     CHECK(problem([](NodeText& t) { t.steps.assign(33, "add owner"); }) ==
-          "steps/-1/0: a node has at most 32 steps");
+          "steps/-1/0: the node has 33 steps; the limit is 32");
 }
 
 TEST_CASE("rule text: control characters in foreign text are escaped") {
@@ -557,7 +558,7 @@ TEST_CASE("rule text: an error names its node, also if only the engine finds it 
     CHECK(rules.problem().find("steps with memory need more than the 30 masks") !=
           std::string::npos);
     rules = scene::compile_nodes(std::vector<NodeText>(65, near), names, around, false);
-    CHECK(rules.problem() == "there are at most 64 nodes");
+    CHECK(rules.problem() == "there are 65 nodes; the limit is 64");
     Rules broken = around;
     broken.cell_size = -1;
     CHECK_FALSE(scene::compile_nodes({near}, names, broken, false));

@@ -178,8 +178,8 @@ TEST_CASE("scene: an invalid map is an error that names the file and the layer")
     CHECK(problem("[]").find("is not a map") != std::string::npos);
     CHECK(problem(with(new_map, "orthogonal", "isometric")).find("isometric") != std::string::npos);
     CHECK(problem(with(new_map, "false", "true")).find("infinite") != std::string::npos);
-    CHECK(problem(with(old_map, "1,2,1,1, ", "")).find("layer 'ground': has 8 tiles, the map 12") !=
-          std::string::npos);
+    CHECK(problem(with(old_map, "1,2,1,1, ", ""))
+              .find("layer 'ground': has 8 tiles, but the map has 12") != std::string::npos);
     CHECK(problem(with(old_map, "[1,2,1,1, 1,1,2147483650,1, 1,1,1,9]", "\"AQAA\""))
               .find("layer 'ground'") != std::string::npos);
     CHECK(problem(with(old_map, "objectgroup", "thinggroup"))
@@ -351,10 +351,10 @@ TEST_CASE("scene: unknown keys and wrong types in world files have line and colu
         problem(with(good, "within 60 leave 66", "within 60 leave 50"))
             .find("w.toml:6:31: step \"add within 60 leave 50\": leave must not be below within") ==
         0);
-    CHECK(problem(with(good, "same team", "same clan")).find("no key 'clan': there is team") !=
+    CHECK(problem(with(good, "same team", "same clan")).find("no key 'clan'; available: team") !=
           std::string::npos);
     CHECK(problem(with(good, "flag cloaked", "flag invisible"))
-              .find("no flag 'invisible': there is cloaked") != std::string::npos);
+              .find("no flag 'invisible'; available: cloaked") != std::string::npos);
     CHECK(problem(with(good, "add same", "plus same"))
               .find("'plus' is not add, subtract or require") != std::string::npos);
     CHECK(problem(with(good, map.path, "elsewhere.json")).find("elsewhere.json: cannot be read") !=

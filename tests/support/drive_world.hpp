@@ -18,7 +18,7 @@
 #include "protocol/schema_access.hpp"
 #include "purview/prediction.hpp"
 #include "purview/server.hpp"
-#include "record/border.hpp"
+#include "record/io_recorder.hpp"
 #include "server/server_data.hpp"
 #include "small_game.hpp"
 
@@ -198,8 +198,8 @@ class DriveWorld : public Game {
         auto made = Server::create(def, *this);
         REQUIRE(made);
         server = std::make_unique<Server>(std::move(made).value());
-        border = std::make_unique<record::Border>(*server);
-        if (writer != nullptr) border->record_to(writer, 1);
+        recorder = std::make_unique<record::IoRecorder>(*server);
+        if (writer != nullptr) recorder->record_to(writer, 1);
         for (std::uint32_t i = 0; i < count; ++i) {
             ClientDef client;
             client.nonce = 100 + i;
@@ -255,11 +255,11 @@ class DriveWorld : public Game {
             p->client.tick(now);
             std::span<const std::byte> out;
             while (p->client.next_datagram(out)) p->up.send(out, now);
-            while (p->up.receive(bytes, now)) border->receive(bytes, p->address, now);
+            while (p->up.receive(bytes, now)) recorder->receive(bytes, p->address, now);
         }
-        border->tick(now);
+        recorder->tick(now);
         OutgoingDatagram out;
-        while (border->next_datagram(out)) players[out.to.port - 1U]->down.send(out.bytes, now);
+        while (recorder->next_datagram(out)) players[out.to.port - 1U]->down.send(out.bytes, now);
     }
     void run(int ticks) {
         for (int i = 0; i < ticks; ++i) tick();
@@ -284,7 +284,7 @@ class DriveWorld : public Game {
 
     DriveSchema schema;
     std::unique_ptr<Server> server;
-    std::unique_ptr<record::Border> border;  ///< records the I/O of the server
+    std::unique_ptr<record::IoRecorder> recorder;  ///< records the I/O of the server
     std::vector<std::unique_ptr<Player>> players;
     std::function<void(Server&, Tick)> when_tick;
     std::function<void(Server&, ObserverId, GroupState&, const GroupInput&)> when_input;

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 
 /// @file
-/// Threads of the program for the library. Their number does not change what the library computes
-/// and sends.
+/// Threads of the program for the library. Their number does not change the results and datagrams
+/// of the library.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Executor {
                 void* task_context) = nullptr;
     /// Passed to `run`; not owned.
     void* context = nullptr;
-    std::uint32_t workers = 1;  ///< maximum number of tasks at the same time; each has memory
+    std::uint32_t workers = 1;  ///< maximum number of concurrent tasks; each needs memory
 };
 
 /// @}

@@ -86,7 +86,7 @@ class EntityBlocks {
     bool is_y_up_;
 };
 
-/// One observer, and the blocks to test. Valid during the call.
+/// One observer and the blocks to test. Valid during the call.
 struct BlockQuery {
     ObserverId observer;               ///< the observer
     EntityId viewpoint;                ///< its viewpoint entity, or none
@@ -115,12 +115,13 @@ struct KernelTraits {
     /// Maximum distance of a match from a viewpoint; entities without a position are unknown then.
     /// 0: not spatial; as an `add` step it is evaluated for every entity of the node.
     float reach = 0;
-    /// Gets the result of the last tick. Ignored for a kernel with a relevance score.
+    /// Receives the result of the last tick. Ignored for a kernel with a relevance score.
     bool remembers = false;
     bool reads_positions = true;  ///< false: a move never changes the result
     /// True: evaluated every tick for every candidate. False: a pair is evaluated when its entity
-    /// or observer moves, when a flag, key or value of the entity changes, and after recheck. A
-    /// kernel that reads other data of the game needs true, or a recheck when that data changes.
+    /// or observer moves, when a flag, key or value of the entity changes, and after recheck. For a
+    /// kernel that reads other data of the game, set it to true, or call recheck when that data
+    /// changes.
     bool every_tick = false;
     bool returns_unknown = false;  ///< CustomKernel::test writes `unknown`
 };
@@ -129,7 +130,7 @@ struct KernelTraits {
 class KernelBase {
   public:
     virtual ~KernelBase() = default;
-    /// Returns whether it gets the result of the last tick.
+    /// Returns whether it receives the result of the last tick.
     virtual bool remembers() const noexcept = 0;
     /// Returns whether the result depends only on flags, keys and values of the entity.
     virtual bool is_entity_only() const noexcept { return false; }
@@ -219,8 +220,8 @@ namespace detail {
 
 template <class Predicate>
 class PairKernel final : public CustomKernel {
-    /// bool(Vec3 entity, Vec3 observer). It can read nothing else. So it may also be evaluated for
-    /// lanes without an entity, and those results are ignored.
+    /// bool(Vec3 entity, Vec3 observer). It depends only on these positions, so it may also be
+    /// evaluated for lanes without an entity; those results are ignored.
     static constexpr bool is_of_positions =
         std::is_nothrow_invocable_r_v<bool, const Predicate&, Vec3, Vec3>;
     template <class... Arguments>
@@ -235,7 +236,7 @@ class PairKernel final : public CustomKernel {
     static_assert(
         is_of_positions || std::is_nothrow_invocable_r_v<bool, const Predicate&, const Pair&>,
         "a predicate is bool or float(const Pair&) noexcept, or bool(Vec3, Vec3) noexcept");
-    static_assert(!gives_number<Vec3, Vec3>(), "a number is given of a Pair, not of two positions");
+    static_assert(!gives_number<Vec3, Vec3>(), "a predicate of two positions returns bool");
     static constexpr float score_min = 1e-6F;
 
   public:
@@ -244,12 +245,12 @@ class PairKernel final : public CustomKernel {
     void test(const BlockQuery& query, std::span<std::uint16_t> matches,
               std::span<std::uint16_t>) const noexcept override {
         for (std::size_t i = 0; i < query.blocks.size(); ++i) {
-            const unsigned requested = query.lanes_of(i);
+            const unsigned tested = query.lanes_of(i);
             unsigned yes = 0;
             if constexpr (is_of_positions) {
-                yes = requested == 0 ? 0 : requested & lanes_near(query, query.blocks[i]);
+                yes = tested == 0 ? 0 : tested & lanes_near(query, query.blocks[i]);
             } else {
-                for (unsigned rest = requested; rest != 0; rest &= rest - 1) {
+                for (unsigned rest = tested; rest != 0; rest &= rest - 1) {
                     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
                     yes |= matches_pair(query, i, lane) ? 1U << lane : 0U;
                 }
@@ -268,8 +269,8 @@ class PairKernel final : public CustomKernel {
             for (std::size_t i = 0; i < query.blocks.size(); ++i) {
                 for (unsigned rest = query.lanes[i]; rest != 0; rest &= rest - 1) {
                     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-                    const auto its = static_cast<float>(predicate_(Pair(query, i, lane)));
-                    out[at++] = its > score_min ? std::min(its, 1.0F) : score_min;
+                    const auto result = static_cast<float>(predicate_(Pair(query, i, lane)));
+                    out[at++] = result > score_min ? std::min(result, 1.0F) : score_min;
                 }
             }
         }
@@ -321,13 +322,13 @@ class PairKernel final : public CustomKernel {
 
 }  // namespace detail
 
-/// Returns a kernel from a predicate of one observer and one entity. The predicate returns a bool,
-/// or a number: 0 or less does not match, up to 1 is the relevance score. KernelTraits::every_tick
-/// states when it is evaluated.
+/// Returns a kernel from a predicate of one observer and one entity. The predicate returns a bool
+/// or a number. A number of 0 or less does not match; a number above 0 is the relevance score, at
+/// most 1. KernelTraits::every_tick states when it is evaluated.
 ///
 /// A predicate of a Pair is a few times as expensive as a kernel that tests 16 entities. A
 /// predicate of two positions is evaluated for 16 entities at a time, which compilers vectorize
-/// (./dev bench interest --scene scalar). It matches if it does so from any viewpoint.
+/// (./dev bench interest --scene scalar). It matches if it returns true for any viewpoint.
 ///
 ///     make_pair_kernel({.name = "even"},
 ///                      [](const Pair& p) noexcept { return index_of(p.entity()) % 2 == 0; })

@@ -3,8 +3,8 @@
 
 /// @file
 /// Memory of the data that every tick uses: entities and their values, visible block sets,
-/// observers and their overrides, sessions and their ghosts. Two functions for the whole process,
-/// set before anything else of the library is used. Without them, and always for small lists, the
+/// observers and their overrides, sessions and their ghosts. There are two functions per process;
+/// set them before any other use of the library. Without them, and always for small lists, the
 /// library uses operator new.
 #pragma once
 

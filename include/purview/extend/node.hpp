@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 
 /// @file
-/// Nodes of your own. A dispatcher assigns entities to inner nodes, and returns into which of them
-/// an observer looks: a grid of static nodes, overlapping cells, dungeon rooms. A custom node
-/// decides everything itself, per observer (as in Unity's RFC 0015) or per entity (as in Mirror).
-/// The engine computes the changes.
+/// Nodes of your own. A dispatcher assigns entities to inner nodes, and returns which of them an
+/// observer covers: a grid of static nodes, overlapping cells, dungeon rooms. A custom node decides
+/// everything itself, per observer (as in Unity's RFC 0015) or per entity (as in Mirror). The
+/// engine computes the changes.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Visibility;
 /// The number of an inner node; the dispatcher chooses it.
 using CellId = std::uint64_t;
 
-/// An entity, as a dispatcher gets it. Valid during the call.
+/// An entity, as a dispatcher receives it. Valid during the call.
 struct DispatchedEntity {
     EntityId entity;            ///< the entity
     Vec3 position;              ///< in the axes of the caller; 0 along an axis that does not count
@@ -33,7 +33,7 @@ struct DispatchedEntity {
     std::span<const Key> keys;  ///< by index_of(KeyId), without additional ones
 };
 
-/// An observer, as a dispatcher gets it. Valid during the call.
+/// An observer, as a dispatcher receives it. Valid during the call.
 struct DispatchedObserver {
     ObserverId observer;              ///< the observer
     EntityId main;                    ///< its viewpoint entity, or none
@@ -49,7 +49,7 @@ class Dispatcher {
     virtual ~Dispatcher() = default;
     /// Appends the inner nodes that contain the entity. Duplicates count once.
     virtual void cells_of(const DispatchedEntity& entity, std::vector<CellId>& out) const = 0;
-    /// Appends the inner nodes into which the observer looks.
+    /// Appends the inner nodes that the observer covers.
     virtual void cover(const DispatchedObserver& observer, std::vector<CellId>& out) const = 0;
     /// Returns whether positions matter. False: moves do not cause calls.
     virtual bool reads_positions() const noexcept { return true; }
@@ -78,7 +78,7 @@ class CustomNode {
     virtual void query_for(const Visibility&, ObserverId, std::vector<EntityId>&) {}
     /// Appends the observers that may see the entity.
     virtual void observers_for(const Visibility&, EntityId, std::vector<ObserverId>&) {}
-    /// Returns which of the two is called: true: observers_for; false: query_for.
+    /// Returns true if observers_for is called, false if query_for is called.
     virtual bool is_entity_centric() const noexcept { return false; }
     /// Called when the node starts to evaluate an entity: it was spawned, bound to the node, or
     /// left its group, or the node was added or enabled. Once per entity until it is removed.

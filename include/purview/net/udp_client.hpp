@@ -34,7 +34,7 @@ class UdpClient {
     /// Returns why there is no socket; empty: there is one.
     const std::string& problem() const noexcept;
     /// Receives, ticks the client and sends. Call it every frame; the client ticks at most 60 times
-    /// per second. Returns the time that was passed to the client: that of a monotonic clock. Never
+    /// per second. Returns the time of a monotonic clock that was passed to the client. Never
     /// blocks. After Client::leave, call it once more to send the disconnect packet.
     Micros update();
 

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // I/O recorder: all input to a server and all output from it pass through here and can be recorded.
-// A server is deterministic in this input, its definition and its game. So the file is sufficient
-// for a replay (replay.hpp).
+// A server depends only on this input, its definition and its game, so the file is sufficient for a
+// replay (replay.hpp).
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@
 
 namespace purview::record {
 
-class Border {
+class IoRecorder {
   public:
-    explicit Border(Server& server);
-    /// Records everything from now on. Call before the first datagram. `writer` must outlive this
-    /// object or be removed with null. A state hash is written every `state_every_ticks` ticks.
+    explicit IoRecorder(Server& server);
+    /// Starts a recording. Call it before the first datagram. `writer` must outlive this object or
+    /// be removed with null. A state hash is written every `state_every_ticks` ticks.
     void record_to(Writer* writer, std::uint32_t state_every_ticks);
-    /// Called when the file cannot be written anymore. Recording has ended then.
+    /// Called when the file can no longer be written. The recording has ended then.
     std::function<void()> on_lost;
     bool is_recording() const noexcept { return writer_ != nullptr; }
-    /// Number of stored addresses; bounded, however many send.
+    /// Returns the number of stored addresses; bounded for any number of senders.
     std::size_t address_count() const noexcept { return numbers_.size(); }
 
     // These functions correspond to those of Server.

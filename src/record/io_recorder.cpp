@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
-#include "record/border.hpp"
+#include "record/io_recorder.hpp"
 
 #include <array>
 
@@ -11,7 +11,7 @@
 
 namespace purview::record {
 
-std::size_t Border::AddressHash::operator()(const Address& address) const {
+std::size_t IoRecorder::AddressHash::operator()(const Address& address) const {
     Bytes data;
     append_address(data.text("border"), address);
     std::array<std::byte, 16> sum{};
@@ -19,16 +19,16 @@ std::size_t Border::AddressHash::operator()(const Address& address) const {
     return static_cast<std::size_t>(load_word(sum.data()));
 }
 
-Border::Border(Server& server)
+IoRecorder::IoRecorder(Server& server)
     : server_(&server), numbers_(0, AddressHash{&internal(server).def}) {}
 
-void Border::record_to(Writer* writer, std::uint32_t state_every_ticks) {
+void IoRecorder::record_to(Writer* writer, std::uint32_t state_every_ticks) {
     writer_ = writer;
     state_every_ticks_ = state_every_ticks;
     if (writer_ != nullptr) write_state();
 }
 
-std::uint32_t Border::number_of(const Address& address) {
+std::uint32_t IoRecorder::number_of(const Address& address) {
     if (numbers_.size() == addresses_max) numbers_.clear();  // too many: all get new numbers
     const auto [entry, is_new] = numbers_.emplace(address, next_number_);
     if (is_new) {
@@ -40,7 +40,7 @@ std::uint32_t Border::number_of(const Address& address) {
     return entry->second;
 }
 
-void Border::write_state() {
+void IoRecorder::write_state() {
     body_.clear();
     body_.number(server_->current_tick(), 4).number(state_hash(*server_), 8);
     writer_->write(ChunkType::state, body_.view());
@@ -49,7 +49,7 @@ void Border::write_state() {
     if (on_lost) on_lost();
 }
 
-void Border::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
+void IoRecorder::receive(std::span<const std::byte> datagram, const Address& from, Micros now) {
     if (writer_ != nullptr) {
         body_.clear();
         body_.number(now, 8).number(number_of(from), 4).append(datagram);
@@ -59,7 +59,7 @@ void Border::receive(std::span<const std::byte> datagram, const Address& from, M
     server_->receive(datagram, from, now);
 }
 
-void Border::tick(Micros now) {
+void IoRecorder::tick(Micros now) {
     if (writer_ != nullptr) {
         writer_->write(ChunkType::tick, Bytes().number(now, 8).view());
         drained_ = false;
@@ -68,7 +68,7 @@ void Border::tick(Micros now) {
     if (writer_ != nullptr && server_->current_tick() % state_every_ticks_ == 0) write_state();
 }
 
-bool Border::next_datagram(OutgoingDatagram& out) {
+bool IoRecorder::next_datagram(OutgoingDatagram& out) {
     const bool is_there = server_->next_datagram(out);
     if (writer_ == nullptr) return is_there;
     if (is_there) {
@@ -82,7 +82,7 @@ bool Border::next_datagram(OutgoingDatagram& out) {
     return is_there;
 }
 
-void Border::address_closed(const Address& address) {
+void IoRecorder::address_closed(const Address& address) {
     if (writer_ != nullptr) {
         body_.clear();
         body_.number(number_of(address), 4);
@@ -92,7 +92,7 @@ void Border::address_closed(const Address& address) {
     server_->address_closed(address);
 }
 
-void Border::shut_down() {
+void IoRecorder::shut_down() {
     if (writer_ != nullptr) {
         writer_->write(ChunkType::shut_down, {});
         drained_ = false;
@@ -100,12 +100,12 @@ void Border::shut_down() {
     server_->shut_down();
 }
 
-Result<ObserverId> Border::add_reference_client() {
+Result<ObserverId> IoRecorder::add_reference_client() {
     if (writer_ != nullptr) writer_->write(ChunkType::probe, {});
     return server_->add_reference_client();
 }
 
-void Border::note(std::string_view text) {
+void IoRecorder::note(std::string_view text) {
     if (writer_ == nullptr) return;
     writer_->write(ChunkType::note, Bytes().text(text).view());
     drained_ = false;
