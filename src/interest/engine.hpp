@@ -59,7 +59,7 @@ namespace purview {
 
 class InterestEngine {
   public:
-    /// `rules` must be sound (problem_of).
+    /// `rules` must be valid (problem_of).
     InterestEngine(const Rules& rules, const LogSink& log,
                    WindowUpdate window_update = WindowUpdate::automatic);
     InterestEngine& operator=(const InterestEngine&) = delete;

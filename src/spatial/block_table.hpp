@@ -61,7 +61,7 @@ struct GridLayer {
         last = {static_cast<float>(x - 1), static_cast<float>(y - 1), static_cast<float>(z - 1)};
     }
 
-    /// floor, clamped to 0..last; monotonic in value, so a border point has exactly one cell (P22).
+    /// floor, clamped to 0..last; monotonic in value, so a border point has exactly one cell.
     static std::uint32_t axis_cell(float value, float origin, float inverse, float last) noexcept {
         const float scaled = std::max((value - origin) * inverse, 0.0F);
         return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::min(scaled, last)));

@@ -117,7 +117,7 @@ Status GroupEdits::join_unit(EntityId member, EntityId root, EntityId parent) {
         return Status::bad_argument;
     const EntityId unit = lookup_.unit_of(parent);  // root or independently culled member
     const EntityId old_unit = lookup_.unit_of(member);
-    if (old_unit == unit) {  // moves within its cull group, behind its new parent
+    if (old_unit == unit) {  // moves within its cull group, after its new parent
         const auto move = [&] {
             groups_.move_within(member, parent,
                                 [&](EntityId one) { return lookup_.is_under(one, member); });

@@ -13,7 +13,7 @@
 namespace purview {
 
 /// Writes the rows of source `s` that the cull group belongs to into `wanted_rows_`, ascending.
-/// Returns whether the filters behind the add step accept it.
+/// Returns whether the filters after the add step accept it.
 bool Membership::find_wanted_rows_of(EntityId unit, std::uint32_t s) {
     const Slot slot = table_.slot_of(unit);
     PURVIEW_ASSERT(slot != no_slot);

@@ -80,7 +80,7 @@ class GroupStore {
     /// Takes a member out of its cull group. Members below it move to its parent, which is
     /// returned.
     EntityId remove(EntityId member);
-    /// Makes `parent` the parent of a member of the same cull group and moves the member behind it.
+    /// Makes `parent` the parent of a member of the same cull group and moves the member after it.
     /// is_descendant(entity): whether the entity is below the member.
     template <class IsDescendant>
     void move_within(EntityId member, EntityId parent, IsDescendant&& is_descendant) {

@@ -47,7 +47,7 @@ class SplitQueue {
     }
 
     /// Calls visit(group root, observer) for every touched group and observer, ascending, each
-    /// once; then nothing is touched. top_of(unit): the root, or none if the cull group is gone.
+    /// once, and then clears the queue. top_of(unit): the root, or none if the cull group is gone.
     /// is_concerned(observer): whether to visit the observer for groups that are touched for all.
     template <class TopOf, class IsConcerned, class Visit>
     void settle(std::uint32_t observers, TopOf&& top_of, IsConcerned&& is_concerned,

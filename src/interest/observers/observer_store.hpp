@@ -84,7 +84,7 @@ class ObserverStore {
     bool is_live(ObserverId id) const noexcept {
         return pool_.is_live(index_of(id), generation_of(id));
     }
-    /// Returns the index of a new observer, or IdPool::no_index if there is no room.
+    /// Returns the index of a new observer, or IdPool::no_index if no index is free.
     std::uint32_t add();
     /// The main entity and the rows must be removed before. The id stays readable until the index
     /// is reused, because events contain it.

@@ -116,7 +116,7 @@ struct ScoreScratch {
     std::vector<BlockIndex> blocks;        ///< each once
     std::vector<std::uint32_t> in_window;  ///< [blocks] window position, or the window's size
     std::vector<std::uint32_t> position;   ///< by window position: index in `blocks` + 1, or 0
-    /// The same for blocks outside the window.
+    /// For blocks outside the window: index in `blocks` + 1.
     FlatMap<std::uint32_t, std::uint32_t, ~std::uint32_t{0}, HeapVector> elsewhere;
     std::vector<Mask> masks;
     std::vector<Mask> queried;         ///< [blocks] lanes with a query
@@ -142,7 +142,7 @@ void Answers::score(ObserverId id, std::span<const EntityId> entities, std::span
     if (!scratch.queries.empty()) measure_scored(index_of(id), score, settings, scratch);
 }
 
-/// Collects the entities that the nodes must be evaluated for. Writes the scores of all others.
+/// Collects the entities that nodes must be evaluated for, and writes the scores of all others.
 void Answers::find_scored(std::uint32_t o, std::span<const EntityId> entities,
                           std::span<float> score, bool with_settings, ScoreScratch& scratch) const {
     const Window& window = observers_[o].window;
@@ -210,7 +210,7 @@ void Answers::find_scored(std::uint32_t o, std::span<const EntityId> entities,
 
 namespace {
 
-/// Takes the more generous value of each setting (N43).
+/// Takes the more generous value of each setting.
 void take(Replication& best, const Replication& its, bool& has_settings) noexcept {
     if (!std::exchange(has_settings, true)) {
         best = its;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Which entity is bound to which nodes (N3, N7, N8, N40). Equal lists are stored once: most
-// entities of a kind share one. A list without entities is freed. Must not depend on what a node
-// does.
+// The nodes that each entity is bound to. Equal lists are stored once, because most entities of a
+// kind share one. A list without entities is freed. Must not depend on what a node does.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ struct PairEntry {
     std::uint16_t nodes : 13 = 0;     ///< custom nodes that show it, 4,096 at most
     std::uint16_t allow : 1 = 0;
     std::uint16_t deny : 1 = 0;  ///< written by PairTable alone, which counts them
-    std::uint16_t held : 1 = 0;  ///< no node shows it, but its minimum relevance time lasts
+    std::uint16_t held : 1 = 0;  ///< no node matches, but its minimum relevance time lasts
 
     Key key() const noexcept { return entity; }
     bool is_free() const noexcept { return entity == no_entity; }
@@ -63,7 +63,7 @@ class PairTable {
         PURVIEW_ASSERT(entry == nullptr || find_list(entity)->entity == entity);
         return entry;
     }
-    /// Prefetches the entry, before many look-ups in a row.
+    /// Prefetches the entry. Call it some look-ups ahead.
     void prefetch(std::uint32_t observer, EntityId entity) const noexcept {
         if (observer < by_observer_.size()) by_observer_[observer].prefetch(index_of(entity));
     }

@@ -21,7 +21,7 @@ namespace purview {
 
 inline constexpr std::uint32_t no_row = 0xffffffffU;
 
-/// The row of one key. A member is live if the filters behind the add step accept it.
+/// The row of one key. A member is live if the filters after the add step accept it.
 struct Row {
     std::vector<EntityId> members;   ///< none: the index is free
     std::vector<std::uint8_t> live;  ///< [members.size()]

@@ -57,8 +57,8 @@ class ExplicitRelevance {
     template <class Visit>
     void for_each_open_unit(Visit&& visit) const;
     /// Calls visit(observer) for every observer to which the cull group may be explicitly relevant.
-    /// If it is shown to all, these are all ready observers, else the unculled ones and those with
-    /// a row or a pair of it. May visit an observer twice.
+    /// If it is shown to all, these are all ready observers. Otherwise they are unculled, or have a
+    /// row or a pair of it. May visit an observer twice.
     template <class Visit>
     void for_each_explicit_candidate(EntityId unit, Visit&& visit) const;
     /// Calls visit(unit) for all cull groups that may be explicitly relevant to the observer. May

@@ -35,7 +35,7 @@ void Relevance::gather_split_group(EntityId top, std::vector<SplitGroupUnit>& ou
     }
 }
 
-/// Returns the facts of the cull group, including what shows anything below it.
+/// Returns the facts of the cull group, including those that show cull groups below it.
 PairFacts Relevance::facts_with_below(std::uint32_t o, EntityId unit) const {
     PairFacts facts = explicit_.facts_of(o, unit, table_.slot_of(unit));
     lookup_.for_each_member(unit, true, [&](EntityId member) {

@@ -23,18 +23,19 @@ namespace purview {
 
 /// Further data of the observer for a kernel. Valid during the call.
 struct QueryContext {
-    /// Main entity and areas without a shape, in the axes of the manager's caller. With Axes::xz,
-    /// kernels themselves see y and z exchanged.
+    /// Positions of the main entity and of areas without a shape, in the axes of the manager's
+    /// caller. With Axes::xz, kernels themselves see y and z exchanged.
     std::span<const Vec3> outer_positions;
     std::span<const Area> outer_areas;     ///< `areas` in those axes
-    std::span<const Area> areas;           ///< those with a shape, at their current positions
+    std::span<const Area> areas;           ///< areas with a shape, at their current positions
     std::span<const DomainKey> more_keys;  ///< besides `KernelQuery::keys`, each once
     EntityId main = EntityId::none;
     float range = 0;  ///< the observer's own, or 0
     float lookahead_s = 0;
     Vec3 velocity;  ///< the main entity's
     Tick tick = 0;
-    /// Evaluated once more in the same tick, for an explanation: kernel memory must stay unchanged.
+    /// The kernel is evaluated again in the same tick, for a score or an explanation, so kernel
+    /// memory must not change.
     bool again = false;
     /// [n] cull groups that the observer owns, ascending by index.
     std::span<const EntityId> owned;
@@ -72,11 +73,11 @@ class InterestKernel : public KernelBase {
     /// Writes out[n] and unknown[n], zeroed by the caller. A bit of unknown overrides the bit of
     /// out: it adds nothing, but subtracts. Bits of empty lanes may be anything. A kernel with a
     /// reach is not called for an observer without a position. Entities without a position are
-    /// unknown to it (N54).
+    /// unknown to it.
     virtual void test(const KernelQuery& query, std::span<Mask> out,
                       std::span<Mask> unknown) const noexcept = 0;
-    /// Describes the numbers behind the result for one lane of the first block. Called right after
-    /// `test` with the same query.
+    /// Describes the numbers that lead to the result for one lane of the first block. Called right
+    /// after `test` with the same query.
     virtual std::string describe(const KernelQuery& query, unsigned lane) const = 0;
     /// Returns whether the kernel never matches an empty lane.
     virtual bool skips_empty() const noexcept { return false; }
@@ -94,9 +95,9 @@ class InterestKernel : public KernelBase {
     /// Returns whether the kernel must be evaluated in every tick for its whole window, even if
     /// nothing changed.
     virtual bool needs_every_tick() const noexcept { return false; }
-    /// Writes the scores of the lanes in `requested` if they match: above 0, up to 1 (N51).
-    /// score[lanes in `requested`]: block by block, each from lane 0 on, with room for
-    /// lanes_per_block more at the end.
+    /// Writes the scores of the lanes in `requested` if they match: above 0, up to 1. score[lanes
+    /// in `requested`]: block by block, each from lane 0 on, with room for lanes_per_block more at
+    /// the end.
     virtual void score(const KernelQuery&, [[maybe_unused]] std::span<const Mask> requested,
                        std::span<float> score) const noexcept {
         for (float& one : score) one = 1;

@@ -5,7 +5,7 @@
 // becomes a row source if its result depends on the entity or its key alone, and so do the later
 // steps of the node. Everything else stays in the window program. Filtering each add by the later
 // steps gives the same result as filtering their union, so both parts together are the node's
-// result (N13-N16). A node without steps needs neither: its members are shown to all observers.
+// result. A node without steps needs neither: its members are shown to all observers.
 #pragma once
 
 #include <cstdint>
@@ -93,7 +93,7 @@ struct RowSource {
     const Dispatcher* dispatcher = nullptr;  ///< by cell
     const InterestKernel* member = nullptr;  ///< matches the members; null: all entities
     NodeId node{};
-    std::vector<Step> filters;  ///< require and subtract steps behind the add
+    std::vector<Step> filters;  ///< require and subtract steps after the add
     /// A later step is evaluated per pair: the row is no result, its members are candidates for the
     /// windows.
     bool pulled = false;
@@ -130,7 +130,7 @@ struct Program {
     float area_margin_m = 0;
     bool looks_from_owned = false;
     bool needs_owned = false;       ///< some step reads what the observer owns
-    bool pulls_owned = false;       ///< what the observer owns is a candidate wherever it is
+    bool pulls_owned = false;       ///< owned entities are candidates at any distance
     bool needs_every_tick = false;  ///< some kernel must be evaluated in every tick
     bool all_wait = false;          ///< all window nodes let enters wait, none has memory
     bool skips_empty = false;       ///< no window node matches an empty lane

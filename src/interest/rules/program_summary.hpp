@@ -25,7 +25,7 @@ struct ProgramSummary {
     bool has_moving_cells = false;      ///< some such dispatcher reads positions
     bool has_hiding_flags = false;      ///< some step subtracts by the entity's own attributes
     bool has_waiting = false;           ///< some node is not evaluated in every tick
-    bool has_lazy = false;              ///< some of these nodes let leaves wait, too
+    bool has_lazy = false;              ///< some of these nodes also let leaves wait
     std::vector<NodeId> unbound_nodes;  ///< nodes that may cover unbound entities
     std::vector<std::vector<std::uint32_t>> sources_of_node;  ///< by node: indices of row sources
     Bitset open_nodes;                                        ///< by node: whether it has no steps

@@ -180,7 +180,7 @@ void WindowPass::update_chunk(WindowWorker& worker, std::size_t chunk) {
     constexpr std::size_t observer_ahead = 16, home_ahead = 10, window_ahead = 5;
     const std::size_t n = active_.size(), end = std::min(n, (chunk + 1) * chunk_observers);
     const bool measures = rules_.measure_scores && !changed_scores_.is_late();
-    PURVIEW_ASSERT(worker.scratch.toggles.empty());  // the last chunk's are resolved
+    PURVIEW_ASSERT(worker.scratch.toggles.empty());  // resolve_toggles() cleared them
     for (std::size_t i = chunk * chunk_observers; i < end; ++i) {
         if (i + observer_ahead < n) {
             const auto* ahead =

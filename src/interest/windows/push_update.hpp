@@ -5,8 +5,8 @@
 // what changed. Push is used while it is cheaper (docs/adr/0006-pull-or-push.md).
 //
 // Invariant: while push is on, each ready observer's positions are in the region grid as of its
-// last scan, and an observer is woken if a change may touch its window. Must not know: rows, pairs,
-// events.
+// last scan, and an observer is woken if a change may affect its window. Must not depend on rows,
+// pairs or events.
 #pragma once
 
 #include <cstdint>

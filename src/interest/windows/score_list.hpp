@@ -21,8 +21,8 @@ namespace purview {
 
 class ScoreList {
   public:
-    /// The scores of one observer: those of slots, and those of known entities, which are stored by
-    /// index because the window alone does not decide about them.
+    /// The scores of one observer. Most are stored by slot. Those of known entities, about which
+    /// the window alone does not decide, are stored by entity index.
     struct Part {
         std::uint32_t observer = 0;
         std::uint32_t block = 0;  ///< first block in picked_

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t block_bytes_min = std::size_t{16} * 1024;
 constexpr std::size_t block_bytes_max = std::size_t{128} * 1024;
-constexpr std::size_t growth_share = 8;  ///< a new block has 1 / 8 of all bytes
+constexpr std::size_t growth_share = 8;  ///< new blocks: 1 / 8 of all bytes, within the limits
 /// Free memory that is kept for the next repack: free_blocks_min blocks, or 1 / free_share of all
 /// bytes. Up to few_bytes in all, half of the blocks are free, because all windows of a few
 /// observers may move at once.
