@@ -55,8 +55,7 @@ class ObserverCounts {
         if (counts_.size() <= index) counts_.resize(index + 1 + index / 8, 0);
         const std::uint32_t gain = event.enter ? 1 : static_cast<std::uint32_t>(-1);
         counts_[index] += gain;
-        gained_[static_cast<std::uint64_t>(event.entity)] +=
-            gain;  // two entities may share an index
+        gained_[static_cast<std::uint64_t>(event.entity)] += gain;  // entities may share an index
     }
 
     std::vector<std::uint32_t> counts_;             ///< by entity index

@@ -11,8 +11,8 @@ namespace purview {
 
 namespace {
 
-constexpr std::uint64_t key_max =
-    ~std::uint64_t{0};  // reserved by the map as its empty key; the row of this key is last_row_
+/// Reserved by the map as its empty key; the row of this key is last_row_.
+constexpr std::uint64_t key_max = ~std::uint64_t{0};
 
 }  // namespace
 

@@ -153,9 +153,9 @@ void Relevance::for_each_relevant(std::uint32_t o, Visit&& visit, bool with_gone
         const SourceRow at = observer.rows[i];
         if (program_.rows[at.source].pulled) continue;
         const Row& row = rows_[at.source].row(at.row);
-        for (std::size_t m_index = 0; m_index < row.members.size(); ++m_index) {
-            const EntityId unit = row.members[m_index];
-            if (row.live[m_index] == 0 || is_open(unit)) continue;
+        for (std::size_t k = 0; k < row.members.size(); ++k) {
+            const EntityId unit = row.members[k];
+            if (row.live[k] == 0 || is_open(unit)) continue;
             if (explicit_.in_window(o, unit) || !explicit_.is_explicitly_relevant(o, unit))
                 continue;
             bool reported = false;  // by an earlier row

@@ -124,8 +124,7 @@ struct ScanScratch {
     FlatMap<std::uint32_t, std::uint8_t> pulled;
     std::unique_ptr<BucketScratch> bucket;  ///< null until inner nodes have steps
     ClassLanes class_lanes;
-    std::vector<BlockIndex>
-        mapped;  ///< blocks of the last large window; the next one often has the same
+    std::vector<BlockIndex> mapped;  ///< of the last large window; the next often has the same
     std::vector<Stray> strays;
     std::vector<Toggle> toggles;
     bool count_tested = false;

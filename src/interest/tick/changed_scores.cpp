@@ -139,8 +139,7 @@ void ChangedScores::resolve_entities() {
     for (WindowWorker& worker : workers_) {
         worker.scores.name(table_);
         for (const ScoreList::Part& part : worker.scores.parts()) {
-            PURVIEW_ASSERT(
-                scores_[part.observer].entities.empty());  // at most one part per observer
+            PURVIEW_ASSERT(scores_[part.observer].entities.empty());  // one part per observer
             scores_[part.observer] = worker.scores.of(part);
         }
     }
