@@ -49,7 +49,7 @@ InterestEngine::InterestEngine(const Rules& rules, const LogSink& log, WindowUpd
     custom_nodes.set_custom_nodes();
 }
 
-/// A copy for a trial: its windows have memory of their own, and it sends no notifications.
+/// Makes a copy for a trial. Its windows have memory of their own, and it sends no notifications.
 InterestEngine::InterestEngine(const InterestEngine& other)
     : InterestEngine(InterestStores(other.stores_)) {
     stores_.workers.resize(1);
@@ -145,7 +145,7 @@ RuleTrial InterestEngine::try_some(const Rules& wanted, const Visibility& visibi
     return trial;
 }
 
-/// Tries the observers that surely fit into the bound first, then as many as probably fit.
+/// Tries first the observers that certainly fit into `pairs_max`, then as many as probably fit.
 RuleTrial InterestEngine::try_rules(const Rules& wanted, const Visibility& visibility,
                                     std::size_t pairs_max) const {
     RuleTrial trial;

@@ -4,22 +4,23 @@
 // The interest engine: the stores, the parts that read and edit them, and the tick.
 //
 // relevant(o, e) = ready(o) and (spatial or explicit). Spatial relevance is a bit in the window of
-// the observer: its cached set of visible blocks. Explicit relevance is all else
+// the observer: its cached set of visible blocks. Explicit relevance is everything else
 // (relevance/explicit_relevance.hpp). An edit compares explicit relevance before and after. A
-// difference becomes a change if the window bit of the last tick is not set. The tick updates the
-// windows afterwards. Their changes become events where explicit relevance, which is final then,
-// does not hold. Two contrary changes of a pair in one tick cancel. `move` only queues.
+// difference becomes a change if the window bit of the last tick is not set. The tick then updates
+// the windows. A changed window bit becomes an event unless the pair is explicitly relevant. Two
+// opposite changes of a pair in one tick cancel each other. `move` only writes the position;
+// relevance changes in the tick.
 //
 // Relevance is evaluated for cull groups (`unit` in the code). A cull group is an entity together
 // with the members of its group that are evaluated with it.
 //
 //   stores/              the state
-//   relevance/           reads it: what holds for a pair now
-//   edits/               changes it between ticks
+//   relevance/           reads the state: whether a pair is relevant now
+//   edits/               changes the state between ticks
 //   tick/                windows, scores and events of a tick
-//   queries/             answers and explanations
+//   queries/             results and explanations between ticks
 //
-// A part is listed below those that it uses. Not movable: parts refer to the stores.
+// In the class, a part is listed below those that it uses. Not movable: parts refer to the stores.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +59,7 @@ namespace purview {
 
 class InterestEngine {
   public:
-    /// `rules` must be sound (problem_of).
+    /// `rules` must be valid (problem_of).
     InterestEngine(const Rules& rules, const LogSink& log,
                    WindowUpdate window_update = WindowUpdate::automatic);
     InterestEngine& operator=(const InterestEngine&) = delete;
@@ -84,7 +85,7 @@ class InterestEngine {
     /// Returns how many pairs of an observer and an entity edits have evaluated since the start.
     std::uint64_t pairs_queried() const noexcept { return stores_.pairs_queried; }
     /// Returns what other rules would change. Runs one tick of two copies, with as many observers
-    /// as fit into `pairs_max` pairs.
+    /// as fit into about `pairs_max` pairs.
     RuleTrial try_rules(const Rules& rules, const Visibility& visibility,
                         std::size_t pairs_max) const;
 

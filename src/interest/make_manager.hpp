@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A manager with a setting that only tests and benchmarks need.
+// Makes a manager with a setting that only tests and benchmarks need.
 #pragma once
 
 #include <memory>

@@ -16,7 +16,7 @@ namespace purview {
 
 namespace {
 
-/// For a manager that got unsound rules.
+/// Returns the rules of a manager that was given invalid rules.
 Rules nothing_relevant() {
     Rules rules;
     rules.node("invalid rules").enabled = false;

@@ -61,7 +61,7 @@ struct GridLayer {
         last = {static_cast<float>(x - 1), static_cast<float>(y - 1), static_cast<float>(z - 1)};
     }
 
-    /// floor, clamped to 0..last; monotonic in value, so a border point has exactly one cell (P22).
+    /// floor, clamped to 0..last; monotonic in value, so a border point has exactly one cell.
     static std::uint32_t axis_cell(float value, float origin, float inverse, float last) noexcept {
         const float scaled = std::max((value - origin) * inverse, 0.0F);
         return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::min(scaled, last)));
@@ -472,20 +472,21 @@ BlockTable::Refused BlockTable::write_positions_of(Moves moves) {
     constexpr std::size_t moves_ahead = 64, homes_ahead = 24, lanes_ahead = 12,
                           near_homes_max = 128 * 1024;
     constexpr std::size_t block_floats = std::size_t{axes} * lanes_per_block;
-    constexpr bool nudging = note == MoveNote::cell_move;
+    constexpr bool records_moves = note == MoveNote::cell_move;
     Refused refused;
     const std::size_t n = moves.size(), home_count = home_.size();
     // Writes to small arrays without a check of the capacity and appends them to the lists once per
     // batch.
     constexpr std::size_t batch = 512;
     std::array<EntityId, batch> leaving;
-    std::array<CellMove, nudging ? batch : 1> cell_moves;
-    std::size_t leavers = 0, nudged = 0;
-    const auto hand_over = [&] {
+    std::array<CellMove, records_moves ? batch : 1> cell_moves;
+    std::size_t leavers = 0, moved_count = 0;
+    const auto flush = [&] {
         leaving_.insert(leaving_.end(), leaving.begin(), leaving.begin() + leavers);
-        if (nudging)
-            cell_moves_.insert(cell_moves_.end(), cell_moves.begin(), cell_moves.begin() + nudged);
-        leavers = nudged = 0;
+        if (records_moves)
+            cell_moves_.insert(cell_moves_.end(), cell_moves.begin(),
+                               cell_moves.begin() + moved_count);
+        leavers = moved_count = 0;
     };
     const Home* const homes = home_.data();
     float* const coordinates = coordinates_.data();
@@ -537,10 +538,10 @@ BlockTable::Refused BlockTable::write_positions_of(Moves moves) {
                     dirty[cell / bits_per_word] |= std::uint64_t{1} << (cell % bits_per_word);
             }
             float* const lane = coordinates + block * block_floats + lane_of(home.slot);
-            if (nudging) {
-                cell_moves[nudged++] = {home.slot,
-                                        {lane[0], lane[lanes_per_block],
-                                         axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0}};
+            if (records_moves) {
+                cell_moves[moved_count++] = {home.slot,
+                                             {lane[0], lane[lanes_per_block],
+                                              axes == 3 ? lane[(axes - 1) * lanes_per_block] : 0}};
             }
             lane[0] = x;
             lane[lanes_per_block] = y;
@@ -555,7 +556,7 @@ BlockTable::Refused BlockTable::write_positions_of(Moves moves) {
             if (note == MoveNote::dirty)
                 dirty[block / bits_per_word] |= std::uint64_t{1} << (block % bits_per_word);
         }
-        hand_over();
+        flush();
     }
     return refused;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One move of an entity, an element of lists of moves.
+// One move of an entity.
 #pragma once
 
 #include "purview/types.hpp"

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Tests sixteen positions against a shape, with the widest vectors of the CPU. All vector widths
-// give the same bits: single precision, no fused operations, one comparison (M11).
+// give the same bits: single precision, no fused operations, one comparison.
 #pragma once
 
 #include <cstddef>

@@ -246,7 +246,7 @@ TEST_CASE("shared cells: a node that depends on the observer is refused with the
     CHECK(problem([](NodeDef& node, Rules&) { node.dormant = true; }).find("exact") !=
           std::string::npos);
     CHECK(problem([](NodeDef& node, Rules&) { node.steps[0].rings = 4; }) ==
-          "node 'cells', mode 'read many': at most 3 rings");
+          "node 'cells', mode 'read many': more than 3 rings");
     CHECK(problem([](NodeDef& node, Rules&) { node.steps[0].cell_size.z = 4; }) ==
           "node 'cells', mode 'read many': cells must have no depth");
     CHECK(problem([](NodeDef& node, Rules&) {

@@ -555,8 +555,7 @@ TEST_CASE("rule text: an error names its node, also if only the engine finds it 
     rules = scene::compile_nodes({near, other}, names, around, false);
     CHECK(rules.what().node == 1);
     CHECK(rules.what().step == 30);
-    CHECK(rules.problem().find("steps with memory need more than the 30 masks") !=
-          std::string::npos);
+    CHECK(rules.problem().find("steps with memory need more than 30 masks") != std::string::npos);
     rules = scene::compile_nodes(std::vector<NodeText>(65, near), names, around, false);
     CHECK(rules.problem() == "there are 65 nodes; the limit is 64");
     Rules broken = around;

@@ -16,7 +16,7 @@
 namespace purview {
 
 void CustomNodes::edit_node_pair(std::uint32_t o, EntityId unit, bool value) {
-    const bool before = explicit_.x_holds(o, unit);
+    const bool before = explicit_.is_explicitly_relevant(o, unit);
     PairEntry& pair = pairs_.edit(o, unit);
     PURVIEW_ASSERT(value ? pair.nodes < custom_.size() : pair.nodes > 0);  // each counts once
     if (value) {
@@ -25,7 +25,7 @@ void CustomNodes::edit_node_pair(std::uint32_t o, EntityId unit, bool value) {
         --pair.nodes;
     }
     pairs_.settle(o, unit);
-    edits_.note(o, unit, before, explicit_.x_holds(o, unit));
+    edits_.note(o, unit, before, explicit_.is_explicitly_relevant(o, unit));
 }
 
 /// Queries the node for one observer, or for one entity if it is entity-centric, and applies the
@@ -129,7 +129,8 @@ Status CustomNodes::set_node_pair(NodeId node, ObserverId id, EntityId unit, boo
     return Status::ok;
 }
 
-/// Drops the pair from all results when the observer or the cull group ends. Makes no events.
+/// Drops the pair from all results when the observer is removed or the cull group despawns. Makes
+/// no events.
 void CustomNodes::drop_from_custom_nodes(std::uint32_t o, EntityId unit) {
     for (CustomNodeState& custom : custom_) {
         const bool by_entity = custom.node->is_entity_centric();
@@ -164,8 +165,8 @@ void CustomNodes::notify_nodes(EntityId unit, NodeNotice::Type type) {
     }
 }
 
-/// Delivers in the order of the edits. A node must not make a call that queues another
-/// notification.
+/// Delivers notifications in the order of the edits. A node must not make a call that queues
+/// another one.
 void CustomNodes::deliver_notices(const Visibility& visibility) {
     for (const NodeNotice& notice : notices_.list) {
         switch (notice.type) {

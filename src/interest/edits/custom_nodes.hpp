@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Custom nodes of the caller. Their results are kept as lists, compared with the results before,
-// and counted in the pair table.
+// Queries the caller's custom nodes. Stores each result as a list, compares it with the previous
+// one, and counts the matches in the pair table.
 #pragma once
 
 #include <cstdint>
@@ -40,15 +40,15 @@ class CustomNodes {
     }
     void notify_nodes(EntityId unit, NodeNotice::Type type);
     void query_again(EntityId unit);
-    /// Observer-centric nodes evaluate every observer again in the next tick: all such nodes, or
-    /// those that cover the cull group.
+    /// Observer-centric nodes evaluate every observer again in the next tick: all these nodes, or
+    /// only those that cover the cull group.
     void query_all_observers();
     void query_observers_about(EntityId unit);
     void query_observer_again(std::uint32_t observer);
-    /// Evaluates everything for a custom node in the next tick. Returns false if the node is not
-    /// custom.
+    /// Requests that a custom node evaluates everything in the next tick. Returns false if the node
+    /// is not custom.
     bool query_all(NodeId node);
-    /// [custom nodes] whether each covers the cull group.
+    /// Returns for each custom node whether it covers the cull group.
     std::vector<bool> about(EntityId unit) const;
     /// `was_about`: about(unit) before its bindings changed.
     void bindings_changed(EntityId unit, const std::vector<bool>& was_about);

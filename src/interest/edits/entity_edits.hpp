@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Entities are spawned and despawned. An edit that may change relevance runs in edit_unit.
+// Spawns and despawns entities. An edit that may change relevance runs in edit_unit.
 #pragma once
 
 #include <vector>

@@ -43,12 +43,12 @@ void GroupEdits::dissolve_unit(EntityId unit) {
 }
 
 void GroupEdits::leave_group(EntityId member) {
-    splits_.rehang(member, groups_.remove(member));
+    splits_.reparent(member, groups_.remove(member));
 }
 
-/// Dissolves a cull group that becomes a member. Keeps its flags as marks of the member, and its
-/// allow and deny pairs.
-void GroupEdits::take_marks_along(EntityId unit) {
+/// Dissolves a cull group that becomes a member. Keeps its flags as marks of the member, and keeps
+/// its allowed and denied pairs.
+void GroupEdits::dissolve_into_member(EntityId unit) {
     const Slot slot = table_.slot_of(unit);
     const Columns& columns = facts_table_.columns;
     MemberMarks marks;
@@ -91,7 +91,7 @@ void GroupEdits::join(EntityId member, EntityId root, EntityId parent) {
         }
         groups_.drop_list(member);
         keep_keys(member);
-        take_marks_along(member);
+        dissolve_into_member(member);
         groups_.forget_unit(member);
     } else {
         overrides_.count_marks(old_unit, member, -1);
@@ -117,7 +117,7 @@ Status GroupEdits::join_unit(EntityId member, EntityId root, EntityId parent) {
         return Status::bad_argument;
     const EntityId unit = lookup_.unit_of(parent);  // root or independently culled member
     const EntityId old_unit = lookup_.unit_of(member);
-    if (old_unit == unit) {  // moves within its cull group, behind its new parent
+    if (old_unit == unit) {  // moves within its cull group, after its new parent
         const auto move = [&] {
             groups_.move_within(member, parent,
                                 [&](EntityId one) { return lookup_.is_under(one, member); });

@@ -55,7 +55,7 @@ class GroupEdits {
   private:
     void join(EntityId member, EntityId root, EntityId parent);
     void leave(EntityId member, const EntityDef& def);
-    void take_marks_along(EntityId unit);
+    void dissolve_into_member(EntityId unit);
     void keep_keys(EntityId unit);
     void dissolve_unit(EntityId unit);
     void leave_group(EntityId member);

@@ -63,7 +63,7 @@ std::string LiveRules::set_rules(const Rules& wanted) {
     Rules rules = with_fixed(wanted);
     if (std::string wrong = problem_of_nodes(rules); !wrong.empty()) return wrong;
     if (std::string wrong = change_of_fixed(wanted, rules_); !wrong.empty()) return wrong;
-    const auto before = edits_.x_outside_windows();
+    const auto before = edits_.explicit_outside_windows();
     const Rules old_rules = std::move(rules_);
     rules_ = std::move(rules);
     const Program old = std::move(program_);
@@ -97,7 +97,7 @@ std::string LiveRules::set_rules(const Rules& wanted) {
 
 void LiveRules::set_level(InterestLevel level) {
     if (level == rules_.level) return;
-    const auto before = edits_.x_outside_windows();
+    const auto before = edits_.explicit_outside_windows();
     rules_.level = level;
     edits_.report_difference(before);
 }

@@ -12,8 +12,8 @@
 
 namespace purview {
 
-/// Writes the rows of source `s` that the cull group belongs in into `wanted_rows_`, ascending.
-/// Returns whether the filters behind the add step accept it.
+/// Writes the rows of source `s` that the cull group belongs to into `wanted_rows_`, ascending.
+/// Returns whether the filters after the add step accept it.
 bool Membership::find_wanted_rows_of(EntityId unit, std::uint32_t s) {
     const Slot slot = table_.slot_of(unit);
     PURVIEW_ASSERT(slot != no_slot);
@@ -83,7 +83,7 @@ bool Membership::is_in_its_rows(EntityId unit) {
 
 void Membership::drop_rows(EntityId unit) {
     explicit_.for_each_source_of(unit, {}, [&](std::uint32_t s) { rows_[s].remove(unit); });
-    // It was in no row of a node that does not cover it.
+    // It was in no row of other nodes.
     for (const RowStore& store : rows_) PURVIEW_ASSERT(store.memberships(unit).empty());
 }
 

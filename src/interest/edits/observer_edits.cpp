@@ -29,8 +29,8 @@ Result<ObserverId> ObserverEdits::add_observer() {
     return observers_.id_of(index);
 }
 
-/// All relevant entities leave the observer. Its window is empty afterwards.
-void ObserverEdits::take_relevant(std::uint32_t observer) {
+/// Adds a leave for each entity that is relevant to the observer. Empties its window.
+void ObserverEdits::leave_all(std::uint32_t observer) {
     for (const GroupViews::View& view : views_.of(observer))
         edits_.touch_split_group(observer, lookup_.unit_of(view.entity));
     const auto leave = [&](EntityId entity) {
@@ -43,7 +43,7 @@ void ObserverEdits::take_relevant(std::uint32_t observer) {
 Status ObserverEdits::remove_observer(ObserverId id) {
     if (!observers_.is_live(id)) return Status::stale_id;
     const std::uint32_t o = index_of(id);
-    take_relevant(o);
+    leave_all(o);
     Observer& observer = observers_[o];
     observer.ready = observer.requested_ready = false;
     for (const SourceRow at : observer.rows) rows_[at.source].unsubscribe(at.row, o);
@@ -65,7 +65,7 @@ void ObserverEdits::apply_ready(std::uint32_t o) {
                        (!rules_.ready_requires_viewpoint || observer.main != EntityId::none);
     if (observer.ready == ready) return;
     if (!ready) {
-        take_relevant(o);
+        leave_all(o);
         observer.ready = false;
         overrides_.forget_holds(o);
         return;
@@ -117,8 +117,8 @@ void ObserverEdits::update_observer_keys(std::uint32_t o) {
     edit_observer_rows(o);
 }
 
-/// The observer reads the rows that it wants. Explicit relevance may change only for members of
-/// rows that it gains or loses.
+/// Subscribes the observer to the rows that its keys and position select. Only members of rows that
+/// it gains or loses can change their relevance.
 void ObserverEdits::edit_observer_rows(std::uint32_t o) {
     find_wanted_rows(o);
     Observer& observer = observers_[o];
@@ -135,7 +135,8 @@ void ObserverEdits::edit_observer_rows(std::uint32_t o) {
                 if (unit == EntityId::none || !edit_seen_.find_or_make(index_of(unit)).second)
                     continue;
                 ++pairs_queried_;
-                (explicit_.x_holds(o, unit) ? edit_before_ : edit_after_).push_back(unit);
+                (explicit_.is_explicitly_relevant(o, unit) ? edit_before_ : edit_after_)
+                    .push_back(unit);
             }
         }
     };
@@ -143,8 +144,10 @@ void ObserverEdits::edit_observer_rows(std::uint32_t o) {
     query_missing(observer.rows, wanted_sources_);
     query_missing(wanted_sources_, observer.rows);
     take_wanted_rows(o);
-    for (const EntityId unit : edit_before_) edits_.note(o, unit, true, explicit_.x_holds(o, unit));
-    for (const EntityId unit : edit_after_) edits_.note(o, unit, false, explicit_.x_holds(o, unit));
+    for (const EntityId unit : edit_before_)
+        edits_.note(o, unit, true, explicit_.is_explicitly_relevant(o, unit));
+    for (const EntityId unit : edit_after_)
+        edits_.note(o, unit, false, explicit_.is_explicitly_relevant(o, unit));
 }
 
 /// Writes the wanted rows into `wanted_sources_`, ascending.
@@ -260,7 +263,7 @@ Status ObserverEdits::edit_more_observer_keys(ObserverId id, KeyId domain, Key k
 
 namespace {
 
-/// Returns the same direction along the counted axes, scaled so that its squares neither overflow
+/// Returns the same direction along the axes in use, scaled so that its squares neither overflow
 /// nor vanish.
 Vec3 scaled(Vec3 d, bool flat) noexcept {
     if (flat) d.z = 0;
@@ -289,7 +292,7 @@ Status ObserverEdits::check_area(const Area& area) const noexcept {
     return good ? Status::ok : Status::bad_argument;
 }
 
-/// Returns the area with its counted axes first and a direction of length 1.
+/// Returns the area with its horizontal axes first and a direction of length 1.
 Area ObserverEdits::inner(const Area& given) const noexcept {
     Area area = given;
     area.center = lookup_.inner(given.center);

@@ -77,7 +77,7 @@ class ObserverEdits {
     void apply_ready(std::uint32_t observer);
     void update_observer_keys(std::uint32_t observer);
     void edit_observer_rows(std::uint32_t observer);
-    void take_relevant(std::uint32_t observer);
+    void leave_all(std::uint32_t observer);
     Status check_area(const Area& area) const noexcept;
     Area inner(const Area& given) const noexcept;
     KeyedArea keyed(std::uint32_t key, const Area& inner_area) const noexcept;

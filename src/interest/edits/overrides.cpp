@@ -104,7 +104,7 @@ Status Overrides::edit_member_pair(std::uint32_t o, EntityId member, PairMark ma
                : Status::ok;
 }
 
-/// Drops the marks of a pair when its observer ends. Makes no events.
+/// Drops the marks of a pair when its observer is removed. Makes no events.
 void Overrides::forget_member_pair(std::uint32_t o, EntityId member) {
     for (const PairMark mark : {PairMark::allow, PairMark::deny}) {
         const PairEntry* pair = pairs_.find(o, member);
@@ -224,10 +224,10 @@ Status Overrides::set_owner(EntityId entity, ObserverId owner) {
             return edits_.edit_group_of(o, unit, edit);
         // The group is visible as a whole or not at all, so its members need no evaluation.
         ++pairs_queried_;
-        const bool before = explicit_.x_holds(o, unit);
+        const bool before = explicit_.is_explicitly_relevant(o, unit);
         edit();
         edits_.note_hide(unit);
-        edits_.note(o, unit, before, explicit_.x_holds(o, unit));
+        edits_.note(o, unit, before, explicit_.is_explicitly_relevant(o, unit));
     };
     edit_of(old, [&] {
         add_owned(unit, entity, old, -1);
@@ -307,7 +307,7 @@ Status Overrides::edit_pair(ObserverId id, EntityId entity, PairMark mark, bool 
     ++pairs_queried_;
     PairEntry& pair = pairs_.edit(o, entity);
     PairFacts facts = explicit_.facts_of(o, slot, &pair);
-    const bool before = explicit_.x_holds(o, entity, slot, &pair, facts);
+    const bool before = explicit_.is_explicitly_relevant(o, entity, slot, &pair, facts);
     // Updates `facts` too instead of reading the pair again: a bit that was just written is slow to
     // read.
     pairs_.set(pair, mark, value);
@@ -319,7 +319,7 @@ Status Overrides::edit_pair(ObserverId id, EntityId entity, PairMark mark, bool 
     }
     if (facts.denied && rules_.minimum_relevance_ticks > 0)
         minimum_relevance_.denial_checks.emplace_back(o, entity);
-    const bool after = explicit_.x_holds(o, entity, slot, &pair, facts);
+    const bool after = explicit_.is_explicitly_relevant(o, entity, slot, &pair, facts);
     if (!value) pairs_.settle(o, pair);
     if (is_denial_new) update_special(entity);
     PURVIEW_ASSERT(table_.flag(facts_table_.columns.special, slot) == pairs_.has_denial(entity));

@@ -74,8 +74,8 @@ Slot Placement::place_unit(EntityId unit, const EntityDef& def) {
     if (summary_.has_moving_cells) cell_movers_.push_back(unit);
     if (summary_.has_waiting) new_units_.add(unit);
     custom_nodes_.notify_nodes(unit, NodeNotice::Type::added);
-    // A spawn is evaluated in its tick, whatever the refresh of a node. For entity-centric nodes,
-    // update_bound requests this.
+    // A spawn is evaluated in its tick, regardless of a node's every_ticks. For entity-centric
+    // nodes, update_bound requests this.
     custom_nodes_.query_observers_about(unit);
     PURVIEW_ASSERT(table_.slot_of(unit) == slot);  // only a tick moves it to another slot
     return slot;

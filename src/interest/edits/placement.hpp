@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Gives a cull group its slot: kind, attributes, bindings, layer.
+// Inserts a cull group into the table, with its kind, attributes, bindings and grid layer.
 #pragma once
 
 #include <vector>

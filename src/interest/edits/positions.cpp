@@ -19,7 +19,7 @@ namespace purview {
 
 std::uint32_t Positions::layer_for(const KindRules* kind, float range) const noexcept {
     if (kind != nullptr && kind->uses_group_radius) {
-        PURVIEW_ASSERT(layers_.bounds < layers_.abstract);  // rules without one are refused
+        PURVIEW_ASSERT(layers_.bounds < layers_.abstract);  // rules must have group_radius_max > 0
         return layers_.bounds;
     }
     const auto& classes = rules_.range_classes;
@@ -79,7 +79,7 @@ Status Positions::move(EntityId entity, Vec3 position) {
 
 namespace {
 
-/// Moves with their counted axes first.
+/// Moves with their horizontal axes first.
 struct ExchangedMoves {
     std::span<const Move> moves;
     std::size_t size() const noexcept { return moves.size(); }
@@ -140,14 +140,14 @@ void Positions::move(const PositionColumns& columns) {
 /// of its members, up to `most`.
 std::size_t Positions::links_behind(EntityId unit, std::size_t most) const {
     std::size_t longest = 0;
-    const auto look = [&](EntityId one) {
+    const auto visit = [&](EntityId one) {
         for (const EntityId follower : position_sources_.followers(one)) {
             if (longest == most) return;
             longest = std::max(longest, 1 + links_behind(follower, most - 1));
         }
     };
     if (most == 0 || position_sources_.empty()) return 0;
-    lookup_.for_each_member(unit, true, look);
+    lookup_.for_each_member(unit, true, visit);
     PURVIEW_ASSERT(longest <= most);
     return longest;
 }

@@ -31,24 +31,25 @@ void RelevanceEdits::touch(std::uint32_t observer, EntityId unit) {
     PURVIEW_ASSERT(observers_.is_live(observer));  // rows and pairs drop removed observers
     if (!touched_.is_new(observer)) return;
     ++pairs_queried_;
-    touched_.add(observer, explicit_.x_holds(observer, unit));
+    touched_.add(observer, explicit_.is_explicitly_relevant(observer, unit));
 }
 
 void RelevanceEdits::touch_all(EntityId unit) {
     touched_.begin(observers_.size());
-    explicit_.for_each_x_candidate(unit, [&](std::uint32_t o) { touch(o, unit); });
+    explicit_.for_each_explicit_candidate(unit, [&](std::uint32_t o) { touch(o, unit); });
     // Reads the windows now: the slot may be gone after the edit.
     touched_.end_before([&](std::uint32_t o) { return explicit_.in_window(o, unit); });
 }
 
 void RelevanceEdits::report_touched(EntityId unit) {
-    explicit_.for_each_x_candidate(unit, [&](std::uint32_t o) { touch(o, unit); });
+    explicit_.for_each_explicit_candidate(unit, [&](std::uint32_t o) { touch(o, unit); });
     note_hide(unit);
-    touched_.for_each(
-        [&](std::uint32_t o, bool before) { note(o, unit, before, explicit_.x_holds(o, unit)); });
+    touched_.for_each([&](std::uint32_t o, bool before) {
+        note(o, unit, before, explicit_.is_explicitly_relevant(o, unit));
+    });
 }
 
-/// Keeps a pair that no node shows any more for the rest of its minimum relevance time, unless it
+/// Keeps a pair that no node matches any more for the rest of its minimum relevance time, unless it
 /// is hidden. Returns whether the pair stays relevant.
 bool RelevanceEdits::hold(std::uint32_t o, EntityId unit) {
     if (!explicit_.has_minimum_relevance()) return false;
@@ -56,11 +57,11 @@ bool RelevanceEdits::hold(std::uint32_t o, EntityId unit) {
     const Slot slot = table_.slot_of(unit);
     if (period == nullptr || period->until <= tick_ || slot == no_slot) return false;
     const Stage stage = explicit_.facts_of(o, unit, slot).decide(false);
-    const bool by_hand = stage == Stage::force_hidden || stage == Stage::explicit_only;
-    if (stage != Stage::no_node && !by_hand) return false;
+    const bool by_override = stage == Stage::force_hidden || stage == Stage::explicit_only;
+    if (stage != Stage::no_node && !by_override) return false;
     // A hide may be revoked before the tick, so check_hides decides in the tick.
-    const bool is_hidden = by_hand || explicit_.is_hidden_by_rules(unit);
-    if (!explicit_.has_stay(o, unit, tick_) ||
+    const bool is_hidden = by_override || explicit_.is_hidden_by_rules(unit);
+    if (!explicit_.is_in_minimum_time(o, unit, tick_) ||
         (is_hidden && minimum_relevance_.hide_checks.empty())) {
         minimum_relevance_.end(o, unit);
         return false;
@@ -68,12 +69,12 @@ bool RelevanceEdits::hold(std::uint32_t o, EntityId unit) {
     if (is_hidden && minimum_relevance_.hide_checks.back() != unit) note_hide(unit);
     PURVIEW_ASSERT(observers_[o].ready);
     pairs_.edit(o, unit).held = true;
-    return !by_hand;
+    return !by_override;
 }
 
-/// Keeps a pair relevant if the cull group left the window while a node that showed it was not due
-/// and lets leaves wait. The pair stays until that node's next tick, unless something hides it.
-/// Returns false if it leaves at once.
+/// Keeps a pair relevant whose cull group left the window, if the node that showed it lets leaves
+/// wait and is due only in `wait_ticks` ticks. The pair stays until then, unless something hides
+/// it. Returns false if the pair leaves at once.
 bool RelevanceEdits::defer_leave(std::uint32_t o, EntityId unit, Tick wait_ticks) {
     if (wait_ticks == 0) return false;
     const MinimumRelevance::Period* period = minimum_relevance_.find(o, unit);
@@ -89,8 +90,8 @@ void RelevanceEdits::note_hide(EntityId unit) {
     if (explicit_.has_minimum_relevance()) minimum_relevance_.hide_checks.push_back(unit);
 }
 
-/// A hide ends the minimum relevance time of all pairs of the cull group for good; a denial ends
-/// that of its pair.
+/// A hide ends the minimum relevance time of all pairs of the cull group for good. A denial ends
+/// only the time of its pair.
 void RelevanceEdits::check_hides() {
     for (const auto& [o, unit] : minimum_relevance_.denial_checks) {
         const PairEntry* pair = lookup_.is_known(unit) ? pairs_.find(o, unit) : nullptr;
@@ -120,10 +121,10 @@ void RelevanceEdits::end_hold(std::uint32_t o, EntityId unit) {
     const PairEntry* pair = lookup_.is_known(unit) ? pairs_.find(o, unit) : nullptr;
     minimum_relevance_.end(o, unit);
     if (pair == nullptr || !pair->held) return;
-    const bool before = explicit_.x_holds(o, unit);
+    const bool before = explicit_.is_explicitly_relevant(o, unit);
     pairs_.edit(o, unit).held = false;
     pairs_.settle(o, unit);
-    note(o, unit, before, explicit_.x_holds(o, unit));
+    note(o, unit, before, explicit_.is_explicitly_relevant(o, unit));
 }
 
 /// Runs after the windows, so that a pair that came back in the same tick stays.
@@ -132,12 +133,12 @@ void RelevanceEdits::expire_minimum_relevance() {
     minimum_relevance_.expire(tick_, [&](std::uint32_t o, EntityId unit) { end_hold(o, unit); });
 }
 
-/// Stores which observers have the entity by windows and facts, before its group becomes partly
-/// split.
+/// Stores to which observers the entity is relevant by windows and facts, before its group becomes
+/// partly split.
 void RelevanceEdits::take_views(EntityId entity) {
     const EntityId unit = lookup_.unit_of(entity);
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
-        if (explicit_.is_seen(o, unit) && relevance_.is_open_way(o, unit, entity))
+        if (explicit_.is_seen(o, unit) && relevance_.is_path_open(o, unit, entity))
             views_.set(o, {entity, true, true});
     }
 }
@@ -186,15 +187,16 @@ void RelevanceEdits::report_views(std::span<const EntityId> entities, ObserverRa
     }
 }
 
-/// Returns the cull groups that each ready observer sees outside its window.
-std::vector<std::vector<EntityId>> RelevanceEdits::x_outside_windows() const {
+/// Returns for each ready observer the cull groups that are explicitly relevant and not in its
+/// window.
+std::vector<std::vector<EntityId>> RelevanceEdits::explicit_outside_windows() const {
     std::vector<std::vector<EntityId>> out(observers_.size());
     FlatMap<std::uint32_t, std::uint8_t> seen;
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         if (!observers_[o].ready) continue;
         seen.clear();
-        explicit_.for_each_x_unit(o, [&](EntityId unit) {
-            if (!explicit_.x_holds(o, unit) || explicit_.in_window(o, unit) ||
+        explicit_.for_each_explicit_unit(o, [&](EntityId unit) {
+            if (!explicit_.is_explicitly_relevant(o, unit) || explicit_.in_window(o, unit) ||
                 seen.contains(index_of(unit)))
                 return;
             seen[index_of(unit)] = 1;
@@ -204,16 +206,16 @@ std::vector<std::vector<EntityId>> RelevanceEdits::x_outside_windows() const {
     return out;
 }
 
-/// Notes the changes since `before` of the cull groups that observers see outside their windows.
+/// Notes the changes since `before`, a result of explicit_outside_windows().
 void RelevanceEdits::report_difference(const std::vector<std::vector<EntityId>>& before) {
     PURVIEW_ASSERT(before.size() == observers_.size());
-    const auto after = x_outside_windows();
+    const auto after = explicit_outside_windows();
     FlatMap<std::uint32_t, std::uint8_t> had;
     for (std::uint32_t o = 0; o < observers_.size(); ++o) {
         had.clear();
         for (const EntityId unit : before[o]) {
             had[index_of(unit)] = 1;
-            note(o, unit, true, explicit_.x_holds(o, unit));
+            note(o, unit, true, explicit_.is_explicitly_relevant(o, unit));
         }
         for (const EntityId unit : after[o]) {
             if (!had.contains(index_of(unit))) note(o, unit, false, true);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Runs edits that may change relevance: relevance before the edit, the edit, relevance after it,
-// and the difference as explicit changes. Windows are those of the last tick. Also minimum
-// relevance: a pair that no node shows any more is held for the rest of its time.
+// Runs edits that may change relevance. Evaluates relevance before and after the edit, with the
+// windows of the last tick, and records the difference as explicit changes. Also applies minimum
+// relevance times: a pair that no node matches any more is held for the rest of its time.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace purview {
 
-/// An observer has the member at this index of a list.
+/// An observer, and the index in a list of an entity that is relevant to it.
 struct MemberView {
     std::uint32_t observer;
     std::uint32_t member;
@@ -55,12 +55,15 @@ class RelevanceEdits {
           changes_(stores.changes),
           pairs_queried_(stores.pairs_queried) {}
 
+    /// Records an enter or a leave if explicit relevance changed and the window does not decide.
     void note(std::uint32_t observer, EntityId unit, bool before, bool after);
-    /// Cancels a contrary explicit change of the pair in this tick. Returns whether there was one.
+    /// Cancels an opposite explicit change of the pair in this tick. Returns whether there was one.
     bool cancel_change(std::uint32_t observer, EntityId entity, bool enter) {
         return changes_.cancel(observer, entity, enter, observers_.size());
     }
+    /// Collects before an edit the observers that it may concern, with relevance before it.
     void touch_all(EntityId unit);
+    /// Notes the changes after the edit.
     void report_touched(EntityId unit);
     /// Runs an edit that may change the explicit relevance of one cull group to many observers, and
     /// notes the changes.
@@ -73,7 +76,8 @@ class RelevanceEdits {
     ObserverRange all_observers() const noexcept {
         return {0, static_cast<std::uint32_t>(observers_.size())};
     }
-    /// The same between one observer and all cull groups that may be explicitly relevant to it.
+    /// Runs an edit of one observer, and notes the changes of all cull groups that may be
+    /// explicitly relevant to it.
     template <class Edit>
     void edit_observer(std::uint32_t observer, Edit&& edit);
     bool hold(std::uint32_t observer, EntityId unit);
@@ -90,7 +94,7 @@ class RelevanceEdits {
     }
     template <class Edit>
     void edit_split_group(std::initializer_list<EntityId> units, Edit&& edit);
-    std::vector<std::vector<EntityId>> x_outside_windows() const;
+    std::vector<std::vector<EntityId>> explicit_outside_windows() const;
     void report_difference(const std::vector<std::vector<EntityId>>& before);
 
   private:
@@ -151,7 +155,7 @@ void RelevanceEdits::edit_groups(std::initializer_list<EntityId> units, Edit&& e
     edit_views(all_observers(), units, edit);
 }
 
-/// The same between one observer and one group. Other observers are not evaluated.
+/// Like edit_groups(), for one observer and one group. Other observers are not evaluated.
 template <class Edit>
 void RelevanceEdits::edit_group_of(std::uint32_t o, EntityId unit, Edit&& edit) {
     if (lookup_.is_split_group(unit)) {
@@ -189,7 +193,7 @@ void RelevanceEdits::edit_views(ObserverRange range, std::initializer_list<Entit
     report_views(entities, range, before);
 }
 
-/// The same if partly split groups are involved before or after the edit.
+/// Like edit_groups(), if a partly split group is involved before or after the edit.
 template <class Edit>
 void RelevanceEdits::edit_split_group(std::initializer_list<EntityId> units, Edit&& edit) {
     std::vector<EntityId> entities;
@@ -227,14 +231,15 @@ void RelevanceEdits::edit_observer(std::uint32_t o, Edit&& edit) {
     after.clear();
     seen.clear();
     const auto first_time = [&](EntityId unit) { return seen.find_or_make(index_of(unit)).second; };
-    explicit_.for_each_x_unit(o, [&](EntityId unit) {
+    explicit_.for_each_explicit_unit(o, [&](EntityId unit) {
         ++pairs_queried_;
-        if (explicit_.x_holds(o, unit) && first_time(unit)) before.push_back(unit);
+        if (explicit_.is_explicitly_relevant(o, unit) && first_time(unit)) before.push_back(unit);
     });
     edit();
-    for (const EntityId unit : before) note(o, unit, true, explicit_.x_holds(o, unit));
-    explicit_.for_each_x_unit(o, [&](EntityId unit) {
-        if (explicit_.x_holds(o, unit) && first_time(unit)) after.push_back(unit);
+    for (const EntityId unit : before)
+        note(o, unit, true, explicit_.is_explicitly_relevant(o, unit));
+    explicit_.for_each_explicit_unit(o, [&](EntityId unit) {
+        if (explicit_.is_explicitly_relevant(o, unit) && first_time(unit)) after.push_back(unit);
     });
     for (const EntityId unit : after) note(o, unit, false, true);
 }

@@ -23,7 +23,7 @@ bool SplitGroups::keep_minimum_relevance(std::uint32_t o, std::span<const SplitG
         const bool was = views_.of(o, unit).own;
         if (was && !now.own) any_held |= edits_.hold(o, unit);
         if (was || now.stage != Stage::node || group[i].hides) continue;
-        // A pair that is about to leave was relevant when the tick began: it comes back without a
+        // A pair with a pending leave was relevant when the tick began. It stays relevant without a
         // new period.
         const ExplicitChange* change = changes_.find(o, unit, observers_.size());
         if (change == nullptr || change->enter)
@@ -39,7 +39,7 @@ void SplitGroups::report_split_group(std::uint32_t o, std::span<const SplitGroup
         relevance_.evaluate_split_group(o, group, answers);
     const auto report = [&](std::size_t i, EntityId entity, bool enter) {
         const EntityId unit = group[i].unit;
-        const bool is_open = relevance_.is_open_way(o, unit, entity);
+        const bool is_open = relevance_.is_path_open(o, unit, entity);
         const bool now = answers[i].shown && is_open;
         if (now != enter || views_.of(o, entity).seen == now ||
             edits_.cancel_change(o, entity, enter))
@@ -56,7 +56,7 @@ void SplitGroups::report_split_group(std::uint32_t o, std::span<const SplitGroup
                                 [&](EntityId entity) { report(i, entity, true); });
     for (std::size_t i = 0; i < group.size(); ++i) {
         lookup_.for_each_member(group[i].unit, true, [&](EntityId entity) {
-            const bool now = answers[i].shown && relevance_.is_open_way(o, group[i].unit, entity);
+            const bool now = answers[i].shown && relevance_.is_path_open(o, group[i].unit, entity);
             views_.set(o, {entity, now, entity == group[i].unit ? answers[i].own : now});
         });
     }
@@ -88,7 +88,7 @@ void SplitGroups::settle_split_groups() {
     release_split_group();
 }
 
-/// From now on windows and facts decide about these cull groups, so the stored views are dropped.
+/// Drops the stored views of released cull groups: windows and facts decide about them from now on.
 void SplitGroups::release_split_group() {
     for (const EntityId unit : split_queue_.take_released()) {
         if (table_.slot_of(unit) == no_slot || lookup_.is_split_group_unit(unit)) continue;
@@ -96,13 +96,14 @@ void SplitGroups::release_split_group() {
     }
 }
 
-/// Steps of the new rules may hide other entities than the old ones.
+/// Queues all partly split groups, because steps of the new rules may hide other entities than the
+/// old ones.
 void SplitGroups::touch_split_groups() {
     split_queue_.touch(splits_.units());
 }
 
-/// An override that shows an independently culled member also shows its ancestors, which have no
-/// override themselves.
+/// Queues all partly split groups for one observer: an override that shows an independently culled
+/// member also shows its ancestors, which have no override of their own.
 void SplitGroups::touch_split_groups(std::uint32_t o) {
     for (const EntityId unit : splits_.units()) {
         PURVIEW_ASSERT(table_.slot_of(unit) != no_slot);  // it is a cull group
@@ -120,7 +121,7 @@ Status SplitGroups::join_split(EntityId member, EntityId root, EntityId parent) 
     return Status::ok;
 }
 
-/// The member keeps its state, and everything below it.
+/// The member keeps its state and everything below it.
 void SplitGroups::leave_split(EntityId member) {
     PURVIEW_ASSERT(splits_.parent_of(member) != EntityId::none);
     edits_.edit_split_group({member}, [&] { splits_.unlink(member); });

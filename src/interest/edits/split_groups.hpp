@@ -3,8 +3,8 @@
 //
 // Partly split groups. Edits and windows only mark the cull groups that they touch. When the facts
 // and windows of the tick are final, each touched group is evaluated as a whole, once for each
-// touched observer, and compared with what the observer had. So a promotion or a window bit may
-// toggle within a tick, and a member that joins or leaves in between makes one event.
+// touched observer, and compared with what the observer had. So a promotion or a window bit that
+// toggles within a tick makes no event, and a member that joins or leaves in between makes one.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Meaning of the block table's columns. The columns of the caller's flags, keys and values come
-// first, at the index of their ids.
+// The meaning of the columns of the block table. The columns of the caller's flags, keys and values
+// come first, at the index of their ids.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ struct Columns {
     // Flags of the interest engine.
     std::uint32_t force_hidden = 0;
     std::uint32_t explicit_only = 0;
-    std::uint32_t no_window = 0;         ///< either of the two: not in windows
-    std::uint32_t shown = 0;             ///< to all, by an override
-    std::uint32_t global_mode = 0;       ///< to all, by its mode
-    std::uint32_t shown_by_members = 0;  ///< to all, by a member of its group
-    std::uint32_t open = 0;              ///< to all, by a node without steps
-    std::uint32_t special = 0;           ///< some pair is denied
+    std::uint32_t no_window = 0;         ///< force hidden or explicit only: not in windows
+    std::uint32_t shown = 0;             ///< shown to all by an override
+    std::uint32_t global_mode = 0;       ///< shown to all by its mode
+    std::uint32_t shown_by_members = 0;  ///< shown to all by a member of its group
+    std::uint32_t open = 0;              ///< shown to all by a node without steps
+    std::uint32_t special = 0;           ///< denied to some observer
     std::uint32_t watched = 0;           ///< some observer views from it
     std::uint32_t more_keys = 0;         ///< it has keys besides the key column
-    std::uint32_t bounded = 0;           ///< its bounds are not 0
-    std::uint32_t changed = 0;           ///< this tick, with measure_scores
-    std::uint32_t in_rows = 0;           ///< it is a member of some row that is not pulled
+    std::uint32_t bounded = 0;           ///< its group radius is above 0
+    std::uint32_t changed = 0;  ///< moved or spawned in this tick; only with measure_scores
+    std::uint32_t in_rows = 0;  ///< it is a member of some row that is not pulled
     // Numbers.
-    std::uint32_t range = 0;   ///< its own, or 0
-    std::uint32_t bounds = 0;  ///< of its group, or 0
+    std::uint32_t range = 0;   ///< its own range, or 0
+    std::uint32_t bounds = 0;  ///< radius of its group, or 0
 
     static Columns add_to(BlockTable& table, const Rules& rules) {
         return add_to(table, static_cast<std::uint32_t>(rules.flag_names.size()),

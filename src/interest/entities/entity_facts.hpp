@@ -19,7 +19,7 @@ struct EntityFacts {
     Axes axes = Axes::xy;
     MoreKeys more_keys;  ///< by entity index
     Bindings bindings;
-    std::vector<Vec3> velocities;  ///< by entity index, 0 beyond the end; counted axes first
+    std::vector<Vec3> velocities;  ///< by entity index, 0 beyond the end; horizontal axes first
 
     Vec3 velocity(EntityId entity) const noexcept {
         return index_of(entity) < velocities.size() ? velocities[index_of(entity)] : Vec3{};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Ids for a caller that has none of its own: low indices, used again with the next generation.
+// Assigns ids for a caller that has none of its own: low indices, reused with the next generation.
 //
-// Invariants: next() is not alive and was not returned before. Before the first call of next(),
-// only the largest index is stored. A caller may mix ids of its own with these. Must not know: what
-// an entity is.
+// Invariants: next() returns an id that is not alive and was not returned before. Before the first
+// call of next(), only the largest index is stored. A caller may mix ids of its own with these.
+// Must not depend on what an entity is.
 #pragma once
 
 #include <algorithm>

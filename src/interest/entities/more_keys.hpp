@@ -16,7 +16,7 @@ namespace purview {
 
 class MoreKeys {
   public:
-    /// By entity or observer index; each key once.
+    /// Returns the keys by entity or observer index, each key once.
     std::span<const DomainKey> of(std::uint32_t index) const noexcept;
     bool any() const noexcept { return lists_by_.size() > 0; }
     /// Returns whether the key is new.
@@ -24,7 +24,7 @@ class MoreKeys {
     /// Returns the remaining count of the key, or -1 if it was not there.
     int remove(std::uint32_t index, KeyId domain, Key key);
     void clear(std::uint32_t index);
-    /// Asserts that each list has each key once, and that all others are free. O(keys).
+    /// Asserts that each list has each key once, and that all other lists are free. O(keys).
     void validate() const;
 
   private:

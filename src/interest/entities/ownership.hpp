@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Which observer owns an entity, and whether owning it makes it relevant (KindRules::owner_sees).
-// An owner that was removed stays here: the caller checks whether it is live. Must not know:
-// groups, pairs.
+// An owner that was removed stays here: the caller checks whether it is live. Must not depend on
+// groups or pairs.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class Ownership {
             owners_[entity] = owner;
         }
     }
-    /// Whether ownership does not make the entity relevant.
+    /// Returns whether ownership does not make the entity relevant.
     bool is_blind(EntityId entity) const noexcept { return blind_.contains(entity); }
     void set_blind(EntityId entity, bool value) {
         if (value) {
@@ -37,7 +37,7 @@ class Ownership {
             blind_.erase(entity);
         }
     }
-    /// Whether the observer owns the entity and ownership makes it relevant.
+    /// Returns whether the observer owns the entity and ownership makes it relevant.
     bool shows(EntityId entity, ObserverId observer) const noexcept {
         PURVIEW_ASSERT(observer != ObserverId::none);  // none owns nothing
         return owner_of(entity) == observer && !is_blind(entity);

@@ -5,8 +5,8 @@
 //
 // Invariants: an entity has at most one source; `entities()` has each entity with a source once, in
 // the order in which they got one; `followers` is the inverse of the sources. Sources may form
-// chains and, through groups, cycles: a loop along them must be bounded by size(). Must not know:
-// positions of the table, groups.
+// chains and, through groups, cycles: a loop along them must be bounded by size(). Must not depend
+// on positions in the table or on groups.
 #pragma once
 
 #include <span>
@@ -20,13 +20,13 @@ namespace purview {
 
 struct PositionSource {
     EntityId other = EntityId::none;
-    Vec3 own_position;  ///< restored when the source is removed; counted axes first
+    Vec3 own_position;  ///< restored when the source is removed; horizontal axes first
     bool was_abstract = false;
 };
 
 class PositionSources {
   public:
-    /// Maximum links of a chain that a caller can make.
+    /// Maximum number of links in a chain that a caller can make.
     static constexpr std::size_t links_max = 8;
 
     std::size_t size() const noexcept { return entities_.size(); }
@@ -35,7 +35,7 @@ class PositionSources {
     PositionSource* find(EntityId entity) noexcept { return sources_.find(entity); }
     const PositionSource* find(EntityId entity) const noexcept { return sources_.find(entity); }
     bool contains(EntityId entity) const noexcept { return sources_.contains(entity); }
-    /// The entities that use `other` as their source.
+    /// Returns the entities that use `other` as their source.
     std::span<const EntityId> followers(EntityId other) const noexcept;
 
     /// Adds a source to an entity that has none.

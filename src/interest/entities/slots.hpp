@@ -31,7 +31,7 @@ class Slots {
 
     /// 2 or 3 coordinates.
     unsigned axes() const noexcept { return axes_; }
-    /// [blocks * axes * 16]: of each block 16 x, then 16 y, then 16 z; an empty lane has x =
+    /// [blocks * axes * 16]: each block has 16 x, then 16 y, then 16 z. An empty lane has x =
     /// +infinity.
     const float* coordinates() const noexcept { return coordinates_; }
     /// [blocks] lanes with an entity.
@@ -48,9 +48,9 @@ class Slots {
     std::span<const float> values(ValueId value) const noexcept;
     /// [blocks * 16] own ranges by slot, 0 without one; empty if no entity has one.
     std::span<const float> ranges() const noexcept;
-    /// [blocks] lanes of groups that count by their bounds; empty if there are none.
+    /// [blocks] lanes of groups with a radius; empty if there are none.
     std::span<const Mask> lanes_with_bounds() const noexcept;
-    /// Radius by which the distance to the group counts as smaller, or 0.
+    /// Returns the group radius, which is subtracted from the distance to the group, or 0.
     float bounds(Slot slot) const noexcept;
     std::uint32_t flag_count() const noexcept;
     std::uint32_t key_count() const noexcept;
@@ -60,10 +60,10 @@ class Slots {
             coordinates_ + std::size_t{block_of(slot)} * axes_ * lanes_per_block + lane_of(slot);
         return {at[0], at[lanes_per_block], axes_ == 3 ? at[2 * lanes_per_block] : 0};
     }
-    /// Whether the entities of the block have no position.
+    /// Returns whether the entities of the block have no position.
     bool is_abstract(BlockIndex block) const noexcept;
-    /// For an occupied lane. Also right between two ticks, when is_abstract() still has the state
-    /// of the last tick.
+    /// For an occupied lane. Also correct between two ticks, while is_abstract() has the state of
+    /// the last tick.
     bool has_position(Slot slot) const noexcept;
     /// For an occupied lane.
     EntityId entity(Slot slot) const noexcept;
@@ -73,9 +73,9 @@ class Slots {
     void entities(std::span<const Slot> slots, std::span<EntityId> out) const noexcept;
     /// Returns the slot of an entity, or no_slot.
     Slot slot_of(EntityId entity) const noexcept;
-    /// See set_velocity.
+    /// Returns the velocity set by Visibility::set_velocity, or 0.
     Vec3 velocity(EntityId entity) const noexcept;
-    /// The caller's y is this world's third axis.
+    /// Returns whether the caller's y is the third axis here.
     bool is_y_up() const noexcept { return is_y_up_; }
     /// Converts a position to the axes of the manager's caller.
     Vec3 outer(Vec3 position) const noexcept {

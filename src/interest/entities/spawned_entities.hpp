@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The entities that were spawned since the last tick, by index. Invariant: the list has each set
-// bit once.
+// The entities that were spawned since the last tick, by index. Invariant: list_ contains the index
+// of each set bit exactly once.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Counts of cull groups by flag, so that the tick can skip what none of them needs; and the layers
-// of the grid that are not range classes.
+// Counts of cull groups by flag, so that the tick can skip what none of them needs. Also the grid
+// layers that are not range classes.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace purview {
 
 struct UnitCounts {
-    std::uint32_t shown = 0;      ///< shown to all by override, mode or a member; each counts
+    std::uint32_t shown = 0;      ///< shown to all by override, mode or members; each counts
     std::uint32_t open = 0;       ///< shown to all by a node
     std::uint32_t no_window = 0;  ///< force hidden or explicit only
     std::uint32_t bounded = 0;    ///< with a group radius above 0

@@ -6,7 +6,7 @@
 // Events of windows and of partly split groups are pending until the tick ends; then they and the
 // changes of explicit relevance are published together. Invariants: all() stays the same from one
 // publish() to the next; for each observer, leaves come first, because an entity may have the index
-// of one that left. Must not know: why a pair is relevant.
+// of one that left. Must not depend on why a pair is relevant.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class EventList {
   public:
     std::span<const InterestEvent> all() const noexcept { return events_; }
     std::span<InterestEvent> all() noexcept { return events_; }
-    /// The events of one live observer. O(1).
+    /// Returns the events of one live observer. O(1).
     std::span<const InterestEvent> of(ObserverId observer) const noexcept;
 
     void add(const PendingEvent& event) { pending_.push_back(event); }

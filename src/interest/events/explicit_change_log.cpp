@@ -10,8 +10,8 @@
 
 namespace purview {
 
-/// Sorting again costs one more pass over all changes. This is rare: most changes are added before
-/// the first look-up.
+/// Sorting again costs one more pass over all changes. It is rare, because most changes are added
+/// before the first look-up.
 void ExplicitChangeLog::settle(std::size_t observers) {
     if (settled_ == changes_.size()) return;
     sort(observers);

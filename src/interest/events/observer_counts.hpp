@@ -31,8 +31,8 @@ class ObserverCounts {
         last_.clear();
     }
 
-    /// Counts the events of a tick, and adds to what begin_tick() cleared. is_alive(EntityId).
-    /// O(events).
+    /// Counts the events of a tick and fills newly_observed() and no_longer_observed().
+    /// is_alive(EntityId) returns whether the entity still exists. O(events).
     template <class IsAlive>
     void count(std::span<const InterestEvent> events, IsAlive&& is_alive) {
         gained_.clear();
@@ -55,7 +55,7 @@ class ObserverCounts {
         if (counts_.size() <= index) counts_.resize(index + 1 + index / 8, 0);
         const std::uint32_t gain = event.enter ? 1 : static_cast<std::uint32_t>(-1);
         counts_[index] += gain;
-        gained_[static_cast<std::uint64_t>(event.entity)] += gain;  // an index may have had two
+        gained_[static_cast<std::uint64_t>(event.entity)] += gain;  // entities may share an index
     }
 
     std::vector<std::uint32_t> counts_;             ///< by entity index

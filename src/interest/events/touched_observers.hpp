@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The observers that one edit of a cull group may concern, and whether it was explicitly relevant
-// to them before the edit. Invariant: each observer is in it once. Must not know: why.
+// The observers that one edit of a cull group may affect, and whether it was explicitly relevant to
+// each before the edit. Invariant: each observer is listed once. Must not depend on why it is
+// relevant.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ class TouchedObservers {
         std::uint32_t observer;  ///< IdPool::no_index: left out
         bool before;
     };
-    /// Begins an edit: nothing is touched.
+    /// Begins an edit and clears the list.
     void begin(std::size_t observers) {
         ++stamp_;
         entries_.clear();
@@ -37,8 +38,8 @@ class TouchedObservers {
         PURVIEW_ASSERT(stamps_[observer] == stamp_ && entries_.size() < stamps_.size());
         entries_.push_back({observer, before});
     }
-    /// Observers that are added from now on are touched by the edit itself. leaves_out(observer):
-    /// whether it is not to be reported.
+    /// Observers that are added after this call count as not relevant before the edit.
+    /// leaves_out(observer): whether an observer that was added before is left out of for_each().
     template <class LeavesOut>
     void end_before(LeavesOut&& leaves_out) {
         PURVIEW_ASSERT(before_edit_ == 0);  // once an edit

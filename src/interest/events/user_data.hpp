@@ -4,8 +4,8 @@
 // The numbers that the caller stores with its entities and observers, and gets back in events.
 //
 // A number stays readable until the events of the tick in which its entity or observer ended are
-// written, because the leaves of that tick contain it. Invariants: an id has at most one number;
-// nothing is stored before the first number other than 0. Must not know: relevance.
+// written, because the leaves of that tick contain it. Invariants: an id has at most one number; no
+// memory is used before the first number other than 0. Must not depend on relevance.
 #pragma once
 
 #include <algorithm>

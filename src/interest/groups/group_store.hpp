@@ -8,7 +8,7 @@
 //
 // Invariants: the members of a cull group have parents before children; every member is in the list
 // of its cull group exactly once; a cull group without members has no list; no other entity has the
-// index of a member. Must not know: observers, slots, why anything is relevant.
+// index of a member. Must not depend on observers, slots or why anything is relevant.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +30,9 @@ struct MemberMarks {
     bool force_hidden = false;
     bool shown = false;
     EntityMode mode = EntityMode::nodes;
-    /// Whether it hides the member and all below it.
+    /// Returns whether the marks hide the member and all below it.
     bool cuts() const noexcept { return force_hidden || mode == EntityMode::explicit_only; }
-    /// Whether it makes the cull group relevant.
+    /// Returns whether the marks make the cull group relevant to all.
     bool shows() const noexcept { return shown || mode == EntityMode::global; }
     bool is_empty() const noexcept { return !force_hidden && !shown && mode == EntityMode::nodes; }
 };
@@ -50,11 +50,12 @@ class GroupStore {
     // -- membership
     bool any() const noexcept { return unit_of_.size() > 0; }
     bool is_member(EntityId entity) const noexcept { return unit_of_.contains(entity); }
-    /// Whether the entity with this index is a member, and so has no slot.
+    /// Returns whether the entity with this index is a member, and so has no slot.
     bool is_member_index(std::uint32_t index) const noexcept {
         return indices_.size() > 0 && indices_.contains(index);
     }
-    /// The cull group that the entity is evaluated with; the entity itself if it is not a member.
+    /// Returns the cull group that the entity is evaluated with: the entity itself if it is not a
+    /// member.
     EntityId unit_of(EntityId entity) const noexcept {
         const EntityId* unit = unit_of_.find(entity);
         return unit != nullptr ? *unit : entity;
@@ -65,13 +66,13 @@ class GroupStore {
         return parent != nullptr ? *parent : EntityId::none;
     }
     bool has_members(EntityId unit) const noexcept { return list_of_.contains(unit); }
-    /// Parents first, without the cull group itself.
+    /// Returns the members, parents first, without the cull group itself.
     std::span<const EntityId> members_of(EntityId unit) const noexcept {
         const std::uint32_t* list = list_of_.size() == 0 ? nullptr : list_of_.find(unit);
         if (list == nullptr) return {};
         return lists_[*list];
     }
-    /// Whether the member is `top`, or below it within its cull group.
+    /// Returns whether the member is `top`, or below it within its cull group.
     bool is_below(EntityId member, EntityId top) const noexcept;
 
     /// Appends a member to a cull group. The other members keep their order.
@@ -79,15 +80,15 @@ class GroupStore {
     /// Takes a member out of its cull group. Members below it move to its parent, which is
     /// returned.
     EntityId remove(EntityId member);
-    /// Makes `parent` the parent of a member of the same cull group and moves the member behind it.
-    /// goes_along(entity): whether it is below the member.
-    template <class GoesAlong>
-    void move_within(EntityId member, EntityId parent, GoesAlong&& goes_along) {
+    /// Makes `parent` the parent of a member of the same cull group and moves the member after it.
+    /// is_descendant(entity): whether the entity is below the member.
+    template <class IsDescendant>
+    void move_within(EntityId member, EntityId parent, IsDescendant&& is_descendant) {
         PURVIEW_ASSERT(is_member(member) && unit_of(parent) == unit_of(member));
         PURVIEW_ASSERT(!is_below(parent, member));
         auto& members = lists_[*list_of_.find(unit_of(member))];
         std::stable_partition(members.begin(), members.end(),
-                              [&](EntityId one) { return one != member && !goes_along(one); });
+                              [&](EntityId one) { return one != member && !is_descendant(one); });
         parent_of_[member] = parent;
     }
     /// Drops the member list of a cull group. The caller adds the members to another one.

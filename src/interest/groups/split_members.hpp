@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Independently culled members: their parents, and which members of partly split groups each
-// observer has. Must not know: why anything is relevant (edits/split_groups.cpp).
+// observer has. Must not depend on why anything is relevant (edits/split_groups.cpp).
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace purview {
 class SplitLinks {
   public:
     bool any() const noexcept { return links_.size() > 0; }
-    /// All that are in a group, in no order.
+    /// Returns all independently culled members that are in a group, in no order.
     std::span<const EntityId> units() const noexcept { return units_; }
     /// Returns EntityId::none if the cull group has no parent.
     EntityId parent_of(EntityId unit) const noexcept {
@@ -28,7 +28,8 @@ class SplitLinks {
         const Link* link = links_.find(unit);
         return link != nullptr ? link->parent : EntityId::none;
     }
-    /// Independently culled members directly below `parent`, in the order in which they joined.
+    /// Returns the independently culled members directly below `parent`, in the order in which they
+    /// joined.
     std::span<const EntityId> below(EntityId parent) const noexcept {
         const std::uint32_t* list = any() ? list_of_.find(parent) : nullptr;
         if (list == nullptr) return {};
@@ -65,8 +66,8 @@ class SplitLinks {
         list_of_.erase(parent);
         free_.push_back(list);
     }
-    /// Moves all that are below `from` to `to`.
-    void rehang(EntityId from, EntityId to) {
+    /// Moves all members directly below `from` to `to`.
+    void reparent(EntityId from, EntityId to) {
         PURVIEW_ASSERT(from != to);
         while (!below(from).empty()) link(below(from).front(), to);
     }

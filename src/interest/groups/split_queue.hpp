@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Partly split groups that an edit or a window touched in this tick: they are evaluated when the
-// tick's explicit relevance and windows are final, each once for each touched observer.
+// Partly split groups that an edit or a window touched in this tick. When the tick's explicit
+// relevance and windows are final, each is evaluated once for each touched observer.
 //
-// Invariant: released cull groups are treated as partly split until take_released(). Must not know:
-// the result of a group.
+// Invariant: released cull groups are treated as partly split until take_released(). Must not
+// depend on the result of a group.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@ namespace purview {
 
 class SplitQueue {
   public:
-    /// For one observer, or for all.
+    /// Queues the group of the cull group for one observer, or for all.
     void touch(EntityId unit, std::uint32_t observer) { pairs_.emplace_back(unit, observer); }
     void touch(EntityId unit) { units_.push_back(unit); }
     void touch(std::span<const EntityId> units) {
         units_.insert(units_.end(), units.begin(), units.end());
     }
-    /// A despawned entity of such a group.
+    /// Adds a despawned entity of a partly split group.
     void add_gone(EntityId entity) { gone_.push_back(entity); }
     std::span<const EntityId> gone() const noexcept { return gone_; }
     void clear_gone() { gone_.clear(); }
@@ -47,8 +47,8 @@ class SplitQueue {
     }
 
     /// Calls visit(group root, observer) for every touched group and observer, ascending, each
-    /// once; then nothing is touched. top_of(unit): the root, or none if the cull group is gone.
-    /// is_concerned(observer): whether it is visited for groups that are touched for all.
+    /// once, and then clears the queue. top_of(unit): the root, or none if the cull group is gone.
+    /// is_concerned(observer): whether to visit the observer for groups that are touched for all.
     template <class TopOf, class IsConcerned, class Visit>
     void settle(std::uint32_t observers, TopOf&& top_of, IsConcerned&& is_concerned,
                 Visit&& visit) {

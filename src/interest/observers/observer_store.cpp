@@ -18,7 +18,7 @@ std::uint32_t ObserverStore::add() {
         if (index == observers_.capacity()) observers_.reserve(index + index / growth + few);
         observers_.emplace_back();
     }
-    // The previous observer with this index left no state behind.
+    // The previous observer with this index left no state.
     PURVIEW_ASSERT(!observers_[index].ready && observers_[index].main == EntityId::none);
     PURVIEW_ASSERT(observers_[index].areas.empty() && observers_[index].rows.empty());
     observers_[index] = Observer{};

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Observers: their ids, their areas of interest, the entity that each one views from, their keys
-// and windows, and which of them have to be scanned.
+// Observers: their ids, areas of interest, main entities, keys and windows, and which of them have
+// to be scanned. The main entity is the one that an observer views from
+// (Visibility::set_viewpoint).
 //
 // Invariants: the observers of a main entity form one list from first_of_main() on; following()
 // counts the areas that follow an entity; unculled() has exactly the observers that see everything;
-// an observer that must be scanned is woken. Must not know: rules, entities, what is relevant.
+// an observer that must be scanned is woken. Must not depend on rules, entities or relevance.
 #pragma once
 
 #include <array>
@@ -46,10 +47,10 @@ struct SourceRow {
 };
 
 struct alignas(cache_line_bytes) Observer {
-    // What every tick reads first.
+    // Fields that every tick reads first.
     EntityId main = EntityId::none;
-    std::uint64_t looked_from = 0;  ///< hash of all positions and areas at the last scan
-    bool ready = false;             ///< wants to be, and has a main entity if the rules require one
+    std::uint64_t views_hash = 0;  ///< hash of all positions and areas at the last scan
+    bool ready = false;            ///< requested, and it has a main entity if the rules require one
     bool requested_ready = false;
     bool needs_scan = true;  ///< its own state changed: areas, keys, readiness
     bool sees_everything = false;
@@ -83,22 +84,22 @@ class ObserverStore {
     bool is_live(ObserverId id) const noexcept {
         return pool_.is_live(index_of(id), generation_of(id));
     }
-    /// Returns the index of a new observer, or IdPool::no_index if there is no room.
+    /// Returns the index of a new observer, or IdPool::no_index if no index is free.
     std::uint32_t add();
-    /// Areas, keys and main entity must be removed before. The id stays readable until the index is
-    /// reused, because events contain it.
+    /// The main entity and the rows must be removed before. The id stays readable until the index
+    /// is reused, because events contain it.
     void remove(std::uint32_t index);
     void recycle() { pool_.recycle(); }
 
     // -- main entities
     bool has_watchers(EntityId main) const noexcept { return mains_.contains(index_of(main)); }
-    /// The first observer that views from the entity with this index, or IdPool::no_index.
+    /// Returns the first observer that views from the entity with this index, or IdPool::no_index.
     std::uint32_t first_of_main(std::uint32_t main_index) const noexcept {
         const std::uint32_t* first = mains_.find(main_index);
         return first == nullptr ? IdPool::no_index : *first;
     }
     void set_main(std::uint32_t index, EntityId main);
-    /// Calls visit(observer index) for every observer that views from it.
+    /// Calls visit(observer index) for every observer that views from the entity.
     template <class Visit>
     void for_each_watcher(EntityId main, Visit&& visit) const {
         for (std::uint32_t o = first_of_main(index_of(main)); o != IdPool::no_index;
@@ -151,14 +152,14 @@ class ObserverStore {
     void set_unculled(std::uint32_t index, bool value);
 
     // -- scans
-    /// Its own state changed: its window is scanned in the next tick.
+    /// Requests a scan in the next tick, because the observer's own state changed.
     void must_scan(std::uint32_t index) {
         observers_[index].needs_scan = any_needs_scan_ = true;
         wake(index);
     }
     bool any_needs_scan() const noexcept { return any_needs_scan_; }
     void clear_needs_scan() noexcept { any_needs_scan_ = false; }
-    /// Its window may change in this tick.
+    /// Marks the observer: its window may change in this tick.
     void wake(std::uint32_t index) {
         if (woken_.size() <= index) woken_.resize(index + 1);
         woken_.set(index);
@@ -202,7 +203,7 @@ class ObserverStore {
     MoreKeys more_keys_;                           ///< by observer index
     std::vector<std::uint32_t> unculled_;
     Bitset timed_;                 ///< observers with areas that end
-    std::uint32_t following_ = 0;  ///< areas
+    std::uint32_t following_ = 0;  ///< number of areas that follow an entity
     Bitset woken_;
     bool any_needs_scan_ = false;  ///< some observer must be scanned
 };

@@ -74,8 +74,8 @@ void Answers::observers_of(EntityId entity, std::vector<ObserverId>& out) const 
         if (observer.ready && observer.window.contains(slot, cell_end)) add(o);
     }
     const std::size_t in_windows = out.size();
-    explicit_.for_each_x_candidate(unit, [&](std::uint32_t o) {
-        if (explicit_.x_holds(o, unit)) add(o);
+    explicit_.for_each_explicit_candidate(unit, [&](std::uint32_t o) {
+        if (explicit_.is_explicitly_relevant(o, unit)) add(o);
     });
     if (out.size() == in_windows) return;
     const auto mine = out.begin() + static_cast<std::ptrdiff_t>(first);
@@ -99,8 +99,8 @@ bool Answers::has_key(EntityId entity, KeyId domain, Key key) const noexcept {
 
 /// Scratch memory of score(), one per thread, so that several threads may query at once. It
 /// outlives the engine, so it does not use the memory hooks (purview/extend/memory.hpp).
-struct ScoreRoom {
-    /// An entity for which the nodes decide.
+struct ScoreScratch {
+    /// An entity that the nodes are evaluated for.
     struct ScoreQuery {
         std::uint32_t at;        ///< index of the result
         std::uint32_t position;  ///< index of its block in `blocks`
@@ -109,18 +109,18 @@ struct ScoreRoom {
         float best;
         bool decides;       ///< nodes decide the score, not only the settings
         bool has_settings;  ///< some node set them
-        bool wanted;        ///< shown by all nodes together
+        bool shown;         ///< the nodes, combined, match it
     };
     std::vector<Slot> slots;  ///< [entities]
     std::vector<ScoreQuery> queries;
     std::vector<BlockIndex> blocks;        ///< each once
-    std::vector<std::uint32_t> in_window;  ///< [blocks] position in the window, or its size
+    std::vector<std::uint32_t> in_window;  ///< [blocks] window position, or the window's size
     std::vector<std::uint32_t> position;   ///< by window position: index in `blocks` + 1, or 0
-    /// The same for blocks outside the window.
+    /// For blocks outside the window: index in `blocks` + 1.
     FlatMap<std::uint32_t, std::uint32_t, ~std::uint32_t{0}, HeapVector> elsewhere;
     std::vector<Mask> masks;
-    std::vector<Mask> requested;       ///< [blocks]
-    std::vector<std::uint32_t> begin;  ///< [blocks] index of the first score in `said`
+    std::vector<Mask> queried;         ///< [blocks] lanes with a query
+    std::vector<std::uint32_t> begin;  ///< [blocks] index of the first score in `scores`
     std::vector<float> scores;         ///< scores of one node
     std::vector<NodeId> bound;         ///< nodes that some entity is bound to, ascending
     Sight sight;
@@ -137,35 +137,35 @@ void Answers::score(ObserverId id, std::span<const EntityId> entities, std::span
     entities = entities.first(std::min(entities.size(), score.size()));
     if (settings.size() < entities.size()) settings = {};
     if (rules_.nodes.empty() || rules_.level == InterestLevel::none) settings = {};
-    static thread_local ScoreRoom room;
-    find_scored(index_of(id), entities, score, !settings.empty(), room);
-    if (!room.queries.empty()) measure_scored(index_of(id), score, settings, room);
+    static thread_local ScoreScratch scratch;
+    find_scored(index_of(id), entities, score, !settings.empty(), scratch);
+    if (!scratch.queries.empty()) measure_scored(index_of(id), score, settings, scratch);
 }
 
-/// Collects the entities for which the nodes decide. All others get their score here.
+/// Collects the entities that nodes must be evaluated for, and writes the scores of all others.
 void Answers::find_scored(std::uint32_t o, std::span<const EntityId> entities,
-                          std::span<float> score, bool with_settings, ScoreRoom& room) const {
+                          std::span<float> score, bool with_settings, ScoreScratch& scratch) const {
     const Window& window = observers_[o].window;
-    const bool x_possible = explicit_.is_x_possible();
-    room.queries.clear();
-    room.blocks.clear();
-    room.in_window.clear();
-    room.requested.clear();
-    room.position.assign(window.size() + 1, 0);
-    room.elsewhere.clear();
-    room.slots.resize(entities.size());
-    // Prefetches look-up by look-up for all entities: their data is far apart.
+    const bool may_be_explicit = explicit_.may_be_explicit();
+    scratch.queries.clear();
+    scratch.blocks.clear();
+    scratch.in_window.clear();
+    scratch.queried.clear();
+    scratch.position.assign(window.size() + 1, 0);
+    scratch.elsewhere.clear();
+    scratch.slots.resize(entities.size());
+    // Prefetches each look-up for all entities, because their data is far apart.
     for (const EntityId entity : entities) table_.prefetch_home_of(entity);
     for (std::size_t i = 0; i < entities.size(); ++i) {
-        room.slots[i] = table_.slot_of(lookup_.unit_of(entities[i]));
-        if (room.slots[i] == no_slot) continue;
-        const float* block = table_.coordinates(block_of(room.slots[i]));
+        scratch.slots[i] = table_.slot_of(lookup_.unit_of(entities[i]));
+        if (scratch.slots[i] == no_slot) continue;
+        const float* block = table_.coordinates(block_of(scratch.slots[i]));
         for (unsigned f = 0; f < table_.floats_per_block(); f += lanes_per_block)
             prefetch_line(block + f);
     }
     for (std::size_t i = 0; i < entities.size(); ++i) {
         const EntityId unit = lookup_.unit_of(entities[i]);
-        const Slot slot = room.slots[i];
+        const Slot slot = scratch.slots[i];
         if (slot == no_slot) continue;
         const BlockIndex block = block_of(slot);
         const Mask bit = lane_bit(lane_of(slot));
@@ -175,40 +175,42 @@ void Answers::find_scored(std::uint32_t o, std::span<const EntityId> entities,
         if (is_in_split_group) {
             if (!views_.of(o, entities[i]).seen) continue;
         } else {
-            if (!(is_inside && (window.masks()[at] & bit) != 0) && !explicit_.x_holds(o, unit))
+            if (!(is_inside && (window.masks()[at] & bit) != 0) &&
+                !explicit_.is_explicitly_relevant(o, unit))
                 continue;
             if (lookup_.has_cuts(unit) && relevance_.is_cut(o, unit, entities[i])) continue;
         }
-        score[i] = 1;  // not by nodes, or within the minimum relevance time
+        score[i] = 1;  // by an override or the minimum relevance time
         bool decides = true;
-        if (x_possible) {
+        if (may_be_explicit) {
             PairFacts facts = is_in_split_group ? relevance_.facts_with_below(o, unit)
                                                 : explicit_.facts_of(o, unit, slot);
             decides = facts.decide(false) == Stage::no_node;
-            // Below the full level every entity is relevant, but nodes still decide the settings.
+            // Below InterestLevel::full every entity is relevant, but nodes still decide the
+            // settings.
             facts.sees_everything = observers_[o].sees_everything;
-            const bool is_asked =
+            const bool needs_nodes =
                 decides || (with_settings && facts.decide(false) == Stage::no_node);
-            if (!is_asked) continue;
+            if (!needs_nodes) continue;
         }
-        std::uint32_t& position = is_inside ? room.position[at] : room.elsewhere[block];
+        std::uint32_t& position = is_inside ? scratch.position[at] : scratch.elsewhere[block];
         if (position == 0) {
-            room.blocks.push_back(block);
-            room.in_window.push_back(static_cast<std::uint32_t>(at));
-            room.requested.push_back(0);
-            position = static_cast<std::uint32_t>(room.blocks.size());
+            scratch.blocks.push_back(block);
+            scratch.in_window.push_back(static_cast<std::uint32_t>(at));
+            scratch.queried.push_back(0);
+            position = static_cast<std::uint32_t>(scratch.blocks.size());
         }
-        room.requested[position - 1] |= bit;
-        room.queries.push_back(
+        scratch.queried[position - 1] |= bit;
+        scratch.queries.push_back(
             {static_cast<std::uint32_t>(i), position - 1, slot, unit, 0, decides, false, false});
     }
-    PURVIEW_ASSERT(room.in_window.size() == room.blocks.size());
-    PURVIEW_ASSERT(room.requested.size() == room.blocks.size());
+    PURVIEW_ASSERT(scratch.in_window.size() == scratch.blocks.size());
+    PURVIEW_ASSERT(scratch.queried.size() == scratch.blocks.size());
 }
 
 namespace {
 
-/// Takes the most generous value of each setting (N43).
+/// Takes the more generous value of each setting.
 void take(Replication& best, const Replication& its, bool& has_settings) noexcept {
     if (!std::exchange(has_settings, true)) {
         best = its;
@@ -223,73 +225,74 @@ void take(Replication& best, const Replication& its, bool& has_settings) noexcep
 
 /// Evaluates the nodes for the collected entities, block by block.
 void Answers::measure_scored(std::uint32_t o, std::span<float> score,
-                             std::span<Replication> settings, ScoreRoom& room) const {
+                             std::span<Replication> settings, ScoreScratch& scratch) const {
     const Window& window = observers_[o].window;
-    const std::size_t n = room.blocks.size(), planes = 1 + program_.plane_count;
-    room.masks.assign(planes * n, 0);
+    const std::size_t n = scratch.blocks.size(), planes = 1 + program_.plane_count;
+    scratch.masks.assign(planes * n, 0);
     for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t p = 0; room.in_window[i] < window.size() && p < planes; ++p)
-            room.masks[p * n + i] = window.masks()[p * window.size() + room.in_window[i]];
+        for (std::size_t p = 0; scratch.in_window[i] < window.size() && p < planes; ++p)
+            scratch.masks[p * n + i] = window.masks()[p * window.size() + scratch.in_window[i]];
     }
-    observer_views_.collect(o, room.sight);
-    ScanInput input = observer_views_.input_of(o, room.sight);
+    observer_views_.collect(o, scratch.sight);
+    ScanInput input = observer_views_.input_of(o, scratch.sight);
     input.may_be_abstract = true;
     input.context.again = true;
-    // Evaluates whole nodes one by one, including rows, not only what runs over windows.
-    std::uint32_t requested = 0;
-    room.begin.clear();
-    for (const Mask mask : room.requested) {
-        room.begin.push_back(requested);
-        requested += count_lanes(mask);
+    // Evaluates whole nodes one by one: also the steps that rows replace, not only those that run
+    // over windows.
+    std::uint32_t queried = 0;  // lanes
+    scratch.begin.clear();
+    for (const Mask mask : scratch.queried) {
+        scratch.begin.push_back(queried);
+        queried += count_lanes(mask);
     }
-    room.scores.resize(requested + lanes_per_block);
-    const std::span<float> scores = std::span(room.scores).first(requested);
+    scratch.scores.resize(queried + lanes_per_block);
+    const std::span<float> scores = std::span(scratch.scores).first(queried);
     // There may be thousands of bound nodes, so only those with a collected member are evaluated.
-    room.bound.clear();
-    for (const ScoreRoom::ScoreQuery& one : room.queries) {
+    scratch.bound.clear();
+    for (const ScoreScratch::ScoreQuery& one : scratch.queries) {
         const auto its = facts_table_.bindings.nodes_of(one.unit);
-        room.bound.insert(room.bound.end(), its.begin(), its.end());
+        scratch.bound.insert(scratch.bound.end(), its.begin(), its.end());
     }
-    std::sort(room.bound.begin(), room.bound.end());
-    std::size_t custom = 0;  // its index among the custom nodes
+    std::sort(scratch.bound.begin(), scratch.bound.end());
+    std::size_t custom = 0;  // index of the node among the custom nodes
     for (const WholeNode& node : program_.whole) {
         const Members members =
             rules_.nodes.empty() ? Members::unbound : rules_.nodes[index_of(node.id)].members;
         if (members == Members::bound && node.program.combine != Combine::require &&
-            !std::binary_search(room.bound.begin(), room.bound.end(), node.id)) {
+            !std::binary_search(scratch.bound.begin(), scratch.bound.end(), node.id)) {
             custom += node.is_custom ? 1 : 0;
             continue;
         }
         const bool is_measured = !node.is_custom && !node.everything;
         if (is_measured) {
-            measure(input, node.program, room.blocks, room.masks, room.requested, scores,
-                    room.measure);
+            measure(input, node.program, scratch.blocks, scratch.masks, scratch.queried, scores,
+                    scratch.measure);
         }
         const std::uint32_t plane = node.program.result_plane;
         const bool is_due = input.is_due(node.program);
-        for (ScoreRoom::ScoreQuery& one : room.queries) {
+        for (ScoreScratch::ScoreQuery& one : scratch.queries) {
             float its = 0;
             bool matches = false;
             if (facts_table_.bindings.is_member(node.id, members, one.unit)) {
                 const Mask bit = lane_bit(lane_of(one.slot));
                 const PairEntry* pair = node.is_custom ? pairs_.find(o, one.unit) : nullptr;
-                const bool named = pair != nullptr && pair->nodes > 0;
+                const bool shown_by_node = pair != nullptr && pair->nodes > 0;
                 const auto before = static_cast<Mask>(bit - 1);
-                const std::uint32_t rank = count_lanes(room.requested[one.position] & before);
-                its = node.everything || named ? 1
-                      : is_measured            ? scores[room.begin[one.position] + rank]
-                                               : 0;
+                const std::uint32_t rank = count_lanes(scratch.queried[one.position] & before);
+                its = node.everything || shown_by_node ? 1
+                      : is_measured                    ? scores[scratch.begin[one.position] + rank]
+                                                       : 0;
                 matches = node.is_custom
                               ? !settings.empty() && explicit_.custom_result(custom, o, one.unit)
                           : is_measured && plane != no_plane && !is_due
-                              ? (room.masks[(1 + plane) * n + one.position] & bit) != 0 ||
+                              ? (scratch.masks[(1 + plane) * n + one.position] & bit) != 0 ||
                                     explicit_.in_rows_of(node.id, o, one.unit)
                               : its > 0;
             }
             one.best = joined_score(node.program.combine, one.best, its);
-            one.wanted = node.program.combine == Combine::add       ? one.wanted || matches
-                         : node.program.combine == Combine::require ? one.wanted && matches
-                                                                    : one.wanted && !matches;
+            one.shown = node.program.combine == Combine::add       ? one.shown || matches
+                        : node.program.combine == Combine::require ? one.shown && matches
+                                                                   : one.shown && !matches;
             if (matches && !settings.empty() && node.program.combine == Combine::add) {
                 take(settings[one.at], rules_.nodes[index_of(node.id)].replication,
                      one.has_settings);
@@ -298,9 +301,9 @@ void Answers::measure_scored(std::uint32_t o, std::span<float> score,
         custom += node.is_custom ? 1 : 0;
     }
     PURVIEW_ASSERT(custom == custom_.size());
-    for (const ScoreRoom::ScoreQuery& one : room.queries) {
+    for (const ScoreScratch::ScoreQuery& one : scratch.queries) {
         if (one.decides && one.best > 0) score[one.at] = one.best;
-        if (settings.empty() || one.wanted) continue;
+        if (settings.empty() || one.shown) continue;
         const PairEntry* pair = pairs_.find(o, one.unit);
         if (pair == nullptr || !pair->held) settings[one.at] = {};
     }
@@ -359,17 +362,17 @@ void Answers::entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId
         const Slot slot = table_.slot_of(entity);
         if (slot == no_slot || !inside(table_.position(slot))) continue;
         const std::uint32_t number = table_.layer_of(block_of(slot));
-        if (number + 1 == layers.size()) continue;  // it has no position any more
+        if (number + 1 == layers.size()) continue;  // the entity has no position any more
         const GridLayer& layer = layers[number];
         const float slack = layer.cell_size * 0.01F;
         const std::uint32_t cell = table_.cell_of_block(block_of(slot)) - layer.first_cell;
         const std::uint32_t x = cell % layer.nx, y = cell / layer.nx % layer.ny;
         const std::uint32_t z = cell / (layer.nx * layer.ny);
-        const bool is_looked_at =
+        const bool is_searched =
             x >= layer.cell_x(low.x - slack) && x <= layer.cell_x(high.x + slack) &&
             y >= layer.cell_y(low.y - slack) && y <= layer.cell_y(high.y + slack) &&
             (!three_d || (z >= layer.cell_z(low.z - slack) && z <= layer.cell_z(high.z + slack)));
-        if (!is_looked_at && is_wanted(entity)) out.push_back(entity);
+        if (!is_searched && is_wanted(entity)) out.push_back(entity);
     }
     const auto late = out.begin() + static_cast<std::ptrdiff_t>(first);
     std::sort(late, out.end());  // an entity that moved twice is listed twice
@@ -401,8 +404,8 @@ Answers::SpatialSteps Answers::spatial_steps() const {
     return out;
 }
 
-/// Moves a probe without flags and keys from position to position and evaluates the spatial steps
-/// for it.
+/// Moves a probe entity without flags and keys to each position and evaluates the spatial steps for
+/// it.
 void Answers::observers_covering(std::span<const Vec3> positions,
                                  std::vector<Covering>& out) const {
     const SpatialSteps spatial = spatial_steps();

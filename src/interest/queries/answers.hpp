@@ -18,7 +18,7 @@
 
 namespace purview {
 
-struct ScoreRoom;  // answers.cpp
+struct ScoreScratch;  // answers.cpp
 
 class Answers {
   public:
@@ -51,9 +51,9 @@ class Answers {
     void score(ObserverId observer, std::span<const EntityId> entities, std::span<float> score,
                std::span<Replication> settings = {}) const;
     void find_scored(std::uint32_t observer, std::span<const EntityId> entities,
-                     std::span<float> score, bool with_settings, ScoreRoom& room) const;
+                     std::span<float> score, bool with_settings, ScoreScratch& scratch) const;
     void measure_scored(std::uint32_t observer, std::span<float> score,
-                        std::span<Replication> settings, ScoreRoom& room) const;
+                        std::span<Replication> settings, ScoreScratch& scratch) const;
     void entities_in(Vec3 min, Vec3 max, std::vector<EntityId>& out, KindId kind) const;
     void entities_of(NodeId node, std::vector<EntityId>& out) const;
     void observers_covering(std::span<const Vec3> positions, std::vector<Covering>& out) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The result of an inverse query.
+// An element of the result of Answers::observers_covering().
 #pragma once
 
 #include <compare>
@@ -11,7 +11,7 @@
 
 namespace purview {
 
-/// An entity at the position with this index would be relevant to the observer.
+/// An entity at the position with this index would be relevant to the observer by a spatial step.
 struct Covering {
     std::uint32_t position;
     ObserverId observer;

@@ -29,18 +29,18 @@ std::string_view to_string(Stage stage) noexcept {
 
 namespace {
 
-/// Returns a line about the settings that differ from the defaults, or nothing.
+/// Returns a line with the settings that differ from the defaults, or an empty string.
 std::string text_of(const ExplainedSettings& its) {
-    const Replication usual;
+    const Replication defaults;
     std::string out;
     const auto add = [&](const std::string& what, const std::string& node) {
         out += (out.empty() ? "  settings: " : ", ") + what + " ('" + node + "')";
     };
-    if (its.settings.every_ticks != usual.every_ticks)
+    if (its.settings.every_ticks != defaults.every_ticks)
         add("every " + std::to_string(its.settings.every_ticks) + " ticks", its.every_ticks_by);
-    if (its.settings.priority != usual.priority)
+    if (its.settings.priority != defaults.priority)
         add("priority " + number_text(its.settings.priority), its.priority_by);
-    if (its.settings.leave != usual.leave)
+    if (its.settings.leave != defaults.leave)
         add("leave " + std::string(to_string(its.settings.leave)), its.leave_by);
     return out.empty() ? out : out + "\n";
 }
@@ -95,7 +95,7 @@ struct Case {
     EntityId id = EntityId::none;
     PairFacts facts;
     bool has_position = true;
-    Vec3 position;  ///< counted axes first
+    Vec3 position;  ///< horizontal axes first
     std::uint16_t flags = 0;
     std::array<Key, Schema::keys_max> keys{};
     std::array<float, Schema::keys_max> values{};
@@ -104,8 +104,8 @@ struct Case {
     std::vector<std::uint8_t> member;  ///< [nodes of the rules]
     std::vector<std::uint8_t> custom;  ///< [nodes of the rules] result of the custom node
     bool held = false;
-    bool stays = false;        ///< in its minimum relevance time: relevant unless hidden
-    std::uint32_t memory = 0;  ///< bit p: plane p of the window is set for the entity
+    bool in_minimum_time = false;  ///< relevant unless hidden
+    std::uint32_t memory = 0;      ///< bit p: plane p of the window is set for the entity
 };
 
 /// Evaluates cases of one observer, on a copy of the entity.
@@ -117,8 +117,9 @@ class Evaluator {
     }
     const Sight& next_sight() const noexcept { return next_sight_; }
 
-    /// `nodes` is null for a what-if query. `hides`: receives whether a step subtracts the entity
-    /// by its own attributes.
+    /// Returns the stage that decides. `nodes` receives the explanation of each node, and is null
+    /// for a what-if query. `hides` receives whether a step subtracts the entity by its own
+    /// attributes.
     Stage stage_of(const Case& c, std::vector<ExplainedNode>* nodes, bool* hides = nullptr) const {
         const Rules& def = data_.rules_;
         const Program& program = data_.program_;
@@ -178,18 +179,18 @@ class Evaluator {
             nodes->push_back(std::move(out));
         }
         if (nodes != nullptr) return c.facts.decide(yes || c.held);
-        const bool is_cloaked = (c.stays || hides != nullptr) &&
+        const bool is_cloaked = (c.in_minimum_time || hides != nullptr) &&
                                 is_hidden(c, Slots(table, data_.facts_table_, c.id), slot);
         if (hides != nullptr) *hides = is_cloaked;
-        return c.facts.decide(yes || (c.stays && !is_cloaked));
+        return c.facts.decide(yes || (c.in_minimum_time && !is_cloaked));
     }
 
     /// A partly split group: all its cull groups, ancestors first.
     struct SplitGroup {
         std::vector<SplitGroupUnit> group;
-        std::vector<Case> cases;  ///< each without the rest of the group
+        std::vector<Case> cases;  ///< [group] each evaluated alone
         EntityId target = EntityId::none;
-        std::size_t at = 0;       ///< index of its cull group
+        std::size_t at = 0;       ///< index of the target's cull group
         std::size_t changed = 0;  ///< index of the changed cull group
     };
     SplitGroup split_group_of(EntityId entity, EntityId changed) const {
@@ -208,14 +209,14 @@ class Evaluator {
         PURVIEW_ASSERT(group_state.group[group_state.at].unit == data_.lookup_.unit_of(entity));
         return group_state;
     }
-    /// Whether an override hides some member. Ownership and allow then also decide whether that
-    /// override applies.
+    /// Returns whether an override hides some member. Ownership and allow then also decide whether
+    /// that override applies.
     bool has_cuts(const SplitGroup& group_state) const {
         return std::any_of(
             group_state.group.begin(), group_state.group.end(),
             [&](const SplitGroupUnit& one) { return data_.lookup_.has_cuts(one.unit); });
     }
-    /// Evaluates the group, with each cull group as its case states.
+    /// Evaluates the group with the inputs in `cases`. Returns whether the target is relevant.
     bool is_shown(const SplitGroup& group_state) const {
         std::vector<SplitGroupResult> answers;
         data_.relevance_.evaluate_group(
@@ -230,16 +231,16 @@ class Evaluator {
                 return result;
             });
         return answers[group_state.at].shown &&
-               data_.relevance_.is_open_way(observer_, group_state.group[group_state.at].unit,
-                                            group_state.target);
+               data_.relevance_.is_path_open(observer_, group_state.group[group_state.at].unit,
+                                             group_state.target);
     }
 
   private:
-    /// Whether the node's last result counts, not the current result of its steps.
+    /// Returns whether the node's last result counts, not the current result of its steps.
     bool waits(const NodeProgram& node) const noexcept {
         return !data_.observer_views_.input_of(observer_, sight_).is_due(node);
     }
-    /// Whether some node hides the entity by the entity's own attributes.
+    /// Returns whether some node hides the entity by the entity's own attributes.
     bool is_hidden(const Case& c, const Slots& slots, Slot slot) const {
         return std::any_of(data_.program_.whole.begin(), data_.program_.whole.end(),
                            [&](const WholeNode& node) {
@@ -276,17 +277,17 @@ class Evaluator {
             const InterestKernel& kernel = *step.step->kernel;
             const std::uint32_t plane = step.step->plane;
             const std::array memory{plane == no_plane ? Mask{0} : was[1 + plane]};
-            const KernelQuery question{input.observer,
-                                       input.views.of(kernel.looks_from()),
-                                       input.keys,
-                                       block,
-                                       memory,
-                                       {},
-                                       0,
-                                       slots,
-                                       input.context,
-                                       {}};
-            out.steps.push_back({step.step->combine, kernel.describe(question, lane_of(slot)),
+            const KernelQuery query{input.observer,
+                                    input.views.of(kernel.looks_from()),
+                                    input.keys,
+                                    block,
+                                    memory,
+                                    {},
+                                    0,
+                                    slots,
+                                    input.context,
+                                    {}};
+            out.steps.push_back({step.step->combine, kernel.describe(query, lane_of(slot)),
                                  (step.answer & bit) != 0, (step.unknown & bit) != 0,
                                  (step.so_far & bit) != 0});
         }
@@ -365,8 +366,8 @@ bool is_same_input(const WhatIf& a, const WhatIf& b) {
     return a.type == b.type && a.flag == b.flag && a.key == b.key && a.number == b.number;
 }
 
-/// Adds positions just inside and just outside of every radius, on the line through the entity,
-/// nearest first.
+/// Adds moves to positions just inside and just outside every radius, on the line from the nearest
+/// viewpoint through the entity. The nearest position comes first.
 void add_moves(const Case& c, std::span<const Vec3> positions, std::span<const float> edges,
                Axes axes, std::vector<WhatIf>& out) {
     PURVIEW_ASSERT(!positions.empty());
@@ -401,7 +402,7 @@ void add_moves(const Case& c, std::span<const Vec3> positions, std::span<const f
     }
 }
 
-/// Adds values just inside and just outside the ranges of steps.
+/// Adds changes of values to just inside and just outside the ranges of steps.
 void add_numbers(const Rules& rules, const AttributeNames& names, std::uint32_t count,
                  std::vector<WhatIf>& out) {
     const auto put = [&](ValueId value, float to) {
@@ -443,7 +444,7 @@ void suggest(const std::vector<WhatIf>& changes, Axes axes, Explanation& out, Fl
         }
     }
     PURVIEW_ASSERT(out.single.empty() || out.pair.empty());
-    // Positions in the axes of the caller.
+    // Converts positions to the axes of the caller.
     for (std::vector<WhatIf>* list : {&out.single, &out.pair}) {
         for (WhatIf& change : *list) change.position = exchanged(axes, change.position);
     }
@@ -481,7 +482,7 @@ Case Explainer::case_of(std::uint32_t o, EntityId unit) const {
         now.custom[index_of(program_.custom_nodes[c])] = explicit_.custom_result(c, o, unit);
     const PairEntry* pair = pairs_.find(o, unit);
     now.held = pair != nullptr && pair->held;
-    now.stays = explicit_.has_stay(o, unit, tick_ + 1);
+    now.in_minimum_time = explicit_.is_in_minimum_time(o, unit, tick_ + 1);
     const std::size_t position = observer.window.find(block_of(slot), table_.cell_end());
     for (std::uint32_t p = 0; position < observer.window.size() && p < program_.plane_count; ++p) {
         const Mask mask = observer.window.masks()[(1 + p) * observer.window.size() + position];
@@ -521,9 +522,9 @@ std::vector<WhatIf> Explainer::changes_of(std::uint32_t o, EntityId unit, const 
     const bool by_member = table_.flag(facts_table_.columns.shown_by_members, slot);
     if (!global && !by_member) {
         toggle(WhatIfType::show_to_all, now.facts.shown_to_all, "show it to all",
-               "end the show to all");
-        toggle(WhatIfType::explicit_only, now.facts.explicit_only, "make it explicit only",
-               "end explicit only");
+               "stop showing it to all");
+        toggle(WhatIfType::explicit_only, now.facts.explicit_only, "make it explicit-only",
+               "end its explicit-only mode");
     }
     if (pair == nullptr || pair->member_allows == 0)
         toggle(WhatIfType::allow, now.facts.allowed, "allow the pair", "end the allow");
@@ -563,9 +564,9 @@ std::vector<WhatIf> Explainer::changes_of(std::uint32_t o, EntityId unit, const 
     return changes;
 }
 
-/// Explains a hidden member of a group that may be relevant.
+/// Explains a hidden member of a cull group that may be relevant itself.
 Explanation Explainer::explain_hidden(std::uint32_t o, EntityId entity, Explanation out) const {
-    if (!out.relevant) return out;  // hidden for two reasons
+    if (!out.relevant) return out;  // its cull group is not relevant either
     const EntityId unit = out.unit;
     out.relevant = false;
     out.unit = out.hidden_member;
@@ -585,7 +586,7 @@ Explanation Explainer::explain_hidden(std::uint32_t o, EntityId entity, Explanat
                                                      : WhatIfType::explicit_only;
     change.what = is_denied                          ? "end the deny of the member"
                   : out.stage == Stage::force_hidden ? "end the force-hide of the member"
-                                                     : "end explicit only of the member";
+                                                     : "end the explicit-only mode of the member";
     out.single.push_back(change);
     return out;
 }
@@ -655,7 +656,7 @@ Replication Explainer::settings(ObserverId id, EntityId entity, ExplainedSetting
     const Evaluator evaluator(*this, o);
     std::vector<ExplainedNode> nodes;
     Case now = case_of(o, lookup_.unit_of(entity));
-    // Below the full level every entity is relevant, but nodes still decide the settings.
+    // Below InterestLevel::full every entity is relevant, but nodes still decide the settings.
     now.facts.sees_everything = observers_[o].sees_everything;
     if (evaluator.stage_of(now, &nodes) != Stage::node) return best;
     bool any = false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Explains one pair, and what would have to be different. The entity is copied into a table of its
-// own and evaluated there by `evaluate` and PairFacts::decide, the code of the tick. A what-if
-// query changes the copy.
+// Explains why an entity is relevant to an observer or not, and which changes would reverse that.
+// The entity is copied into a table of its own and evaluated there by the code of the tick:
+// `evaluate` and PairFacts::decide. A what-if query changes the copy.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ class Explainer {
           groups_(stores.groups),
           observers_(stores.observers) {}
 
-    /// `by`, if not null, receives the names of the nodes that set each value.
+    /// Returns the replication settings of the pair. `by`, if not null, receives the names of the
+    /// nodes that set each value.
     Replication settings(ObserverId observer, EntityId entity,
                          ExplainedSettings* by = nullptr) const;
     Explanation explain(ObserverId observer, EntityId entity) const;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Which entity is bound to which nodes (N3, N7, N8, N40). Equal lists are stored once: most
-// entities of a kind share one. A list without entities is freed. Must not know: what a node does.
+// The nodes that each entity is bound to. Equal lists are stored once, because most entities of a
+// kind share one. A list without entities is freed. Must not depend on what a node does.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,21 @@ class Bindings {
     std::span<const NodeId> nodes_of(EntityId entity) const noexcept {
         return lists_[number_of(entity)];
     }
-    /// Bound to nothing and not orphaned: a member of the default node.
+    /// Returns whether the entity is bound to nothing and not orphaned: a member of the default
+    /// node.
     bool is_unbound(EntityId entity) const noexcept { return number_of(entity) == unbound; }
     bool is_member(NodeId node, Members members, EntityId entity) const noexcept;
-    /// Whether some entity is bound to the node.
+    /// Returns whether some entity is bound to the node.
     bool has_bound(NodeId node) const noexcept;
-    /// Binds the entity to exactly these nodes. Without any it is orphaned.
+    /// Binds the entity to exactly these nodes. If there are none, the entity is orphaned.
     void set(EntityId entity, std::span<const NodeId> nodes);
-    /// Makes the entity as if it had never been bound.
+    /// Resets the entity, as if it had never been bound.
     void set_unbound(EntityId entity);
-    /// Nodes with equal steps form a class, which is evaluated once: [node] its class, or no_class.
+    /// Sets the class of each node, or no_class. Nodes with equal steps form a class, which is
+    /// evaluated once.
     void set_classes(std::span<const std::uint32_t> class_of_node);
-    /// Classes of the nodes that the entity with this index is bound to, ascending. Valid until the
-    /// next edit.
+    /// Returns the classes of the nodes that the entity with this index is bound to, ascending.
+    /// Valid until the next edit.
     std::span<const std::uint32_t> classes_at(std::uint32_t index) const noexcept {
         return classes_of_list_[index < numbers_.size() ? numbers_[index] : unbound];
     }

@@ -23,11 +23,11 @@ struct CustomNodeState {
     Members members = Members::all;
     std::vector<std::vector<std::uint64_t>>
         results;           ///< ascending; entity ids, or observer indices
-    Bitset queried_again;  ///< by the same index as `said`
+    Bitset queried_again;  ///< by the same index as `results`
     bool requests_all = true;
 };
 
-/// A notification of a custom node, delivered in the next tick.
+/// A notification for a custom node, delivered in the next tick.
 struct NodeNotice {
     enum class Type : std::uint8_t { added, removed, updated };
     std::shared_ptr<CustomNode> node;

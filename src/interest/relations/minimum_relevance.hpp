@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Minimum relevance time: until when a pair stays relevant after a node made it so, and what ends
-// that early. Periods of one tick may have different lengths. Invariants: a pair has at most one
-// period; each period has an entry in the queue of ends, the next end first. Must not know: why a
-// pair would leave, or what hides an entity.
+// that early. Periods that begin in one tick may have different lengths. Invariants: a pair has at
+// most one period; each period has an entry in the queue of ends, the next end first. Must not
+// depend on why a pair would leave, or on what hides an entity.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class MinimumRelevance {
         constexpr std::size_t few = 64;
         if (queue_.size() > 2 * by_pair_.size() + few) forget_ended();
         queue_.push_back({observer, now, unit, until, ++number_});
-        PURVIEW_ASSERT(is_its_end(queue_.back()));
+        PURVIEW_ASSERT(is_current(queue_.back()));
         std::push_heap(queue_.begin(), queue_.end(), ends_later);
     }
     /// Returns the period of a pair, or null.
@@ -46,7 +46,7 @@ class MinimumRelevance {
     void end(std::uint32_t observer, EntityId unit) {
         if (find(observer, unit) != nullptr) by_pair_.erase(pair_key(observer, unit));
     }
-    /// Ends all periods that end with this tick or before it, and calls visit(observer, unit) for
+    /// Removes all periods that end in this tick or before it, and calls visit(observer, unit) for
     /// each. Order: by end, then by begin.
     template <class Visit>
     void expire(Tick now, Visit&& visit) {
@@ -54,7 +54,7 @@ class MinimumRelevance {
             std::pop_heap(queue_.begin(), queue_.end(), ends_later);
             const Entry entry = queue_.back();
             queue_.pop_back();
-            if (!is_its_end(entry)) continue;  // it began again since
+            if (!is_current(entry)) continue;  // it began again since
             end(entry.observer, entry.unit);
             visit(entry.observer, entry.unit);
         }
@@ -62,7 +62,7 @@ class MinimumRelevance {
     /// Ends every period at most `ticks` after it began. O(size()).
     void shorten(std::uint32_t ticks) {
         for (Entry& entry : queue_) {
-            if (!is_its_end(entry)) {
+            if (!is_current(entry)) {
                 entry.until = 0;  // it began again since
                 continue;
             }
@@ -83,18 +83,18 @@ class MinimumRelevance {
     bool was_hidden_after(EntityId unit, Tick tick) const noexcept {
         return index_of(unit) < hidden_at_.size() && hidden_at_[index_of(unit)] > tick;
     }
-    /// Cull groups with changed explicit relevance in this tick. Whether the changes hide them is
-    /// checked when all changes of the tick are known. The same for denied pairs.
+    /// Cull groups with changed explicit relevance in this tick, and denied pairs. Whether a change
+    /// hides them is checked when all changes of the tick are known.
     std::vector<EntityId> hide_checks;
     std::vector<std::pair<std::uint32_t, EntityId>> denial_checks;  ///< observer, unit
-    /// Number of entries in the queue: at most twice size(), plus a constant.
+    /// Returns the number of entries in the queue: at most twice size(), plus a constant.
     std::size_t ends() const noexcept { return queue_.size(); }
 
     /// Asserts that each period has an entry in the queue, so that it ends. O(size()).
     void validate() const {
         PURVIEW_ASSERT(std::is_heap(queue_.begin(), queue_.end(), ends_later));
         std::size_t own = 0;
-        for (const Entry& entry : queue_) own += is_its_end(entry) ? 1U : 0U;
+        for (const Entry& entry : queue_) own += is_current(entry) ? 1U : 0U;
         PURVIEW_ASSERT(own >= by_pair_.size());
     }
 
@@ -114,12 +114,12 @@ class MinimumRelevance {
         return std::tie(a.until, a.from, a.number) > std::tie(b.until, b.from, b.number);
     }
     /// Returns false if the period has ended, or began again since.
-    bool is_its_end(const Entry& entry) const noexcept {
+    bool is_current(const Entry& entry) const noexcept {
         const Period* period = find(entry.observer, entry.unit);
         return period != nullptr && period->from == entry.from && period->until == entry.until;
     }
     void forget_ended() {
-        std::erase_if(queue_, [&](const Entry& entry) { return !is_its_end(entry); });
+        std::erase_if(queue_, [&](const Entry& entry) { return !is_current(entry); });
         std::make_heap(queue_.begin(), queue_.end(), ends_later);
     }
     FlatMap<std::uint64_t, Period> by_pair_;

@@ -63,14 +63,14 @@ void PairTable::settle(std::uint32_t observer, const PairEntry& entry) {
     std::size_t at = entry.at;
     if (at >= its.size() || its[at] != observer)
         at = static_cast<std::size_t>(std::find(its.begin(), its.end(), observer) - its.begin());
-    PURVIEW_ASSERT(at < std::min(its.size(), looked_through) || at == entry.at);
+    PURVIEW_ASSERT(at < std::min(its.size(), searched_entries) || at == entry.at);
     by_observer_[observer].erase(entry);
     --size_;
     // The last entry of the list fills the gap.
     const std::uint32_t last = its.back();
     its[at] = last;
     its.pop_back();
-    if (at >= looked_through && at < its.size())
+    if (at >= searched_entries && at < its.size())
         by_observer_[last].find(entity)->at = static_cast<std::uint32_t>(at);
     if (!its.empty()) return;
     PURVIEW_ASSERT(by_entity_[list].denials == 0);
@@ -91,7 +91,7 @@ void PairTable::validate() const {
         for (std::size_t at = 0; at < list.observers.size(); ++at) {
             const PairEntry* entry = by_observer_[list.observers[at]].find(index);
             PURVIEW_ASSERT(entry != nullptr && !entry->is_empty());
-            PURVIEW_ASSERT(at < looked_through || entry->at == at);
+            PURVIEW_ASSERT(at < searched_entries || entry->at == at);
             denials += entry->deny;
             --pairs;
         }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Per-observer overrides: what is exceptional between one observer and one entity. It is allowed,
-// denied, owned, held or shown by a custom node. Reasons are counted: each is added and removed,
-// and the entry is dropped when none is left. Look-ups come observer by observer, so each observer
-// has one hash table. Each entity has a list of the observers that have a pair with it. The table
-// of a removed observer is used by the next one with its index.
+// Per-observer overrides. A pair of observer and entity has an entry if the entity is allowed,
+// denied, owned, held or shown by a custom node for this observer. Reasons are counted, and the
+// entry is dropped when none is left. Most look-ups are for one observer after another, so each
+// observer has one hash table. Each entity has a list of the observers that have an entry for it.
+// The table of a removed observer is used by the next one with its index.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +29,14 @@ struct PairEntry {
     static constexpr std::uint32_t no_entity = ~std::uint32_t{0};
 
     std::uint32_t entity = no_entity;  ///< the entity's index
-    std::uint32_t at = 0;           ///< position in the entity's list; exact behind the first ones
-    std::uint16_t owned = 0;        ///< owned members of the group, shown by ownership
-    std::uint16_t owned_blind = 0;  ///< owned members that ownership does not show
+    std::uint32_t at = 0;     ///< position in the entity's list; exact from searched_entries on
+    std::uint16_t owned = 0;  ///< owned members of the group, shown by ownership
+    std::uint16_t owned_blind = 0;    ///< owned members that ownership does not show
     std::uint16_t member_allows = 0;  ///< members of the entity's group that are allowed
     std::uint16_t nodes : 13 = 0;     ///< custom nodes that show it, 4,096 at most
     std::uint16_t allow : 1 = 0;
     std::uint16_t deny : 1 = 0;  ///< written by PairTable alone, which counts them
-    std::uint16_t held : 1 = 0;  ///< no node shows it, but its minimum relevance time lasts
+    std::uint16_t held : 1 = 0;  ///< no node matches, but its minimum relevance time lasts
 
     Key key() const noexcept { return entity; }
     bool is_free() const noexcept { return entity == no_entity; }
@@ -48,28 +48,28 @@ struct PairEntry {
 };
 static_assert(sizeof(PairEntry) == 16);  // four to a cache line
 
-/// One word for a pair; no pair has all ones.
+/// Returns one word for a pair. No pair has the word with all bits set.
 constexpr std::uint64_t pair_key(std::uint32_t observer, EntityId entity) noexcept {
     return (std::uint64_t{observer} << 32) | index_of(entity);
 }
 
 class PairTable {
   public:
-    /// Returns null if nothing is exceptional about the pair. `entity` must be alive, or its index
-    /// must have no pairs: entries are stored by index, and a despawn drops them.
+    /// Returns the entry of the pair, or null. `entity` must be alive, or its index must have no
+    /// pairs: entries are stored by index, and a despawn drops them.
     const PairEntry* find(std::uint32_t observer, EntityId entity) const noexcept {
         if (observer >= by_observer_.size()) return nullptr;
         const PairEntry* entry = by_observer_[observer].find(index_of(entity));
         PURVIEW_ASSERT(entry == nullptr || find_list(entity)->entity == entity);
         return entry;
     }
-    /// Prefetches the entry, before many look-ups in a row.
+    /// Prefetches the entry. Call it some look-ups ahead.
     void prefetch(std::uint32_t observer, EntityId entity) const noexcept {
         if (observer < by_observer_.size()) by_observer_[observer].prefetch(index_of(entity));
     }
-    /// Calls visit(one) for each, in order, and prefetches what edits of pair_of(one) will touch
-    /// for later elements. First the locations of the entry and of the entity's list, then both,
-    /// then the observers in the list.
+    /// Calls visit(one) for each element, in order. Prefetches what an edit of the pair
+    /// pair_of(one) reads, for later elements in three stages: the locations of the entry and of
+    /// the entity's list, then both, then the observers in the list.
     template <class Span, class PairOf, class Visit>
     void for_each_ahead(const Span& list, PairOf&& pair_of, Visit&& visit) const {
         constexpr std::size_t owner_ahead = 24, entry_ahead = 16, list_ahead = 8;
@@ -134,7 +134,7 @@ class PairTable {
         return observer < by_observer_.size() ? by_observer_[observer].size() : 0;
     }
     bool has_any(EntityId entity) const noexcept { return find_list(entity) != nullptr; }
-    /// Whether the entity is denied to some observer.
+    /// Returns whether the entity is denied to some observer.
     bool has_denial(EntityId entity) const noexcept {
         const List* list = find_list(entity);
         return list != nullptr && list->denials > 0;
@@ -149,7 +149,7 @@ class PairTable {
     void validate() const;
     /// Number of entries at the start of a list that are searched, because PairEntry::at may be out
     /// of date there. Most lists are short, and moving these entries then needs no update.
-    static constexpr std::size_t looked_through = 32;
+    static constexpr std::size_t searched_entries = 32;
 
   private:
     struct List {

@@ -11,12 +11,13 @@ namespace purview {
 
 namespace {
 
-constexpr std::uint64_t number_max = ~std::uint64_t{0};  // the one number that the map cannot hold
+/// Reserved by the map as its empty key; the row of this key is last_row_.
+constexpr std::uint64_t key_max = ~std::uint64_t{0};
 
 }  // namespace
 
 std::uint32_t RowStore::row_of(std::uint64_t key) {
-    const std::uint32_t* known = key == number_max ? &last_row_ : row_by_key_.find(key);
+    const std::uint32_t* known = key == key_max ? &last_row_ : row_by_key_.find(key);
     if (known != nullptr && *known != no_row) return *known;
     if (free_rows_.empty()) {
         free_rows_.push_back(static_cast<std::uint32_t>(rows_.size()));
@@ -26,7 +27,7 @@ std::uint32_t RowStore::row_of(std::uint64_t key) {
     free_rows_.pop_back();
     PURVIEW_ASSERT(rows_[row].members.empty() && rows_[row].observers.empty());
     rows_[row].key = key;
-    if (key == number_max) return last_row_ = row;
+    if (key == key_max) return last_row_ = row;
     return row_by_key_[key] = row;
 }
 
@@ -40,34 +41,34 @@ std::span<const RowStore::Membership> RowStore::memberships(EntityId entity) con
 RowStore::Membership RowStore::join(EntityId entity, std::uint32_t row, bool live) {
     Row& target = rows_[row];
     Membership at{row, 0};
-    if (target.free_lanes.empty()) {
-        at.lane = static_cast<std::uint32_t>(target.members.size());
+    if (target.free_indices.empty()) {
+        at.index = static_cast<std::uint32_t>(target.members.size());
         target.members.push_back(entity);
         target.live.push_back(live ? 1 : 0);
     } else {
-        at.lane = target.free_lanes.back();
-        target.free_lanes.pop_back();
-        PURVIEW_ASSERT(target.members[at.lane] == EntityId::none);
-        target.members[at.lane] = entity;
-        target.live[at.lane] = live ? 1 : 0;
+        at.index = target.free_indices.back();
+        target.free_indices.pop_back();
+        PURVIEW_ASSERT(target.members[at.index] == EntityId::none);
+        target.members[at.index] = entity;
+        target.live[at.index] = live ? 1 : 0;
     }
     return at;
 }
 
 void RowStore::leave(Membership at) {
     Row& row = rows_[at.row];
-    PURVIEW_ASSERT(at.lane < row.members.size() && row.members[at.lane] != EntityId::none);
-    row.members[at.lane] = EntityId::none;
-    row.live[at.lane] = 0;
-    row.free_lanes.push_back(at.lane);
-    settle(at.row);
+    PURVIEW_ASSERT(at.index < row.members.size() && row.members[at.index] != EntityId::none);
+    row.members[at.index] = EntityId::none;
+    row.live[at.index] = 0;
+    row.free_indices.push_back(at.index);
+    free_if_unused(at.row);
 }
 
-/// Frees a row without members and observers.
-void RowStore::settle(std::uint32_t index) {
+/// Frees the row if it has neither members nor observers.
+void RowStore::free_if_unused(std::uint32_t index) {
     Row& row = rows_[index];
-    if (!row.observers.empty() || row.free_lanes.size() < row.members.size()) return;
-    if (row.key == number_max) {
+    if (!row.observers.empty() || row.free_indices.size() < row.members.size()) return;
+    if (row.key == key_max) {
         PURVIEW_ASSERT(last_row_ == index);
         last_row_ = no_row;
     } else {
@@ -76,7 +77,7 @@ void RowStore::settle(std::uint32_t index) {
     }
     row.members.clear();
     row.live.clear();
-    row.free_lanes.clear();
+    row.free_indices.clear();
     free_rows_.push_back(index);
 }
 
@@ -96,7 +97,7 @@ void RowStore::set_memberships(EntityId entity, std::span<const std::uint32_t> r
     kept_.clear();
     for (const Membership at : before) {
         if (std::binary_search(rows.begin(), rows.end(), at.row)) {
-            rows_[at.row].live[at.lane] = live ? 1 : 0;
+            rows_[at.row].live[at.index] = live ? 1 : 0;
             kept_.push_back(at);
         } else {
             leave(at);
@@ -135,7 +136,7 @@ void RowStore::unsubscribe(std::uint32_t row, std::uint32_t observer) {
     if (found == observers.end()) return;
     *found = observers.back();
     observers.pop_back();
-    settle(row);
+    free_if_unused(row);
 }
 
 void RowStore::validate() const {
@@ -144,19 +145,19 @@ void RowStore::validate() const {
         const Row& row = rows_[index];
         PURVIEW_ASSERT(row.live.size() == row.members.size());
         std::size_t there = 0;
-        for (std::uint32_t lane = 0; lane < row.members.size(); ++lane) {
-            if (row.members[lane] == EntityId::none) continue;
+        for (std::uint32_t i = 0; i < row.members.size(); ++i) {
+            if (row.members[i] == EntityId::none) continue;
             ++there;
-            const auto its = memberships(row.members[lane]);
+            const auto its = memberships(row.members[i]);
             const auto found = std::count_if(its.begin(), its.end(), [&](Membership at) {
-                return at.row == index && at.lane == lane;
+                return at.row == index && at.index == i;
             });
             PURVIEW_ASSERT(found == 1);
         }
-        PURVIEW_ASSERT(there + row.free_lanes.size() == row.members.size());
+        PURVIEW_ASSERT(there + row.free_indices.size() == row.members.size());
         if (there == 0 && row.observers.empty()) continue;
         ++used;
-        const std::uint32_t* its = row.key == number_max ? &last_row_ : row_by_key_.find(row.key);
+        const std::uint32_t* its = row.key == key_max ? &last_row_ : row_by_key_.find(row.key);
         PURVIEW_ASSERT(its != nullptr && *its == index);
     }
     PURVIEW_ASSERT(used == size());

@@ -3,8 +3,8 @@
 //
 // Rows: shared interest groups, such as the members of a team, a room, a match or an inner node. A
 // row is stored once per key, edited when a fact changes, and referenced by every observer that has
-// the key. Copied into windows instead, 20 teams of 500 cost seven times the plain rule. Must not
-// know: positions, windows, pairs.
+// the key. If windows contained the members instead, 20 teams of 500 would cost seven times as much
+// as the distance rule alone. Must not depend on positions, windows or pairs.
 #pragma once
 
 #include <algorithm>
@@ -21,35 +21,36 @@ namespace purview {
 
 inline constexpr std::uint32_t no_row = 0xffffffffU;
 
-/// The row of one key. A member is live if the filters behind the add step accept it.
+/// The row of one key. A member is live if the filters after the add step accept it.
 struct Row {
-    std::vector<EntityId> members;   ///< by lane; none where a lane is free
+    std::vector<EntityId> members;   ///< none: the index is free
     std::vector<std::uint8_t> live;  ///< [members.size()]
-    std::vector<std::uint32_t> free_lanes;
+    std::vector<std::uint32_t> free_indices;
     std::vector<std::uint32_t> observers;  ///< indices, in no particular order
     std::uint64_t key = 0;
 };
 
-/// All rows of one source: entities and observers by key. Both may be in several.
+/// All rows of one source: entities and observers by key. An entity or observer may be in several.
 class RowStore {
   public:
     struct Membership {
         std::uint32_t row = no_row;
-        std::uint32_t lane = 0;
+        std::uint32_t index = 0;  ///< in Row::members
     };
 
     /// Returns the row of a key and creates it if missing. It is freed when its last member or
     /// observer leaves. So the caller must join or subscribe to it before anything leaves a row of
     /// the same key.
     std::uint32_t row_of(std::uint64_t key);
-    /// Rows that are in use.
+    /// Returns the number of rows in use.
     std::size_t size() const noexcept { return rows_.size() - free_rows_.size(); }
     const Row& row(std::uint32_t row) const noexcept { return rows_[row]; }
 
-    /// Rows that have the entity as a member. Valid until the next edit.
+    /// Returns the rows that have the entity as a member. Valid until the next edit.
     std::span<const Membership> memberships(EntityId entity) const noexcept;
-    bool is_live(Membership at) const noexcept { return rows_[at.row].live[at.lane] != 0; }
-    /// Whether the entity is in exactly these rows, live in all of them if `live`, else in none.
+    bool is_live(Membership at) const noexcept { return rows_[at.row].live[at.index] != 0; }
+    /// Returns whether the entity is in exactly these rows, and live in all of them (`live`) or in
+    /// none.
     bool has_memberships(EntityId entity, std::span<const std::uint32_t> rows,
                          bool live) const noexcept;
     /// Puts the entity into exactly these rows. `rows` is ascending, without repetition.
@@ -67,14 +68,14 @@ class RowStore {
     void validate() const;
 
   private:
-    /// One membership in place, more of them in a list.
+    /// One membership is stored in place; several are stored in a list.
     struct Member {
         Membership first;
-        std::uint32_t list = no_row;  ///< into lists_, all of them; or no_row: only `first`
+        std::uint32_t list = no_row;  ///< index of all memberships in lists_; no_row: only `first`
     };
     Membership join(EntityId entity, std::uint32_t row, bool live);
     void leave(Membership at);
-    void settle(std::uint32_t row);
+    void free_if_unused(std::uint32_t row);
 
     std::vector<Row> rows_;
     std::vector<std::uint32_t> free_rows_;

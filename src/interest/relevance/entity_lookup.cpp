@@ -38,13 +38,14 @@ EntityId EntityLookup::top_of(EntityId entity) const noexcept {
     return unit;
 }
 
-/// Searches the whole group, not only the cull group.
+/// Returns whether the entity is `top` or below it. Searches the whole group, not only the cull
+/// group.
 bool EntityLookup::is_under(EntityId entity, EntityId top) const noexcept {
     while (entity != top && entity != EntityId::none) entity = parent_of(entity);
     return entity == top;
 }
 
-/// Whether the group of this cull group is partly split, or was in this tick.
+/// Returns whether the group of this cull group is partly split, or was so earlier in this tick.
 bool EntityLookup::is_split_group_unit(EntityId unit) const noexcept {
     if (split_queue_.is_released(unit)) return true;
     if (!splits_.any() || table_.slot_of(unit) == no_slot) return false;
@@ -99,13 +100,14 @@ KindId EntityLookup::kind_of(EntityId entity) const noexcept {
     return is_known(entity) ? kinds_.of(index_of(entity)) : KindId::none;
 }
 
-/// Whether its position in the table is not the one that `move` set for it.
+/// Returns whether a group, a position source or dormancy sets the entity's position in the table,
+/// not `move`.
 bool EntityLookup::is_routed(EntityId entity) const noexcept {
     return is_member(entity) || position_sources_.contains(entity) || dormant_.contains(entity);
 }
 
 bool EntityLookup::stands_with(EntityId entity, EntityId unit) const noexcept {
-    // Groups may join chains into longer ones.
+    // Groups may join chains of sources into longer ones.
     const std::size_t hops_max = position_sources_.size();
     for (std::size_t hops = 0; hops <= hops_max && entity != EntityId::none; ++hops) {
         if (unit_of(entity) == unit) return true;

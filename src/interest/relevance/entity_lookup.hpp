@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Look-ups of single entities: whether an entity is alive, its kind, keys, position, cull group and
-// parents. Reads the stores only.
+// parents. Only reads the stores.
 #pragma once
 
 #include <bit>
@@ -44,6 +44,7 @@ class EntityLookup {
     bool is_observer(ObserverId observer) const noexcept { return observers_.is_live(observer); }
     EntityId unit_of(EntityId entity) const noexcept { return groups_.unit_of(entity); }
     bool is_member(EntityId entity) const noexcept { return groups_.is_member(entity); }
+    /// Visits the cull group and its members: parents first if `enter`, else children first.
     template <class Visit>
     void for_each_member(EntityId unit, bool enter, Visit&& visit) const;
     template <class Visit>
@@ -57,12 +58,15 @@ class EntityLookup {
     bool is_split_kind(EntityId entity) const noexcept;
     EntityId parent_of(EntityId entity) const noexcept;
     bool is_under(EntityId entity, EntityId top) const noexcept;
-    /// Whether only settle_split_groups makes the events of this cull group.
+    /// Returns whether the cull group is in a partly split group. Then only settle_split_groups()
+    /// makes its events.
     bool is_split_group(EntityId unit) const noexcept {
         return (splits_.any() || split_queue_.any_released()) && is_split_group_unit(unit);
     }
     bool is_split_group_unit(EntityId unit) const noexcept;
     bool is_routed(EntityId entity) const noexcept;
+    /// Returns whether the entity takes its position from the cull group, directly or through
+    /// others.
     bool stands_with(EntityId entity, EntityId unit) const noexcept;
 
   private:

@@ -40,18 +40,18 @@ PairFacts ExplicitRelevance::facts_of(std::uint32_t o, EntityId unit, Slot slot)
     return facts_of(o, slot, pairs_.find(o, unit));
 }
 
-bool ExplicitRelevance::x_holds(std::uint32_t o, EntityId unit) const noexcept {
+bool ExplicitRelevance::is_explicitly_relevant(std::uint32_t o, EntityId unit) const noexcept {
     const Slot slot = table_.slot_of(unit);
     if (slot == no_slot || !observers_[o].ready) return false;
     const PairEntry* pair = pairs_.find(o, unit);
-    return x_holds(o, unit, slot, pair, facts_of(o, slot, pair));
+    return is_explicitly_relevant(o, unit, slot, pair, facts_of(o, slot, pair));
 }
 
 bool ExplicitRelevance::is_seen(std::uint32_t o, EntityId unit, Slot slot) const noexcept {
     PURVIEW_ASSERT(observers_[o].ready && table_.slot_of(unit) == slot && slot != no_slot);
     if (observers_[o].window.contains(slot, table_.cell_end())) return true;
     const PairEntry* pair = pairs_.find(o, unit);
-    return x_holds(o, unit, slot, pair, facts_of(o, slot, pair));
+    return is_explicitly_relevant(o, unit, slot, pair, facts_of(o, slot, pair));
 }
 
 bool ExplicitRelevance::has_open_flag(Slot slot) const noexcept {
@@ -81,22 +81,22 @@ bool ExplicitRelevance::sees_all(const Observer& observer) const noexcept {
     return observer.sees_everything || rules_.level != InterestLevel::full;
 }
 
-bool ExplicitRelevance::is_x_possible() const noexcept {
+bool ExplicitRelevance::may_be_explicit() const noexcept {
     return counts_.open > 0 || !observers_.unculled().empty() || counts_.shown > 0 ||
            pairs_.size() > 0 || summary_.has_shared_rows || rules_.level != InterestLevel::full;
 }
 
-/// Whether the minimum relevance time lasts beyond tick `at`, and nothing has hidden the pair since
-/// it began.
-bool ExplicitRelevance::has_stay(std::uint32_t o, EntityId unit, Tick at) const {
+/// Returns whether the minimum relevance time lasts beyond tick `at`, and neither a hide nor a loss
+/// of readiness has ended it.
+bool ExplicitRelevance::is_in_minimum_time(std::uint32_t o, EntityId unit, Tick at) const {
     const MinimumRelevance::Period* period = minimum_relevance_.find(o, unit);
     if (period == nullptr || period->until <= at) return false;
     const bool was_hidden = minimum_relevance_.was_hidden_after(unit, period->from);
     return !was_hidden && period->from > observers_[o].ready_since;
 }
 
-/// Evaluates only steps that read the entity alone. A node that subtracts hides what they show
-/// together; any other node hides what one of them subtracts.
+/// Evaluates only steps that read nothing but the entity. A subtracting node hides the entity if
+/// these steps together match it. Any other node hides it if one of them subtracts it.
 bool ExplicitRelevance::hides(const WholeNode& node, const Slots& slots, Slot slot) {
     const bool subtracts = node.program.combine == Combine::subtract;
     bool is_hidden = false;
@@ -114,7 +114,7 @@ bool ExplicitRelevance::hides(const WholeNode& node, const Slots& slots, Slot sl
     return is_hidden;
 }
 
-/// Whether a step of one of the entity's inner nodes subtracts it by its own attributes.
+/// Returns whether a step of one of the entity's inner nodes subtracts it by its own attributes.
 bool ExplicitRelevance::hides(const InnerNodes& inner, const Slots& slots, Slot slot) {
     std::vector<CellId> cells;
     add_cells_of(*inner.dispatcher, slots, slot, cells);
@@ -148,7 +148,7 @@ bool ExplicitRelevance::is_hidden_by_root(std::uint32_t o, EntityId unit) const 
     return facts.denied || (facts.force_hidden && !facts.owned);
 }
 
-/// Whether one of the observer's rows shows the cull group for the node.
+/// Returns whether the cull group is live in a row of the node that the observer reads.
 bool ExplicitRelevance::in_rows_of(NodeId node, std::uint32_t o, EntityId unit) const noexcept {
     const auto& mine = observers_[o].rows;
     const std::vector<std::uint32_t>& sources = summary_.sources_of_node[index_of(node)];

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Explicit relevance: all that makes a cull group relevant to an observer besides its window. Not
-// denied, and (owned, or not force hidden and (shown to all, allowed, or in a row)). Reads the
-// stores only.
+// Explicit relevance: everything that makes a cull group relevant to a ready observer besides its
+// window. The first of these that applies decides: denied (no), owned (yes), force hidden (no),
+// shown to all or allowed (yes), explicit only (no), an unculled observer (yes). Otherwise it is
+// relevant by a node without steps, a custom node, a minimum relevance time or a row. Only reads
+// the stores.
 #pragma once
 
 #include <bit>
@@ -34,39 +36,42 @@ class ExplicitRelevance {
           counts_(stores.counts) {}
 
     bool in_window(std::uint32_t observer, EntityId unit) const noexcept;
-    bool x_holds(std::uint32_t observer, EntityId unit) const noexcept;
-    bool x_holds(std::uint32_t observer, EntityId unit, Slot slot, const PairEntry* pair,
-                 const PairFacts& facts) const noexcept;
+    bool is_explicitly_relevant(std::uint32_t observer, EntityId unit) const noexcept;
+    bool is_explicitly_relevant(std::uint32_t observer, EntityId unit, Slot slot,
+                                const PairEntry* pair, const PairFacts& facts) const noexcept;
     bool in_rows(std::uint32_t observer, EntityId unit) const noexcept;
     bool in_rows_of(NodeId node, std::uint32_t observer, EntityId unit) const noexcept;
     bool is_seen(std::uint32_t observer, EntityId unit) const noexcept {
-        return observers_[observer].ready && (in_window(observer, unit) || x_holds(observer, unit));
+        return observers_[observer].ready &&
+               (in_window(observer, unit) || is_explicitly_relevant(observer, unit));
     }
-    /// The same for a ready observer. `slot`: that of the cull group.
+    /// The same for a ready observer. `slot` must be the slot of the cull group.
     bool is_seen(std::uint32_t observer, EntityId unit, Slot slot) const noexcept;
     PairFacts facts_of(std::uint32_t observer, EntityId unit, Slot slot) const noexcept;
     PairFacts facts_of(std::uint32_t observer, Slot slot, const PairEntry* pair) const noexcept;
-    /// Whether it is shown to all observers: by its flags, or because the level is below full.
+    /// Returns whether the cull group is open, which means shown to all observers: by its flags, or
+    /// because the level is below InterestLevel::full.
     bool is_open_to_all(Slot slot) const noexcept;
     bool has_open_flag(Slot slot) const noexcept;
     bool sees_all(const Observer& observer) const noexcept;
     template <class Visit>
     void for_each_open_unit(Visit&& visit) const;
-    /// Calls visit(observer) for every observer to which the cull group may be explicitly relevant,
-    /// for some twice. They have it by a row or a pair, or are unculled. If it is shown to all,
-    /// they are all ready observers.
+    /// Calls visit(observer) for every observer to which the cull group may be explicitly relevant.
+    /// If it is shown to all, these are all ready observers. Otherwise they are unculled, or have a
+    /// row or a pair of it. May visit an observer twice.
     template <class Visit>
-    void for_each_x_candidate(EntityId unit, Visit&& visit) const;
-    /// Calls visit(unit) for all cull groups that may be explicitly relevant to the observer, for
-    /// some twice.
+    void for_each_explicit_candidate(EntityId unit, Visit&& visit) const;
+    /// Calls visit(unit) for all cull groups that may be explicitly relevant to the observer. May
+    /// visit one twice.
     template <class Visit>
-    void for_each_x_unit(std::uint32_t observer, Visit&& visit) const;
-    /// Whether some pair may stay relevant for a while: minimum relevance time, or lazy leaves.
+    void for_each_explicit_unit(std::uint32_t observer, Visit&& visit) const;
+    /// Returns whether pairs may stay relevant after no node matches: by a minimum relevance time,
+    /// or by nodes with waiting leaves (NodeDef::lazy_leave).
     bool has_minimum_relevance() const noexcept {
         return rules_.minimum_relevance_ticks > 0 || summary_.has_lazy;
     }
     bool is_hidden_by_rules(EntityId unit) const;
-    bool has_stay(std::uint32_t o, EntityId unit, Tick at) const;
+    bool is_in_minimum_time(std::uint32_t o, EntityId unit, Tick at) const;
     /// Calls visit(node) for nodes that may cover the cull group: nodes not limited to bound
     /// entities, its own nodes, and `others`.
     template <class Visit>
@@ -81,7 +86,7 @@ class ExplicitRelevance {
         for (const NodeId node : facts_table_.bindings.nodes_of(unit)) bound(node);
         for (const NodeId node : others) bound(node);
     }
-    /// Calls visit(source) for the row sources of these nodes.
+    /// Calls visit(source) for the row sources of the nodes of for_each_node_of().
     template <class Visit>
     void for_each_source_of(EntityId unit, std::span<const NodeId> others, Visit&& visit) const {
         if (rows_.empty()) return;
@@ -91,8 +96,8 @@ class ExplicitRelevance {
         });
     }
     bool is_hidden_by_root(std::uint32_t observer, EntityId unit) const noexcept;
-    bool is_x_possible() const noexcept;
-    /// Returns whether a custom node, by its index among the custom nodes, shows the pair.
+    bool may_be_explicit() const noexcept;
+    /// Returns whether a custom node shows the pair. `custom`: its index among the custom nodes.
     bool custom_result(std::size_t custom, std::uint32_t observer, EntityId unit) const;
     /// Returns whether the node hides the entity by steps that read the entity alone.
     static bool hides(const WholeNode& node, const Slots& slots, Slot slot);
@@ -133,9 +138,9 @@ inline PairFacts ExplicitRelevance::facts_of(std::uint32_t o, Slot slot,
     return facts;
 }
 
-inline bool ExplicitRelevance::x_holds(std::uint32_t o, EntityId unit, Slot slot,
-                                       const PairEntry* pair,
-                                       const PairFacts& facts) const noexcept {
+inline bool ExplicitRelevance::is_explicitly_relevant(std::uint32_t o, EntityId unit, Slot slot,
+                                                      const PairEntry* pair,
+                                                      const PairFacts& facts) const noexcept {
     const Stage stage = facts.decide(false);
     if (stage != Stage::no_node) return is_yes(stage);
     if (counts_.open > 0 && table_.flag(facts_table_.columns.open, slot)) return true;
@@ -154,7 +159,7 @@ void ExplicitRelevance::for_each_open_unit(Visit&& visit) const {
 }
 
 template <class Visit>
-void ExplicitRelevance::for_each_x_candidate(EntityId unit, Visit&& visit) const {
+void ExplicitRelevance::for_each_explicit_candidate(EntityId unit, Visit&& visit) const {
     const Slot slot = table_.slot_of(unit);
     if (slot == no_slot) return;
     if (is_open_to_all(slot)) {
@@ -174,7 +179,7 @@ void ExplicitRelevance::for_each_x_candidate(EntityId unit, Visit&& visit) const
 }
 
 template <class Visit>
-void ExplicitRelevance::for_each_x_unit(std::uint32_t o, Visit&& visit) const {
+void ExplicitRelevance::for_each_explicit_unit(std::uint32_t o, Visit&& visit) const {
     if (sees_all(observers_[o])) return lookup_.for_each_unit(visit);
     for_each_open_unit(visit);
     for (const SourceRow at : observers_[o].rows) {

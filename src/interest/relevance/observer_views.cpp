@@ -29,7 +29,7 @@ void ObserverViews::collect_owned(std::uint32_t o, std::vector<EntityId>& out) c
               [](EntityId a, EntityId b) { return index_of(a) < index_of(b); });
 }
 
-/// Collects where the observer views from in that tick, without areas that have ended by then.
+/// Collects where the observer views from in `tick`, without areas that have ended by then.
 void ObserverViews::collect(std::uint32_t o, Sight& sight, Tick tick) const {
     const Observer& observer = observers_[o];
     sight.positions.clear();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Where an observer views from in a tick, and the input of a scan that follows from it. Reads the
-// stores only.
+// Collects where an observer views from in a tick, and makes the input of its scan. Only reads the
+// stores.
 #pragma once
 
 #include <cstdint>

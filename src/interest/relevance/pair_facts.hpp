@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The policy: what decides whether an entity is relevant to an observer.
+// The order in which facts decide whether an entity is relevant to an observer.
 #pragma once
 
 #include "purview/explain.hpp"
 
 namespace purview {
 
-/// What decides about a pair besides nodes.
+/// The facts about a pair that decide before the nodes.
 struct PairFacts {
     bool ready = false;
     bool denied = false;
@@ -19,7 +19,7 @@ struct PairFacts {
     bool explicit_only = false;
     bool sees_everything = false;
 
-    /// Returns what decides. `nodes`: the result of windows, rows and custom nodes.
+    /// Returns the stage that decides. `nodes`: the result of windows, rows and custom nodes.
     Stage decide(bool nodes) const noexcept {
         if (!ready) return Stage::not_ready;
         if (denied) return Stage::denied;
@@ -31,7 +31,7 @@ struct PairFacts {
         if (sees_everything) return Stage::sees_everything;
         return nodes ? Stage::node : Stage::no_node;
     }
-    /// What shows a member shows the entities above it.
+    /// Adds the facts that show an entity below this one, because they show this one, too.
     void take_shown(const PairFacts& below) noexcept {
         owned |= below.owned;
         shown_to_all |= below.shown_to_all;

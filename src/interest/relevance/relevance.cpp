@@ -35,7 +35,7 @@ void Relevance::gather_split_group(EntityId top, std::vector<SplitGroupUnit>& ou
     }
 }
 
-/// Returns the facts of the cull group, including what shows anything below it.
+/// Returns the facts of the cull group, including those that show cull groups below it.
 PairFacts Relevance::facts_with_below(std::uint32_t o, EntityId unit) const {
     PairFacts facts = explicit_.facts_of(o, unit, table_.slot_of(unit));
     lookup_.for_each_member(unit, true, [&](EntityId member) {
@@ -45,7 +45,7 @@ PairFacts Relevance::facts_with_below(std::uint32_t o, EntityId unit) const {
     return facts;
 }
 
-/// The same as has_entry, for independently culled members below members from `top` down.
+/// Like has_entry(), for independently culled members below the members from `top` down.
 bool Relevance::has_entry_below(std::uint32_t o, EntityId unit, EntityId top,
                                 bool owners_only) const noexcept {
     const std::span<const EntityId> members = groups_.members_of(unit);
@@ -59,8 +59,8 @@ bool Relevance::has_entry_below(std::uint32_t o, EntityId unit, EntityId top,
     });
 }
 
-/// Whether no mark or denial hides the member or an entity above it, within the cull group.
-bool Relevance::is_open_way(std::uint32_t o, EntityId unit, EntityId member) const noexcept {
+/// Returns whether no override hides the member or an entity above it, within the cull group.
+bool Relevance::is_path_open(std::uint32_t o, EntityId unit, EntityId member) const noexcept {
     return member == unit || !lookup_.has_cuts(unit) || !is_cut(o, unit, member);
 }
 
@@ -75,7 +75,7 @@ void Relevance::evaluate_split_group(std::uint32_t o, std::span<const SplitGroup
         result.facts.take_shown(below);
         if (result.facts.decide(false) == Stage::no_node)
             result.nodes = explicit_.in_window(o, unit) ||
-                           explicit_.x_holds(o, unit, slot, pair, result.facts);
+                           explicit_.is_explicitly_relevant(o, unit, slot, pair, result.facts);
         return result;
     });
 }
@@ -91,13 +91,13 @@ Reason Relevance::reason_in_split_group(std::uint32_t o, EntityId entity,
     return spawned_.contains(index_of(entity)) ? Reason::spawned : Reason::entered;
 }
 
-/// The same, evaluating the group first.
+/// Evaluates the group first.
 Reason Relevance::reason_in_split_group(std::uint32_t o, EntityId entity, bool enter) const {
     std::vector<SplitGroupUnit> group;
     std::vector<SplitGroupResult> answers;
     const EntityId unit = lookup_.unit_of(entity);
     const std::size_t at = evaluate_split_group(o, unit, group, answers);
-    return reason_in_split_group(o, entity, answers[at], !is_open_way(o, unit, entity), enter);
+    return reason_in_split_group(o, entity, answers[at], !is_path_open(o, unit, entity), enter);
 }
 
 /// Evaluates the whole group of a cull group. Returns the index of the cull group in it.
@@ -112,19 +112,19 @@ std::size_t Relevance::evaluate_split_group(std::uint32_t o, EntityId unit,
     return static_cast<std::size_t>(at - group.begin());
 }
 
-/// The topmost cause that hides the entity decides. Without one, its own cull group decides.
+/// Explains by the topmost cause that hides the entity, or by its own cull group if there is none.
 void Relevance::explain_split_group(std::uint32_t o, EntityId entity, Explanation& out) const {
     std::vector<SplitGroupUnit> group;
     std::vector<SplitGroupResult> answers;
     std::size_t at = evaluate_split_group(o, lookup_.unit_of(entity), group, answers);
     out.are_changes_known = false;
-    out.relevant = answers[at].shown && is_open_way(o, group[at].unit, entity);
+    out.relevant = answers[at].shown && is_path_open(o, group[at].unit, entity);
     out.stage = answers[at].stage;
     if (out.stage == Stage::promoted) out.promoted_by = answers[at].promoted_by;
     for (EntityId member = entity; !out.relevant;) {
         const EntityId unit = group[at].unit;
         const EntityId cut =
-            is_open_way(o, unit, member) ? EntityId::none : cut_by(o, unit, member);
+            is_path_open(o, unit, member) ? EntityId::none : cut_by(o, unit, member);
         if (cut != EntityId::none) {
             out.unit = out.hidden_member = cut;
             out.stage = cut_of(o, unit, cut);
@@ -147,8 +147,8 @@ bool Relevance::is_visible(std::uint32_t o, EntityId entity) const noexcept {
     return unit == entity || !lookup_.has_cuts(unit) || !is_cut(o, unit, entity);
 }
 
-/// Whether the observer owns the root or a member from `top` down. Without `owners_only`, members
-/// that are allowed or shown count, too.
+/// Returns whether the observer owns the root or a member from `top` down. Without `owners_only`,
+/// members that are allowed or shown count, too.
 bool Relevance::has_entry(std::uint32_t o, EntityId unit, EntityId top,
                           bool owners_only) const noexcept {
     const auto owns = [&](EntityId entity) {
@@ -170,8 +170,8 @@ bool Relevance::has_entry(std::uint32_t o, EntityId unit, EntityId top,
     return false;
 }
 
-/// Returns what hides this member, and so all below it: denied, force_hidden or explicit_only.
-/// Stage::node: nothing.
+/// Returns what hides this member and all below it: denied, force_hidden or explicit_only. Returns
+/// Stage::node if nothing does.
 Stage Relevance::cut_of(std::uint32_t o, EntityId unit, EntityId one) const noexcept {
     const PairEntry* pair = pairs_.find(o, one);
     if (pair != nullptr && pair->deny) return Stage::denied;
@@ -182,7 +182,7 @@ Stage Relevance::cut_of(std::uint32_t o, EntityId unit, EntityId one) const noex
     return is_explicit && !has_entry(o, unit, one, false) ? Stage::explicit_only : Stage::node;
 }
 
-/// Returns the topmost hidden entity among the member and those above it, below the root; or none.
+/// Returns the topmost hidden entity among the member and its ancestors below the root, or none.
 EntityId Relevance::cut_by(std::uint32_t o, EntityId unit, EntityId member) const noexcept {
     EntityId found = EntityId::none;
     for (EntityId one = member; one != unit;) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Relevance of a pair: windows and explicit relevance together, with hidden members of groups and
-// partly split groups. Reads the stores only.
+// Relevance of a pair of observer and entity: windows and explicit relevance together, with hidden
+// members and partly split groups. Only reads the stores.
 //
+// A member is *cut* for an observer if an override hides it or an ancestor within its cull group.
 // An independently culled member has a slot of its own. Its result depends on the cull groups above
 // it. If it keeps its ancestors relevant, their results also depend on it.
 #pragma once
@@ -40,6 +41,7 @@ class Relevance {
           observers_(stores.observers),
           counts_(stores.counts) {}
 
+    /// `with_gone`: also visits entities that were despawned since the last tick.
     template <class Visit>
     void for_each_relevant(std::uint32_t observer, Visit&& visit, bool with_gone = false) const;
     template <class Visit>
@@ -52,7 +54,7 @@ class Relevance {
     bool is_visible(std::uint32_t observer, EntityId entity) const noexcept;
     void gather_split_group(EntityId top, std::vector<SplitGroupUnit>& out) const;
     PairFacts facts_with_below(std::uint32_t observer, EntityId unit) const;
-    bool is_open_way(std::uint32_t observer, EntityId unit, EntityId member) const noexcept;
+    bool is_path_open(std::uint32_t observer, EntityId unit, EntityId member) const noexcept;
     void evaluate_split_group(std::uint32_t observer, std::span<const SplitGroupUnit> group,
                               std::vector<SplitGroupResult>& out) const;
     std::size_t evaluate_split_group(std::uint32_t observer, EntityId unit,
@@ -64,9 +66,9 @@ class Relevance {
     void explain_split_group(std::uint32_t observer, EntityId entity, Explanation& out) const;
     Reason reason_of(std::uint32_t observer, EntityId entity, bool enter) const;
 
-    /// Evaluates a group from the input of each cull group. `ask(i, below)` returns the input of
-    /// cull group i, with facts that include `below`: what shows the cull groups below it. Its
-    /// `nodes` counts only if these facts leave the decision to nodes.
+    /// Evaluates a group. `evaluate(i, below)` returns the input of cull group i. `below` has the
+    /// facts that show cull groups below it, and the returned facts must include them. The returned
+    /// `nodes` is used only if the facts leave the decision to nodes.
     template <class Evaluate>
     void evaluate_group(std::uint32_t observer, std::span<const SplitGroupUnit> group,
                         std::vector<SplitGroupResult>& out, Evaluate&& evaluate) const;
@@ -92,8 +94,8 @@ class Relevance {
     const UnitCounts& counts_;
 };
 
-/// Visits the entities of the cull group that the observer has while the cull group is relevant to
-/// it.
+/// Visits the entities of the cull group that are relevant to the observer while the cull group is:
+/// all but cut members.
 template <class Visit>
 void Relevance::for_each_visible(std::uint32_t o, EntityId unit, bool enter, Visit&& visit) const {
     if (!lookup_.has_cuts(unit)) return lookup_.for_each_member(unit, enter, visit);
@@ -136,7 +138,8 @@ void Relevance::for_each_relevant(std::uint32_t o, Visit&& visit, bool with_gone
         }
     }
     const auto report_overrides = [&](EntityId unit) {
-        if (explicit_.x_holds(o, unit) && !explicit_.in_window(o, unit)) report(unit);
+        if (explicit_.is_explicitly_relevant(o, unit) && !explicit_.in_window(o, unit))
+            report(unit);
     };
     if (explicit_.sees_all(observer)) return lookup_.for_each_unit(report_overrides);
     explicit_.for_each_open_unit(report_overrides);
@@ -150,10 +153,11 @@ void Relevance::for_each_relevant(std::uint32_t o, Visit&& visit, bool with_gone
         const SourceRow at = observer.rows[i];
         if (program_.rows[at.source].pulled) continue;
         const Row& row = rows_[at.source].row(at.row);
-        for (std::size_t lane = 0; lane < row.members.size(); ++lane) {
-            const EntityId unit = row.members[lane];
-            if (row.live[lane] == 0 || is_open(unit)) continue;
-            if (explicit_.in_window(o, unit) || !explicit_.x_holds(o, unit)) continue;
+        for (std::size_t k = 0; k < row.members.size(); ++k) {
+            const EntityId unit = row.members[k];
+            if (row.live[k] == 0 || is_open(unit)) continue;
+            if (explicit_.in_window(o, unit) || !explicit_.is_explicitly_relevant(o, unit))
+                continue;
             bool reported = false;  // by an earlier row
             for (std::size_t e = 0; e < i && !reported; ++e) {
                 const SourceRow earlier = observer.rows[e];
@@ -191,7 +195,7 @@ void Relevance::evaluate_group(std::uint32_t o, std::span<const SplitGroupUnit> 
         SplitGroupResult& above = out[group[i].above];
         above.facts.take_shown(result.facts);
         if (answer.promoted_by != EntityId::none &&
-            is_open_way(o, group[group[i].above].unit, group[i].parent))
+            is_path_open(o, group[group[i].above].unit, group[i].parent))
             above.promoted_by = answer.promoted_by;
     }
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -202,7 +206,7 @@ void Relevance::evaluate_group(std::uint32_t o, std::span<const SplitGroupUnit> 
                          stage == Stage::force_hidden || stage == Stage::explicit_only;
         if (i == 0) continue;
         const SplitGroupResult& above = out[group[i].above];
-        const bool is_open = is_open_way(o, group[group[i].above].unit, group[i].parent);
+        const bool is_open = is_path_open(o, group[group[i].above].unit, group[i].parent);
         if (above.shown && is_open) continue;
         answer.shown = false;
         answer.hidden |= !is_open || above.hidden;

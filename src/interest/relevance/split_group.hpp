@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A partly split group while it is evaluated: its cull groups, and the result of each.
+// The evaluation of a partly split group: its cull groups, and the result of each.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct SplitGroupUnit {
 struct SplitGroupResult {
     PairFacts facts;  ///< its own, and those that show cull groups below it
     Stage stage = Stage::no_node;
-    bool own = false;     ///< without the rest of its group
-    bool shown = false;   ///< with it
-    bool hidden = false;  ///< it or a cull group above it, by an override or a rule
+    bool own = false;     ///< relevant without the rest of its group
+    bool shown = false;   ///< relevant with the rest of its group
+    bool hidden = false;  ///< an override or a rule hides it or one above it
     EntityId promoted_by = EntityId::none;
 };
 

@@ -12,7 +12,7 @@
 
 namespace purview {
 
-// Aims at twelve entities per cell (measured best for blocks of 16). Where every observer sees a
+// Aims at twelve entities per cell (measured best for blocks of 16). If each observer is in a
 // crowd, cells are far larger, because changing cells then costs more than testing. Cells are never
 // so small that there are more than a few per entity, or that the table gets too large.
 float cell_side(const Rules& rules, bool three_d, float reach) {
@@ -38,10 +38,10 @@ float cell_side(const Rules& rules, bool three_d, float reach) {
     }
     const std::array<double, 3> sides{double{max.x} - min.x, double{max.y} - min.y,
                                       three_d ? double{max.z} - min.z : 0};
-    // An axis has axis_cells_max cells; entities beyond them are in the last ones.
+    // An axis has at most axis_cells_max cells; entities beyond them are in the last ones.
     const double longest = *std::max_element(sides.begin(), sides.end());
     cell = std::max({cell, smallest, longest / axis_cells_max});
-    // A flat world has a few layers of cells, however thin it is, and an edge around them.
+    // Even a thin flat world has a few layers of cells and a border around them.
     const auto cells_of = [&](double side) {
         double cells = 1;
         for (std::size_t axis = 0; axis < (three_d ? 3U : 2U); ++axis)

@@ -79,7 +79,7 @@ void for_each_shared(const ScanInput& input, const InnerNodes& inner, Slot slot,
 }
 
 /// Evaluates the bucket of a dispatcher that has steps in its inner nodes. An entity matches if
-/// some inner node that it shares with the observer matches it. `asked`: only these lanes matter;
+/// some inner node that it shares with the observer matches it. `requested`: the lanes that matter;
 /// empty: all.
 void evaluate_bucket(const ScanInput& input, const InnerNodes& inner,
                      std::span<const BlockIndex> blocks, std::span<const Mask> requested,
@@ -116,8 +116,8 @@ void evaluate_bucket(const ScanInput& input, const InnerNodes& inner,
     }
 }
 
-/// Evaluates the kernel of one step. Clears `out` first. Returns whether results may be unknown.
-/// `memory`: all planes of the step.
+/// Evaluates the kernel of one step. Clears `out` first. Returns whether results may be unknown;
+/// these lanes are in scratch.unknown. `memory`: all planes of the step.
 bool test_step(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
                std::size_t inside, std::span<Mask> memory, std::span<const Mask> requested,
                ScanScratch& scratch, std::span<Mask> out) {
@@ -169,11 +169,12 @@ std::span<const Mask> open_lanes(const ScanInput& input, Combine op,
     return scratch.requested;
 }
 
-/// Evaluates a node while its enters wait. Its last result counts, less what steps without memory
-/// subtract and no later step adds again. Steps with memory repeat their last result.
-void keep_but_hides(const ScanInput& input, const NodeProgram& node,
-                    std::span<const BlockIndex> blocks, std::span<Mask> masks,
-                    std::span<const Mask> last, ScanScratch& scratch, std::span<Mask> so_far) {
+/// Evaluates a node while its enters and leaves wait. The result is the last one, minus what steps
+/// without memory subtract and no later step adds again. Steps with memory repeat their last
+/// result.
+void evaluate_waiting(const ScanInput& input, const NodeProgram& node,
+                      std::span<const BlockIndex> blocks, std::span<Mask> masks,
+                      std::span<const Mask> last, ScanScratch& scratch, std::span<Mask> so_far) {
     PURVIEW_ASSERT(last.size() == blocks.size() && so_far.size() == blocks.size());
     std::copy(last.begin(), last.end(), so_far.begin());
     bool has_added = false, has_hidden = false;
@@ -280,10 +281,10 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
     const auto needs_every_tick = [](const Step& step) { return step.kernel->needs_every_tick(); };
     if (node.member_column != no_column && members.empty() &&
         std::none_of(node.steps.begin(), node.steps.end(), remembers)) {
-        std::fill(so_far.begin(), so_far.end(), Mask{0});  // no members: kernels are skipped
+        std::fill(so_far.begin(), so_far.end(), Mask{0});  // no members, so no kernel is called
     } else if (!is_due && node.lazy_leave &&
                std::none_of(node.steps.begin(), node.steps.end(), needs_every_tick)) {
-        keep_but_hides(input, node, blocks, masks, last, scratch, so_far);
+        evaluate_waiting(input, node, blocks, masks, last, scratch, so_far);
         if (input.new_lanes != nullptr) run_new_lanes(input, node, blocks, masks, scratch, so_far);
     } else {
         run_steps(input, node, blocks, inside, masks, scratch, so_far);
@@ -292,7 +293,7 @@ void evaluate_node(const ScanInput& input, const NodeProgram& node,
         for (std::size_t i = 0; i < n; ++i)
             so_far[i] &= members.empty() ? Mask{0} : members[blocks[i]];
     }
-    if (!is_due) {  // only what was there before, or appears in this tick
+    if (!is_due) {  // only what matched before or appears in this tick
         for (std::size_t i = 0; i < last.size(); ++i)
             last[i] = so_far[i] &= static_cast<Mask>(last[i] | input.new_lanes_of(blocks[i]));
         return;
@@ -406,8 +407,8 @@ void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::s
 
 namespace {
 
-/// Evaluates one step for the lanes of `asked` again, with a copy of its memory. The result is in
-/// scratch.yes.
+/// Evaluates one step again for the lanes in `requested`, with a copy of its memory. Writes the
+/// result to scratch.yes.
 void query_again(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
                  std::span<const Mask> masks, std::span<const Mask> requested,
                  MeasureScratch& scratch) {
@@ -485,7 +486,7 @@ void score_bucket(const ScanInput& input, const InnerNodes& inner,
     PURVIEW_ASSERT(k == out.size());
 }
 
-/// Writes the score of a step's kernel for all lanes of `asked`, whether they match or not.
+/// Writes the score of a step's kernel for all lanes in `requested`, whether they match or not.
 void score_step(const ScanInput& input, const Step& step, std::span<const BlockIndex> blocks,
                 std::span<const Mask> requested, std::span<float> out, MeasureScratch& scratch) {
     if (step.inner != nullptr)
@@ -506,7 +507,7 @@ void score_step(const ScanInput& input, const Step& step, std::span<const BlockI
     for (float& one : out) one = one > score_min ? std::min(one, 1.0F) : score_min;
 }
 
-/// Resizes a list, with room behind it that kernels may write to.
+/// Resizes a list, with extra room at the end that kernels may write to.
 std::span<float> room_for(std::vector<float>& list, std::size_t n) {
     list.resize(n + lanes_per_block);
     return std::span(list).first(n);
@@ -544,7 +545,7 @@ void measure(const ScanInput& input, const NodeProgram& node, std::span<const Bl
 
 namespace {
 
-/// The same for classes of bound nodes: the larger score counts.
+/// Scores classes of bound nodes. The larger score counts.
 void measure_classes(const ScanInput& input, std::span<const BlockIndex> blocks,
                      std::span<const Mask> requested, std::span<float> score,
                      MeasureScratch& scratch) {
@@ -613,7 +614,7 @@ void measure_relevant(const ScanInput& input, const Window& window,
             score[k] = joined_score(one.combine, score[k], its[k]);
     }
     measure_classes(again, blocks, requested, score, scratch);
-    for (float& one : score) one = one > 0 ? one : 1;  // kept until its node is evaluated again
+    for (float& one : score) one = one > 0 ? one : 1;  // relevant until its node is evaluated again
 }
 
 }  // namespace purview

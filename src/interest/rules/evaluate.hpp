@@ -55,8 +55,8 @@ struct Toggle {
     std::uint16_t wait_ticks = 0;
 };
 
-/// An entity that moved out of the window's blocks. It is evaluated from the observer's current
-/// position.
+/// An entity that moved out of the window's blocks. It is evaluated again after the window was
+/// rebuilt at the observer's current position.
 struct Stray {
     Slot from;
     Slot to;
@@ -90,7 +90,7 @@ struct ScanScratch {
     ScanScratch& operator=(ScanScratch&&) noexcept;
     ~ScanScratch();
 
-    /// Called before the first scan: lists of usual windows then never grow.
+    /// Call it before the first scan. The lists then do not grow for windows of usual size.
     void reserve_usual() {
         if (blocks.capacity() > 0) return;
         constexpr std::size_t blocks_usual = 128, rows_usual = 32;  // for one window
@@ -111,7 +111,7 @@ struct ScanScratch {
     std::vector<BlockIndex> inside_loose;
     std::vector<BlockIndex> outside_loose;
     std::vector<BlockIndex> blocks;
-    std::vector<BlockIndex> left;  ///< blocks with lanes that were left
+    std::vector<BlockIndex> left;  ///< blocks with vacated lanes
     std::vector<Mask> masks;       ///< [1 + planes][n]
     std::vector<Mask> before;      ///< [n] result of the last tick, by this tick's slots
     std::vector<Mask> node_result;
@@ -124,7 +124,7 @@ struct ScanScratch {
     FlatMap<std::uint32_t, std::uint8_t> pulled;
     std::unique_ptr<BucketScratch> bucket;  ///< null until inner nodes have steps
     ClassLanes class_lanes;
-    std::vector<BlockIndex> mapped;  ///< blocks of the last large window, often the next one's, too
+    std::vector<BlockIndex> mapped;  ///< of the last large window; the next often has the same
     std::vector<Stray> strays;
     std::vector<Toggle> toggles;
     bool count_tested = false;
@@ -149,7 +149,7 @@ struct StepTrace {
     Mask so_far;  ///< the node's result after the step
 };
 
-/// The observer, and what is evaluated for it.
+/// The observer, and the nodes that are evaluated for it.
 struct ScanInput {
     std::uint32_t observer_index = 0;
     ObserverId observer = ObserverId::none;
@@ -167,7 +167,7 @@ struct ScanInput {
     /// Candidates regardless of position: members of rows that a later step evaluates pair by pair.
     std::span<const Row* const> pulled = {};
     std::span<const float> range_classes = {};
-    std::size_t bounds_layer = ~std::size_t{0};  ///< layer of groups that count by their bounds
+    std::size_t bounds_layer = ~std::size_t{0};  ///< layer of groups with a radius
     float bounds_max_m = 0;
     std::uint64_t rules_revision = 0;
     bool may_be_abstract = false;  ///< some block may have entities without a position
@@ -178,7 +178,7 @@ struct ScanInput {
     const FlatMap<BlockIndex, Mask>* new_lanes = nullptr;
     EntityId stands_for = EntityId::none;  ///< for explain: the entity that the copy stands for
 
-    /// Whether enters of the node count in this tick.
+    /// Returns whether entities may enter by the node in this tick.
     bool is_due(const NodeProgram& node) const noexcept {
         return node.result_plane == no_plane || is_what_if || is_forced ||
                (context.tick + observer_index) % node.every_ticks == 0;
@@ -187,7 +187,7 @@ struct ScanInput {
     /// now. A node keeps it until the node is due, if its leaves wait and its last result is among
     /// these planes (bit 1 + plane). The ticks of several nodes are combined as the nodes are.
     std::uint16_t lazy_wait(std::uint32_t planes) const noexcept {
-        constexpr Tick open = ~Tick{0};  // the node's result does not depend on positions
+        constexpr Tick unlimited = ~Tick{0};  // the node's result does not depend on positions
         Tick wait = 0;
         for (const NodeProgram& node : nodes) {
             const bool waits = node.lazy_leave && !is_due(node);
@@ -195,10 +195,10 @@ struct ScanInput {
             const Tick every = node.every_ticks;  // at most 65,535
             const Tick its = is_held ? every - (context.tick + observer_index) % every
                              : waits || node.is_near ? 0
-                                                     : open;
+                                                     : unlimited;
             switch (node.combine) {
                 case Combine::add:
-                    wait = std::max(wait, its == open ? 0 : its);
+                    wait = std::max(wait, its == unlimited ? 0 : its);
                     break;
                 case Combine::require:
                     wait = std::min(wait, its);
@@ -229,7 +229,8 @@ struct ScanInput {
 void evaluate(const ScanInput& input, std::span<const BlockIndex> blocks, std::size_t inside,
               std::span<Mask> masks, ScanScratch& scratch);
 
-/// add: the larger score; require: the smaller; subtract: 0 where `more` is above 0.
+/// Combines two scores. add: the larger; require: the smaller; subtract: 0 if `more` is above 0,
+/// else `so_far`.
 float joined_score(Combine op, float so_far, float more) noexcept;
 
 /// Scratch memory of measure().
@@ -245,13 +246,14 @@ struct MeasureScratch {
     std::unique_ptr<MeasureScratch> inner;  ///< null until inner nodes have steps
 };
 
-/// Writes the score of each lane in `asked` by one node, 0 if the node does not match. score[lanes
-/// of `asked`], block by block, with room for lanes_per_block more. `masks` as after evaluate().
+/// Writes the score of each lane in `requested` by one node: 0 if the node does not match.
+/// score[lanes in `requested`], block by block, with room for lanes_per_block more. `masks` as
+/// after evaluate().
 void measure(const ScanInput& input, const NodeProgram& node, std::span<const BlockIndex> blocks,
              std::span<const Mask> masks, std::span<const Mask> requested, std::span<float> score,
              MeasureScratch& scratch);
 
-/// The same by all nodes of the input, for lanes that are relevant in a window.
+/// Like measure(), by all nodes of the input, for lanes that are relevant in a window.
 void measure_relevant(const ScanInput& input, const Window& window,
                       std::span<const BlockIndex> blocks, std::span<const Mask> requested,
                       std::span<float> score, MeasureScratch& scratch);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What new rules may not change while an engine runs.
+// Checks that new rules keep the settings that are fixed while an engine runs.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -13,7 +13,7 @@ namespace purview {
 
 namespace {
 
-/// Missing kinds have no rules of their own.
+/// Returns whether the kinds have equal rules. A missing kind has the default rules.
 bool are_equal(const std::vector<KindRules>& wanted, const std::vector<KindRules>& in_force) {
     for (std::size_t k = 0; k < wanted.size(); ++k) {
         if (wanted[k] != (k < in_force.size() ? in_force[k] : KindRules{})) return false;

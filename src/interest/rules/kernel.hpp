@@ -49,8 +49,8 @@ std::shared_ptr<const InterestKernel> make_neighborhood_kernel(const Kernel& des
 std::shared_ptr<const InterestKernel> make_hexagon_kernel(const Kernel& desc, const Rules& rules);
 std::shared_ptr<const InterestKernel> make_sight_kernel(const Kernel& desc);
 
-/// Tests lanes of groups that count by their bounds again, one by one. `test` gets one block, the
-/// slot, the group radius and a mask, and tests with every distance enlarged by that radius.
+/// Tests the lanes of groups with a radius again, one by one. `test` receives one block, the slot,
+/// the group radius and a mask, and tests with every distance enlarged by that radius.
 template <class Test>
 void add_bounded(const Slots& slots, std::span<const BlockIndex> blocks, std::span<Mask> out,
                  Test&& test) {

@@ -6,7 +6,7 @@
 
 namespace purview {
 
-/// Whether the kernel compares positions. Then it never matches an entity without one.
+/// Returns whether the kernel compares positions. Then it never matches an entity without one.
 inline bool needs_position(const Kernel& kernel) noexcept {
     return kernel.type == KernelType::distance || kernel.type == KernelType::area ||
            kernel.type == KernelType::cells || kernel.type == KernelType::hexagons ||

@@ -139,7 +139,7 @@ class DistanceKernel final : public InterestKernel {
                 add_lanes_within(at, one, position, wider * wider, near);
             });
     }
-    /// Distance to the nearest point of its group's bounds.
+    /// Returns the distance from the nearest position to the bounds of the entity's group.
     static double counted(const KernelQuery& q, Slot slot) noexcept {
         return std::max(nearest(q, slot) - q.slots.bounds(slot), 0.0);
     }
@@ -163,10 +163,10 @@ class DistanceKernel final : public InterestKernel {
     Viewpoints from_;
 };
 
-/// Matches a common key in a domain; Key::none matches nothing.
-class SameGroupKernel final : public InterestKernel {
+/// Matches if observer and entity have a common key in a domain. Key::none matches nothing.
+class SameKeyKernel final : public InterestKernel {
   public:
-    SameGroupKernel(KeyId domain, std::string name) : domain_(domain), name_(std::move(name)) {}
+    SameKeyKernel(KeyId domain, std::string name) : domain_(domain), name_(std::move(name)) {}
 
     void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
         add(q, q.keys[index_of(domain_)], out);
@@ -222,7 +222,7 @@ class SameGroupKernel final : public InterestKernel {
     std::string name_;
 };
 
-/// Reads the entity alone: the base of flag and value.
+/// The base of kernels that read only the entity.
 class EntityKernel : public InterestKernel {
   public:
     bool answers_unknown() const noexcept override { return false; }
@@ -338,13 +338,13 @@ class CellsKernel final : public InterestKernel {
     explicit CellsKernel(const Dispatcher& dispatcher) : dispatcher_(&dispatcher) {}
 
     void test(const KernelQuery& q, std::span<Mask> out, std::span<Mask>) const noexcept override {
-        const std::vector<CellId> looks_into = cover(q);
-        for (std::size_t i = 0; i < q.blocks.size() && !looks_into.empty(); ++i) {
+        const std::vector<CellId> covered = cover(q);
+        for (std::size_t i = 0; i < q.blocks.size() && !covered.empty(); ++i) {
             Mask rest = q.slots.occupied()[q.blocks[i]];
             if (!q.requested.empty()) rest &= q.requested[i];
             for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
                 const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-                if (meet(looks_into, cells_of(q.slots, slot_at(q.blocks[i], lane))))
+                if (meet(covered, cells_of(q.slots, slot_at(q.blocks[i], lane))))
                     out[i] |= lane_bit(lane);
             }
         }
@@ -417,7 +417,7 @@ std::shared_ptr<const InterestKernel> make_kernel(const Kernel& desc, const Rule
             return std::make_shared<DistanceKernel>(desc, range_max, widen);
         }
         case KernelType::same_key:
-            return std::make_shared<SameGroupKernel>(desc.key, names.key(desc.key));
+            return std::make_shared<SameKeyKernel>(desc.key, names.key(desc.key));
         case KernelType::flag:
             return std::make_shared<FlagKernel>(desc.flag, names.flag(desc.flag));
         case KernelType::custom:

@@ -17,7 +17,7 @@ namespace purview {
 
 namespace {
 
-/// Whether an add of this kernel can be stored in a row, with these steps behind it.
+/// Returns whether an add of this kernel can be stored in a row, with the steps after `at`.
 bool is_shareable(const InterestKernel& kernel, const std::vector<Step>& steps, std::size_t at) {
     if (kernel.depends_on() == DependsOn::pair || steps[at].inner != nullptr) return false;
     for (std::size_t later = at + 1; later < steps.size(); ++later) {
@@ -33,7 +33,7 @@ bool is_shareable(const InterestKernel& kernel, const std::vector<Step>& steps, 
     return true;
 }
 
-/// Up to this many radii, finding those that a move has crossed is worthwhile.
+/// With more radii than this, finding those that a move has crossed is too expensive.
 constexpr std::size_t edges_max = 64;
 
 class Compiler {
@@ -369,7 +369,7 @@ class Compiler {
             out_.is_pushable &= node.result_plane == no_plane;
     }
 
-    /// Finds out whether all scores come from one step.
+    /// Sets nearness_m if all scores come from one step.
     void find_nearness() {
         if (out_.nodes.size() != 1 || !out_.classes.empty()) return;
         if (out_.nodes.front().result_plane != no_plane) return;
@@ -419,7 +419,7 @@ class Compiler {
 
 }  // namespace
 
-/// Whether the kernels are equal, whatever their steps do with the result.
+/// Returns whether the kernels are equal, regardless of how their steps combine the result.
 static bool is_same_kernel(const Kernel& left, Kernel right) {
     right.combine = left.combine;
     return left == right;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Compiled rules: what runs over every window, and what is shared in rows. An `add` becomes a row
-// source if its result depends on the entity or its key alone, and so do the later steps of the
-// node. Everything else stays in the window program. Each add passes through the filters behind it,
-// and union and filters distribute, so both parts together are the node's result (N13-N16). A node
-// without steps needs neither: its members are shown to all observers.
+// Compiled rules: the steps that run over every window, and the rows that observers share. An `add`
+// becomes a row source if its result depends on the entity or its key alone, and so do the later
+// steps of the node. Everything else stays in the window program. Filtering each add by the later
+// steps gives the same result as filtering their union, so both parts together are the node's
+// result. A node without steps needs neither: its members are shown to all observers.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline constexpr std::uint32_t no_plane = 0xffffffffU;
 
 struct InnerNodes;
 
-/// Caches the kernel's properties: a scan takes some 300 ns, a virtual call two.
+/// Caches the kernel's properties, because a scan takes about 300 ns and a virtual call 2 ns.
 struct Step {
     Step() = default;
     Step(Combine step_op, const InterestKernel& step_kernel, std::uint32_t first_plane = no_plane)
@@ -52,7 +52,7 @@ struct Step {
     const InnerNodes* inner = nullptr;
 };
 
-/// Whether enters wait for the next tick in which the node is evaluated.
+/// Returns whether enters wait for the next tick in which the node is evaluated.
 inline bool waits(const NodeDef& node) noexcept {
     return node.every_ticks > 1 && node.combine != Combine::subtract;
 }
@@ -93,7 +93,7 @@ struct RowSource {
     const Dispatcher* dispatcher = nullptr;  ///< by cell
     const InterestKernel* member = nullptr;  ///< matches the members; null: all entities
     NodeId node{};
-    std::vector<Step> filters;  ///< require and subtract steps behind the add
+    std::vector<Step> filters;  ///< require and subtract steps after the add
     /// A later step is evaluated per pair: the row is no result, its members are candidates for the
     /// windows.
     bool pulled = false;
@@ -111,9 +111,9 @@ struct Program {
     /// Nodes with something to evaluate per window. Bound nodes with equal steps count as one:
     /// their members share a column.
     std::vector<NodeProgram> nodes;
-    /// By class: bound nodes with equal steps, where there are so many classes that a column for
-    /// each would be too expensive. Each is evaluated for the entities of a window that are bound
-    /// to it, and for no others. Either empty, or more than dense_classes_max.
+    /// By class: bound nodes with equal steps. Used if there are so many classes that a column for
+    /// each would be too expensive. Each is evaluated only for the entities of a window that are
+    /// bound to it. Either empty, or more than dense_classes_max.
     std::vector<NodeProgram> classes;
     std::vector<std::uint32_t> class_of_node;  ///< by node, or Bindings::no_class; or empty
     static constexpr std::size_t dense_classes_max = 16;
@@ -130,16 +130,16 @@ struct Program {
     float area_margin_m = 0;
     bool looks_from_owned = false;
     bool needs_owned = false;       ///< some step reads what the observer owns
-    bool pulls_owned = false;       ///< what the observer owns is a candidate wherever it is
+    bool pulls_owned = false;       ///< owned entities are candidates at any distance
     bool needs_every_tick = false;  ///< some kernel must be evaluated in every tick
     bool all_wait = false;          ///< all window nodes let enters wait, none has memory
     bool skips_empty = false;       ///< no window node matches an empty lane
     bool is_pushable = false;       ///< radii around positions decide whether a move matters
-    /// The kernel that is given the blocks that lie wholly inside its range: the one with the
-    /// farthest range.
+    /// The kernel with the largest range that can use the number of blocks that lie wholly inside
+    /// its range. Null if there is none.
     const InterestKernel* inside_kernel = nullptr;
-    /// Above 0: all that windows show has the score 1 - distance / nearness_m, by the nearest of
-    /// these positions.
+    /// Above 0: every entity in a window has the score 1 - distance / nearness_m, by the nearest of
+    /// the positions `nearness_from`.
     float nearness_m = 0;
     Viewpoints nearness_from = Viewpoints::entity_and_points;
     /// Radii at which some result changes. A move that crosses none of them around the positions of
@@ -159,7 +159,7 @@ struct Program {
     };
     std::vector<std::vector<Written>> written;
 
-    /// The farthest that a window extends from a position by a rule's own radius.
+    /// Returns how far a window extends at most from a position, by the radii of the rules.
     float reach() const noexcept;
     bool has_windows() const noexcept { return !nodes.empty() || !classes.empty(); }
 };
@@ -170,14 +170,14 @@ struct OldKernels {
     const Program* program = nullptr;
 };
 
-/// Returns the same step at the same place of the same node of older rules, or null.
+/// Returns the same step at the same index of the same node in older rules, or null.
 const Program::Written* written_before(const Rules& rules, std::size_t node, std::size_t step,
                                        const Rules& old_rules, const Program& old);
 
-/// Makes a flag column for the members of these nodes, which are evaluated together.
+/// Returns a new flag column for the members of these nodes, which are evaluated together.
 using MemberColumnOf = std::function<std::uint32_t(std::span<const NodeId>)>;
 
-/// The rules must be sound (problem_of).
+/// Compiles rules, which must be valid (problem_of).
 Program compile(const Rules& rules, const AttributeNames& names,
                 const MemberColumnOf& member_column_of, OldKernels old = {});
 

@@ -15,7 +15,7 @@ bool depends_on_entity(const Step& step) noexcept {
     return step.kernel->depends_on() == DependsOn::entity;
 }
 
-/// Whether a step of an inner node subtracts by the entity's own attributes.
+/// Returns whether a step of an inner node subtracts by the entity's own attributes.
 bool has_hiding_step(const InnerNodes& inner) {
     const auto hides = [](const Step& step) {
         return step.combine == Combine::subtract && depends_on_entity(step);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Parts of problem_of(Rules), for rules that are not whole yet.
+// Parts of problem_of(Rules), for rules that are not complete yet.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace purview {
 
-/// Returns what is unsound about bounds, nodes and steps, whatever attributes are declared; empty:
-/// nothing.
+/// Returns what is wrong with bounds, nodes and steps, or an empty string. Does not check that
+/// attributes are declared.
 std::string problem_of_structure(const Rules& rules);
-/// The same, and steps that name an attribute that is not declared.
+/// The same, and checks that steps use declared attributes only.
 std::string problem_of_nodes(const Rules& rules);
-/// Returns what `wanted` sets otherwise than `in_force` though it is fixed at creation; empty:
-/// nothing. A setting that has its default value counts as not set.
+/// Returns an error if `wanted` changes a setting of `in_force` that is fixed at creation, or an
+/// empty string. A setting with its default value counts as not set.
 std::string change_of_fixed(const Rules& wanted, const Rules& in_force);
 
 }  // namespace purview

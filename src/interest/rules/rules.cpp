@@ -21,14 +21,14 @@ namespace {
 
 constexpr std::uint32_t refresh_ticks_max = 65'535;
 constexpr std::size_t nodes_max = 4096, steps_max = 32, classes_max = 6;
-/// Masks that all kernels of all nodes may keep for a block.
+/// Maximum number of masks that all kernels of all nodes may keep for a block.
 constexpr unsigned planes_max = 30;
 
 bool is_positive(float v) noexcept {
     return std::isfinite(v) && v > 0;
 }
 
-/// Whether neither the value nor its square is infinite. False for NaN.
+/// Returns whether the value is 0 to reach_max, so that its square is finite. False for NaN.
 bool is_reach(float meters) noexcept {
     return meters >= 0 && meters <= reach_max;
 }
@@ -52,12 +52,12 @@ std::string problem_of(const Kernel& kernel, const NodeDef& node) {
         case KernelType::custom:
             if (kernel.custom == nullptr) return "a custom step needs a kernel";
             if (!is_reach(engine_kernel(kernel.custom)->reach()))
-                return "a custom step must reach 0 m or more, and at most 1e18 m";
+                return "the reach of a custom step must be 0 to 1e18 m";
             return {};
         case KernelType::area:
             return kernel.leave >= 0 && is_reach(kernel.leave + node.widen)
                        ? ""
-                       : "the margin of areas, with the widening, must be 0 to 1e18 m";
+                       : "the margin of areas plus the widening must be 0 to 1e18 m";
         case KernelType::owner:
         case KernelType::everything:
             return {};
@@ -111,7 +111,7 @@ std::string problem_of(const NodeDef& node) {
     if (node.custom != nullptr && node.dispatcher != nullptr)
         return "a node has a dispatcher or a custom node, not both";
     if (node.every_ticks == 0 || node.every_ticks > refresh_ticks_max)
-        return "it must be refreshed every 1 to 65535 ticks";
+        return "every_ticks must be 1 to 65535";
     if (node.dormant && node.every_ticks > 1)
         return "a dormant node is evaluated every tick: every_ticks must be 1";
     if (!is_reach(node.widen)) return "widening must be 0 to 1e18 m";
@@ -146,7 +146,8 @@ std::string problem_of(const NodeDef& node) {
 constexpr std::uint32_t cells_max = 1U << 20;  ///< for a node with a shared payload
 constexpr std::uint32_t shared_rings_max = 3;
 
-/// Returns why its entities cannot be serialized for several observers at once, or an empty string.
+/// Returns why the node's entities cannot be serialized for several observers at once, or an empty
+/// string.
 std::string problem_of_mode(const NodeDef& node, const Rules& rules) {
     if (node.payload == Payload::per_observer) return {};
     const std::string mode =
@@ -167,12 +168,12 @@ std::string problem_of_mode(const NodeDef& node, const Rules& rules) {
             return mode + "step " + std::to_string(s + 1) + " adds entities of other cells";
     }
     if (node.combine != Combine::add || node.dormant || node.every_ticks > 1)
-        return mode + "the node must be added to the others, and its refresh exact";
+        return mode + "the node must be an add node, not dormant, and evaluated in every tick";
     if (node.replication.every_ticks != 1)
         return mode + "state is sent to every observer in every tick: every_ticks must be 1";
     const Kernel& cells = node.steps.front();
     if (cells.cell_size.z > 0) return mode + "cells must have no depth";
-    if (cells.rings > shared_rings_max) return mode + "at most 3 rings";
+    if (cells.rings > shared_rings_max) return mode + "more than 3 rings";
     const CellGrid grid = cell_grid_of(rules, cells);
     if (std::uint64_t{grid.columns} * grid.rows > cells_max)
         return mode + "more than 1048576 cells cover the bounds";
@@ -187,8 +188,9 @@ std::string problem_of_space(const Rules& rules) {
         return "bounds must be finite, with min below max on every axis in use";
     }
     if (!is_finite({max.x - min.x, max.y - min.y, max.z - min.z}))
-        return "bounds are too far apart: their distance as a float is infinite";
-    if (!std::isfinite(rules.cell_size) || rules.cell_size < 0) return "cell must be 0 or more";
+        return "bounds are too far apart: their distance overflows a float";
+    if (!std::isfinite(rules.cell_size) || rules.cell_size < 0)
+        return "cell_size must be 0 or more";
     if (rules.range_classes.size() > classes_max) return "more than 6 range classes";
     float last = 0;
     for (const float range : rules.range_classes) {
@@ -196,10 +198,8 @@ std::string problem_of_space(const Rules& rules) {
             return "range classes must ascend, and be above 0 and at most 1e18 m";
         last = range;
     }
-    if (!is_reach(rules.group_radius_max))
-        return "the largest bounds of a group must be 0 to 1e18 m";
-    if (!is_reach(rules.observer_range_max))
-        return "the largest range of observers must be 0 to 1e18 m";
+    if (!is_reach(rules.group_radius_max)) return "group_radius_max must be 0 to 1e18 m";
+    if (!is_reach(rules.observer_range_max)) return "observer_range_max must be 0 to 1e18 m";
     return {};
 }
 
@@ -238,7 +238,7 @@ std::string problem_of_structure(const Rules& rules) {
     }
     if (is_pipeline && has_custom)
         return "a custom node cannot be combined with nodes that require or subtract";
-    if (planes > planes_max) return "steps with memory need more than the 30 masks of a block";
+    if (planes > planes_max) return "steps with memory need more than 30 masks per block";
     return {};
 }
 
@@ -265,13 +265,13 @@ std::string problem_of_nodes(const Rules& rules) {
     if (std::string wrong = problem_of_structure(rules); !wrong.empty()) return wrong;
     for (const NodeDef& node : rules.nodes) {
         std::string wrong;
-        const auto look_at = [&](const std::vector<Kernel>& steps) {
+        const auto check = [&](const std::vector<Kernel>& steps) {
             for (const Kernel& step : steps) {
                 if (wrong.empty()) wrong = missing_in(step, rules);
             }
         };
-        look_at(node.steps);
-        for (const auto& steps : node.inner) look_at(steps);
+        check(node.steps);
+        for (const auto& steps : node.inner) check(steps);
         if (!wrong.empty()) return "node '" + node.name + "', a step uses a " + wrong;
     }
     return {};
@@ -279,13 +279,14 @@ std::string problem_of_nodes(const Rules& rules) {
 
 std::string problem_of(const Rules& rules) {
     if (std::string wrong = problem_of_nodes(rules); !wrong.empty()) return wrong;
-    const auto at_most = [](const char* what, std::uint64_t most) {
-        return std::string("at most ") + std::to_string(most) + " " + what;
+    const auto too_many = [](const char* what, std::uint64_t most) {
+        return std::string("more than ") + std::to_string(most) + " " + what;
     };
     constexpr std::uint32_t observers_most = (1U << observer_index_bits) - 1;
-    if (rules.flag_names.size() > Schema::flags_max) return at_most("flags", Schema::flags_max);
-    if (rules.key_names.size() > Schema::keys_max) return at_most("keys", Schema::keys_max);
-    if (rules.value_names.size() > Schema::values_max) return at_most("values", Schema::values_max);
+    if (rules.flag_names.size() > Schema::flags_max) return too_many("flags", Schema::flags_max);
+    if (rules.key_names.size() > Schema::keys_max) return too_many("keys", Schema::keys_max);
+    if (rules.value_names.size() > Schema::values_max)
+        return too_many("values", Schema::values_max);
     if (rules.observers_max > observers_most)
         return "observers_max must be at most " + std::to_string(observers_most);
     if (rules.areas_max > limits::areas_per_observer)

@@ -128,8 +128,8 @@ std::int32_t by_order(std::int32_t bits) noexcept {
     return bits < 0 ? bits ^ 0x7fffffff : bits;
 }
 
-/// Returns the smallest coordinate that lies in cell `i` or beyond, where the cell begins.
-/// +infinity: there is none.
+/// Returns where cell `i` begins: the smallest coordinate that lies in it or beyond, or +infinity
+/// if there is none.
 float first_of_cell(double i, float origin, float side) noexcept {
     const auto number = [](std::int64_t order) {
         return std::bit_cast<float>(by_order(static_cast<std::int32_t>(order)));
@@ -238,7 +238,7 @@ class NeighborhoodKernel final : public InterestKernel {
     bool is_bounded_ = true;
 };
 
-/// A hexagon by its two coordinates along neighboring directions, which are whole.
+/// A hexagon by its two axial coordinates, which are whole numbers.
 struct Hexagon {
     double q, r;
 };
@@ -263,7 +263,8 @@ double hexagons_between(Hexagon a, Hexagon b) noexcept {
     return (std::fabs(dq) + std::fabs(dr) + std::fabs(dq + dr)) / 2;
 }
 
-/// Matches if the entity's hexagon is at most a number of rings away from that of a position.
+/// Matches if the entity's hexagon is at most a number of rings away from the hexagon of a
+/// position.
 class HexagonKernel final : public InterestKernel {
   public:
     HexagonKernel(const Kernel& desc, Vec3 origin, bool three_d)
@@ -328,7 +329,7 @@ class HexagonKernel final : public InterestKernel {
     bool three_d_;
 };
 
-/// The minimum of the bounds in kernel axes: the counted axes first.
+/// The minimum of the bounds in kernel axes: the horizontal axes first.
 Vec3 inner_origin(const Rules& rules) noexcept {
     const Vec3 o = rules.min;
     return rules.axes == Axes::xz ? Vec3{o.x, o.z, o.y} : o;

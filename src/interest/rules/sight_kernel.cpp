@@ -108,7 +108,7 @@ class SightKernel final : public InterestKernel {
         for (std::size_t i = 0; left > 0 && i < from; ++i) test(i, q.requested[i]);
         batch.test_batch();
     }
-    /// Lanes of a block that are within reach of a position.
+    /// Returns the lanes of a block that are within reach of a position.
     Mask near(const KernelQuery& q, std::size_t i, Vec3 position) const noexcept {
         const Slots& slots = q.slots;
         Mask out = 0;
@@ -122,7 +122,8 @@ class SightKernel final : public InterestKernel {
         return static_cast<Mask>(out);
     }
 
-    /// Rays of one observer on their way to the caller. Results are added to `out`.
+    /// Collects rays of one observer and passes them to the caller's RayTest in batches. Adds the
+    /// results to `out`.
     class Batch {
       public:
         Batch(const SightKernel& kernel, const KernelQuery& q, std::span<Mask> out) noexcept
@@ -211,7 +212,7 @@ class SightKernel final : public InterestKernel {
         std::array<std::uint8_t, room> visible_;
     };
 
-    /// The lowest `count` lanes of a mask.
+    /// Returns the lowest `count` lanes of a mask.
     static Mask first_lanes(Mask mask, std::uint32_t count) noexcept {
         Mask rest = mask;
         for (; count > 0; --count) rest &= static_cast<Mask>(rest - 1);

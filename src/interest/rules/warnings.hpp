@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Warnings about rules that are sound but probably unintended.
+// Warnings about rules that are valid but probably unintended.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace purview {
 
-/// Appends warnings about bindings of kinds that are sound but probably unintended.
+/// Appends warnings about bindings of kinds that are valid but probably unintended.
 void warn_of_kinds(const Rules& rules, std::vector<std::string>& out);
 
 /// Logs warnings. The warning about an uncovered entity is logged once until the rules change.

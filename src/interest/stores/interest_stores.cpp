@@ -15,7 +15,7 @@ namespace purview {
 
 namespace {
 
-/// Returns the largest reach of a kernel for entities of a range class.
+/// Returns the largest reach of the kernels for entities of a range class.
 float reach_of_class(const Program& program, const Rules& rules, std::size_t layer) {
     float reach = 0;
     for (const Spread& spread : program.spreads) {

@@ -62,7 +62,7 @@ struct InterestStores {
     EntityKinds kinds;
     Ownership ownership;
     PositionSources position_sources;
-    EntityMap<Vec3> dormant;  ///< the current position
+    EntityMap<Vec3> dormant;  ///< by dormant entity: its current position
     std::vector<EntityId> cell_movers;
     NewUnits new_units;
     SpawnedEntities spawned;

@@ -16,15 +16,15 @@ bool ChangedScores::has_changed(Slot slot) const noexcept {
 }
 
 void ChangedScores::begin_changed() {
-    // Partly split groups and minimum relevance times are settled after all windows.
+    // Partly split groups and minimum relevance times still change relevance after the windows.
     measures_late_ =
         splits_.any() || split_queue_.any_released() || explicit_.has_minimum_relevance();
     measures_together_ = program_.nearness_m > 0 && counts_.bounded == 0;
     for (WindowWorker& worker : workers_) worker.scores.clear();
     changed_.begin(rows_.size());
-    const bool is_all_open = !observers_.unculled().empty() || rules_.level != InterestLevel::full;
+    const bool any_sees_all = !observers_.unculled().empty() || rules_.level != InterestLevel::full;
     const bool is_any_open = counts_.open > 0 || counts_.shown > 0;
-    if (measures_late_ || (!is_all_open && !is_any_open && !summary_.has_shared_rows)) return;
+    if (measures_late_ || (!any_sees_all && !is_any_open && !summary_.has_shared_rows)) return;
     const auto flags = table_.flags(facts_table_.columns.changed);
     PURVIEW_ASSERT(flags.size() == table_.block_end());
     for (BlockIndex block = 0; block < table_.block_end(); ++block) {
@@ -32,7 +32,7 @@ void ChangedScores::begin_changed() {
         for (; rest != 0; rest &= static_cast<Mask>(rest - 1)) {
             const Slot slot = slot_at(block, static_cast<unsigned>(std::countr_zero(rest)));
             const EntityId unit = table_.entity(slot);
-            if (is_all_open) changed_.add(unit);
+            if (any_sees_all) changed_.add(unit);
             if (is_any_open && explicit_.has_open_flag(slot)) changed_.add_open(unit);
             for (std::uint32_t s = 0; s < rows_.size(); ++s) {
                 if (program_.rows[s].pulled) continue;
@@ -43,10 +43,10 @@ void ChangedScores::begin_changed() {
     }
 }
 
-/// Calls visit(unit) for all cull groups that changed and may be explicitly relevant, for some
-/// twice.
+/// Calls visit(unit) for each changed cull group that may be explicitly relevant. May visit a cull
+/// group twice.
 template <class Visit>
-void ChangedScores::for_each_changed_x(std::uint32_t o, Visit&& visit) const {
+void ChangedScores::for_each_changed_explicit(std::uint32_t o, Visit&& visit) const {
     const Observer& observer = observers_[o];
     changed_.for_each_of(observer, explicit_.sees_all(observer), visit);
     pairs_.for_each_of_observer(o, [&](EntityId unit, const PairEntry&) {
@@ -55,9 +55,9 @@ void ChangedScores::for_each_changed_x(std::uint32_t o, Visit&& visit) const {
     });
 }
 
-/// Takes the entities that windows do not decide alone out of the observer's lanes, and scores them
-/// as `score` does.
-void ChangedScores::settle_special(ScoreList::Part& part, WindowWorker& worker) {
+/// Entities with explicit relevance and members of groups are not decided by the visible block set
+/// alone. Removes their slots from the part and scores them one by one with Answers::score.
+void ChangedScores::score_special(ScoreList::Part& part, WindowWorker& worker) {
     const std::uint32_t o = part.observer;
     worker.special.clear();
     const auto take_out = [&](EntityId unit, Slot slot) {
@@ -65,8 +65,8 @@ void ChangedScores::settle_special(ScoreList::Part& part, WindowWorker& worker) 
         relevance_.for_each_visible(o, unit, true,
                                     [&](EntityId one) { worker.special.push_back(one); });
     };
-    if (explicit_.is_x_possible())
-        for_each_changed_x(o, [&](EntityId unit) { take_out(unit, table_.slot_of(unit)); });
+    if (explicit_.may_be_explicit())
+        for_each_changed_explicit(o, [&](EntityId unit) { take_out(unit, table_.slot_of(unit)); });
     if (groups_.any()) {
         worker.scores.for_each_lane(part, [&](Slot slot, std::uint32_t) {
             const EntityId unit = table_.entity(slot);
@@ -79,7 +79,7 @@ void ChangedScores::settle_special(ScoreList::Part& part, WindowWorker& worker) 
     add_known(part, worker);
 }
 
-/// Adds the entities of worker.special that are relevant.
+/// Scores the entities in worker.special and adds those with a score above 0 to the part.
 void ChangedScores::add_known(ScoreList::Part& part, WindowWorker& worker) {
     part.known = worker.scores.known_size();
     if (!worker.special.empty()) {
@@ -93,12 +93,12 @@ void ChangedScores::add_known(ScoreList::Part& part, WindowWorker& worker) {
     part.known_end = worker.scores.known_size();
 }
 
-/// Measures now. If only the distance to one position matters, the observer is measured later with
-/// many others.
-void ChangedScores::measure_scores(const ObserverScan& look, WindowWorker& worker) {
+/// Scores the changed slots of one observer. If the score depends only on the distance to one
+/// viewpoint, queues the observer for measure_together() instead.
+void ChangedScores::measure_scores(const ObserverScan& observer_scan, WindowWorker& worker) {
     PURVIEW_ASSERT(!measures_late_);
-    const std::uint32_t o = look.observer;
-    const std::span<const Vec3> positions = look.input->views.of(program_.nearness_from);
+    const std::uint32_t o = observer_scan.observer;
+    const std::span<const Vec3> positions = observer_scan.input->views.of(program_.nearness_from);
     if (measures_together_ && positions.size() == 1) {
         worker.scores.look_at(o, observers_[o].window, positions.front());
         return;
@@ -106,16 +106,16 @@ void ChangedScores::measure_scores(const ObserverScan& look, WindowWorker& worke
     ScoreList& out = worker.scores;
     const Window& window = observers_[o].window;
     auto& part = out.add(o, window, table_.flags(facts_table_.columns.changed));
-    measure_relevant(*look.input, window, out.blocks(part), out.lanes(part), out.score_of(part),
-                     worker.measure);
-    settle_special(part, worker);
+    measure_relevant(*observer_scan.input, window, out.blocks(part), out.lanes(part),
+                     out.score_of(part), worker.measure);
+    score_special(part, worker);
 }
 
 void ChangedScores::measure_together(WindowWorker& worker) {
     const auto parts =
         worker.scores.add(table_.flags(facts_table_.columns.changed), table_, program_.nearness_m);
-    if (!explicit_.is_x_possible() && !groups_.any()) return;
-    for (ScoreList::Part& part : parts) settle_special(part, worker);
+    if (!explicit_.may_be_explicit() && !groups_.any()) return;
+    for (ScoreList::Part& part : parts) score_special(part, worker);
 }
 
 void ChangedScores::measure_changed_late() {
@@ -132,22 +132,23 @@ void ChangedScores::measure_changed_late() {
     }
 }
 
-/// Looks up the entities for all observers at once: neighbors share much of the data.
-void ChangedScores::name_changed() {
+/// Looks up the entities of the scored slots for all observers at once, because observers near each
+/// other share much of the data.
+void ChangedScores::resolve_entities() {
     scores_.assign(observers_.size(), {});
     for (WindowWorker& worker : workers_) {
         worker.scores.name(table_);
         for (const ScoreList::Part& part : worker.scores.parts()) {
-            PURVIEW_ASSERT(scores_[part.observer].entities.empty());  // a part for each observer
+            PURVIEW_ASSERT(scores_[part.observer].entities.empty());  // one part per observer
             scores_[part.observer] = worker.scores.of(part);
         }
     }
-    named_tick_ = tick_;
+    resolved_tick_ = tick_;
 }
 
 Scores ChangedScores::changed_scores(ObserverId observer) {
     if (!observers_.is_live(observer) || !rules_.measure_scores) return {};
-    if (named_tick_ != tick_) name_changed();
+    if (resolved_tick_ != tick_) resolve_entities();
     const std::uint32_t o = index_of(observer);
     return o < scores_.size() ? scores_[o] : Scores{};
 }

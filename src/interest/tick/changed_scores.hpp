@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Relevance scores of the entities that changed in this tick, observer by observer. Lanes that
-// windows alone decide are measured together, while their window is in the cache. All others are
-// few and are measured as `Answers::score` does.
+// Computes the relevance scores of the entities that changed in this tick, for each observer. The
+// slots of many windows (visible block sets) are scored together, while the windows are in the
+// cache. For some entities the window alone does not decide: those that may be explicitly relevant,
+// and members of groups. These special entities are few and are scored one by one with
+// Answers::score.
 #pragma once
 
 #include <cstdint>
@@ -42,21 +44,23 @@ class ChangedScores {
           workers_(stores.workers),
           counts_(stores.counts) {}
 
+    /// Returns the scores of the observer's changed entities. Valid until the next tick.
     Scores changed_scores(ObserverId observer);
-    /// Whether the scores of this tick are measured after all windows (measure_changed_late).
+    /// Returns whether the scores of this tick are computed after all windows, by
+    /// measure_changed_late().
     bool is_late() const noexcept { return measures_late_; }
     void begin_changed();
     void measure_changed_late();
-    void measure_scores(const ObserverScan& look, WindowWorker& worker);
+    void measure_scores(const ObserverScan& observer_scan, WindowWorker& worker);
     void measure_together(WindowWorker& worker);
 
   private:
     bool has_changed(Slot slot) const noexcept;
     template <class Visit>
-    void for_each_changed_x(std::uint32_t observer, Visit&& visit) const;
-    void settle_special(ScoreList::Part& part, WindowWorker& worker);
+    void for_each_changed_explicit(std::uint32_t observer, Visit&& visit) const;
+    void score_special(ScoreList::Part& part, WindowWorker& worker);
     void add_known(ScoreList::Part& part, WindowWorker& worker);
-    void name_changed();
+    void resolve_entities();
 
     const EntityLookup& lookup_;
     const ExplicitRelevance& explicit_;
@@ -78,7 +82,7 @@ class ChangedScores {
     UnitCounts& counts_;
     ChangedUnits changed_;
     std::vector<Scores> scores_;
-    Tick named_tick_ = 0;
+    Tick resolved_tick_ = 0;
     bool measures_together_ = false;
     bool measures_late_ = false;
 };

@@ -16,15 +16,16 @@
 
 namespace purview {
 
-/// Whether only windows make events in this tick, so that nothing else has to be looked up.
-bool TickEvents::is_window_all() const noexcept {
-    return !explicit_.is_x_possible() && counts_.no_window == 0 && !summary_.has_hiding_flags &&
+/// Returns whether only windows make events in this tick. Then nothing else has to be looked up.
+bool TickEvents::is_spatial_only() const noexcept {
+    return !explicit_.may_be_explicit() && counts_.no_window == 0 && !summary_.has_hiding_flags &&
            spawned_.empty() && !groups_.any() && !splits_.any() && !split_queue_.any_released() &&
            !explicit_.has_minimum_relevance() && changes_.empty();
 }
 
-/// Makes an event, unless the pair is relevant for another reason all the while.
-void TickEvents::report_change(const WindowChange& change, bool x_possible) {
+/// Adds the events of a window change. Adds none if the pair is relevant for another reason:
+/// explicit relevance or a minimum relevance time.
+void TickEvents::report_change(const WindowChange& change, bool may_be_explicit) {
     const std::uint32_t o = index_of(change.observer);
     const EntityId unit = change.unit;
     const bool enter = change.enter;
@@ -38,14 +39,14 @@ void TickEvents::report_change(const WindowChange& change, bool x_possible) {
     }
     // A despawned cull group has no members left, and another entity may have its index.
     if (!change.is_there) return report(unit);
-    if (x_possible && explicit_.x_holds(o, unit)) return;
+    if (may_be_explicit && explicit_.is_explicitly_relevant(o, unit)) return;
     if (!enter && (edits_.defer_leave(o, unit, change.wait_ticks) || edits_.hold(o, unit))) return;
     relevance_.for_each_visible(o, unit, enter, report);
 }
 
-/// Goes chunk by chunk in the order of observers, whichever worker ran the chunk.
+/// Processes the chunks by number, so that the events do not depend on which worker ran a chunk.
 void TickEvents::report_changes() {
-    const bool x_possible = explicit_.is_x_possible(), is_all = is_window_all();
+    const bool may_be_explicit = explicit_.may_be_explicit(), is_spatial = is_spatial_only();
     parts_.clear();
     for (const WindowWorker& worker : workers_) {
         std::size_t begin = 0;
@@ -61,18 +62,18 @@ void TickEvents::report_changes() {
               [](const ChunkChanges& a, const ChunkChanges& b) { return a.chunk < b.chunk; });
     for (const ChunkChanges& part : parts_) {
         for (const WindowChange& change : part.changes) {
-            if (is_all && change.is_there) {
+            if (is_spatial && change.is_there) {
                 events_.add({change.unit, change.observer,
                              change.enter ? Reason::entered : Reason::left, change.enter});
             } else {
-                report_change(change, x_possible);
+                report_change(change, may_be_explicit);
             }
         }
     }
 }
 
-/// Begins the minimum relevance time of a pair that nodes made relevant.
-void TickEvents::begin_stay(std::uint32_t o, EntityId unit) {
+/// Starts the minimum relevance time of a pair if nodes made it relevant.
+void TickEvents::begin_minimum_time(std::uint32_t o, EntityId unit) {
     const Slot slot = table_.slot_of(unit);
     if (slot == no_slot || explicit_.is_hidden_by_rules(unit)) return;
     if (explicit_.facts_of(o, unit, slot).decide(false) == Stage::no_node)
@@ -94,10 +95,12 @@ void TickEvents::publish() {
         });
     if (rules_.minimum_relevance_ticks > 0) {
         for (const PendingEvent& event : events_.pending()) {
-            if (event.enter && !event.is_split) begin_stay(index_of(event.observer), event.entity);
+            if (event.enter && !event.is_split)
+                begin_minimum_time(index_of(event.observer), event.entity);
         }
         for (const ExplicitChange& change : changes_) {
-            if (change.enter && !change.canceled) begin_stay(change.observer, change.entity);
+            if (change.enter && !change.canceled)
+                begin_minimum_time(change.observer, change.entity);
         }
     }
     events_.clear_pending();

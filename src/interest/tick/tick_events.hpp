@@ -51,9 +51,9 @@ class TickEvents {
     void publish();
 
   private:
-    void report_change(const WindowChange& change, bool x_possible);
-    bool is_window_all() const noexcept;
-    void begin_stay(std::uint32_t observer, EntityId unit);
+    void report_change(const WindowChange& change, bool may_be_explicit);
+    bool is_spatial_only() const noexcept;
+    void begin_minimum_time(std::uint32_t observer, EntityId unit);
 
     const EntityLookup& lookup_;
     const ExplicitRelevance& explicit_;

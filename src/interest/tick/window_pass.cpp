@@ -21,7 +21,7 @@ void WindowPass::set_executor(const Executor& executor) {
     executor_ = executor;
     const bool counts = workers_.front().scratch.count_tested;
     const std::uint32_t wanted = executor.run == nullptr ? 1 : executor.workers;
-    // Windows lie in the memory of workers, so workers are never removed.
+    // Windows are stored in the memory of workers, so workers are never removed.
     const std::size_t n = std::clamp<std::size_t>(wanted, workers_.size(), workers_max);
     workers_.resize(std::max(n, workers_.size()));
     PURVIEW_ASSERT(!workers_.empty() && workers_.size() <= workers_max);
@@ -66,8 +66,8 @@ void WindowPass::repack_windows() {
 
 namespace {
 
-/// Hashes all positions and areas. If the hash differs, the observer has moved.
-std::uint64_t number_of(const Sight& sight) noexcept {
+/// Hashes all positions, areas and owned cull groups. If the hash differs, the observer has moved.
+std::uint64_t hash_of(const Sight& sight) noexcept {
     std::uint64_t hash = std::uint64_t{sight.positions.size()} << 32 | sight.areas.size();
     const auto add = [&](float a, float b) {
         hash = mix64(hash ^ (std::uint64_t{std::bit_cast<std::uint32_t>(a)} << 32 |
@@ -77,7 +77,7 @@ std::uint64_t number_of(const Sight& sight) noexcept {
         add(position.x, position.y);
         if (position.z != 0) add(position.z, 0);
     }
-    for (const Area& area : sight.areas) {  // everything else in them is set by edits
+    for (const Area& area : sight.areas) {  // edits set all other fields and request a scan
         add(area.center.x, area.center.y);
         add(area.center.z, 0);
     }
@@ -87,52 +87,54 @@ std::uint64_t number_of(const Sight& sight) noexcept {
 
 }  // namespace
 
-void WindowPass::look_from(std::uint32_t o, ObserverScan& look) const {
+void WindowPass::prepare_scan(std::uint32_t o, ObserverScan& observer_scan) const {
     const Observer& observer = observers_[o];
     PURVIEW_ASSERT(observer.ready);
-    look.observer = o;
-    observer_views_.collect(o, look.sight);
-    look.pulled.clear();
+    observer_scan.observer = o;
+    observer_views_.collect(o, observer_scan.sight);
+    observer_scan.pulled.clear();
     for (std::size_t i = 0; summary_.has_pulled_rows && i < observer.rows.size(); ++i) {
         const SourceRow at = observer.rows[i];
-        if (program_.rows[at.source].pulled) look.pulled.push_back(&rows_[at.source].row(at.row));
+        if (program_.rows[at.source].pulled)
+            observer_scan.pulled.push_back(&rows_[at.source].row(at.row));
     }
-    ScanInput& input = look.input.emplace(observer_views_.input_of(o, look.sight));
-    input.pulled = look.pulled;
+    ScanInput& input =
+        observer_scan.input.emplace(observer_views_.input_of(o, observer_scan.sight));
+    input.pulled = observer_scan.pulled;
     input.may_be_abstract = program_.everywhere || input.pulls();
 }
 
-/// Whether some cull group that appears in this tick may be within reach of the observer.
-bool WindowPass::may_meet_new(const ObserverScan& look) const noexcept {
+/// Returns whether a cull group that appears in this tick may be within reach of the observer.
+bool WindowPass::may_meet_new(const ObserverScan& observer_scan) const noexcept {
     constexpr std::size_t few = 64;  // more are not searched per observer
     const std::span<const EntityId> units = new_units_.units();
     if (units.empty()) return false;
     if (units.size() > few || program_.everywhere || program_.looks_into_areas) return true;
     const auto& classes = rules_.range_classes;
     const float reach = program_.reach() + (classes.empty() ? 0.0F : classes.back()) +
-                        look.input->context.range + rules_.group_radius_max;
+                        observer_scan.input->context.range + rules_.group_radius_max;
     return std::any_of(units.begin(), units.end(), [&](EntityId unit) {
         const Slot slot = table_.slot_of(unit);
         if (slot == no_slot) return false;
         const Vec3 at = table_.position(slot);
-        return std::any_of(look.sight.positions.begin(), look.sight.positions.end(),
-                           [&](Vec3 from) {
+        return std::any_of(observer_scan.sight.positions.begin(),
+                           observer_scan.sight.positions.end(), [&](Vec3 from) {
                                const float x = at.x - from.x, y = at.y - from.y, z = at.z - from.z;
                                return x * x + y * y + z * z <= reach * reach;
                            });
     });
 }
 
-void WindowPass::update_window(const ObserverScan& look, WindowWorker& worker) {
-    const std::uint32_t o = look.observer;
-    const ScanInput& input = *look.input;
+void WindowPass::update_window(const ObserverScan& observer_scan, WindowWorker& worker) {
+    const std::uint32_t o = observer_scan.observer;
+    const ScanInput& input = *observer_scan.input;
     Observer& observer = observers_[o];
-    const std::uint64_t looks_from = number_of(look.sight);
-    const bool moved = looks_from != observer.looked_from;
+    const std::uint64_t views_hash = hash_of(observer_scan.sight);
+    const bool moved = views_hash != observer.views_hash;
     const bool must = observer.needs_scan || !observer.window.is_made() ||
                       summary_.has_pulled_rows || program_.pulls_owned || program_.needs_every_tick;
-    // The window of an observer that moved may not reach as far as an entity that appears.
-    const bool is_new_near = moved && may_meet_new(look);
+    // If the observer moved, its window may not yet cover an entity that appears near it.
+    const bool is_new_near = moved && may_meet_new(observer_scan);
     if (program_.all_wait && !must && !is_new_near && !input.is_any_due()) {
         if (moved) {
             rescan_shown(input, observer.window, worker.scratch);
@@ -146,11 +148,11 @@ void WindowPass::update_window(const ObserverScan& look, WindowWorker& worker) {
     } else {
         rescan_dirty(input, observer.window, worker.scratch);
     }
-    observer.looked_from = looks_from;
+    observer.views_hash = views_hash;
 }
 
 bool WindowPass::can_push() const noexcept {
-    // A member of a group moves with its root, without a move of its own.
+    // Group members move with their root, without a recorded move of their own.
     return window_update_ != WindowUpdate::pull && !rules_.measure_scores && program_.is_pushable &&
            !summary_.has_pulled_rows && !groups_.any() && observers_.following() == 0 &&
            counts_.bounded == 0;
@@ -165,7 +167,7 @@ void WindowPass::choose_update() {
     }
 }
 
-/// Sets where movers find the observer.
+/// Sets the positions at which moving entities find the observer.
 void WindowPass::set_region(std::uint32_t o) {
     sight_.positions.clear();
     if (observers_[o].ready) observer_views_.collect(o, sight_);
@@ -173,11 +175,12 @@ void WindowPass::set_region(std::uint32_t o) {
 }
 
 void WindowPass::update_chunk(WindowWorker& worker, std::size_t chunk) {
-    // Three look-ups ahead of the scan: the observer, the home of its main entity, lane and window.
+    // Prefetches three look-ups: the observer, the home of its main entity, and that entity's slot
+    // with the window.
     constexpr std::size_t observer_ahead = 16, home_ahead = 10, window_ahead = 5;
     const std::size_t n = active_.size(), end = std::min(n, (chunk + 1) * chunk_observers);
     const bool measures = rules_.measure_scores && !changed_scores_.is_late();
-    PURVIEW_ASSERT(worker.scratch.toggles.empty());  // those of the last chunk are resolved
+    PURVIEW_ASSERT(worker.scratch.toggles.empty());  // resolve_toggles() cleared them
     for (std::size_t i = chunk * chunk_observers; i < end; ++i) {
         if (i + observer_ahead < n) {
             const auto* ahead =
@@ -185,20 +188,20 @@ void WindowPass::update_chunk(WindowWorker& worker, std::size_t chunk) {
             prefetch_line(ahead);
             prefetch_line(ahead + cache_line_bytes);
             table_.prefetch_home_of(observers_[active_[i + home_ahead]].main);
-            // Windows behind the chunk's end belong to another worker.
+            // Windows after the end of the chunk belong to another worker.
             if (i + window_ahead < end) prefetch_window(observers_[active_[i + window_ahead]]);
         }
         if (!observers_[active_[i]].ready) continue;
-        look_from(active_[i], worker.look);
-        update_window(worker.look, worker);
-        if (measures) changed_scores_.measure_scores(worker.look, worker);
+        prepare_scan(active_[i], worker.observer_scan);
+        update_window(worker.observer_scan, worker);
+        if (measures) changed_scores_.measure_scores(worker.observer_scan, worker);
     }
     if (measures) changed_scores_.measure_together(worker);
     resolve_toggles(worker);
     worker.chunks.push_back({static_cast<std::uint32_t>(chunk), worker.changes.size()});
 }
 
-/// Looks up the entities of slots while they are in the cache.
+/// Looks up the entities of the toggled slots while the data is in the cache.
 void WindowPass::resolve_toggles(WindowWorker& worker) {
     constexpr std::size_t ahead = 16;
     auto& toggles = worker.scratch.toggles;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Brings the windows of observers up to date, in chunks of observers on the workers.
+// Updates the windows (visible block sets) of all observers. Each worker runs chunks of observers.
 #pragma once
 
 #include <cstdint>
@@ -47,9 +47,9 @@ class WindowPass {
     void order_observers();
     void repack_windows();
     void update_chunk(WindowWorker& worker, std::size_t chunk);
-    void look_from(std::uint32_t observer, ObserverScan& look) const;
-    bool may_meet_new(const ObserverScan& look) const noexcept;
-    void update_window(const ObserverScan& look, WindowWorker& worker);
+    void prepare_scan(std::uint32_t observer, ObserverScan& observer_scan) const;
+    bool may_meet_new(const ObserverScan& observer_scan) const noexcept;
+    void update_window(const ObserverScan& observer_scan, WindowWorker& worker);
     void resolve_toggles(WindowWorker& worker);
     void prefetch_window(const Observer& observer) const noexcept;
     bool can_push() const noexcept;

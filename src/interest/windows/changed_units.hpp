@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Cull groups that changed in this tick and may be explicitly relevant: all of them while some
-// observer sees everything, those that are open to all, and those of each row.
+// Cull groups that changed in this tick and may be explicitly relevant, in three lists: all of
+// them, if some observer sees everything; those that are open, which means shown to all observers;
+// and those of each row.
 //
-// Invariant: a row is listed as touched exactly while it is not empty. Must not know: scores.
+// Invariant: a row is listed as touched exactly while it is not empty. Must not depend on scores.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ class ChangedUnits {
         if (rows[at.row].empty()) touched_.push_back(at);
         rows[at.row].push_back(unit);
     }
-    /// Calls visit(unit) for those that may be relevant to the observer, for some twice.
+    /// Calls visit(unit) for each that may be relevant to the observer. May visit one twice.
     template <class Visit>
     void for_each_of(const Observer& observer, bool sees_all, Visit&& visit) const {
         for (const EntityId unit : sees_all ? all_ : open_) visit(unit);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Cull groups that appear in this tick while some node lets enters wait: every node evaluates them
-// at once. Invariant: lanes() are the lanes of units(), from locate() to clear().
+// Cull groups that appear in this tick while some node lets enters wait. Every node evaluates them
+// without waiting. Invariant: lanes() are the lanes of units(), from locate() to clear().
 #pragma once
 
 #include <span>
@@ -18,7 +18,8 @@ class NewUnits {
   public:
     void add(EntityId unit) { units_.push_back(unit); }
     std::span<const EntityId> units() const noexcept { return units_; }
-    /// The lanes that they are in, once moves are settled; null if there are none.
+    /// Returns the lanes of these cull groups, by block, after moves are settled; null if there are
+    /// none.
     const FlatMap<BlockIndex, Mask>* lanes() const noexcept {
         return lanes_.size() > 0 ? &lanes_ : nullptr;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The order in which windows are updated: observers that are near each other, one after another,
-// because they share the blocks that the caches hold. A new observer stands at the end until the
-// next sort. Invariant: each observer index is in it at most once. Must not know: positions.
+// The order in which windows are updated. Observers near each other come one after another, because
+// they share blocks in the cache. A new observer comes last until the next sort. Invariant: each
+// observer index is in the order at most once. Must not depend on positions.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class ObserverOrder {
     }
     /// Counts a tick. Returns true when it is time to sort, and then sets the next time.
     bool is_due() noexcept {
-        // New windows have no memory of their own yet, so they are packed soon.
+        // New windows are not packed yet, so the next sort is soon.
         constexpr std::uint32_t every = 128, soon = 4, joined_share = 8;
         const bool many_joined = appended_ > order_.size() / joined_share;
         if (!many_joined && ticks_to_sort_ > 0) {
@@ -46,7 +46,8 @@ class ObserverOrder {
         ticks_to_sort_ = many_joined ? soon : every;
         return true;
     }
-    /// cell_of(observer) -> std::optional<BlockIndex>; nullopt: it leaves the order. O(n log n).
+    /// Sorts by cell. cell_of(observer) returns a std::optional<BlockIndex>; nullopt removes the
+    /// observer. O(n log n).
     template <class CellOf>
     void sort(CellOf&& cell_of) {
         appended_ = 0;

@@ -22,7 +22,8 @@ void PushUpdate::wake_cell(const BlockTable& table, const Program& program, cons
     const auto middle = [&](float origin, std::uint32_t c) {
         return origin + (static_cast<float>(c) + 0.5F) * layer.cell_size;
     };
-    // Half a diagonal of the cell, one of the box that the window was made for, and some room.
+    // Half the diagonal of the cell, the diagonal of the box that the window was made for, and a
+    // margin.
     const float diagonal =
         std::max(layer.cell_size, table.layers().front().cell_size) * (three_d_ ? 1.35F : 1.1F);
     const float group_radius_m = l == layout.bounds_layer ? layout.bounds_max_m : 0;
@@ -75,7 +76,8 @@ void PushUpdate::wake(BlockTable& table, const Program& program, const Layout& l
         const CellMove& cell_move = cell_moves[i];
         const BlockIndex block = block_of(cell_move.slot);
         const Mask bit = lane_bit(lane_of(cell_move.slot));
-        if ((table.occupied(block) & bit) == 0) continue;  // it left the lane: its cells are dirty
+        if ((table.occupied(block) & bit) == 0)
+            continue;  // the entity left the lane: its cells are dirty
         if (is_watched(cell_move.slot)) scan_watchers(table.entity(cell_move.slot));
         bool matters = false;
         const Vec3 now = table.position(cell_move.slot);
@@ -92,14 +94,15 @@ void PushUpdate::wake(BlockTable& table, const Program& program, const Layout& l
     }
 }
 
-/// Finding the observers of one mover costs less than half of scanning the movers for one observer.
+/// Push costs one look-up per moving entity; pull costs one scan per idle observer, which takes 2.3
+/// times as long (`pull_over_push`).
 bool PushUpdate::choose(BlockTable& table, const Program& program, const Choice& choice) {
     constexpr double pull_over_push = 2.3, hysteresis = 0.7;
     const auto movers = static_cast<double>(table.moves_seen());
     const double idle = static_cast<double>(choice.observers) - static_cast<double>(scanned_);
     const double bound = pull_over_push * idle * (is_on_ ? 1 : hysteresis);
     const bool pushes = choice.is_possible && (choice.is_wanted || movers < bound);
-    // A grid made for few observers is slow for many, and many may have joined since.
+    // A grid that was made for few observers is slow for many, and many may have joined since.
     constexpr std::size_t few = 64;
     const std::size_t now = std::max(choice.observers, few), then = regions_.made_for();
     const bool is_outgrown = now > 2 * then || 4 * now < then;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Push: movers wake the observers that they matter to, instead of every observer scanning what
-// changed. It is on where that is cheaper. Source of the idea and figures: ADR 6.
+// Push: a moving entity wakes the observers that its move may affect. Pull: every observer scans
+// what changed. Push is used while it is cheaper (docs/adr/0006-pull-or-push.md).
 //
-// Invariant: while it is on, each ready observer's positions are in the region grid as of its last
-// scan, and an observer is woken if a change may touch its window. Must not know: rows, pairs,
-// events.
+// Invariant: while push is on, each ready observer's positions are in the region grid as of its
+// last scan, and an observer is woken if a change may affect its window. Must not depend on rows,
+// pairs or events.
 #pragma once
 
 #include <cstdint>
@@ -22,42 +22,42 @@ namespace purview {
 
 class PushUpdate {
   public:
-    /// What a wake reads besides the block table and the program.
+    /// What wake() reads besides the block table and the program.
     struct Layout {
         std::uint32_t watched_column = 0;  ///< the flag of entities that observers view from
         std::uint32_t abstract_layer = 0;
         std::uint32_t bounds_layer = 0;
         float bounds_max_m = 0;  ///< the largest group radius
     };
-    /// What the choice between push and pull depends on.
+    /// The inputs of choose().
     struct Choice {
         bool is_possible = false;
-        bool is_wanted = false;  ///< whatever it costs
+        bool is_wanted = false;  ///< even if it costs more
         std::size_t observers = 0;
         std::uint64_t rules_revision = 0;
     };
 
-    /// Bounds of the world, counted axes first.
+    /// Bounds of the world, horizontal axes first.
     PushUpdate(bool three_d, Vec3 min, Vec3 max)
         : regions_(three_d, min, max, 1, 1), three_d_(three_d), min_(min), max_(max) {}
 
     bool is_on() const noexcept { return is_on_; }
-    /// Whether the last wake() found a change that may concern every observer.
+    /// Returns whether the last wake() found a change that may affect every observer.
     bool wakes_all() const noexcept { return wakes_all_; }
-    /// Wakes every observer that this tick's changes may concern. O(changed cells + movers).
+    /// Wakes every observer that this tick's changes may affect. O(changed cells + moves).
     void wake(BlockTable& table, const Program& program, const Layout& layout,
               ObserverStore& observers);
     /// Counts observers that were scanned in full in this tick.
     void note_scanned(std::size_t observers) noexcept { scanned_ += observers; }
-    /// Sets where movers find the observer; without positions, nowhere.
+    /// Sets the positions at which moving entities find the observer. An empty list removes it.
     void set_region(std::uint32_t observer, std::span<const Vec3> positions) {
         PURVIEW_ASSERT(is_on_);
         regions_.set(observer, positions);
     }
-    /// Decides whether the next tick pushes. Returns true if the grid is new; then the region of
-    /// every observer must be set.
+    /// Decides whether the next tick pushes. Returns true if the grid is new. The caller must then
+    /// set the region of every observer.
     bool choose(BlockTable& table, const Program& program, const Choice& choice);
-    /// The rules changed: pull until the next choice.
+    /// Pulls until the next choose(), because the rules changed.
     void stop(BlockTable& table);
     void end_tick() { regions_.end_tick(); }
 

@@ -20,12 +20,13 @@ void add_bits(Mask& mask, int bits) noexcept {
     mask = static_cast<Mask>(mask | bits);
 }
 
-// -- where to look --------------------------------------------------------------------------------
+// -- cells of a window ----------------------------------------------------------------------------
 
-/// A hash of all that decides which cells a window holds. 0 equals no other hash.
-class HomeHash {
+/// Hashes everything that decides which cells a window covers. 0: the cells are valid for this scan
+/// only.
+class CellsHash {
   public:
-    explicit HomeHash(std::uint64_t seed) noexcept : hash_(mix64(seed + 1)) {}
+    explicit CellsHash(std::uint64_t seed) noexcept : hash_(mix64(seed + 1)) {}
     void add(std::uint64_t value) noexcept { hash_ = mix64(hash_ ^ value); }
     void add(float a, float b) noexcept {
         add(std::uint64_t{std::bit_cast<std::uint32_t>(a)} << 32 | std::bit_cast<std::uint32_t>(b));
@@ -43,10 +44,10 @@ class HomeHash {
     bool is_alone_ = false;
 };
 
-std::uint64_t find_home(const ScanInput& input) noexcept {
+std::uint64_t hash_of_cells(const ScanInput& input) noexcept {
     const Program& program = input.program;
-    HomeHash hash(input.rules_revision);
-    if (program.everywhere) return hash.value();  // all cells, from every position
+    CellsHash hash(input.rules_revision);
+    if (program.everywhere) return hash.value();  // all cells, at every position
     const GridLayer& finest = input.table.layers().front();
     const bool three_d = input.table.is_three_d();
     if (!program.spreads.empty()) {
@@ -87,7 +88,7 @@ Reach reach_of_area(const GridLayer& finest, bool three_d, const Area& area,
     }
     const float half = area.half_angle_degrees * std::numbers::pi_v<float> / 180;
     const auto along = [&](float cosine) {
-        // Rounding must not make it smaller.
+        // Rounding must not make the cone smaller.
         return cone_along(std::acos(std::clamp(cosine, -1.0F, 1.0F)), half, area.radius) +
                area.radius * 1e-4F;
     };
@@ -157,7 +158,7 @@ void find_runs(const ScanInput& input, ScanScratch& scratch) {
     }
 }
 
-/// Adds a block of its own for a candidate that no cell of the runs holds.
+/// Adds the block of a candidate that is in none of the cells of the runs.
 void pull(const ScanInput& input, EntityId unit, ScanScratch& scratch) {
     const Slot slot = input.table.slot_of(unit);
     if (slot == no_slot) return;
@@ -171,7 +172,7 @@ void pull(const ScanInput& input, EntityId unit, ScanScratch& scratch) {
     scratch.outside_loose.push_back(block);
 }
 
-/// Collects the overflow of the runs' cells, and pulled blocks.
+/// Collects the loose blocks: the overflow blocks of the runs' cells, and pulled blocks.
 void find_loose(const ScanInput& input, ScanScratch& scratch) {
     const BlockTable& table = input.table;
     scratch.inside_loose.clear();
@@ -199,9 +200,9 @@ void find_loose(const ScanInput& input, ScanScratch& scratch) {
     std::sort(scratch.outside_loose.begin(), scratch.outside_loose.end());
 }
 
-// -- carry: remap bits on slot change ------------------------------------------------------------
+// -- remap bits on slot change -------------------------------------------------------------------
 
-/// Returns which masks have the lane set, as a set of planes in bits.
+/// Returns the planes in which the lane is set, one bit per plane.
 std::uint32_t planes_of(std::span<const Mask> masks, std::size_t n, std::size_t position, Mask bit,
                         std::uint32_t planes) noexcept {
     PURVIEW_ASSERT(planes <= 32 && position < n);
@@ -212,11 +213,12 @@ std::uint32_t planes_of(std::span<const Mask> masks, std::size_t n, std::size_t 
     return out;
 }
 
-/// Moves the bits of a slot to where its entity is now, or ends them. The entity left the slot, or
-/// the window does not cover the slot any more. `find`: position of a block in the new window, or
-/// n.
+/// Moves the bits of a slot to the current slot of its entity. Call it if the entity left the slot,
+/// or if the window no longer covers the slot. If the window does not cover the current slot
+/// either, the entity leaves; with `keeps_strays` it is added to scratch.strays instead.
+/// `find(block)` returns the position of a block in the window, or n.
 template <class Find>
-void carry_slot(const ScanInput& input, Slot slot, std::uint32_t planes, std::span<Mask> masks,
+void remap_slot(const ScanInput& input, Slot slot, std::uint32_t planes, std::span<Mask> masks,
                 std::size_t n, bool keeps_strays, ScanScratch& scratch, Find&& find) {
     PURVIEW_ASSERT(planes != 0);
     const BlockTable& table = input.table;
@@ -242,9 +244,9 @@ void carry_slot(const ScanInput& input, Slot slot, std::uint32_t planes, std::sp
     }
 }
 
-/// Clears the bits of lanes that were left in this tick, and remaps them.
+/// Remaps the bits of the lanes that were vacated in this tick.
 template <class Find>
-void carry_vacated(const ScanInput& input, BlockIndex block, std::size_t position,
+void remap_vacated(const ScanInput& input, BlockIndex block, std::size_t position,
                    std::span<Mask> masks, std::size_t n, bool keeps_strays, ScanScratch& scratch,
                    Find&& find) {
     const Mask vacated = input.table.vacated(block);
@@ -259,7 +261,7 @@ void carry_vacated(const ScanInput& input, BlockIndex block, std::size_t positio
         for (std::uint32_t p = 0; p < plane_end; ++p) {
             masks[p * n + position] = static_cast<Mask>(masks[p * n + position] & ~bit);
         }
-        carry_slot(input, slot_at(block, lane), planes, masks, n, keeps_strays, scratch, find);
+        remap_slot(input, slot_at(block, lane), planes, masks, n, keeps_strays, scratch, find);
     }
 }
 
@@ -267,7 +269,7 @@ void carry_vacated(const ScanInput& input, BlockIndex block, std::size_t positio
 void map_blocks(const ScanInput& input, std::span<const BlockIndex> blocks, ScanScratch& scratch) {
     auto& position = scratch.position;
     if (const std::size_t end = input.table.block_end(); position.size() < end) {
-        constexpr std::size_t growth = 16;  // as the table grows
+        constexpr std::size_t growth = 16;  // grows by 1 / 16, like the table
         if (position.capacity() < end) position.reserve(end + end / growth);
         position.resize(end, 0);
     }
@@ -282,8 +284,9 @@ void map_blocks(const ScanInput& input, std::span<const BlockIndex> blocks, Scan
     scratch.mapped.assign(blocks.begin(), blocks.end());
 }
 
-/// Gives the window the cells and loose blocks of scratch, and remaps its old bits.
-void rebuild(const ScanInput& input, Window& window, std::uint64_t home, ScanScratch& scratch) {
+/// Assigns the cells and loose blocks in scratch to the window, and remaps its old bits.
+void rebuild(const ScanInput& input, Window& window, std::uint64_t cells_hash,
+             ScanScratch& scratch) {
     const std::uint32_t plane_end = 1 + input.program.plane_count;
     list_blocks(scratch.runs, scratch.inside_loose, scratch.outside_loose, scratch.blocks);
     const std::size_t n = scratch.blocks.size(), old_n = window.size();
@@ -307,23 +310,23 @@ void rebuild(const ScanInput& input, Window& window, std::uint64_t home, ScanScr
         }
         for (; to == n && any != 0; any &= static_cast<Mask>(any - 1)) {
             const auto lane = static_cast<unsigned>(std::countr_zero(any));
-            carry_slot(input, slot_at(block, lane),
+            remap_slot(input, slot_at(block, lane),
                        planes_of(old_masks, old_n, i, lane_bit(lane), plane_end), scratch.masks, n,
                        false, scratch, find);
         }
     }
     for (std::size_t i = 0; i < n; ++i) {
         if (input.table.vacated(scratch.blocks[i]) != 0)
-            carry_vacated(input, scratch.blocks[i], i, scratch.masks, n, false, scratch, find);
+            remap_vacated(input, scratch.blocks[i], i, scratch.masks, n, false, scratch, find);
     }
-    window.assign({home, scratch.runs, scratch.blocks, scratch.inside_loose.size(),
+    window.assign({cells_hash, scratch.runs, scratch.blocks, scratch.inside_loose.size(),
                    scratch.outside_loose.size(), scratch.masks, input.pulls()},
                   scratch.arena);
 }
 
-/// In a crowd, all windows hold nearly everything that moved. One pass over this tick's displaced
-/// entities, in the order in which they left, remaps their bits.
-void carry_displaced(const ScanInput& input, Window& window, ScanScratch& scratch) {
+/// Remaps bits in one pass over the displaced entities of this tick, in the order in which they
+/// left. Used in a crowd, where each window contains nearly all of them.
+void remap_displaced(const ScanInput& input, Window& window, ScanScratch& scratch) {
     const std::size_t n = window.size();
     const std::uint32_t plane_end = 1 + input.program.plane_count;
     const std::span<Mask> masks = window.masks();
@@ -350,13 +353,13 @@ void carry_displaced(const ScanInput& input, Window& window, ScanScratch& scratc
     }
 }
 
-/// Remaps the bits of entities that left their lane within the window's own blocks. Returns false
-/// if a cell got or lost blocks: then nothing was done, and the window must be rebuilt.
-/// `keeps_strays`: entities that left these blocks go to scratch.strays instead of ending here.
-bool settle(const ScanInput& input, Window& window, bool keeps_strays, ScanScratch& scratch) {
+/// Remaps the bits of entities that left their slot, within the window's blocks. Returns false if a
+/// cell gained or lost a block: then the window is unchanged and must be rebuilt. `keeps_strays`:
+/// entities that left the window's blocks go to scratch.strays instead of leaving.
+bool remap_moved(const ScanInput& input, Window& window, bool keeps_strays, ScanScratch& scratch) {
     const BlockTable& table = input.table;
     const std::size_t n = window.size();
-    constexpr std::size_t large = 64;  // blocks: looked up in a map, not in the window
+    constexpr std::size_t large = 64;  // from this many blocks on, a map is faster than a search
     const bool is_crowd = n >= large && !keeps_strays && table.displaced().size() < 2 * n;
     scratch.left.clear();
     bool is_settled = true, any = false;
@@ -368,7 +371,7 @@ bool settle(const ScanInput& input, Window& window, bool keeps_strays, ScanScrat
             for (BlockIndex block = base; !is_crowd;) {
                 if (table.vacated(block) != 0) {
                     scratch.left.push_back(block);
-                    table.prefetch_entity(slot_at(block, 0));  // where its records are
+                    table.prefetch_entity(slot_at(block, 0));  // has the indices of its records
                 }
                 block = table.next(block);
                 if (block == base) break;
@@ -378,7 +381,7 @@ bool settle(const ScanInput& input, Window& window, bool keeps_strays, ScanScrat
     if (!is_settled || !any) return is_settled;
     if (n >= large) map_blocks(input, window.blocks(), scratch);
     if (is_crowd) {
-        carry_displaced(input, window, scratch);
+        remap_displaced(input, window, scratch);
         return true;
     }
     const auto find = [&](BlockIndex block) {
@@ -388,7 +391,7 @@ bool settle(const ScanInput& input, Window& window, bool keeps_strays, ScanScrat
     };
     for (const BlockIndex block : scratch.left) {
         PURVIEW_ASSERT(find(block) < n);
-        carry_vacated(input, block, find(block), window.masks(), n, keeps_strays, scratch, find);
+        remap_vacated(input, block, find(block), window.masks(), n, keeps_strays, scratch, find);
     }
     return true;
 }
@@ -419,7 +422,7 @@ void compare(const ScanInput& input, std::span<const BlockIndex> blocks,
         scratch.toggles.push_back(
             {input.observer_index, slot_at(blocks[i], lane), (now[i] & lane_bit(lane)) != 0});
     };
-    // Compares four masks per word: most words are equal.
+    // Compares four masks per word, because most words are equal.
     constexpr std::size_t per_word = sizeof(std::uint64_t) / sizeof(Mask);
     const std::size_t n = blocks.size();
     PURVIEW_ASSERT(before.size() == n && now.size() == n);
@@ -459,9 +462,9 @@ void count_tested(const ScanInput& input, std::span<const BlockIndex> blocks,
     scratch.lanes_tested += lanes;
 }
 
-/// Whether the masks have no bits of lanes that are empty in this tick.
-[[maybe_unused]] bool speak_of_now(const ScanInput& input, std::span<const BlockIndex> blocks,
-                                   std::span<const Mask> masks) noexcept {
+/// Returns whether the masks have bits of occupied lanes only.
+[[maybe_unused]] bool have_only_occupied(const ScanInput& input, std::span<const BlockIndex> blocks,
+                                         std::span<const Mask> masks) noexcept {
     const auto occupied = input.table.occupied();
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         if ((masks[i] & ~occupied[blocks[i]]) != 0) return false;
@@ -481,12 +484,12 @@ void evaluate_all(const ScanInput& input, Window& window, std::size_t inside,
     for (std::size_t i = 0; i < n; ++i) before[i] = result[i];
     evaluate(input, blocks, inside, window.masks(), scratch);
     clear_denied(input, blocks, result);
-    PURVIEW_ASSERT(speak_of_now(input, blocks, result));
+    PURVIEW_ASSERT(have_only_occupied(input, blocks, result));
     compare(input, blocks, before, result, scratch);
     if (scratch.count_tested) count_tested(input, blocks.subspan(inside), scratch);
 }
 
-/// Evaluates the blocks of scratch.blocks, which are at the positions scratch.some of the window.
+/// Evaluates scratch.blocks. scratch.some has their positions in the window.
 void evaluate_some(const ScanInput& input, Window& window, ScanScratch& scratch) {
     const std::size_t n = scratch.blocks.size(), window_n = window.size();
     PURVIEW_ASSERT(scratch.some.size() == n && n <= window_n);
@@ -504,7 +507,7 @@ void evaluate_some(const ScanInput& input, Window& window, ScanScratch& scratch)
     evaluate(input, scratch.blocks, 0, scratch.masks, scratch);
     const std::span<Mask> result = std::span(scratch.masks).first(n);
     clear_denied(input, scratch.blocks, result);
-    PURVIEW_ASSERT(speak_of_now(input, scratch.blocks, result));
+    PURVIEW_ASSERT(have_only_occupied(input, scratch.blocks, result));
     compare(input, scratch.blocks, scratch.before, result, scratch);
     if (scratch.count_tested) count_tested(input, scratch.blocks, scratch);
     for (std::uint32_t p = 0; p < planes; ++p) {
@@ -513,11 +516,11 @@ void evaluate_some(const ScanInput& input, Window& window, ScanScratch& scratch)
     }
 }
 
-void rebuild_from_here(const ScanInput& input, Window& window, std::uint64_t home,
+void rebuild_from_here(const ScanInput& input, Window& window, std::uint64_t cells_hash,
                        ScanScratch& scratch) {
     find_runs(input, scratch);
     find_loose(input, scratch);
-    rebuild(input, window, home, scratch);
+    rebuild(input, window, cells_hash, scratch);
 }
 
 }  // namespace
@@ -525,11 +528,11 @@ void rebuild_from_here(const ScanInput& input, Window& window, std::uint64_t hom
 void scan(const ScanInput& input, Window& window, ScanScratch& scratch) {
     if (!input.program.has_windows() && !window.is_made()) return;
     scratch.reserve_usual();
-    const std::uint64_t home = find_home(input);
-    const bool is_at_home = window.is_made() && !input.pulls() && !window.has_pulled() &&
-                            home != 0 && home == window.home();
-    if (!is_at_home || !settle(input, window, false, scratch)) {
-        rebuild_from_here(input, window, home, scratch);
+    const std::uint64_t cells_hash = hash_of_cells(input);
+    const bool has_same_cells = window.is_made() && !input.pulls() && !window.has_pulled() &&
+                                cells_hash != 0 && cells_hash == window.cells_hash();
+    if (!has_same_cells || !remap_moved(input, window, false, scratch)) {
+        rebuild_from_here(input, window, cells_hash, scratch);
     }
     evaluate_all(input, window, window.inside_count(), scratch);
 }
@@ -550,7 +553,7 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch) 
             }
         });
     }
-    // If all enters wait, this runs between their ticks: only what is shown has to be evaluated.
+    // While all enters wait, only blocks with relevant entities have to be evaluated.
     if (!is_settled && input.program.all_wait) return rescan_shown(input, window, scratch);
     if (!is_settled) return scan(input, window, scratch);
     scratch.some.clear();
@@ -564,12 +567,12 @@ void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch) 
 void rescan_shown(const ScanInput& input, Window& window, ScanScratch& scratch) {
     PURVIEW_ASSERT(window.is_made() && input.program.all_wait);
     scratch.strays.clear();
-    if (!settle(input, window, true, scratch)) return scan(input, window, scratch);
+    if (!remap_moved(input, window, true, scratch)) return scan(input, window, scratch);
     const std::uint32_t planes = 1 + input.program.plane_count;
     if (!scratch.strays.empty()) {
-        // Searched again from the observer's current position: an entity that moves along with the
-        // observer must not leave and come back.
-        rebuild_from_here(input, window, find_home(input), scratch);
+        // Rebuilds the window at the observer's current position, so that an entity that moves
+        // along with the observer does not leave and enter again.
+        rebuild_from_here(input, window, hash_of_cells(input), scratch);
         const std::size_t n = window.size();
         for (const Stray& stray : scratch.strays) {
             const std::size_t at = window.find(block_of(stray.to), input.table.cell_end());
@@ -585,11 +588,11 @@ void rescan_shown(const ScanInput& input, Window& window, ScanScratch& scratch) 
         return evaluate_all(input, window, window.inside_count(), scratch);
     }
     const std::size_t n = window.size();
-    const std::span<const Mask> answer = window.masks().first(n);
-    const auto silent = static_cast<std::size_t>(std::count(answer.begin(), answer.end(), Mask{0}));
-    // Picking out blocks and putting them back costs as much as evaluating a few in vain. The
-    // window's inside blocks belong to another position.
-    if (silent < n / 2) return evaluate_all(input, window, 0, scratch);
+    const std::span<const Mask> result = window.masks().first(n);
+    const auto empty = static_cast<std::size_t>(std::count(result.begin(), result.end(), Mask{0}));
+    // Copying blocks out and back costs as much as evaluating some for nothing. No block counts as
+    // inside, because the window was made for another position.
+    if (empty < n / 2) return evaluate_all(input, window, 0, scratch);
     scratch.some.clear();
     scratch.blocks.clear();
     for (std::size_t i = 0; i < n; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Brings windows up to date: finds the cells, remaps bits, evaluates, compares. Differences go to
+// Updates windows: finds the cells, remaps bits, evaluates, compares. Writes the differences to
 // ScanScratch::toggles.
 #pragma once
 
@@ -10,14 +10,14 @@
 
 namespace purview {
 
-/// Brings the whole window up to date.
+/// Updates the whole window.
 void scan(const ScanInput& input, Window& window, ScanScratch& scratch);
 
-/// The same for an observer that did not change itself: only dirty blocks are evaluated.
+/// Updates the window of an observer that did not change: evaluates dirty blocks only.
 void rescan_dirty(const ScanInput& input, Window& window, ScanScratch& scratch);
 
-/// The same while all enters wait: evaluates only blocks in which something is shown, in the cells
-/// that the window was made for.
+/// Updates a window while all enters wait: evaluates only blocks with relevant entities, in the
+/// cells that the window already covers.
 void rescan_shown(const ScanInput& input, Window& window, ScanScratch& scratch);
 
 }  // namespace purview

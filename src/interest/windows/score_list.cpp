@@ -13,7 +13,7 @@ void ScoreList::clear() noexcept {
     parts_.clear();
 }
 
-/// Makes room for n more scores; if there is none, for half as many again. Keeps the contents.
+/// Makes room for n more scores. If the list must grow, it grows by half more than needed.
 void ScoreList::make_room(std::size_t n) {
     const std::size_t room = size_ + n + lanes_per_block;
     if (score_.size() < room) score_.resize(room + room / 2);
@@ -75,18 +75,18 @@ void ScoreList::name(const BlockTable& table) {
     entities_.resize(score_.size());
     [[maybe_unused]] const std::size_t lanes =
         gather_lanes(table.entity_indices(), picked_, entities_.data());
-    PURVIEW_ASSERT(lanes == size_);    // once a tick: what settle appends has no lanes
+    PURVIEW_ASSERT(lanes == size_);  // called once per tick: compact() appends scores without lanes
     if (!table.displaced().empty()) {  // an entity has left its lane since
         for (const Part& part : parts_) {
             for_each_lane(
                 part, [&](Slot slot, std::uint32_t k) { entities_[k] = table.last_index(slot); });
         }
     }
-    for (Part& part : parts_) settle(part);
+    for (Part& part : parts_) compact(part);
 }
 
-/// Copies the remaining lanes and the known entities side by side.
-void ScoreList::settle(Part& part) {
+/// Copies the remaining scores of slots and those of known entities into one range.
+void ScoreList::compact(Part& part) {
     if (!part.has_dropped && part.known == part.known_end) return;
     make_room(part.lane_end - part.lane + part.known_end - part.known);
     entities_.resize(score_.size());

@@ -15,7 +15,7 @@ namespace purview {
 void Window::assign(const Parts& parts, WindowArena& arena) {
     const std::size_t n = parts.blocks.size();
     PURVIEW_ASSERT(n == 0 ? parts.masks.empty() : parts.masks.size() % n == 0);
-    home_ = parts.home;
+    cells_hash_ = parts.cells_hash;
     cells_ = static_cast<std::uint32_t>(parts.cells.size());
     blocks_ = static_cast<std::uint32_t>(parts.blocks.size());
     inside_loose_ = static_cast<std::uint32_t>(parts.inside_loose);
@@ -66,7 +66,7 @@ void Window::replace_planes(std::span<const std::uint32_t> from, std::vector<Mas
 
 void list_blocks(std::span<const CellRun> cells, std::span<const BlockIndex> inside_loose,
                  std::span<const BlockIndex> outside_loose, std::vector<BlockIndex>& blocks) {
-    constexpr std::uint32_t stride = 8;  // written whole, so that no run needs a tail loop
+    constexpr std::uint32_t stride = 8;  // always written in full, so that no run needs a tail loop
     std::size_t bases = 0;
     for (const CellRun& run : cells) bases += run.count;
     const std::size_t n = bases + inside_loose.size() + outside_loose.size();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The window of one observer: its cached set of visible blocks. It has blocks, no block twice; for
-// each block a mask with the result of the last tick; and the memory of every kernel that needs
-// one. Only windows/scan writes it. Masks refer to this tick's slots: when an entity changes its
-// slot, its bits are remapped in every plane before anything is tested
-// (docs/adr/0004-remap-before-compare.md).
+// The window of one observer: its visible block set, cached from tick to tick. It lists each block
+// once. For each block it has a mask with the result of the last tick, and one mask per plane of
+// kernel memory. Only windows/scan writes it. Masks refer to this tick's slots: when an entity
+// changes its slot, its bits are remapped in every plane before anything is tested
+// (docs/adr/0004-remap-before-compare.md). Loose blocks are not the base block of a covered cell:
+// overflow blocks, and pulled blocks, which contain candidates outside the covered cells.
 #pragma once
 
 #include <cstddef>
@@ -20,32 +21,33 @@
 
 namespace purview {
 
-/// One piece of memory: cells, blocks, masks. The common tick touches nothing else.
+/// Stores cells, blocks and masks in one piece of memory. A typical tick reads nothing else.
 class Window {
   public:
-    /// Hash of the boxes, shapes and rules that it was made for; 0: none.
-    std::uint64_t home() const noexcept { return home_; }
-    /// Cells that it covers: ascending, disjoint.
+    /// Returns the hash of the boxes, shapes and rules that the cells were found for; 0: none.
+    std::uint64_t cells_hash() const noexcept { return cells_hash_; }
+    /// Returns the covered cells: ascending, disjoint.
     std::span<const CellRun> cells() const noexcept { return {at<CellRun>(0), cells_}; }
-    /// By position: base blocks of inside cells; their overflow, ascending; base blocks of the
-    /// other cells; their overflow and pulled blocks, ascending.
+    /// Returns the blocks; the index in this list is the block's position. In order: base blocks of
+    /// inside cells; their overflow, ascending; base blocks of the other cells; their overflow and
+    /// pulled blocks, ascending.
     std::span<const BlockIndex> blocks() const noexcept {
         return {at<BlockIndex>(blocks_at()), blocks_};
     }
-    /// [1 + planes][size()]: the result, then each memory, by position.
+    /// [1 + planes][size()]: the result, then each plane of kernel memory, by position.
     std::span<Mask> masks() noexcept {
         return {const_cast<Mask*>(std::as_const(*this).masks().data()), masks_};
     }
     std::span<const Mask> masks() const noexcept { return {at<Mask>(masks_at()), masks_}; }
     std::size_t size() const noexcept { return blocks_; }
-    /// Number of blocks, from the first on, that lie wholly inside.
+    /// Returns how many blocks, from the first on, lie wholly inside.
     std::size_t inside_count() const noexcept { return inside_bases_ + inside_loose_; }
-    /// Whether it was ever scanned.
+    /// Returns whether the window was ever scanned.
     bool is_made() const noexcept { return piece_.data != nullptr; }
-    /// Whether some block belongs to none of its cells.
+    /// Returns whether some block belongs to none of the covered cells.
     bool has_pulled() const noexcept { return has_pulled_; }
 
-    /// Position of a block, or size(). Blocks from cell_end on are overflow.
+    /// Returns the position of a block, or size(). Blocks from cell_end on are overflow.
     std::size_t find(BlockIndex block, BlockIndex cell_end) const noexcept;
     bool contains(Slot slot, BlockIndex cell_end) const noexcept {
         if (size() == 0) return false;
@@ -54,7 +56,7 @@ class Window {
     }
 
     struct Parts {
-        std::uint64_t home;
+        std::uint64_t cells_hash;
         std::span<const CellRun> cells;
         std::span<const BlockIndex> blocks;
         std::size_t inside_loose;   ///< blocks that are overflow of inside cells, ascending
@@ -63,15 +65,15 @@ class Window {
         bool has_pulled;
     };
     void assign(const Parts& parts, WindowArena& arena);
-    /// The same cells with other planes: new plane p is old plane `from[p]`, or empty where that is
-    /// no_plane. `masks`: scratch memory.
+    /// Replaces the planes and keeps the cells. New plane p is a copy of old plane from[p], or
+    /// empty if from[p] is no_plane. `masks`: scratch memory.
     void replace_planes(std::span<const std::uint32_t> from, std::vector<Mask>& masks,
                         WindowArena& arena);
-    /// Takes new memory, and copies the contents.
+    /// Takes new memory from the arena and copies the contents.
     void repack(WindowArena& arena);
     const WindowArena::Piece& piece() const noexcept { return piece_; }
     std::size_t bytes() const noexcept { return masks_at() + masks_ * sizeof(Mask); }
-    /// Size of its piece: with room for some more cells, because windows grow and shrink.
+    /// Returns the size of its piece, with room for more cells, because windows grow and shrink.
     std::size_t piece_bytes() const noexcept {
         return WindowArena::rounded(bytes() + bytes() / 16 + 1);
     }
@@ -86,7 +88,7 @@ class Window {
     }
     std::size_t blocks_at() const noexcept { return cells_ * sizeof(CellRun); }
     std::size_t masks_at() const noexcept { return blocks_at() + blocks_ * sizeof(BlockIndex); }
-    /// Position of a block that is not the base of a cell, or size().
+    /// Returns the position of a loose block, or size().
     std::size_t find_loose(BlockIndex block) const noexcept;
 
     WindowArena::Piece piece_;
@@ -98,7 +100,7 @@ class Window {
     std::uint32_t blocks_ = 0;
     std::uint32_t cells_ = 0;
     bool has_pulled_ = false;
-    std::uint64_t home_ = 0;
+    std::uint64_t cells_hash_ = 0;
 };
 
 /// Lists the blocks of a window by position; `blocks` is resized.

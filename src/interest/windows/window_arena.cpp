@@ -13,9 +13,10 @@ namespace {
 
 constexpr std::size_t block_bytes_min = std::size_t{16} * 1024;
 constexpr std::size_t block_bytes_max = std::size_t{128} * 1024;
-constexpr std::size_t growth_share = 8;  ///< share of the current size
-/// Free memory that is kept for the next repack: some blocks, and a share of all bytes. Up to
-/// few_bytes, as much as is used: a few observers may all change places at once.
+constexpr std::size_t growth_share = 8;  ///< new blocks: 1 / 8 of all bytes, within the limits
+/// Free memory that is kept for the next repack: free_blocks_min blocks, or 1 / free_share of all
+/// bytes. Up to few_bytes in all, half of the blocks are free, because all windows of a few
+/// observers may move at once.
 constexpr std::size_t free_blocks_min = 3;
 constexpr std::size_t free_share = 16;
 constexpr std::size_t few_bytes = std::size_t{256} * 1024;
@@ -37,7 +38,7 @@ WindowArena::Block* WindowArena::new_block(std::size_t bytes) {
     });
     if (fits == free_.end()) return add_block(bytes);
     Block* block = *fits;
-    PURVIEW_ASSERT(block->live == 0);  // no window lies in it
+    PURVIEW_ASSERT(block->live == 0);  // no window uses it
     *fits = free_.back();
     free_.pop_back();
     block->used = 0;
@@ -75,7 +76,7 @@ void WindowArena::free_uncounted() {
 }
 
 void WindowArena::leave(const Piece& piece) {
-    PURVIEW_ASSERT(piece.block->live > 0);  // it was counted
+    PURVIEW_ASSERT(piece.block->live > 0);  // count() counted it
     if (--piece.block->live == 0) free_.push_back(piece.block);
 }
 

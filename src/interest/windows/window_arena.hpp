@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Memory of all windows: one behind the other, in the order in which they are visited, so that a
-// tick reads it as a stream. A window that outgrows its piece takes a new one at the end. From time
-// to time, all windows move, in order. Neighbors stay neighbors, so a block is empty soon after its
-// first window has left it, and takes the next windows.
+// Memory of all windows, one after another in the order in which a tick visits them, so that a tick
+// reads it sequentially. A window that outgrows its piece takes a new one at the end. From time to
+// time, a repack moves all windows in order. Windows that were neighbors mostly stay neighbors, so
+// a block is empty soon after its first window has left it, and the next windows use it.
 #pragma once
 
 #include <cstddef>
@@ -21,23 +21,22 @@ class WindowArena {
     struct Block {
         LineVector<std::byte> memory;
         std::size_t used = 0;
-        std::uint32_t live = 0;  ///< while windows move: those still in it
+        std::uint32_t live = 0;  ///< during a repack: windows that are still in it
     };
     struct Piece {
         std::byte* data = nullptr;
         Block* block = nullptr;
     };
-    /// Returns at least this many bytes, in whole cache lines. Valid until the next move of all
-    /// windows.
+    /// Returns at least this many bytes, in whole cache lines. Valid until the next repack.
     Piece take(std::size_t bytes);
     static constexpr std::size_t rounded(std::size_t bytes) noexcept {
         return (bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
     }
 
-    // -- all windows move ---------------------------------------------------------------------
-    // Order of calls: begin_repack, adopt the blocks of the others, count every window's piece,
-    // free_uncounted. Then every window takes a piece, copies its bytes and leaves the old one.
-    // Then end_repack.
+    // -- repack -------------------------------------------------------------------------------
+    // Order of calls: begin_repack, adopt the blocks of the other arenas, count every window's
+    // piece, free_uncounted. Then every window takes a piece, copies its bytes and leaves the old
+    // one. Then end_repack.
     void begin_repack() noexcept;
     void adopt(WindowArena& other);
     static void count(const Piece& piece) noexcept { ++piece.block->live; }

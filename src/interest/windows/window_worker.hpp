@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One thread of the window pass: its memory, and what it found.
+// The scratch memory and the results of one thread of the window pass.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@
 
 namespace purview {
 
-/// Where an observer views from, for one query.
+/// The positions and areas that an observer views from.
 struct Sight {
-    std::vector<Vec3> positions;    ///< counted axes first: owned, main, areas without a shape
-    std::vector<Vec3> outer;        ///< main and areas, if y is up: in the caller's axes
+    std::vector<Vec3> positions;    ///< horizontal axes first: owned, main, areas without a shape
+    std::vector<Vec3> outer;        ///< only if y is up: main and areas, in the caller's axes
     std::vector<Area> areas;        ///< with a shape
-    std::vector<Area> outer_areas;  ///< the same, if y is up: in the caller's axes
+    std::vector<Area> outer_areas;  ///< only if y is up: the same in the caller's axes
     std::vector<EntityId> owned;
     std::size_t owned_positions = 0;
     std::size_t main_positions = 0;
@@ -48,17 +48,17 @@ struct WindowChange {
 
 struct WindowWorker {
     WindowWorker() = default;
-    WindowWorker(const WindowWorker&) {}  ///< windows are not copied with their memory
+    WindowWorker(const WindowWorker&) {}  ///< a copy starts with empty memory
     WindowWorker(WindowWorker&&) = default;
     WindowWorker& operator=(const WindowWorker&) = delete;
     WindowWorker& operator=(WindowWorker&&) = delete;
     ~WindowWorker() = default;
 
     ScanScratch scratch;
-    ObserverScan look;
+    ObserverScan observer_scan;
     ScoreList scores;  ///< for the entities that changed
     MeasureScratch measure;
-    std::vector<EntityId> special;
+    std::vector<EntityId> special;      ///< of one observer (ChangedScores)
     std::vector<float> special_scores;  ///< [special] scores
     std::vector<std::uint32_t> moved;   ///< observers that were scanned in full
     struct Chunk {

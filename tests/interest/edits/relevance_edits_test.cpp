@@ -104,13 +104,13 @@ TEST_CASE("relevance edits: spatial relevance is no change of explicit relevance
     REQUIRE(parts.explicit_relevance.in_window(index_of(observer), one));
     REQUIRE(parts.overrides.show_to_all(one, true) == Status::ok);
     CHECK(parts.stores.changes.empty());
-    CHECK(parts.edits.x_outside_windows()[index_of(observer)].empty());
+    CHECK(parts.edits.explicit_outside_windows()[index_of(observer)].empty());
     // It leaves the visible block set while it is shown to all: no event.
     REQUIRE(parts.positions.move(one, {95, 95, 0}) == Status::ok);
     parts.tick();
     CHECK(parts.stores.events.all().empty());
-    CHECK(parts.edits.x_outside_windows()[index_of(observer)] == std::vector{one});
-    const auto before = parts.edits.x_outside_windows();
+    CHECK(parts.edits.explicit_outside_windows()[index_of(observer)] == std::vector{one});
+    const auto before = parts.edits.explicit_outside_windows();
     parts.edits.report_difference(before);
     CHECK(parts.stores.changes.empty());
 }

@@ -91,7 +91,7 @@ TEST_CASE("rules: each check reports the problems of its own part") {
     CHECK(problem_of(rules) == "kind 'wolf', node 3 does not exist");
     rules.for_kind(id_at<KindId>(0)).nodes.clear();
     for (std::size_t i = 0; i < Schema::flags_max; ++i) rules.flag("flag " + std::to_string(i));
-    CHECK(problem_of(rules) == "at most 16 flags");
+    CHECK(problem_of(rules) == "more than 16 flags");
     Rules dormant;
     NodeDef& node = dormant.node("store");
     node.dormant = true;
