@@ -363,7 +363,7 @@ void apply(const WhatIf& change, std::vector<Case>& group, std::size_t changed) 
 
 /// Two changes of the same input cannot form a pair.
 bool is_same_input(const WhatIf& a, const WhatIf& b) {
-    return a.type == b.type && a.flag == b.flag && a.key == b.key && a.number == b.number;
+    return a.type == b.type && a.flag == b.flag && a.domain == b.domain && a.number == b.number;
 }
 
 /// Adds moves to positions just inside and just outside every radius, on the line from the nearest
