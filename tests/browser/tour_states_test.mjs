@@ -16,7 +16,7 @@ globalThis.localStorage = { getItem: (name) => stored.get(name) ?? null, setItem
 const { Tour } = await import(pathToFileURL(resolve(process.argv[2], "tour.mjs")));
 
 const begun = [];
-const step = (title, isPossible = true) => ({ title, isPossible: () => isPossible, begin: () => begun.push(title), isDone() { return this.did === true; }, praise: () => `${title} was done` });
+const step = (title, isPossible = true) => ({ title, isPossible: () => isPossible, begin: () => begun.push(title), isDone() { return this.did === true; }, outcome: () => `${title} was done` });
 const make = (...steps) => new Tour(steps, () => true, () => {});
 
 // It is offered at the first visit. A step ends when it was done, and the next begins after a while.
@@ -30,7 +30,7 @@ check();
 assert.equal(tour.state, "step");
 walk.did = true;
 check();
-assert.deepEqual([tour.state, tour.step.title, tour.praise, begun], ["done", "walk", "walk was done", ["walk"]]);
+assert.deepEqual([tour.state, tour.step.title, tour.outcome, begun], ["done", "walk", "walk was done", ["walk"]]);
 later();
 assert.deepEqual([tour.state, tour.step.title, begun], ["step", "rule", ["walk", "rule"]]);
 // A step can be skipped. It does not count as done.

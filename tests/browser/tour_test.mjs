@@ -73,22 +73,22 @@ async function take(server, size, by) {
     await shoot("walk");
     await by.walk(page);
     await isAt(page, "Walk", "done");
-    assert.match(await page.innerText("#tour-words"), /^While you walked, \d+ entities entered and \d+ left/);
+    assert.match(await page.innerText("#tour-words"), /^While you walked, [\d,]+ entit(y|ies) entered and \d+ left/);
 
     // The next step begins by itself: the rule. Its slider is in sight, with a frame.
-    await isAt(page, "Drag the rule");
+    await isAt(page, "Change a rule");
     await checkRoom(page, "rule");
     await sleep(300);
     await shoot("rule");
     const slider = await centerOf(page, ".pointed input[type=range]");
     assert.ok(slider.free, JSON.stringify(slider));
     await by.drag(page, slider);
-    await isAt(page, "Drag the rule", "done");
-    assert.match(await page.innerText("#tour-words"), /^You hold [\d,]+ entities now; before it were [\d,]+/);
+    await isAt(page, "Change a rule", "done");
+    assert.match(await page.innerText("#tour-words"), /^You now have [\d,]+ entit(y|ies); before the change it was [\d,]+/);
 
     // Without waiting: why. The ringed entity can be clicked.
     await by.press(page, "#tour-next");
-    await isAt(page, "Click why");
+    await isAt(page, "Explain an entity");
     assert.equal(await page.locator(".pointed").count(), 0);
     await checkRoom(page, "why");
     await shoot("why");

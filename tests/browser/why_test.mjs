@@ -171,9 +171,9 @@ try {
   await page.screenshot({ path: join(artifacts, "why-cloaked.png") });
   log(`cloaked: ${await verdict()}`);
 
-  // A beast is no observer's main entity. A player is.
+  // No observer views from a beast. A player has an observer.
   await page.click("#why-first");
-  await clickOne("beast", 10, 2 * RADIUS, "no observer has this viewpoint", async () => /is not the main entity of an observer/.test(await page.textContent("#why-problem")));
+  await clickOne("beast", 10, 2 * RADIUS, "no observer has this viewpoint", async () => /^No observer views from beast/.test(await page.textContent("#why-problem")));
   assert.equal(await page.getAttribute("#why-first", "aria-pressed"), "true");
   await clickOne("player", 10, 1000, "a player is the observer", isAnswered(/relevant to player \d+/));
   assert.match(await page.textContent("#why-first-note"), /observer \d+/);
