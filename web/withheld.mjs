@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The entities of a truth frame (the server's complete world) that this client does not have. A truth frame has no ghost
-// ids, so each ghost is matched with the nearest entity of its kind.
+// The entities of a truth frame (the server's complete world) that this client does not have. A truth frame has no
+// ghost ids, so each ghost is matched with the nearest entity of its kind.
 
 const NEAR_M = 3;        // maximum distance between a ghost and its entity
 const OWN_NEAR_M = 12;  // a predicted ghost is ahead of the server

@@ -93,7 +93,7 @@ grep -q '^| M2 | half (in part) | the other half |$' coverage.md || fail 'the re
 grep -q '^N1: 7 checks' out || fail 'the number of checks is missing'
 grep -q '7 passed\|[0-9] checks' coverage.md && fail 'the document contains a number of checks'
 
-cover --check || fail 'the same run results in another document'
+cover --check || fail 'the same run makes a different document'
 cover --require near && fail '--require accepts open lines'
 for open in N2 N3 N4 N6 N7 N8 N9 M4 M5; do grep -q "^open: $open " out || fail "--require does not list $open"; done
 [ "$(grep -c '^open: ' out)" = 9 ] || fail '--require lists lines that are covered or of another room'
@@ -114,10 +114,10 @@ cover --check && fail 'a document of another run passed'
 
 suite 'a: typing error' N99 | program
 test_case 'a: typing error' run "$(doctest 1 1 0)" | results
-refused 'a suite that names a line that does not exist'
+refused 'a suite with the id of an unknown line'
 suite 'a: N1 holds' '' | program
 test_case 'a: typing error (N99)' run "$(doctest 1 1 0)" | results
-refused 'a line that does not exist'
+refused 'a test name with the id of an unknown line'
 printf '' | results
 refused 'a run without tests'
 echo '<testsuite>' >results.xml
