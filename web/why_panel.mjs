@@ -139,7 +139,7 @@ function stages(answer) {
 
 /** The deciding reason in one line. */
 export function decision(answer) {
-  if (answer.hidden_member !== null) return `entity ${answer.hidden_member} of its group is hidden, and so are its descendants: ${answer.stage}`;
+  if (answer.hidden_member !== null) return `entity ${answer.hidden_member} of its group is hidden with all its descendants: ${answer.stage}`;
   if (!isDecidedByNodes(answer)) return `decided before the rules: ${answer.stage}`;
   if (answer.promoted_by !== null) return `no node matches it, but a node matches its descendant, entity ${answer.promoted_by}`;
   if (answer.held) return "no node matches it any more, but its minimum relevance time is not over";

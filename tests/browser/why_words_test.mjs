@@ -41,5 +41,5 @@ assert.equal(decide("owned", true, []), "decided before the rules: owned");
 assert.equal(decide("explicit only", false, [node("near", true, NEAR)]), "decided before the rules: explicit only");
 assert.equal(decide("promoted", true, [node("near", false)], { promoted_by: 7 }), "no node matches it, but a node matches its descendant, entity 7");
 assert.equal(yes([node("near", false)], { held: true }), "no node matches it any more, but its minimum relevance time is not over");
-assert.equal(decide("force hidden", false, [], { hidden_member: 3 }), "entity 3 of its group is hidden, and so are its descendants: force hidden");
+assert.equal(decide("force hidden", false, [], { hidden_member: 3 }), "entity 3 of its group is hidden with all its descendants: force hidden");
 console.log("why in words: passed");
