@@ -73,7 +73,7 @@ if(TARGET purview_wasm)
   add_dependencies(purview_assets purview_wasm)
 endif()
 
-# Sources with heavy headers and little work: optimized little, and not at all with sanitizers.
+# Sources with large headers and little run time. They are compiled with -O1, or with -O0 for sanitizers.
 function(purview_heavy)
   set(level -O1)
   if(PURVIEW_SANITIZE)
@@ -82,11 +82,11 @@ function(purview_heavy)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS ${level})
 endfunction()
 purview_heavy(${PROJECT_SOURCE_DIR}/src/net/operator_client.cpp)
-if(PURVIEW_SANITIZE)  # players' frames pass through it, so the release build optimizes it
+if(PURVIEW_SANITIZE)  # the data of players passes through it, so the release build optimizes it
   purview_heavy(${PROJECT_SOURCE_DIR}/src/net/web_server.cpp)
 endif()
 
-# The part that the program shares with its fault-injection build (tests/programs.cmake): everything except one file.
+# Everything that the program and its fault-injection build (tests/programs.cmake) share: all files except one.
 set(app_heavy main.cpp demo.cpp)
 set(app_common bots.cpp bot_driver.cpp bot_movement.cpp bot_report.cpp explain_command.cpp losses.cpp operator_request.cpp replay_command.cpp rules_command.cpp server_app.cpp world_setup.cpp)
 list(TRANSFORM app_heavy PREPEND ${PROJECT_SOURCE_DIR}/apps/purview/)

@@ -1,4 +1,4 @@
-# Boost::headers: from the system, or as unpacked to build/boost by ./dev. Only Asio and Beast are used.
+# Boost::headers: those of the system, or those that ./dev unpacked to build/boost. Only Asio and Beast are used.
 function(purview_boost_version directory variable)
   set(number 0)
   if(EXISTS "${directory}/boost/version.hpp" AND EXISTS "${directory}/boost/beast.hpp")

@@ -1,4 +1,4 @@
-# The library: modules without any call to the operating system. The client needs only five of them.
+# The library: modules that make no system calls. A client needs only the first five.
 set(modules core protocol link client capi)
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
   list(APPEND modules world spatial interest replication server)
@@ -18,7 +18,7 @@ target_include_directories(purview
 target_link_libraries(purview PRIVATE $<BUILD_INTERFACE:purview_core_options>)
 set_target_properties(purview PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-# SIMD as wide as the machine supports, chosen at run time. Without Highway: plain loops.
+# Highway selects the widest SIMD of the machine at run time. Builds without Highway use plain loops.
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
@@ -30,7 +30,7 @@ if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
 endif()
 
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "WASI")
-  # The checks share no code with what they check, so they are a separate library.
+  # The oracle shares no code with the engine that it checks, so it is a separate library.
   file(GLOB oracle_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/oracle/*.cpp")
   add_library(purview_oracle STATIC ${oracle_sources})
   target_include_directories(purview_oracle PUBLIC ${PROJECT_SOURCE_DIR}/src)

@@ -1,6 +1,6 @@
 # Compiles up to eight sources of one module as one unit, so that shared headers are read once. A module is src/MODULE
 # with all its subfolders, or any other folder. Each source must also compile alone; `./dev check --all` verifies that.
-# Sources with their own compile options or definitions are not joined, nor are those after ALONE.
+# Sources with their own compile options or definitions, and those after ALONE, are compiled alone.
 function(purview_unity target)
   if(NOT PURVIEW_UNITY)
     return()

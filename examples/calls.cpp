@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Remote calls: a rocket RPC for the observers that the rocket is relevant to, a positional RPC for
-// observers near the position, chat from a client through the server, and a report of the observers
-// that did not receive a call, with reasons. Also messages, for data that is longer than an
-// argument.
+// Remote calls (RPCs): one about a rocket, for the observers that the rocket is relevant to; one
+// about a position, for observers near it; and chat from a client, which the server forwards. A
+// report lists the observers that did not receive a call, with reasons. Messages transport data
+// that is longer than an argument.
 //
-// Notice: no receiver is selected by hand; relevance decides. The report also contains "held" if a
-// call is queued, and "denied" if the observer must not receive it.
+// Note: relevance selects the receivers, not the game. The report also contains "held" if a call is
+// queued, and "denied" if the observer must not receive it.
 #include <array>
 #include <map>
 #include <memory>
@@ -84,7 +84,7 @@ struct Town final : Game {
     }
     void on_command(Server&, ObserverId, std::span<const std::byte>) override {}
     void on_tick(Server&, Tick) override {}
-    /// Chat of a client: forwarded to the observers that its body is relevant to.
+    /// Forwards chat of a client to the observers that its body is relevant to.
     void on_rpc(Server& server, ObserverId observer, RpcId rpc, EntityId target,
                 std::span<const std::byte> args) override {
         Line line;
@@ -93,7 +93,7 @@ struct Town final : Game {
         if (const auto call = server.call({.entity = target}, shared->chat_line, line); !call)
             std::printf("not forwarded: %s\n", to_string(call.error()).data());
     }
-    /// The same as a message of any length; the game chooses the receivers.
+    /// Forwards a message of any length. For messages, the game chooses the receivers.
     void on_message(Server& server, ObserverId observer,
                     std::span<const std::byte> bytes) override {
         if (bytes.size() > 500) return;  // untrusted
@@ -182,7 +182,7 @@ int main() {
             std::printf(", not to %u (%s)", index_of(one.observer), to_string(one.reason).data());
         std::printf("\n");
         expect(report.sent == 2 && report.culled.size() == 1,
-               "two of three receive the rocket's call");
+               "two of three observers receive the rocket's call");
     }
     step(2);
     expect_received("a rocket at 140 m", {" boom", " boom", ""});
@@ -202,7 +202,7 @@ int main() {
     Client& second = *clients[1];
     GhostId body = GhostId::none, other = GhostId::none;
     second.for_each([&](GhostId ghost) { (second.is_owned(ghost) ? body : other) = ghost; });
-    // The result is a Game::on_rpc call on the server, or a counter.
+    // The server calls Game::on_rpc, or refuses the call and counts it.
     must(second.call(its.chat, body, Line{"hello"}));
     step(4);
     expect_received("'hello' from 120 m", {" 'hello'", " 'hello'", ""});

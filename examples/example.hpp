@@ -19,13 +19,13 @@
 
 namespace example {
 
-inline void expect(bool is_so, const char* what) {
-    if (is_so) return;
+inline void expect(bool holds, const char* what) {
+    if (holds) return;
     std::printf("FAILED: %s\n", what);
     std::exit(1);
 }
 
-/// For calls that cannot fail here.
+/// Exits if the call failed. For calls that must succeed here.
 inline void must(purview::Status status) {
     if (status == purview::Status::ok) return;
     std::printf("FAILED: a call returned '%s'\n", purview::to_string(status).data());
@@ -56,7 +56,7 @@ class Names {
         for (const purview::EntityId entity : entities) text.append(" ").append(of(entity));
         return text.empty() ? "" : text.substr(1);
     }
-    /// Prints the entities that the observer sees, and checks them.
+    /// Prints the relevant set of the observer, and compares it with the expected names.
     void expect_seen(const purview::InterestManager& manager, purview::ObserverId observer,
                      const char* when, std::string_view expected) const {
         const std::string now = seen(manager, observer);

@@ -4,9 +4,9 @@
 // Why is an entity not relevant? The evaluation code returns the complete path to its result, and
 // each single change that would reverse it.
 //
-// Notice: the numbers come from the kernels themselves. A suggested change really works (one is
-// applied here). An entity without a position never matches a distance. An entity without its last
-// node has no node. Use `purview explain` for a running server.
+// Note: the numbers come from the kernels themselves. A suggested change works (one is applied
+// here). An entity without a position never matches a distance. An entity that is unbound from its
+// last node is not relevant. Use `purview explain` for a running server.
 #include "example.hpp"
 
 using namespace purview;
@@ -35,7 +35,7 @@ int main() {
     const EntityId alice = manager.spawn({.position = {100, 100, 0}, .keys = {&red, 1}});
     const EntityId thief =
         manager.spawn({.position = {130, 140}, .flags = {cloaked}, .keys = {&blue, 1}});
-    const EntityId rumour = manager.spawn({.has_position = false});
+    const EntityId rumor = manager.spawn({.has_position = false});
     const EntityId spell = manager.spawn({.has_position = false, .nodes = {&spells, 1}});
     const ObserverId observer = manager.add_observer({.viewpoint = alice});
     manager.tick();
@@ -46,14 +46,14 @@ int main() {
     bool is_suggested = false;
     for (const WhatIf& change : why.single)
         is_suggested |= change.type == WhatIfType::flag && change.flag == cloaked && !change.value;
-    expect(is_suggested, "clearing the cloak is suggested");
+    expect(is_suggested, "the suggested changes include clearing the cloak");
     manager.set_flag(thief, cloaked, false);
     manager.tick();
     expect(print(manager, observer, thief, "The same without the cloak").relevant,
            "without the cloak it is relevant");
 
     const Explanation nowhere =
-        print(manager, observer, rumour, "Why is the rumor not relevant to alice?");
+        print(manager, observer, rumor, "Why is the rumor not relevant to alice?");
     expect(nowhere.nodes[0].steps[0].unknown,
            "the distance to an entity without a position is unknown");
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Always interested: every joining player receives the flag wherever it is, and the orders of its
-// own side, which no other player receives.
+// Always interested: each player that joins receives the flag at any distance. The orders are
+// relevant only to the players of one side.
 //
-// Notice: for an entity with area mode, `allow` adds to what areas give. For an explicit entity it
-// is the only source: such an entity starts irrelevant to all.
+// Note: an entity in area mode is relevant by areas or by `allow`. An explicit entity is relevant
+// only by `allow`, so at first it is relevant to no observer.
 #include "example.hpp"
 #include "purview/presets.hpp"
 
@@ -29,7 +29,7 @@ int main() {
         manager.set_area(player, 0, Area::sphere({100, 0, 100}, 32));
 
     manager.tick();
-    names.expect_seen(manager, alice, "explicit: not relevant at any distance", "tree");
+    names.expect_seen(manager, alice, "no allow yet: only the tree, in the area", "tree");
     player_joined(manager, alice, flag);
     player_joined(manager, bob, flag);
     manager.allow(alice, orders, true);

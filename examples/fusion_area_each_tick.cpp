@@ -4,9 +4,9 @@
 // An area of interest around the entity that a player controls, set again in every tick while it is
 // controlled.
 //
-// Notice: the extent is the radius of an exact sphere. An area stays until it is replaced, so the
-// area of a released entity must be removed. Alternatively the area can follow the entity from the
-// start, which needs no call per tick (see the last part below).
+// Note: the extent is the radius of an exact sphere. An area stays until it is replaced, so the
+// area of a released entity must be removed. Alternatively, an area can follow the entity. This
+// needs no call per tick (see the last part below).
 #include "example.hpp"
 #include "purview/presets.hpp"
 

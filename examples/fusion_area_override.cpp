@@ -3,7 +3,7 @@
 //
 // A carried item is evaluated at the position of its carrier, independent of its own position.
 //
-// Notice: only the position is overridden; mode, per-observer overrides and range remain the item's
+// Note: only the position is overridden; mode, per-observer overrides and range remain the item's
 // own. The override ends when it is set to none or the carrier is despawned; then the item's own
 // position applies again. A cycle is refused.
 #include "example.hpp"

@@ -4,8 +4,9 @@
 // Switches off work for entities without observers: the animation of an NPC stops when its last
 // observer leaves, and starts when the first one enters.
 //
-// Notice: with count_observers, the manager lists both changes after each tick, so the game does
-// not count. A disconnected player counts as left. An explicit entity starts without observers.
+// Note: with count_observers, the manager lists both changes after each tick, so the game does
+// not need to count. A disconnected player counts as left. An explicit entity starts without
+// observers.
 #include <array>
 
 #include "example.hpp"

@@ -4,7 +4,7 @@
 // A player looks through a remote camera: a second area of interest besides the one around the
 // player.
 //
-// Notice: areas have keys, so adding the camera's area does not change the other one. An entity in
+// Note: areas have keys, so adding the camera's area does not change the other one. An entity in
 // both areas enters once. With single_area, a new area replaces any other, as in Fusion's shared
 // mode.
 #include "example.hpp"

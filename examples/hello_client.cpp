@@ -16,7 +16,7 @@ int main() {
     def.nonce = purview::net::random_number();
     purview::Client client(def);
     purview::net::UdpClient connection(client, "127.0.0.1", 7777);
-    while (client.state() <= purview::ClientState::joined) {
+    while (client.state() <= purview::ClientState::joined) {  // connecting, joining or joined
         connection.update();
         for (const purview::ClientEvent& event : client.events()) {
             if (event.is_enter()) std::printf("ghost %u entered\n", index_of(event.ghost));

@@ -4,7 +4,7 @@
 // Rooms of a dungeon with overlapping doorways: all entities in the same room are relevant at any
 // distance, and an entity in a doorway belongs to both rooms.
 //
-// Notice: a room is a key, and an entity may have several keys. Rooms are shared lists, so a
+// Note: a room is a key, and an entity may have several keys. Rooms are shared lists, so a
 // hundred players in a room cost no more than one. An observer in the doorway sees both rooms and
 // is seen from both. Observers on either side do not see each other.
 #include <array>
@@ -17,7 +17,7 @@ using namespace example;
 struct Room {
     Key key;
     float x0, x1;
-    bool holds(Vec3 at) const { return x0 <= at.x && at.x <= x1; }
+    bool contains(Vec3 at) const { return x0 <= at.x && at.x <= x1; }
 };
 constexpr std::array<Room, 3> rooms{{{Key{1}, 0, 22}, {Key{2}, 20, 42}, {Key{3}, 40, 60}}};
 
@@ -27,10 +27,10 @@ struct Being {
     ObserverId observer = ObserverId::none;  // for players only
 };
 
-/// Adds and removes keys when a step crosses the border of a room.
+/// Moves a being. Adds and removes room keys when it crosses the border of a room.
 void walk(InterestManager& manager, KeyId room, Being& being, Vec3 to) {
     for (const Room& it : rooms) {
-        const bool was = it.holds(being.position), is = it.holds(to);
+        const bool was = it.contains(being.position), is = it.contains(to);
         if (was == is) continue;
         is ? manager.add_key(being.entity, room, it.key)
            : manager.remove_key(being.entity, room, it.key);

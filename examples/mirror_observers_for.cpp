@@ -4,7 +4,7 @@
 // A scheme in Mirror's form: a function returns the observers of one entity. Here a quest item is
 // relevant to observers with its quest; everything else depends on distance.
 //
-// Notice: the node returns observers and the engine finds the changes. There is no second function
+// Note: the node returns observers and the engine finds the changes. There is no second function
 // for joining observers that could give a different result. The node is dormant: it is evaluated
 // only when the game reports that its result may have changed (recheck of one entity, or of the
 // node).
@@ -55,7 +55,7 @@ int main() {
 
     const int queried = quests->queried;
     for (int tick = 0; tick < 100; ++tick) manager.tick();
-    expect(quests->queried == queried, "no evaluation without changes");
+    expect(quests->queried == queried, "a dormant node is not evaluated without a recheck");
     quests->questers.clear();
     manager.recheck(quest_items);
     manager.tick();

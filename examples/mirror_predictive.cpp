@@ -4,9 +4,9 @@
 // Predictive line of sight: an entity that comes around a corner is replicated shortly before it is
 // visible, so it does not pop up.
 //
-// Notice: `predicts_sight` adds a second ray, from the future position of the observer to the
-// future position of the entity. set_lookahead is about the client's ping; set_velocity is the
-// game's own value. An entity that is neither visible nor about to be is unknown to the client.
+// Note: `predicts_sight` adds a second ray, from the future position of the observer to the
+// future position of the entity. Pass about the client's ping to set_lookahead. The game sets
+// the velocity. An entity that is neither visible nor about to be is unknown to the client.
 #include "example.hpp"
 #include "purview/extend/kernel.hpp"
 
@@ -45,24 +45,24 @@ int main() {
     const ObserverId observer = manager.add_observer({.viewpoint = alice});
     manager.set_lookahead(observer, ping_s);
 
-    int hidden = -1, replicated = -1, visible = -1, unknown_ticks = 0;
+    int hidden = -1, relevant = -1, visible = -1, unknown_ticks = 0;
     for (int tick = 0; visible < 0; ++tick) {
-        expect(tick < 1000, "the runner never comes out");
+        expect(tick < 1000, "the runner comes out within 1000 ticks");
         manager.tick();
         const bool is_visible = Wall::is_free(eye, at);
         const bool is_known = manager.is_relevant(observer, runner);
-        expect(is_known || !is_visible, "a visible runner is not relevant");
+        expect(is_known || !is_visible, "a visible runner is relevant");
         if (!is_visible && hidden < 0) hidden = tick;
         if (!is_known) ++unknown_ticks;
-        if (unknown_ticks > 0 && is_known && replicated < 0) replicated = tick;
+        if (unknown_ticks > 0 && is_known && relevant < 0) relevant = tick;
         if (hidden >= 0 && is_visible) visible = tick;
         at.y += velocity.y * tick_s;
         manager.move(runner, at);
     }
     std::printf("behind the wall from tick %d, relevant again at %d, visible at %d\n", hidden,
-                replicated, visible);
+                relevant, visible);
     expect(unknown_ticks > 50, "the hidden runner is not relevant");
-    expect(replicated > hidden, "the runner was relevant again before being hidden");
-    const int lead = visible - replicated;
+    expect(relevant > hidden, "the runner is relevant again after it was hidden");
+    const int lead = visible - relevant;
     expect(lead == 4 || lead == 5, "relevant 0.22 s ahead: 4 to 5 ticks of 0.05 s");
 }

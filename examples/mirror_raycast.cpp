@@ -4,8 +4,8 @@
 // An entity hidden by a wall or a bush is not replicated, so there is nothing for a wallhack to
 // show.
 //
-// Notice: the rule is data (near, and in sight). Your physics engine evaluates batches of rays, of
-// one observer at a time. A bush is opaque from outside and transparent between entities inside it.
+// Note: the rule is data (near, and in sight). Your physics engine tests batches of rays, one
+// observer at a time. A bush is opaque from outside and transparent between entities inside it.
 // An opened door takes effect in the next tick. tests_per_tick limits the rays per observer; an
 // entity that was not tested in time is hidden.
 #include <algorithm>
@@ -27,7 +27,7 @@ bool contains(const Obstacle& it, Vec3 at) {
     return it.x0 <= at.x && at.x <= it.x1 && it.y0 <= at.y && at.y <= it.y1;
 }
 
-/// True if the line from a to b touches the rectangle.
+/// Returns whether the line from a to b touches the rectangle.
 bool is_hit(const Obstacle& it, Vec3 a, Vec3 b) {
     float enter = 0, leave = 1;
     const auto cut = [&](float from, float to, float low, float high) {

@@ -3,7 +3,7 @@
 //
 // A team shares its view: a player sees its whole team, and every entity near any team member.
 //
-// Notice: for each team mate the observer gets an additional viewpoint that follows the mate and
+// Note: for each team mate the observer gets an additional viewpoint that follows the mate and
 // ends with it. The same distance rule applies around all viewpoints, without per-tick calls.
 // areas_max limits a team to 63 mates.
 #include "example.hpp"

@@ -3,7 +3,7 @@
 //
 // The third sample of Unity's RFC 0015: near, but not cloaked; and team mates.
 //
-// Notice: steps apply in order. A team step after the cloak step shows cloaked team mates again. A
+// Note: steps apply in order. A team step after the cloak step shows cloaked team mates again. A
 // cloak step at the end also hides team mates, and one at the beginning hides nothing. A changed
 // flag takes effect in the next tick, without an update call.
 #include "example.hpp"

@@ -4,7 +4,7 @@
 // The second sample of Unity's RFC 0015: custom storage. Odd clients see odd objects, even clients
 // see even objects, and the other bucket is never evaluated.
 //
-// Notice: the dispatcher below returns the inner nodes that contain an entity and those that an
+// Note: the dispatcher below returns the inner nodes that contain an entity and those that an
 // observer sees. The engine stores the lists and finds the differences. When the number changes,
 // the game calls recheck, which is the RFC's UpdateObject.
 #include <array>

@@ -4,7 +4,7 @@
 // The first sample of Unity's RFC 0015: a radius kernel, a node with it, and a prefab that is bound
 // to the node; with a second kernel for team mates over the same stored entities.
 //
-// Notice: a node is data. Both kernels share its storage. An entity exactly at the radius matches.
+// Note: a node is data. Both kernels share its storage. An entity exactly at the radius matches.
 // An entity without a bound node belongs to the default node. The radius can change while the
 // server runs. A custom kernel is one lambda.
 #include "example.hpp"

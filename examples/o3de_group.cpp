@@ -4,7 +4,7 @@
 // A tank with a turret and a gun is one group: it is relevant or not as a whole, parents enter
 // before children, a cycle is refused, and a part that breaks off becomes an entity of its own.
 //
-// Notice: World stores the parents, and its queries take constant time at any depth. Interest
+// Note: World stores the parents, and its queries take constant time at any depth. Interest
 // evaluates the group at the position of its root. A Purview server passes the relations on to
 // interest; here this is done by hand, as in a game without World.
 #include "example.hpp"
@@ -15,11 +15,11 @@ using namespace example;
 
 void show_parents() {
     struct Hull {
-        std::int32_t armour;
+        std::int32_t armor;
     };
     Schema schema;
     auto hull = schema.component<Hull>("hull");
-    hull.integer("armour", &Hull::armour, 0, 1000);
+    hull.integer("armor", &Hull::armor, 0, 1000);
     const KindId part = schema.kind("part", {hull.id()});
     World world = World::create({.schema = &schema}).value();
     const EntityId tank = world.spawn({.kind = part}), turret = world.spawn({.kind = part}),

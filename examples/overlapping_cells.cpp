@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The graph node described in Unity's RFC 0015: an entity is in every cell that it may reach before
-// its next update of cells, and a client subscribes to the cells around it.
+// its cells are updated again, and a client subscribes to the cells around it.
 //
-// Notice: moves are not processed (reads_positions is false), and cells are updated only every
+// Note: moves are not processed (reads_positions is false), and cells are updated only every
 // tenth tick. Still no entity within the view is ever missing, because both sides widen their range
 // by speed x cadence. A teleport violates this bound, so it calls recheck.
 #include <array>
@@ -78,7 +78,7 @@ int main() {
             const Vec3 a = walkers[0].position, b = walkers[i].position;
             const bool is_near = std::hypot(a.x - b.x, a.y - b.y) <= view_m;
             const bool is_known = manager.is_relevant(observer, walkers[i].entity);
-            expect(!is_near || is_known, "an entity within the view is missing");
+            expect(!is_near || is_known, "every entity within the view is relevant");
             near += is_near ? 1 : 0;
             known += is_known ? 1 : 0;
         }

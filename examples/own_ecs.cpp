@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Interest for a game with its own entities, columns and loop: no world, no network.
+// The interest engine in a game with its own ECS and main loop, without a World and without
+// network.
 //
-// Each tick: the game's systems run on its own columns; move() reads the positions where they are,
-// with the stride of the game's struct; tick() evaluates; events() give back the handles of the
-// ECS, so no map is needed. Nothing is registered for a callback. It builds with -fno-exceptions
-// and -fno-rtti. With replication: own_ecs_server.cpp.
+// In each tick, the systems of the game run first. Then move() reads the positions in place, with
+// the stride of the game's struct, and tick() evaluates the rules. events() returns the ECS
+// handles, so the game needs no map from ids to handles. There are no callbacks. Builds with
+// -fno-exceptions and -fno-rtti. own_ecs_server.cpp adds replication.
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -52,7 +53,7 @@ int main() {
         lasts += static_cast<unsigned>(interest.no_longer_observed().size());
         for (Body& body : bodies) body.x += body.speed_x;
     }
-    const bool is_so = enters == 5 && leaves == 3 && firsts == 5 && lasts == 3;
-    if (!is_so) std::printf("FAILED: all five must enter, and the last one stays relevant\n");
-    return is_so ? 0 : 1;
+    const bool is_expected = enters == 5 && leaves == 3 && firsts == 5 && lasts == 3;
+    if (!is_expected) std::printf("FAILED: all five bodies must enter, and three must leave\n");
+    return is_expected ? 0 : 1;
 }

@@ -3,14 +3,13 @@
 //
 // A game with its own ECS that replicates through a server.
 //
-// - Components go from the ECS to the World: in Game::on_tick, with World::edit for changed rows.
-// - Spawns and despawns too: at once, also outside of a tick.
-// - Input of clients goes from the server to the ECS: Game::on_command, before simulate.
-// - The observers of an entity as well: after Server::tick, by Server::events.
+// - Components go from the ECS to the World in Game::on_tick, with World::edit for changed rows.
+// - Spawns and despawns go to the World at once, also outside of a tick.
+// - Client input goes from the server to the ECS in Game::on_command, before the simulation.
+// - Enters and leaves go from the server to the ECS after Server::tick, with Server::events.
 //
-// The ECS owns the data. The World has a copy of what clients may receive, and nothing else: here
-// `secret` is never copied. A row has its EntityId, and events return the row
-// (SpawnDef::user_data).
+// The ECS owns the data. The World has a copy of only what clients may receive: here `secret` is
+// never copied. A row stores its EntityId, and events return the row (SpawnDef::user_data).
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -41,7 +40,7 @@ struct Ecs {
     std::vector<float> x, y, speed;
     std::vector<int> secret;
     std::vector<EntityId> entity;
-    std::vector<std::uint32_t> observers;  ///< how many clients hold a ghost of it
+    std::vector<std::uint32_t> observers;  ///< number of clients with a ghost of it
 
     std::size_t add(float at, float meters_per_tick) {
         x.push_back(at);
@@ -59,7 +58,7 @@ struct EcsGame final : Game {
 
     std::size_t add(Server& server, float x, float speed, ObserverId owner = {}) {
         const std::size_t row = ecs.add(x, speed);
-        // none: the world is full. The row exists, and no client sees it.
+        // EntityId::none if the world is full: the row exists, but no client receives it.
         ecs.entity[row] = server.world().spawn(
             {.kind = hello.walker, .position = {x, 500}, .owner = owner, .user_data = row});
         return row;
@@ -100,13 +99,13 @@ int main() {
     def.rules.max = {1000, 1000, 0};
     def.rules.node("near").add(within(60).leave_at(66));
     def.mac = &toy_mac;
-    def.secret[0] = std::byte{1};  // only this process sends here
+    def.secret[0] = std::byte{1};  // no other process uses this connection
     Server server = Server::create(def, game).value();
     const std::size_t rock = game.add(server, 520, 0), runner = game.add(server, 400, 5);
     game.add(server, 900, 0);  // too far
 
     ClientDef client_def;
-    client_def.nonce = 1;  // elsewhere 64 random bits
+    client_def.nonce = 1;  // in production: 64 random bits
     client_def.schema = &hello.schema;
     Client client(client_def);
     Address address;
@@ -131,9 +130,9 @@ int main() {
                 ecs.observers[runner], ecs.observers[rock]);
     client.for_each([&](GhostId ghost) {
         if (const auto body = client.get(ghost, hello.body))
-            std::printf("the client holds a ghost at x = %.0f\n", body->at.x);
+            std::printf("the client has a ghost at x = %.0f\n", body->at.x);
     });
-    expect(client.ghost_count() == 2, "the client holds its own body and the rock");
+    expect(client.ghost_count() == 2, "the client has its own body and the rock");
     expect(most == 1 && ecs.observers[runner] == 0, "the runner entered and left");
     expect(ecs.observers[rock] == 1, "the rock is observed");
     return 0;

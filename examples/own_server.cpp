@@ -4,7 +4,7 @@
 // A custom server and a custom client over UDP on this machine: a schema, a game, two sockets and
 // two loops. This is what an engine must provide. docs/your-server.md explains it.
 //
-// Notice: the library opens no sockets and reads no clock. An engine passes the received datagrams
+// Note: the library opens no sockets and reads no clock. An engine passes the received datagrams
 // to it, calls tick, and sends the datagrams from next_datagram.
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ namespace {
 struct Position {
     Vec3 at;
 };
-struct Health {  // a spawned entity starts with zeros, whatever the initializer is
+struct Health {  // a spawned entity starts with zeros; initializers have no effect
     std::uint8_t now = 0;
 };
 
@@ -207,7 +207,7 @@ int main() {
     };
     Player players[2] = {{Socket(), Client(client_def())}, {Socket(), Client(client_def())}};
 
-    // Both loops in one. In a game each program has its own loop, at its own rate.
+    // One loop for both sides. In a game, each program has its own loop, at its own rate.
     auto next_tick = std::chrono::steady_clock::now();
     for (int turn = 0; turn < 100; ++turn) {
         for (Player& player : players) {
@@ -237,8 +237,8 @@ int main() {
     const Client& walker = players[0].client;
     const Client& other = players[1].client;
     expect(walker.state() == ClientState::joined && other.state() == ClientState::joined,
-           "both have joined");
-    expect(walker.ghost_count() == 2 && other.ghost_count() == 2, "and have each other's ghosts");
+           "both clients have joined");
+    expect(walker.ghost_count() == 2 && other.ghost_count() == 2, "both clients have both ghosts");
     other.for_each([&](GhostId ghost) {
         std::printf("%s at x = %.1f m, %s\n", other.is_owned(ghost) ? "own person" : "other person",
                     static_cast<double>(other.position_of(ghost, other.newest_tick()).x),
@@ -247,10 +247,10 @@ int main() {
         expect(other.is_replicated(ghost, shared.health.id) == other.is_owned(ghost),
                "health is replicated to its owner only");
         expect(other.is_owned(ghost) || other.position_of(ghost, other.newest_tick()).x > 505,
-               "the other one has walked");
+               "the other person has walked");
     });
-    expect(players[1].screen.figures.size() == 2, "two are drawn");
-    expect(players[1].screen.walked > 10, "and one of them walks");
+    expect(players[1].screen.figures.size() == 2, "two figures are drawn");
+    expect(players[1].screen.walked > 10, "one of the figures walks");
     for (Player& player : players) {
         player.client.leave();  // the disconnect still has to be sent
         std::span<const std::byte> out;

@@ -5,12 +5,12 @@
 // clock. People walk to where they click (own_page.html), and their messages are sent to everyone
 // within 20 m.
 //
-//     example_own_web_server 0 0.5         on any port, for half a second
-//     example_own_web_server 7780 0 http://127.0.0.1:8000       until stopped, for pages from this
-//     origin
+//     example_own_web_server 0 0.5      runs on any free port, for half a second
+//     example_own_web_server 7780 0 http://127.0.0.1:8000
+//                                       runs until stopped, for pages from this origin
 //
-// Notice: only one line is specific to browsers. A native client joins over UDP at the same port,
-// and the game treats it in the same way.
+// Note: only the lines with `web` and `origins` are specific to browsers. A native client joins
+// over UDP at the same port, and the game treats it in the same way.
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -78,9 +78,9 @@ struct Town final : Game {
         for (const auto& [observer, its] : people) {
             Vec3 at = server.world().position_of(its.body);
             const float x = its.goal.x - at.x, y = its.goal.y - at.y;
-            const float far = std::hypot(x, y);
-            if (far < 0.01F) continue;
-            const float part = std::min(1.0F, step_m / far);
+            const float meters = std::hypot(x, y);
+            if (meters < 0.01F) continue;
+            const float part = std::min(1.0F, step_m / meters);
             must(server.world().move(its.body, {at.x + x * part, at.y + y * part, 0}));
         }
     }

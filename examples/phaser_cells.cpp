@@ -4,10 +4,10 @@
 // Areas as in Phaser Quest: the world is divided into cells about as large as the screen, and a
 // player receives its own cell and the eight cells around it.
 //
-// Notice: entities directly across a border are relevant, so there is no border effect. Crossing a
+// Note: entities directly across a border are relevant, so there is no border effect. Crossing a
 // border adds the entities of new cells and removes those of old ones; entities in both do not
-// enter again. A distant entity is not just hidden: the client has no data about it. Positional
-// events have listeners, too.
+// enter again. A distant entity is not just hidden: the client has no data about it. The engine
+// also returns the observers that cover a position.
 #include "example.hpp"
 #include "purview/cells.hpp"
 #include "purview/presets.hpp"
@@ -44,10 +44,10 @@ int main() {
 
     std::vector<ObserverId> listeners;
     manager.observers_covering({130, 280, 0}, listeners);
-    expect(listeners.size() == 1, "a bang in the next cell has a listener");
+    expect(listeners.size() == 1, "one observer covers a position in the next cell");
     listeners.clear();
     manager.observers_covering({10, 10, 0}, listeners);
-    expect(listeners.empty(), "one at the other end of the world has none");
+    expect(listeners.empty(), "no observer covers the other end of the world");
     std::vector<EntityId> found;
     manager.entities_in({0, 0, 0}, {102, 100, 0}, found);
     expect(found.size() == 2, "neighbor and rabbit are in the rectangle");

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // A vehicle with client-side prediction: one step function for the server and the client, inputs
-// sent ahead of the server, and a correction if something happens on the server that the client
-// could not predict.
+// that arrive before their server tick, and a correction after an event that the client could not
+// predict.
 //
-// Notice: Game::on_input and the client call the same step function, and nothing else moves the
+// Note: Game::on_input and the client call the same step function, and nothing else moves the
 // vehicle. The latency here is 5 ticks in each direction.
 #include <deque>
 #include <vector>
@@ -78,20 +78,20 @@ struct Driving final : Game {
 };
 
 /// A connection with a latency of five ticks.
-class Line {
+class Link {
   public:
     void send(std::span<const std::byte> bytes, int tick) {
-        flights_.push_back({tick + 5, {bytes.begin(), bytes.end()}});
+        in_flight_.push_back({tick + 5, {bytes.begin(), bytes.end()}});
     }
     bool receive(std::vector<std::byte>& out, int tick) {
-        if (flights_.empty() || flights_.front().first > tick) return false;
-        out = std::move(flights_.front().second);
-        flights_.pop_front();
+        if (in_flight_.empty() || in_flight_.front().first > tick) return false;
+        out = std::move(in_flight_.front().second);
+        in_flight_.pop_front();
         return true;
     }
 
   private:
-    std::deque<std::pair<int, std::vector<std::byte>>> flights_;
+    std::deque<std::pair<int, std::vector<std::byte>>> in_flight_;
 };
 
 }  // namespace
@@ -111,8 +111,8 @@ int main() {
     Step step(its);
     Prediction prediction =
         Prediction::create(client, {.schema = &its.schema, .step = &step}).value();
-    Line up, down;
-    GhostId vehicle = GhostId::none;  // the own ghost
+    Link up, down;
+    GhostId vehicle = GhostId::none;  // the client's own vehicle
     const auto run = [&](int from, int to) {
         for (int tick = from; tick < to; ++tick) {
             const Micros now = 1'000'000 + static_cast<Micros>(tick) * (1'000'000 / hz);
@@ -142,22 +142,21 @@ int main() {
                 static_cast<double>(mine), static_cast<double>(servers),
                 static_cast<unsigned long long>(prediction.stats().corrections));
     expect(mine > servers + 0.8F, "the client is ahead by the inputs in flight");
-    expect(prediction.stats().corrections == 0, "and was never corrected");
+    expect(prediction.stats().corrections == 0, "the client was never corrected");
 
     must(server.world().move(game.vehicle, {servers + 3, 0, 0}));  // another vehicle rams it
     run(180, 240);
-    std::printf("rammed by 3 m: corrections %llu, off by %.2f m\n",
+    std::printf("rammed by 3 m: corrections %llu, largest error %.2f m\n",
                 static_cast<unsigned long long>(prediction.stats().corrections),
                 static_cast<double>(prediction.stats().largest_error_m));
-    expect(prediction.stats().corrections == 1, "one correction");
-    expect(prediction.stats().largest_error_m > 2.9F,
-           "of an event that the client could not predict");
+    expect(prediction.stats().corrections == 1, "the ram causes one correction");
+    expect(prediction.stats().largest_error_m > 2.9F, "the client could not predict the ram");
 
     run(240, 300);
     const float ahead =
         prediction.get(vehicle, its.position)->at.x - server.world().position_of(game.vehicle).x;
     std::printf("a second later: %.2f m ahead, corrections %llu\n", static_cast<double>(ahead),
                 static_cast<unsigned long long>(prediction.stats().corrections));
-    expect(prediction.stats().corrections == 1, "correct afterwards");
-    expect(ahead > 0.8F && ahead < 3, "and ahead by the inputs in flight");
+    expect(prediction.stats().corrections == 1, "there is no further correction");
+    expect(ahead > 0.8F && ahead < 3, "the client is ahead again");
 }

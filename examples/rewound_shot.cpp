@@ -5,7 +5,7 @@
 // the shooter aims at its drawn position, which is a quarter of a second old on the server. The
 // server evaluates the shot at the runner's position and shield of that time.
 //
-// Notice: the shooter sends where it aims, never what it hit. Its inputs contain the view time, and
+// Note: the shooter sends where it aims, never what it hit. Its inputs contain the view time, and
 // the server limits it to what the shooter can have seen.
 #include <cmath>
 #include <deque>
@@ -29,7 +29,7 @@ struct Position {
     Vec3 at;
 };
 struct Shield {
-    std::uint8_t score = 0;
+    std::uint8_t strength = 0;
 };
 struct Aim {
     Vec3 at;
@@ -41,7 +41,7 @@ struct Shared {
         position = schema.component<Position>("place").quantized({"x", "y"}, &Position::at,
                                                                  {-200, 200, 0.01});
         schema.set_position(position.id);
-        shield = schema.component<Shield>("shield").integer("strength", &Shield::score, 0, 9);
+        shield = schema.component<Shield>("shield").integer("strength", &Shield::strength, 0, 9);
         soldier = schema.kind("soldier", {position.id, shield.id});
         aim = schema.input<Aim>("aim")
                   .quantized({"x", "y"}, &Aim::at, {-200, 200, 0.01})
@@ -58,7 +58,7 @@ struct Shared {
     KindId soldier{};
 };
 
-/// The server moves the runner; the shooter's own soldier stays at the origin.
+/// The server moves the runner. The shooter's own soldier stays at the origin.
 struct Range final : Game {
     explicit Range(const Shared& its) : shared(&its) {}
     std::optional<EntityId> on_join(Server& server, ObserverId observer,
@@ -75,7 +75,7 @@ struct Range final : Game {
         to.x += 10.0F / hz;
         must(server.world().move(runner, to));
         // A shield every other second.
-        server.world().edit(runner, shared->shield)->score = tick / hz % 2 == 0 ? 5 : 0;
+        server.world().edit(runner, shared->shield)->strength = tick / hz % 2 == 0 ? 5 : 0;
     }
     void on_input(Server& server, ObserverId observer, GroupState& group,
                   const GroupInput& command) override {
@@ -89,13 +89,13 @@ struct Range final : Game {
         const Vec3 now = server.world().position_of(runner);
         hits_now += std::hypot(now.x - aim->at.x, now.y - aim->at.y) <= radius ? 1 : 0;
         if (hits.empty()) return;
-        // Null: the shooter did not receive it.
+        // null: the shooter did not receive the shield
         const Shield* shield = view->get(hits[0].entity, shared->shield);
-        if (shield != nullptr) ++(shield->score > 0 ? held_off : wounds);
+        if (shield != nullptr) ++(shield->strength > 0 ? blocked : wounds);
     }
     const Shared* shared;
     EntityId runner = EntityId::none;
-    int shots = 0, hits_now = 0, held_off = 0, wounds = 0;
+    int shots = 0, hits_now = 0, blocked = 0, wounds = 0;
 };
 
 }  // namespace
@@ -151,9 +151,9 @@ int main() {
     std::printf(
         "%d shots: %d wounds, %d blocked by a shield (the shooter saw one at %d of them); in the "
         "current world %d would have hit\n",
-        game.shots, game.wounds, game.held_off, saw_shield, game.hits_now);
-    expect(game.shots > 8, "some shots");
-    expect(game.wounds + game.held_off == game.shots, "each hits the target that was aimed at");
-    expect(game.held_off > 0 && game.wounds > 0, "some hit a shield");
+        game.shots, game.wounds, game.blocked, saw_shield, game.hits_now);
+    expect(game.shots > 8, "there are enough shots");
+    expect(game.wounds + game.blocked == game.shots, "each shot hits the runner it was aimed at");
+    expect(game.blocked > 0 && game.wounds > 0, "some hit a shield");
     expect(game.hits_now == 0, "none would hit in the current world");
 }

@@ -18,7 +18,7 @@ def plain(text):
 
 
 def tutorial_blocks():
-    """Checks docs/tutorial-cpp.md. Returns the number of blocks, and of wrong ones."""
+    """Checks docs/tutorial-cpp.md. Returns the number of blocks and the number of wrong blocks."""
     blocks, bad, step = 0, 0, 0
     with open(os.path.join(ROOT, "docs", "tutorial-cpp.md"), encoding="utf-8") as file:
         parts = re.split(r"^```(\w*)\n(.*?)^```$", file.read(), flags=re.M | re.S)

@@ -4,7 +4,7 @@
 // A grid of static nodes: 100 x 100 inner nodes. A client receives all entities of the node that it
 // is in.
 //
-// Notice: the whole scheme is the dozen lines of the class. No distances are computed. A move
+// Note: the class below is the whole scheme. No distances are computed. A move
 // within a cell costs one call and changes nothing. For nine cells at once, use the neighborhood
 // kernel (phaser_cells).
 #include <cmath>

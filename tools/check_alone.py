@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""check_alone.py ALONE BUILD FOLDER...: checks that each source of these folders compiles alone, not only behind
-other sources of its unity group. ALONE is configured without unity (preset alone). Sources that BUILD compiles alone
+"""check_alone.py ALONE BUILD FOLDER...: checks that each source of these folders compiles alone, without the
+includes of other sources in its unity group. ALONE is configured without unity (preset alone). Sources that BUILD compiles alone
 are skipped. The standard library is read once, from a precompiled header, so a missing standard include is not found
 here. Exit code 1: a source does not compile."""
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""check_layers.py DIR...: fails when an include violates layers.txt, or reaches a target that it must never reach.
+"""check_layers.py DIR...: fails when an include violates layers.txt, directly or through other includes (`never`).
 
-The library's modules must not include <iostream>, <thread>, <mutex> or system headers.
+Modules without I/O must not include <iostream>, <thread>, <mutex> or system headers.
 """
 import os
 import re
@@ -81,7 +81,7 @@ def main(directories):
             elif is_program:
                 continue  # a file of the same program, or the game
             else:
-                problems.append(f'{path}:{number}: "{named}" is not a path in a module')
+                problems.append(f'{path}:{number}: "{named}" must be written as MODULE/FILE')
                 continue
             includes.setdefault(path, []).append((number, to, at))
             allowed = may[own]
@@ -96,16 +96,16 @@ def main(directories):
                 banned |= targets
         if not banned:
             continue
-        seen, way = {path}, [(path, [])]
-        while way:
-            at, before = way.pop()
+        seen, queue = {path}, [(path, [])]
+        while queue:
+            at, before = queue.pop()
             for number, to, next_path in includes.get(at, []):
                 if to in banned:
                     steps = " -> ".join(before + [next_path])
                     problems.append(f"{path}: must never reach {to}: {steps}")
                 elif next_path not in seen:
                     seen.add(next_path)
-                    way.append((next_path, before + [next_path]))
+                    queue.append((next_path, before + [next_path]))
     for problem in problems:
         print(problem)
     return 1 if problems else 0

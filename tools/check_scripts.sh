@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# check_scripts.sh DIRECTORY...: fails when JavaScript uses an API that Node 18 or the browsers of its time lack, or
-# assigns to a property that is read-only there. The comments name the Node release that added each API.
+# check_scripts.sh DIRECTORY...: fails when JavaScript uses an API that Node 18 or browsers of the same age lack, or
+# assigns to a property that is read-only in them. The comments name the Node release that added each API.
 set -eu
 newer='\.(with|toSorted|toReversed|toSpliced)\('                     # 20
 newer="$newer|Array\.fromAsync|\.(isWellFormed|toWellFormed)\("      # 22, 20

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# Checks the license lines of all files, and that no reminder marks are left.
+# Checks that all files have a license line, that no reminder marks are left, and that public headers do not return
+# private data.
 set -eu
 bad=0
 for file in $(git ls-files '*.hpp' '*.cpp' '*.h' '*.mjs' '*.sh' '*.py' '*.css' dev); do

@@ -4,8 +4,8 @@
 """check_words.py [--list N] [DIRECTORY]: fails when prose uses words that docs/glossary.md replaces.
 
 Prose is comments, documents, messages (string literals of three words or more) and the names of tests, in all files
-that git tracks below DIRECTORY. Text in backticks is code and does not count. Fails above 0.8 words per 1,000 in all,
-or above 4 in a file with 200 words or more. --list N prints the N files with the most, and each place in them.
+that git tracks below DIRECTORY. Text in backticks is code and does not count. Fails if more than 0.8 of 1,000 words are
+replaced ones, or more than 4 in a file with 200 words or more. --list N prints the N files with the most, and each place in them.
 """
 import argparse
 import collections
@@ -32,12 +32,12 @@ HASH_TOKEN = re.compile(r'''(?P<string>""".*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'
 
 
 def blank(text):
-    """Spaces in place of characters, so that numbers of lines stay."""
+    """Replaces all characters except line breaks by spaces, so that line numbers stay correct."""
     return re.sub(r"[^\n]", " ", text)
 
 
 def prose_of(name, text):
-    """The prose of a file, with everything else blanked out."""
+    """Returns the prose of a file, with everything else replaced by spaces."""
     extension = os.path.splitext(name)[1]
     if extension == ".md":
         text = re.sub(r"^```.*?^```", lambda m: blank(m[0]), text, flags=re.DOTALL | re.MULTILINE)

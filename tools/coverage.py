@@ -6,8 +6,8 @@
 A test covers the requirements with ids in its doctest suite, e.g. doctest::test_suite("N15 M8"), or in its name, e.g.
 "interest: ... (N15 M8)". It counts if it passed in the last complete run and made at least one check. doctest reports
 the number of checks in its last lines; any other program counts as one check. Reads the results of `./dev test`
-(ctest --output-junit) and tools/behavior_lines.txt, and queries the test program for the suites of its cases. The
-numbers of checks are not written, because they may differ between machines.
+(ctest --output-junit), tools/behavior_lines.txt, and the suites that the test program lists. Does not write numbers of
+checks, because they may differ between machines.
 
 Exit code 1: a required id is open, the document is outdated, or the input is invalid.
 """
@@ -26,19 +26,19 @@ CASES = re.compile(r"\[doctest\] test cases: +\d+ \| +(\d+) passed \| +(\d+) fai
 CHECKS = re.compile(r"\[doctest\] assertions: +\d+ \| +(\d+) passed \| +(\d+) failed")
 
 
-class Unsound(Exception):
+class InvalidInput(Exception):
     pass
 
 
 class Line:
-    def __init__(self, number, room, title, reason):
-        self.number, self.room, self.title, self.reason = number, room, title, reason
+    def __init__(self, number, module, title, reason):
+        self.number, self.module, self.title, self.reason = number, module, title, reason
         self.tests = []    # tests that count
         self.refused = []  # tests that name the id but do not count
 
 
 class Test:
-    """One test of the last run. `fault` is why it does not count, or empty."""
+    """One test of the last run. `fault`: why it does not count, or ""."""
 
     def __init__(self, name, checks, fault):
         self.name, self.checks, self.fault = name, checks, fault
@@ -46,43 +46,43 @@ class Test:
 
 
 def read_lines(path):
-    """Returns (sources, lines by number, due rooms). Numbers of a source are consecutive, starting at 1."""
-    sources, lines, rooms, due = [], {}, [], []
+    """Returns (sources, lines by number, due modules). Numbers of a source are consecutive, starting at 1."""
+    sources, lines, modules, due = [], {}, [], []
     with open(path, encoding="utf-8") as file:
         for at, text in enumerate(file, 1):
             text = text.strip()
             if not text or text.startswith("#"):
                 continue
             where = f"{os.path.basename(path)}:{at}"
-            head = re.fullmatch(r"(rooms|due|source ([A-Z])): (.+)", text)
+            head = re.fullmatch(r"(modules|due|source ([A-Z])): (.+)", text)
             if head and head[2]:
                 sources.append((head[2], head[3], []))
                 continue
             if head:
                 names = [name.strip() for name in head[3].split(",")]
-                if head[1] == "rooms":
-                    rooms = names
+                if head[1] == "modules":
+                    modules = names
                 else:
                     due = names
                 continue
             fields = [field.strip() for field in text.split("|")]
             if len(fields) not in (3, 4) or not all(fields):
-                raise Unsound(f"{where}: not LINE | MODULE | TITLE [| REASON]")
-            number, room, title = fields[:3]
+                raise InvalidInput(f"{where}: a line must be LINE | MODULE | TITLE [| REASON]")
+            number, module, title = fields[:3]
             reason = fields[3] if len(fields) == 4 else ""
             if not sources or number != f"{sources[-1][0]}{len(sources[-1][2]) + 1}":
-                raise Unsound(f"{where}: {number} is not the next number")
-            if room not in rooms:
-                raise Unsound(f"{where}: unknown module '{room}'")
+                raise InvalidInput(f"{where}: {number} is not the next number")
+            if module not in modules:
+                raise InvalidInput(f"{where}: unknown module '{module}'")
             if len(title.split()) > TITLE_WORDS_MAX:
-                raise Unsound(f"{where}: a title has at most {TITLE_WORDS_MAX} words")
-            if room == NOT_OURS and not reason:
-                raise Unsound(f"{where}: a line that is not adopted needs a reason")
-            lines[number] = Line(number, room, title, reason)
+                raise InvalidInput(f"{where}: the title has {len(title.split())} words; the limit is {TITLE_WORDS_MAX}")
+            if module == NOT_OURS and not reason:
+                raise InvalidInput(f"{where}: a line that is not adopted needs a reason")
+            lines[number] = Line(number, module, title, reason)
             sources[-1][2].append(lines[number])
-    for room in due:
-        if room not in rooms or room == NOT_OURS:
-            raise Unsound(f"{os.path.basename(path)}: '{room}' cannot be due")
+    for module in due:
+        if module not in modules or module == NOT_OURS:
+            raise InvalidInput(f"{os.path.basename(path)}: '{module}' has no lines to be due")
     return sources, lines, due
 
 
@@ -90,12 +90,12 @@ def read_results(path):
     try:
         cases = ElementTree.parse(path).getroot().iter("testcase")
     except FileNotFoundError:
-        raise Unsound(f"{path} does not exist: run ./dev test first") from None
+        raise InvalidInput(f"{path} does not exist: run ./dev test first") from None
     except ElementTree.ParseError as error:
-        raise Unsound(f"{path}: {error}") from None
+        raise InvalidInput(f"{path}: {error}") from None
     tests = [read_case(case) for case in cases]
     if not tests:
-        raise Unsound(f"{path}: no test ran")
+        raise InvalidInput(f"{path}: no test ran")
     return tests
 
 
@@ -105,11 +105,11 @@ def read_suites(program, tests):
         listing = subprocess.run([program, "--reporters=xml", "--list-test-cases"], stdout=subprocess.PIPE, check=True)
         cases = list(ElementTree.fromstring(listing.stdout).iter("TestCase"))
     except (OSError, subprocess.CalledProcessError) as error:
-        raise Unsound(f"{program} does not list its tests: {error}") from None
+        raise InvalidInput(f"{program} does not list its tests: {error}") from None
     except ElementTree.ParseError as error:
-        raise Unsound(f"the list of {program}: {error}") from None
+        raise InvalidInput(f"the list of {program}: {error}") from None
     if not cases:
-        raise Unsound(f"{program} has no tests")
+        raise InvalidInput(f"{program} has no tests")
     by_name = {test.name: test for test in tests}
     for case in cases:
         test, suite = by_name.get(case.get("name")), case.get("testsuite")
@@ -126,7 +126,7 @@ def read_case(case):
         return Test(name, 1, "")
     cases, checks = CASES.findall(output), CHECKS.findall(output)
     if any(int(failed) for _, failed in cases + checks):
-        return Test(name, 0, "a check of it failed")
+        return Test(name, 0, "one of its checks failed")
     made = sum(int(passed) for passed, _ in checks)
     if made == 0:
         return Test(name, 0, "it made no check")
@@ -138,16 +138,16 @@ def assign(tests, lines, letters):
     for test in sorted(tests, key=lambda test: test.name):
         for number in sorted(set(tag.findall(f"{test.name} {test.suites}"))):
             if number not in lines:
-                raise Unsound(f"unknown requirement {number} in the test: {test.name}")
+                raise InvalidInput(f"unknown requirement {number} in the test: {test.name}")
             (lines[number].refused if test.fault else lines[number].tests).append(test)
 
 
 def state(line, due):
-    if line.room == NOT_OURS:
+    if line.module == NOT_OURS:
         return NOT_OURS
     if line.tests:
         return "covered"
-    return "open" if line.room in due else "later"
+    return "open" if line.module in due else "later"
 
 
 def plain(text):
@@ -184,7 +184,7 @@ def document(sources, due):
     for _, _, own in sources:
         for line in own:
             if line.reason:
-                part = "" if line.room == NOT_OURS else " (in part)"
+                part = "" if line.module == NOT_OURS else " (in part)"
                 add(f"| {line.number} | {plain(line.title)}{part} | {plain(line.reason)} |")
     for letter, source, own in sources:
         add("")
@@ -196,19 +196,19 @@ def document(sources, due):
             cell = "<br>".join(plain(test.name) for test in line.tests)
             if not cell:
                 cell = "**open**" if state(line, due) == "open" else state(line, due)
-            room = "" if line.room == NOT_OURS else line.room
-            add(f"| {line.number} | {plain(line.title)} | {room} | {cell} |")
+            module = "" if line.module == NOT_OURS else line.module
+            add(f"| {line.number} | {plain(line.title)} | {module} | {cell} |")
     return "\n".join(out) + "\n"
 
 
-def complain_about_open(lines, room):
-    """Prints the lines of the room that no test covers, and returns their number."""
-    missing = [line for line in lines.values() if line.room == room and not line.tests]
+def print_open(lines, module):
+    """Prints the lines of the module that no test covers, and returns their number."""
+    missing = [line for line in lines.values() if line.module == module and not line.tests]
     for line in missing:
         why = "; ".join(f"{test.fault}: {test.name}" for test in line.refused) or "no test names it"
         print(f"open: {line.number} {line.title} ({why})")
     if missing:
-        print(f"{len(missing)} lines of {room} are open")
+        print(f"{len(missing)} lines of {module} are open")
     return len(missing)
 
 
@@ -226,9 +226,9 @@ def main():
     options = parser.parse_args()
 
     sources, lines, due = read_lines(options.lines)
-    for room in options.require:
-        if not any(line.room == room for line in lines.values()) or room == NOT_OURS:
-            raise Unsound(f"--require: no line can be open in module '{room}'")
+    for module in options.require:
+        if not any(line.module == module for line in lines.values()) or module == NOT_OURS:
+            raise InvalidInput(f"--require: module '{module}' has no lines to cover")
     tests = read_results(options.results)
     read_suites(options.program, tests)
     assign(tests, lines, "".join(letter for letter, _, _ in sources))
@@ -252,13 +252,13 @@ def main():
                 print(f"{line.number}: {test.checks} checks: {test.name}")
     states = [state(line, due) for line in lines.values()]
     print(", ".join(f"{states.count(name)} {name}" for name in STATES))
-    for room in options.require:
-        bad = complain_about_open(lines, room) > 0 or bad
+    for module in options.require:
+        bad = print_open(lines, module) > 0 or bad
     return 1 if bad else 0
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except Unsound as error:
+    except InvalidInput as error:
         sys.exit(f"coverage: {error}")

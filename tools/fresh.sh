@@ -4,8 +4,8 @@
 #
 # fresh.sh [--keep] [RELEASE]...: runs the two commands of the README on a minimal Debian (debootstrap, minbase), with
 # a separate directory for each release, and prints the time and disk space used. Default: bookworm trixie. Needs
-# root. Uses the committed tree, and this machine's package mirror and proxies. Mounts are in a separate namespace
-# that ends with the command.
+# root. Uses the committed tree, and this machine's package mirror and proxies. Mounts end with the
+# command, because they are in a separate namespace.
 set -eu
 cd "$(dirname "$0")/.."
 keep=no
@@ -21,7 +21,7 @@ mirror=$(apt-get indextargets --format '$(ORIGIN) $(SITE)' 'Created-By: Packages
 # If none is found, debootstrap uses its default.
 
 packages() { chroot "$1" dpkg-query -W -f '${db:Status-Abbrev}\n' | grep -c '^ii'; }
-# Megabytes of the system, and of the build.
+# Megabytes of the system without the build, and of the build.
 megabytes() { du -smx --exclude="$1/purview" "$1" | cut -f1; }
 built() { du -smx "$1/purview" | cut -f1; }
 
@@ -70,16 +70,16 @@ for release in "$@"; do
             bad=1
             cp "$root/purview/build/release/ctest.log" "$base/$release-ctest.log" 2>/dev/null || true
         fi
-        said=$(grep -a ' passed, .* failed\|relevant sets checked' "$base/output" | tail -n 1 | sed 's/^[a-z]*: //' || true)
+        summary=$(grep -a ' passed, .* failed\|relevant sets checked' "$base/output" | tail -n 1 | sed 's/^[a-z]*: //' || true)
         end=$(date +%s)
         printf '%s|%s|%s|%s|%s|%s|%s|%s\n' "$release" "${command%% --check*}" "$(((end - begin) / 60)).$(((end - begin) % 60 / 6))" \
-            "$verdict" "$(packages "$root")" "$(megabytes "$root")" "$(built "$root")" "$said" >>"$table"
+            "$verdict" "$(packages "$root")" "$(megabytes "$root")" "$(built "$root")" "$summary" >>"$table"
     done
     [ $keep = yes ] || rm -rf "$root"
 done
 
 printf '\n%-9s %-11s %8s %-10s %9s %10s %9s  %s\n' release command minutes verdict packages system_MB built_MB result
-while IFS='|' read -r release command minutes verdict count system build said; do
-    printf '%-9s %-11s %8s %-10s %9s %10s %9s  %s\n' "$release" "$command" "$minutes" "$verdict" "$count" "$system" "$build" "$said"
+while IFS='|' read -r release command minutes verdict count system build summary; do
+    printf '%-9s %-11s %8s %-10s %9s %10s %9s  %s\n' "$release" "$command" "$minutes" "$verdict" "$count" "$system" "$build" "$summary"
 done <"$table"
 exit $bad

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""Compiles without each guard of docs/guards.md in turn and runs its tests: at least one of them must fail. Uses the
-objects of build/release. Only objects that contain the guard are recompiled, and the program is linked in build/mutate.
-Exit code 0: all guards are detected; 3: a guard is not; 2: the page or a build is bad."""
+"""Removes each guard (a security check of docs/guards.md) in turn, and runs its tests. A guard is *killed* if at least one
+of them fails; otherwise it *survived*. Uses the objects of build/release, recompiles only those that contain the guard,
+and links in build/mutate. Exit code 0: all guards are killed; 3: a guard survived; 2: the page is wrong, or a build
+failed."""
 
 import argparse
 import concurrent.futures
@@ -21,7 +22,7 @@ RELEASE = "build/release"
 MUTATE = "build/mutate"
 BINARY = "purview_tests"
 JOBS = 2
-SECONDS_MAX = 100  # for the tests of one mutation; a timeout counts as detected
+SECONDS_MAX = 100  # for the tests of one mutation; a timeout counts as killed
 TESTS = "tests"
 MARKER = b"purview_mutated_build without "
 USES = re.compile(r"\bPURVIEW_GUARD(?:_OR)?\((\w+),")
@@ -32,7 +33,7 @@ LIBRARY = re.compile(r"(CMakeFiles|tests/CMakeFiles/purview_breakable\.dir)/")
 FAILED = re.compile(r"^TEST CASE: +(.*)$")
 
 
-class Bad(Exception):
+class Failure(Exception):
     pass
 
 
@@ -44,7 +45,7 @@ class Guard:
 
 
 def guards_of_page():
-    """The page and the sources must contain the same guards, each in the same file, at exactly one place."""
+    """Returns the guards of the page. The sources must have the same guards, each in the same file and only once."""
     guards = []
     with open(PAGE, encoding="utf-8") as page:
         for line in page:
@@ -60,19 +61,19 @@ def guards_of_page():
                     with open(path, encoding="utf-8") as file:
                         for guard in USES.findall(file.read()):
                             if guard in uses:
-                                raise Bad(f"guard {guard} is used twice, in {uses[guard]} and {path}")
+                                raise Failure(f"guard {guard} is used twice, in {uses[guard]} and {path}")
                             uses[guard] = path
     names = {guard.name: guard.file for guard in guards}
     if len(names) < len(guards):
-        raise Bad(f"{PAGE}: a guard has two rows")
+        raise Failure(f"{PAGE}: a guard has two rows")
     for name in sorted(names.keys() | uses.keys()):
         if names.get(name) != uses.get(name):
-            raise Bad(f"{PAGE}: guard {name} is in {uses.get(name)}, but the page has {names.get(name)}")
-    there = test_names()
+            raise Failure(f"{PAGE}: guard {name} is in {uses.get(name)}; the page has {names.get(name)}")
+    known_tests = test_names()
     for guard in guards:
         for test in guard.tests:
-            if test not in there:
-                raise Bad(f"{PAGE}: guard {guard.name}: there is no test '{test}'")
+            if test not in known_tests:
+                raise Failure(f"{PAGE}: guard {guard.name}: there is no test '{test}'")
     return guards
 
 
@@ -123,7 +124,7 @@ class Tree:
         return os.path.relpath(self.commands[output][-1])
 
     def touched(self, guard):
-        """Objects of the library only: tests do not contain the code that they test."""
+        """Returns the objects of the library that contain the guard. Objects of tests do not contain it."""
         return [output for output in self.objects if LIBRARY.match(output) and guard.file in self.reads[output]]
 
     def compile(self, guard, output):
@@ -134,7 +135,7 @@ class Tree:
         command.insert(command.index("-o"), f"-DPURVIEW_MUTATE={guard.name}")
         ran = subprocess.run(command, cwd=RELEASE, capture_output=True, text=True)
         if ran.returncode != 0:
-            raise Bad(f"{guard.name} does not compile:\n{ran.stderr[-2000:]}")
+            raise Failure(f"{guard.name} does not compile:\n{ran.stderr[-2000:]}")
         return output, made
 
     def build(self, guard):
@@ -147,16 +148,16 @@ class Tree:
         link = link[:at] + list(made.values()) + ["-o", binary] + link[at + 2:]
         ran = subprocess.run(link, cwd=RELEASE, capture_output=True, text=True)
         if ran.returncode != 0:
-            raise Bad(f"{guard.name} does not link:\n{ran.stderr[-2000:]}")
+            raise Failure(f"{guard.name} does not link:\n{ran.stderr[-2000:]}")
         with open(binary, "rb") as file:
             if MARKER + guard.name.encode() + b"\0" not in file.read():
-                raise Bad(f"{guard.name} was not disabled in its binary")
+                raise Failure(f"{guard.name} was not disabled in its binary")
         return binary
 
 
 def run_tests(binary, tests):
     """Returns (whether all passed, the first failed test, how many ran)."""
-    # A comma separates filters.
+    # A comma would separate filters.
     wanted = ",".join(test.replace(",", "?") for test in tests)
     command = [os.path.abspath(binary), f"-tc={wanted}", "--abort-after=1", "--no-colors=true"]
     try:
@@ -179,7 +180,7 @@ def run_tests(binary, tests):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", metavar="GUARD", action="append", help="only this guard; may be repeated")
-    parser.add_argument("--list", action="store_true", help="compare the page with the sources and the tests, and build nothing")
+    parser.add_argument("--list", action="store_true", help="only compare the page with the sources and the tests")
     options = parser.parse_args()
     try:
         guards = guards_of_page()
@@ -188,12 +189,12 @@ def main():
             return 0
         guards = [guard for guard in guards if not options.only or guard.name in options.only]
         if not guards:
-            raise Bad("no such guard")
+            raise Failure("no such guard")
         tree = Tree()
         for test in sorted({test for guard in guards for test in guard.tests}):
             passed, why, count = run_tests(f"{RELEASE}/tests/{BINARY}", [test])
             if not passed or count != 1:
-                raise Bad(f"with all guards: {count} tests are '{test}'" if passed else f"with all guards: {why}")
+                raise Failure(f"with all guards: {count} tests have the name '{test}'" if passed else f"with all guards: {why}")
         killed = 0
         for number, guard in enumerate(guards, 1):
             begin = time.monotonic()
@@ -202,7 +203,7 @@ def main():
             killed += not passed
             names = "SURVIVED" if passed else f"killed by {by}"
             print(f"{number:3}/{len(guards)} {guard.name:22} {time.monotonic() - begin:4.0f} s  {names}", flush=True)
-    except Bad as bad:
+    except Failure as bad:
         print(bad, file=sys.stderr)
         return 2
     print(f"{killed} / {len(guards)} killed")

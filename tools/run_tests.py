@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# run_tests.py TREE [CTEST ARGUMENT]...: runs ctest and reports progress: a line every ten seconds, and each failure
-# with its output immediately. The complete output is in TREE/ctest.log. The last line is "N passed, N failed, N
+# run_tests.py TREE [CTEST ARGUMENT]...: runs ctest. Prints a progress line every ten seconds, and each failure with the
+# begin of its output at once. The complete output is in TREE/ctest.log. The last line is "N passed, N failed, N
 # skipped".
 import re
 import subprocess
@@ -17,7 +17,7 @@ START = re.compile(r"^ *Start +\d+: (.*)$")
 RESULT = re.compile(r"^ *(\d+)/(\d+) Test +#\d+: (.*?) \.*(?:Subprocess aborted)?(\*\*\*| +)(Passed|Failed|Timeout|Exception|Not Run|Skipped)(.*)$")
 
 
-def say(text):
+def log_line(text):
     print(text, file=sys.stderr, flush=True)
 
 
@@ -27,7 +27,7 @@ class Progress:
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
         self.total = "?"
         self.running = []
-        self.shown = 0  # remaining lines of a failure's output to print
+        self.lines_left = 0  # of the output of a failure, to print
         self.ended = threading.Event()
 
     def report(self):
@@ -38,35 +38,35 @@ class Progress:
         running = [name if len(name) <= 60 else name[:57] + "..." for name in list(self.running)]
         now = f"; now: {', '.join(running)}" if running else ""
         done = sum(self.counts.values())
-        say(f"{time.monotonic() - self.begin:5.0f} s: {done} of {self.total} tests, {self.counts['failed']} failed{now}")
+        log_line(f"{time.monotonic() - self.begin:5.0f} s: {done} of {self.total} tests, {self.counts['failed']} failed{now}")
 
     def take(self, line):
         started = START.match(line)
         if started:
             self.running.append(started.group(1))
-            self.shown = 0
+            self.lines_left = 0
             return
         result = RESULT.match(line)
         if result is None:
-            if self.shown > 0:
-                say(f"    {line}")
-                self.shown -= 1
+            if self.lines_left > 0:
+                log_line(f"    {line}")
+                self.lines_left -= 1
             elif re.match(r"^(No tests were found|Unable|CMake Error|Cannot|Could not)", line):
-                say(line)
+                log_line(line)
             return
         _, self.total, name, _, verdict, rest = result.groups()
         if name in self.running:
             self.running.remove(name)
-        self.shown = 0
+        self.lines_left = 0
         if verdict == "Passed":
             self.counts["passed"] += 1
         elif verdict == "Skipped":
             self.counts["skipped"] += 1
-            say(f"skipped: {name}")
+            log_line(f"skipped: {name}")
         else:
             self.counts["failed"] += 1
-            say(f"FAILED: {name}: {verdict}{rest}")
-            self.shown = SHOWN_LINES
+            log_line(f"FAILED: {name}: {verdict}{rest}")
+            self.lines_left = SHOWN_LINES
 
 
 def main():
@@ -89,14 +89,14 @@ def main():
     except OSError:
         missing = set()
     for line in sorted(missing):
-        say(line)
+        log_line(line)
     counts = progress.counts
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", flush=True)
     if str(sum(counts.values())) != str(progress.total) or status < 0:
-        say(f"ctest ended early, with {status}: {tree}/ctest.log")
+        log_line(f"ctest ended early, with {status}: {tree}/ctest.log")
         return 1
     if counts["passed"] == 0:
-        say("no test ran")
+        log_line("no test ran")
         return 1
     return 0 if status == 0 and counts["failed"] == 0 else 1
 

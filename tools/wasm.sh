@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# wasm.sh [--check]: builds the client modules from source into web/prebuilt, with their provenance. With --check
-# nothing is written: the result must be identical to web/prebuilt, and clang must be the pinned version.
+# wasm.sh [--check]: builds the client modules into web/prebuilt, with SHA256SUMS and PROVENANCE.md. --check writes
+# nothing: the built modules must be identical to web/prebuilt, and clang must be the pinned version.
 set -eu
 cd "$(dirname "$0")/.."
 check=${1:-}
@@ -17,7 +17,7 @@ compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' $tree/CMakeCache.txt)
 version=$("$compiler" --version | head -n 1)
 major=$("$compiler" -dumpversion | cut -d. -f1)
 if [ "$check" = --check ] && [ "$major" != $pinned ]; then
-    echo "the modules need clang $pinned, but this is: $version" >&2
+    echo "the modules need clang $pinned; found: $version" >&2
     exit 1
 fi
 cmake --build $tree >"$tree.log" 2>&1 || { cat "$tree.log"; exit 1; }

@@ -3,19 +3,19 @@
 //
 // A WebSocket behind a simulated bad connection that delays and drops messages, to try its effects.
 
-/** `delayMs`: added round trip; `jitterMs`: maximum added per direction; `loss`: share lost per direction. */
+/** `delayMs`: added round trip; `jitterMs`: maximum random delay per direction; `loss`: fraction lost per direction. */
 export class BadNetwork {
   delayMs = 0;
   jitterMs = 0;
   loss = 0;
 
-  /** Calls `deliver` later, in call order per `line`, or never. */
-  pass(line, deliver) {
+  /** Calls `deliver` later, or never. Calls with the same `direction` stay in order. */
+  pass(direction, deliver) {
     if (Math.random() < this.loss) return;
     const due = performance.now() + this.delayMs / 2 + Math.random() * this.jitterMs;
-    if (this.delayMs === 0 && this.jitterMs === 0 && line.due <= performance.now()) return deliver();
-    line.due = Math.max(line.due, due);
-    setTimeout(deliver, line.due - performance.now());
+    if (this.delayMs === 0 && this.jitterMs === 0 && direction.due <= performance.now()) return deliver();
+    direction.due = Math.max(direction.due, due);
+    setTimeout(deliver, direction.due - performance.now());
   }
 
   /** A class like WebSocket with all its sockets behind this network. */

@@ -142,7 +142,7 @@ export class PurviewClient {
   on(name: "call", listener: (call: RemoteCall) => void): () => void;
   /** Data sent by the server's game with `Server::send_message`, in order. */
   on(name: "message", listener: (bytes: Uint8Array) => void): () => void;
-  /** Called before the data that is due is sent. */
+  /** Called once per turn, before due data is sent. */
   on(name: "turn", listener: () => void): () => void;
   /**
    * Opens a new connection with an empty world. Canceled by `leave` or another `connect`: only the last one counts.
@@ -197,9 +197,9 @@ export class PurviewClient {
   collect(tick: number): Instances;
   /**
    * Returns a field by its names, with the type of the field: a number, a text, a rotation, or the ghost of a
-   * reference. If the ghost is not held or lacks the component, returns 0, "", the identity rotation or NO_GHOST.
-   * Throws a RangeError for unknown names. A value that is no ghost id (undefined, null, a text) is treated as a
-   * ghost that is not held, here and below.
+   * reference. If the ghost is unknown or lacks the component, returns 0, "", the identity rotation or NO_GHOST.
+   * Throws a RangeError for unknown names. A value that is no ghost id (undefined, null, a text) is treated as an
+   * unknown ghost, here and below.
    */
   get(ghost: number, component: string, field: string): number | string | [number, number, number, number];
   /** Reads by the indices of `schema`, like the next three functions. Throws a RangeError for an invalid index. */
@@ -214,9 +214,9 @@ export class PurviewClient {
   /** The root of its group, itself for a root, or NO_GHOST. */
   rootOf(ghost: number): number;
   isOwned(ghost: number): boolean;
-  /** Index into schema.kinds; -1: not held. */
+  /** Index into schema.kinds; -1: unknown ghost. */
   kindOf(ghost: number): number;
-  /** NO_GHOST for a root, or for a ghost that is not held. */
+  /** NO_GHOST for a root, or for an unknown ghost. */
   parentOf(ghost: number): number;
   /** x, y, z at a tick, which may be fractional; zeros for an unknown ghost. */
   position(ghost: number, tick: number): [number, number, number];

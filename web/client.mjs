@@ -37,7 +37,7 @@ const CALL_WORDS = 5;
 const COPIES = ["made", "removed", "kept", "resumed", "dropped"];
 const LEAVE_POLICIES = ["despawn", "freeze", "stale", "deactivate"];
 
-/** Compiles the module once; the result can be used by any number of clients. */
+/** Compiles the module. Any number of clients can use the result. */
 export async function loadPurview(source = "purview_client.wasm") {
   if (typeof source === "string" || source instanceof URL) source = await fetch(source);
   if (typeof Response !== "undefined" && source instanceof Response) {
@@ -53,7 +53,7 @@ function bytesOf(data) {
   return data instanceof ArrayBuffer ? new Uint8Array(data) : null;
 }
 
-/** The same, with texts encoded as UTF-8. */
+/** Returns the bytes of a buffer or view, or of a text as UTF-8; null for other values. */
 const bytesOrText = (data) => typeof data === "string" ? new TextEncoder().encode(data) : bytesOf(data);
 
 /** Returns a number, the bytes of a text, or the four numbers of a rotation; null for a missing text or rotation. */
@@ -70,14 +70,14 @@ function argumentOf(type, value) {
   return turn;
 }
 
-/** The module reads 32 bits and would convert an invalid value to another ghost id. */
+/** Checks ghost ids, because the module reads 32 bits and would convert an invalid value to another id. */
 const isGhost = (one) => Number.isInteger(one) && one >= 0 && one <= NO_GHOST;
 const ghostOf = (one) => isGhost(one) ? one : NO_GHOST;
 
 /** Rejects -1 from findIndex, which would be read as a missing field. */
 function checkIndices(component, field) {
   const isIndex = (one) => Number.isInteger(one) && one >= 0;
-  if (!isIndex(component) || !isIndex(field)) throw new RangeError(`component ${component}, field ${field}: not indices of \`schema\``);
+  if (!isIndex(component) || !isIndex(field)) throw new RangeError(`component ${component} and field ${field} must be indices of \`schema\``);
 }
 
 export class PurviewClient {
@@ -87,12 +87,12 @@ export class PurviewClient {
   #loading = null;
   #handle = 0;
   #socket = null;
-  #closing = "none";  // reason of the end, if not reported by the server
+  #closing = "none";  // reason of an end that the server did not report
   #timer = null;
   #turnedAt = 0;
   #triedAt = 0;
   #arrived = { tick: -1, at: 0 };  // the newest snapshot and its arrival time
-  #clock = { heard: -1, tick: 0, at: 0 };  // estimate of the server's tick at a time
+  #clock = { newest: -1, tick: 0, at: 0 };  // estimate of the server's tick at a time
   #attempt = 0;  // incremented by connect() and leave(); cancels an older pending connect()
   #listeners = new Map();
   #state = "closed";
@@ -109,7 +109,7 @@ export class PurviewClient {
     if (credential === null) throw new TypeError("a credential must be bytes or a text");
     this.#options.credential = credential.slice();
     if (credential.length > CREDENTIAL_BYTES_MAX)
-      throw new RangeError(`a credential has at most ${CREDENTIAL_BYTES_MAX} bytes`);
+      throw new RangeError(`the credential has ${credential.length} bytes; the limit is ${CREDENTIAL_BYTES_MAX}`);
   }
 
   /**
@@ -143,7 +143,7 @@ export class PurviewClient {
                                                   this.#options.digestEvery);
     this.#names = null;
     this.#arrived = { tick: -1, at: 0 };
-    this.#clock = { heard: -1, tick: 0, at: 0 };
+    this.#clock = { newest: -1, tick: 0, at: 0 };
     this.#wasViewComplete = false;
     this.#closing = "none";
     let socket;
@@ -183,7 +183,7 @@ export class PurviewClient {
   get native() { return { exports: this.#exports, handle: this.#handle }; }
   get refuseReason() { return REFUSALS[this.#number("pv_client_refuse_reason")] ?? "none"; }
   get closeReason() {
-    // After an end by this client, the module may still report the previous connection.
+    // After this client ended the connection, the module may still report the reason of the previous one.
     return this.#closing === "none" ? CLOSINGS[this.#number("pv_client_close_reason")] : this.#closing;
   }
   get reasonText() { return this.#handle === 0 ? "" : this.#text(this.#exports.pv_client_reason_text(this.#handle)); }
@@ -226,7 +226,7 @@ export class PurviewClient {
   }
 
   /**
-   * All ghosts at a tick, which may be fractional. The views are valid until the next call of any function; instance
+   * Returns all ghosts at a tick, which may be fractional. The views are valid until the next call of any function; instance
    * i starts at word i * INSTANCE_WORDS.
    */
   collect(tick) {
@@ -242,7 +242,7 @@ export class PurviewClient {
 
   /**
    * Returns a field of a ghost by its names, with the type of the field: a number, a text, a rotation [x, y, z, w],
-   * or the ghost of a reference. If the ghost is not held or lacks the component, returns 0, "", the identity
+   * or the ghost of a reference. If the ghost is unknown or lacks the component, returns 0, "", the identity
    * rotation or NO_GHOST. Throws a RangeError for an unknown name.
    */
   get(ghost, component, field) {
@@ -286,7 +286,7 @@ export class PurviewClient {
     return [...new Float32Array(this.#exports.memory.buffer, at, 4)];
   }
 
-  /** The ghost of a reference; NO_GHOST for none, or for a ghost that is not held. */
+  /** The ghost of a reference; NO_GHOST for none, or for an unknown ghost. */
   reference(ghost, component, field) {
     checkIndices(component, field);
     return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_reference", ghostOf(ghost), component, field);
@@ -295,10 +295,10 @@ export class PurviewClient {
   /** Whether this client owns the ghost. */
   isOwned(ghost) { return this.#number("pv_client_is_owned", ghostOf(ghost)) === 1; }
 
-  /** Index into schema.kinds; -1 for a ghost that is not held. */
+  /** Index into schema.kinds; -1 for an unknown ghost. */
   kindOf(ghost) { return this.#handle === 0 ? -1 : this.#number("pv_client_kind_of", ghostOf(ghost)) | 0; }
 
-  /** NO_GHOST for a root, or for a ghost that is not held. */
+  /** NO_GHOST for a root, or for an unknown ghost. */
   parentOf(ghost) { return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_parent_of", ghostOf(ghost)); }
 
   /** [x, y, z] at a tick, which may be fractional; zeros for an unknown ghost. */
@@ -315,18 +315,18 @@ export class PurviewClient {
    */
   viewTick(now = performance.now(), behind = 2) {
     const { tick, at } = this.#arrived;
-    if (tick !== this.#clock.heard) {
+    if (tick !== this.#clock.newest) {
       // Follows slowly to hide jitter, and jumps if the difference is large.
       const off = tick - this.#tickAt(at);
       const isFar = Math.abs(off) > Math.max(8, 0.4 * this.tickHz);
-      this.#clock = { heard: tick, tick: this.#tickAt(now) + (isFar ? off : off * 0.1), at: now };
+      this.#clock = { newest: tick, tick: this.#tickAt(now) + (isFar ? off : off * 0.1), at: now };
     }
     return this.#tickAt(now) - behind;
   }
 
   #tickAt(now) { return this.#clock.tick + (now - this.#clock.at) / 1000 * this.tickHz; }
 
-  /** The root of its group, itself for a root; NO_GHOST for a ghost that is not held. */
+  /** The root of its group, itself for a root; NO_GHOST for an unknown ghost. */
   rootOf(ghost) { return this.#handle === 0 ? NO_GHOST : this.#number("pv_client_root_of", ghostOf(ghost)); }
 
   /** Number of cell grids that the server has sent. */
@@ -344,7 +344,7 @@ export class PurviewClient {
   /** Retention of a ghost that has left; "despawn": not retained. */
   retention(ghost) { return LEAVE_POLICIES[this.#number("pv_client_retention", ghostOf(ghost))]; }
 
-  /** Everything that was relevant at the join has arrived. */
+  /** Whether everything that was relevant at the join has arrived. */
   get isViewComplete() { return this.#number("pv_client_is_view_complete") === 1; }
 
   /** Sends a command to the game: bytes, at most 200. Returns false if it is invalid or cannot be sent. */
@@ -363,7 +363,7 @@ export class PurviewClient {
   sendMessage(message) {
     const bytes = bytesOrText(message);
     if (bytes === null) throw new RangeError("a message must be a text or bytes");
-    if (bytes.length > MESSAGE_BYTES_MAX) throw new RangeError(`a message has at most ${MESSAGE_BYTES_MAX} bytes, not ${bytes.length}`);
+    if (bytes.length > MESSAGE_BYTES_MAX) throw new RangeError(`the message has ${bytes.length} bytes; the limit is ${MESSAGE_BYTES_MAX}`);
     if (this.#state !== "joined") return false;
     const at = this.#exports.pv_client_message_room(this.#handle, bytes.length);
     new Uint8Array(this.#exports.memory.buffer, at, bytes.length).set(bytes);
@@ -385,7 +385,7 @@ export class PurviewClient {
       throw new RangeError(`unknown call to the server: '${name}'; available: ${known || "none"}`);
     }
     const { arguments: names, types, aboutGhost, callers } = calls[rpc];
-    if (aboutGhost && !isGhost(ghost)) throw new RangeError(`'${name}' needs a ghost id, and ${String(ghost)} is not one`);
+    if (aboutGhost && !isGhost(ghost)) throw new RangeError(`'${name}' needs a ghost id; ${String(ghost)} is not one`);
     if (callers === "players" && this.#options.role !== "player") throw new RangeError(`'${name}' is for players only`);
     const unknown = Object.keys(values ?? {}).find((key) => values[key] !== undefined && !names.includes(key));
     if (unknown !== undefined) throw new RangeError(`'${name}' has no argument '${unknown}'; available: ${names.join(", ") || "none"}`);
@@ -437,7 +437,7 @@ export class PurviewClient {
     return { wasi_snapshot_preview1: refuse, env: refuse };
   }
 
-  /** Calls a function of the module; 0 if there is no client. All results except pv_client_value are unsigned. */
+  /** Calls a function of the module. Returns 0 if there is no client. All results except pv_client_value are unsigned. */
   #number(name, ...rest) {
     if (this.#handle === 0) return 0;
     const value = this.#exports[name](this.#handle, ...rest);
@@ -467,10 +467,10 @@ export class PurviewClient {
     // A listener may react to the join before the data of the same packet is reported.
     if (STATES[this.#exports.pv_client_state(this.#handle)] === "joined") this.#followState();
     if (this.#socket !== socket) return;
-    if (this.#state === "joined" && !this.#tell([...this.#takeEvents(), ...this.#takeCalls()])) return;
+    if (this.#state === "joined" && !this.#report([...this.#takeEvents(), ...this.#takeCalls()])) return;
     this.#flush();
     this.#followState();
-    if (this.#socket !== socket || !this.#tell(this.#takeMessages())) return;
+    if (this.#socket !== socket || !this.#report(this.#takeMessages())) return;
     // Timers of a background page are rare, so an arriving packet is acknowledged without them.
     const late = performance.now() - this.#turnedAt > Math.min(this.#options.turnMs, TURN_MS_MAX);
     if (late || this.#state === "joining") this.#turn();
@@ -480,19 +480,19 @@ export class PurviewClient {
     if (this.#socket?.readyState === 0 && performance.now() - this.#triedAt > CONNECT_WITHIN_MS) return this.#lose();
     if (this.#socket === null || this.#socket.readyState !== 1) return;
     this.#turnedAt = performance.now();
-    if (!this.#tell([["turn"]])) return;
+    if (!this.#report([["turn"]])) return;
     this.#exports.pv_client_tick(this.#handle, performance.now());
-    if (this.#state === "joined" && !this.#tell(this.#takeCalls())) return;
+    if (this.#state === "joined" && !this.#report(this.#takeCalls())) return;
     this.#flush();
     this.#followState();
   }
 
   /**
-   * Reports events [name, detail] in order. Returns false if a listener ended the connection; then reports no more.
+   * Reports events [name, detail] in order. Stops and returns false if a listener ends the connection.
    */
-  #tell(news) {
+  #report(events) {
     const socket = this.#socket;
-    for (const [name, detail] of news) {
+    for (const [name, detail] of events) {
       this.#emit(name, detail);
       if (this.#socket !== socket) return false;
     }
@@ -538,7 +538,7 @@ export class PurviewClient {
     });
   }
 
-  /** A copy of an array of the module, because a listener may call any function. */
+  /** Returns a copy of an array of the module, because a listener may call any function. */
   #rows(count, at, width) {
     const rows = this.#exports[count](this.#handle);
     if (rows === 0) return [];
@@ -584,15 +584,15 @@ export class PurviewClient {
   }
 
   #introduce() {
-    const tell = (bytes, set) => {
+    const pass = (bytes, set) => {
       if (bytes.length === 0) return;
       this.#input(bytes);
       this.#exports[set](this.#handle, bytes.length);
     };
     const room = new Uint8Array(NAME_BYTES_MAX);
     const { written } = new TextEncoder().encodeInto(this.#options.name, room);  // only whole characters
-    tell(room.subarray(0, written), "pv_client_set_name");
-    tell(this.#options.credential, "pv_client_set_credential");
+    pass(room.subarray(0, written), "pv_client_set_name");
+    pass(this.#options.credential, "pv_client_set_credential");
   }
 
   #lose() {

@@ -14,7 +14,7 @@ export class Daylight {
   #preferred = matchMedia(DARK);
 
   /**
-   * `button`: switches. `sheet`: the link of the style sheet with the colors of the night. Calls
+   * `button`: toggles day and night. `sheet`: the link of the style sheet with the night colors. Calls
    * `listener(palette)` now and after each change.
    */
   constructor(button, sheet, listener) {

@@ -41,3 +41,6 @@ function renewOne(node, made) {
 
 /** 1234567 as "1,234,567". */
 export const grouped = (number) => Math.round(number).toLocaleString("en");
+
+/** counted(1, "pair") as "1 pair", counted(2, "pair") as "2 pairs". */
+export const counted = (number, one, many = `${one}s`) => `${grouped(number)} ${Math.round(number) === 1 ? one : many}`;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The driving panel: simulated network faults, quality of the prediction under them, and hits of shots with and
+// The driving panel: sliders for a simulated bad connection, statistics of the prediction, and hits of shots with and
 // without lag compensation.
-import { byId, make, put } from "./dom.mjs";
+import { byId, counted, make, put } from "./dom.mjs";
 
 const EVERY_MS = 100;
 const SHOTS_SHOWN = 8;
-/** Length from the middle of a turret. */
+/** From the center of a turret to the muzzle. */
 const BARREL_M = 4;
 /** Time for which a shot is visible. */
 export const TRACER_MS = 350;
@@ -39,8 +39,8 @@ export class DrivePanel {
       follow();
     }
     byId("predicts").addEventListener("change", (event) => { pilot.predicts = event.target.checked; });
-    client.on("call", (call) => { if (call.name === "shot") this.#hear(call); });
-    client.on("state", (state) => { if (state === "joined") this.#forget(); });
+    client.on("call", (call) => { if (call.name === "shot") this.#addShot(call); });
+    client.on("state", (state) => { if (state === "joined") this.#reset(); });
     setInterval(() => this.#count(), EVERY_MS);
   }
 
@@ -58,7 +58,7 @@ export class DrivePanel {
     }
   }
 
-  /** End of a barrel that points at its target; the own barrel points at the pointer. */
+  /** Returns the end of a barrel. It points at the target of the turret; the own barrel points at the pointer. */
   #muzzle(turret) {
     const { controls } = this.#pilot;
     const [x, y] = turret.owned ? [controls.targetX, controls.targetY] : this.#target(turret.id);
@@ -72,7 +72,7 @@ export class DrivePanel {
     return ["x", "y"].map((name) => this.#client.value(ghost, gun, components[gun].fields.indexOf(name)));
   }
 
-  #hear({ ghost, values }) {
+  #addShot({ ghost, values }) {
     const own = ghost === this.#pilot.state.cart;
     const [hits, hitsPresent] = [values.hits !== 0, values.hits_present !== 0];
     const now = performance.now();
@@ -87,7 +87,7 @@ export class DrivePanel {
     while (byId("shots").children.length > SHOTS_SHOWN) byId("shots").lastChild.remove();
   }
 
-  #forget() {
+  #reset() {
     this.counts = { shots: 0, hits: 0, hitsPresent: 0 };
     this.tracers = [];
     byId("shots").replaceChildren();
@@ -97,8 +97,8 @@ export class DrivePanel {
     if (byId("panel-drive").hidden) return;
     const state = this.#pilot.state;
     const text = (id, words) => put(byId(id), "textContent", String(words));
-    text("drive-state", !this.#pilot.isReady ? "Nothing to drive in this world." : this.#pilot.isDriving
-      ? `Driving, ${state.speedMps.toFixed(1)} m/s, ${Math.round(state.rounds)} rounds left.`
+    text("drive-state", !this.#pilot.isReady ? "This world has nothing to drive." : this.#pilot.isDriving
+      ? `Driving, ${state.speedMps.toFixed(1)} m/s, ${counted(state.rounds, "round")} left.`
       : "On foot. Walk to a cart and press E to board it.");
     text("drive-visible", state.corrections - state.invisible);
     text("drive-corrections", state.corrections);

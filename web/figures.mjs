@@ -13,7 +13,7 @@ const RATE_SAMPLES = 2;  // rates are over the last second
 
 /** Samples a client from construction on, whether shown or not. */
 export class Figures {
-  /** [{at, relevant, bytes, enters, leaves}], oldest first; the last three per second. */
+  /** [{at, relevant, bytes, enters, leaves}], oldest first. bytes, enters and leaves are per second. */
   samples = [];
   /** [{at, revision}] */
   marks = [];
@@ -48,13 +48,13 @@ export class Figures {
 }
 
 const CHARTS = [
-  { title: "relevant", series: ["relevant"], colors: ["#2ea3c4"], words: (s) => grouped(s.relevant), hint: "Ghosts that this client holds" },
+  { title: "relevant", series: ["relevant"], colors: ["#2ea3c4"], words: (s) => grouped(s.relevant), hint: "Ghosts that this client has" },
   { title: "kB/s in", series: ["bytes"], colors: ["#9a6fd6"], words: (s) => (s.bytes / 1000).toFixed(1), hint: "Received in the last second" },
   { title: "enter, leave /s", series: ["enters", "leaves"], colors: ["#3fae58", "#e0764f"],
     words: (s) => `${grouped(s.enters)}, ${grouped(s.leaves)}`, hint: "Ghosts that entered and left in the last second" },
 ];
 
-/** Three small charts in `parent`; `isShown()`: whether they are visible. */
+/** Adds three small charts to `parent`. `isShown()`: whether they are visible. Returns a function that draws them. */
 export function showFigures(parent, figures, isShown) {
   const charts = CHARTS.map((chart) => {
     const value = make("b");
@@ -74,7 +74,7 @@ export function showFigures(parent, figures, isShown) {
         includeZero: true, fillGraph: chart.series.length === 1, strokeWidth: 1.5, interactionModel: {}, highlightCircleSize: 0,
         underlayCallback: (canvas, at, g) => {
           figures.marks.forEach((mark, i) => {
-            // Marks of a moving slider form a faint band behind the line.
+            // The marks of a moving slider are faint and form a band behind the line.
             const isAlone = mark.at - (figures.marks[i - 1]?.at ?? 0) > ALONE_MS;
             canvas.fillStyle = isAlone ? "#c99a06c0" : "#c99a0638";
             canvas.fillRect(Math.round(g.toDomXCoord(mark.at)), at.y, 1, at.h);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Draws the ground: grass, shores and water, and mist over all that lies outside of the leave radius.
+// Draws the ground: grass, shores and water, and mist outside of the leave radius.
 import { Program } from "./gl_program.mjs";
 import { noiseTexels, waterTexels } from "./ground_texture.mjs";
 
@@ -58,7 +58,7 @@ export class GroundLayer {
     this.#upload();
   }
 
-  /** Also after the context was lost. */
+  /** Creates the WebGL objects. Call again after the context was lost. */
   setUp(gl) {
     this.#gl = gl;
     this.#program = new Program(gl, VERTEX, FRAGMENT);

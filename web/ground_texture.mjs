@@ -6,7 +6,7 @@
 const NOISE = 256;
 const TEXELS_MAX = 2048;
 
-/** A generator of numbers from 0 to 1, the same ones for everyone. */
+/** Returns a generator of pseudo-random numbers from 0 to 1. The same seed gives the same numbers. */
 function random(seed) {
   let state = seed;
   return () => {
@@ -32,7 +32,7 @@ function addNoise(sum, cells, weight, next) {
   }
 }
 
-/** {size, texels}: two bytes per texel: broad patches, and fine grain with single blades of grass. */
+/** Returns {size, texels} with two bytes per texel: broad patches, and fine grain with blades of grass. */
 export function noiseTexels() {
   const next = random(7);
   const broad = new Float32Array(NOISE * NOISE);
@@ -49,8 +49,8 @@ export function noiseTexels() {
 }
 
 /**
- * The water of a map as {width, height, texels}, with several texels per tile, smoothed, so that the value 128 is
- * near the edge of the blocked tiles. `blocked`: a string of 0 and 1, row by row.
+ * Returns the water of a map as {width, height, texels}. There are up to four texels per tile, smoothed so that the
+ * value is about 128 at the edge of the blocked tiles. `blocked`: a string of 0 and 1, row by row.
  */
 export function waterTexels(columns, rows, blocked) {
   const fine = Math.max(1, Math.min(4, Math.floor(TEXELS_MAX / Math.max(columns, rows))));
@@ -64,7 +64,7 @@ export function waterTexels(columns, rows, blocked) {
   return { width, height, texels: Uint8Array.from(texels) };
 }
 
-/** The mean of 2 * reach + 1 texels along a line; `step` 1: along x, `width`: along y. */
+/** Returns the mean of 2 * reach + 1 texels along a line. `step` 1: along x, `width`: along y. */
 function blurred(from, width, height, step, fine) {
   const to = new Float32Array(from.length);
   const reach = Math.floor(fine / 2);

@@ -4,7 +4,7 @@
 // Appearance of the kinds of entities on the map.
 import { TEAM_COLORS, spriteOf } from "./sprites.mjs";
 
-/** `sprites`: one of them is chosen by position. `team`: the names of its sprites end with the team. */
+/** `sprites`: variants, chosen by position. `team`: prefix of the sprite names, which end with the team number. */
 const KIND_STYLES = {
   player: { team: "player" },
   patrol: { team: "patrol" },
@@ -21,7 +21,7 @@ const KIND_STYLES = {
   thing: { moves: false, sprites: ["thing"] },
 };
 
-/** A kind of another world is a pawn, with a color of its own. */
+/** A kind that is not in KIND_STYLES is drawn as a pawn, in a color that depends on its name. */
 function otherStyle(name) {
   const number = [...name].reduce((sum, letter) => sum * 31 + letter.codePointAt(0), 7) % TEAM_COLORS.length;
   return { sprites: [`token${number}`] };
@@ -31,9 +31,9 @@ function otherStyle(name) {
  * @typedef {object} KindStyle
  * @property {string} name
  * @property {boolean} hasTeam
- * @property {boolean} moves It has a direction, and may have a cloak.
- * @property {boolean} turns It is seen from above.
- * @property {boolean} inMiddle As a member of a group it is drawn in the middle of its parent.
+ * @property {boolean} moves Whether it has a direction, and may have a cloak.
+ * @property {boolean} turns Whether its sprite is drawn from above and turned in its direction.
+ * @property {boolean} inMiddle Whether it is drawn in the middle of its parent when it is a group member.
  * @property {string} icon The name of a sprite for lists.
  * @property {number[]} sprites Numbers of sprites: by team, or variants.
  */
@@ -45,7 +45,7 @@ function styleOf(name) {
   return { name, hasTeam: team !== undefined, moves, turns, inMiddle, icon: names[team === undefined ? 0 : 2], sprites: names.map(spriteOf) };
 }
 
-/** The sprite of an entity; its variant depends on its position only, so that it is the same for ghost and truth. */
+/** Returns the sprite of an entity. The variant depends only on the position, so ghost and truth have the same. */
 export function spriteAt(style, x, y, team) {
   const { sprites } = style;
   if (sprites.length === 1) return sprites[0];

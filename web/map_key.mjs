@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The key of the map: what is drawn how, and how many of it there are. If the truth is not available, one line
-// shows what is missing.
+// The legend of the map: its symbols, and how many of each are in view. If the truth (the server's complete world) is
+// not available, one line shows why.
 import { byId, grouped, put } from "./dom.mjs";
 import { TEAM_COLORS, spriteIcon } from "./sprites.mjs";
 
@@ -24,12 +24,12 @@ export class MapKey {
     setInterval(() => this.#count(), EVERY_MS);
   }
 
-  /** Shows what is missing for the truth; "" for nothing. */
-  miss(what) {
-    put(byId("truth-missing"), "textContent", what);
-    put(byId("truth-missing"), "hidden", what === "");
-    byId("truth").disabled = what !== "";
-    byId("truth-row").classList.toggle("off", what !== "");
+  /** Shows why the truth is not available; "": it is available. */
+  showMissing(why) {
+    put(byId("truth-missing"), "textContent", why);
+    put(byId("truth-missing"), "hidden", why === "");
+    byId("truth").disabled = why !== "";
+    byId("truth-row").classList.toggle("off", why !== "");
   }
 
   #count() {

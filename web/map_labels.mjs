@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Names on the map: the own player, what is sent, what is withheld, and the radii. The map follows the player, so the
-// names stay where they are.
+// Labels on the map: the own player, the sent and the withheld entities, and the radii. The map follows the player, so
+// the labels keep their positions on the screen.
 import { make, put } from "./dom.mjs";
 
 const EDGE_PIXELS = 6;
-/** Names of the inside of a circle need that much room. */
+/** Least radius of a circle, in pixels, that has a label inside. */
 const ROOM_PIXELS = 62;
-/** Room that a name above a circle needs, below the key of a narrow map. */
+/** Least space above a circle for a label, including the legend of a narrow map. */
 const ABOVE_PIXELS = 82;
 
-/** Shifts a label so that this point of it is at its position, as shares of its size. */
+/** Offset of a label from its position, as fractions of its size. */
 const ANCHORS = { center: [-0.5, -0.5], below: [-0.5, 0], above: [-0.5, -1], left: [-1, -0.5], right: [0, -0.5] };
 
 export class MapLabels {
@@ -31,7 +31,7 @@ export class MapLabels {
   /**
    * @param {{own: {x: number, y: number, cloaked: boolean} | null, withheld: number | null}} drawn
    * @param {{enter: number, leave: number}[]} radii
-   * @param {boolean} isPicking The visitor is to click an entity, so no names are in the way.
+   * @param {boolean} isPicking The next click selects an entity, so labels that would cover entities are hidden.
    */
   draw({ own, withheld }, radii, isPicking) {
     if (own === null) {

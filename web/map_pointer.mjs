@@ -9,12 +9,12 @@ export class MapPointer {
   #view;
   #actions;
   #fingers = new Map();  // touching points by pointer id
-  #tap = null;           // a finger on the map that has not zoomed
+  #tap = null;           // id of a finger that may become a press
   #pressed = null;       // the pointer that presses
 
   /**
-   * `actions`: {press(place), release(), aim(place), actsAtOnce()}, with places in the world. A mouse presses when it is
-   * pressed; a finger does so when it is lifted, unless it zooms or `actsAtOnce()`.
+   * `actions`: {press(place), release(), aim(place), actsAtOnce()}, with positions in the world. A mouse presses when
+   * its button goes down. A finger presses when it is lifted, or at once if `actsAtOnce()`; a zoom is no press.
    */
   constructor(view, actions, zoomIn, zoomOut) {
     this.#view = view;
@@ -73,7 +73,7 @@ export class MapPointer {
     this.#actions.release();
   }
 
-  /** The distance of two fingers in pixels. */
+  /** Returns the distance between two fingers in pixels. */
   #spread() {
     const [a, b] = [...this.#fingers.values()];
     return b === undefined ? 1 : Math.max(1, Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY));

@@ -6,7 +6,7 @@
 /** A node of the rules, in the form that the server sends and accepts. */
 export interface RuleNode {
   name: string;
-  /** "add within 60 leave 66" and the like, in order. */
+  /** Texts such as "add within 60 leave 66", in order. */
   steps: string[];
   type?: string;
   members?: string;
@@ -38,7 +38,7 @@ export interface Rules {
 
 export interface Trial {
   op: "try_rules";
-  /** Pairs, summed over all observers. */
+  /** Pairs of observer and entity that become relevant, summed over all observers. */
   gains: number;
   losses: number;
   /** Observers with the most changes; observers not listed have few or none. */
@@ -78,7 +78,7 @@ export interface EntityAt {
   kind: string;
   x: number;
   y: number;
-  /** The observer of which this is the main entity. */
+  /** The observer with this entity as its main entity. */
   observer: number | null;
 }
 
@@ -95,7 +95,7 @@ export interface Explanation {
   held: boolean;
   /** The deciding stage, such as "owned" or "a node matches". */
   stage: string;
-  /** Index of the group member with a hidden mark that hides the entity. */
+  /** Index of the hidden group member that also hides this entity. */
   hidden_member: number | null;
   /** Index of the independently culled member below it that nodes show; stage is "promoted". */
   promoted_by: number | null;

@@ -10,7 +10,7 @@ export class OperatorChannel {
   #url;
   #socket = null;
   #waiting = [];
-  #asked = 0;  // request number, returned with the reply
+  #lastId = 0;  // of the newest request; the reply has the same id
   #opening = null;
   #listeners = new Map();
 
@@ -64,7 +64,7 @@ export class OperatorChannel {
   ask(request) {
     if (!this.isOpen) return Promise.reject(new Error("the operator channel is closed"));
     return new Promise((resolve, reject) => {
-      const entry = { id: ++this.#asked, resolve, reject };
+      const entry = { id: ++this.#lastId, resolve, reject };
       this.#waiting.push(entry);
       this.#socket.send(JSON.stringify({ ...request, id: entry.id }));
       setTimeout(() => {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The operator's part of the page, over a separate connection: the truth layer, the rules, and explanations of
-// relevance.
+// The operator panels of the page, over a separate connection: the truth (the server's complete world), the rules, and
+// explanations of relevance.
 import { byId } from "./dom.mjs";
 import { OperatorChannel } from "./operator.mjs";
 import { entitiesAt, pick } from "./pick.mjs";
@@ -18,7 +18,7 @@ const STATS_EVERY_MS = 1000;
 const OPEN_AGAIN_MS = 2000;
 const OPEN_AGAIN_MS_MAX = 30_000;
 const PICK_PIXELS = 16;
-const OWN_WITHIN_M = 10;  // around the drawn own player, which lags slightly behind
+const OWN_WITHIN_M = 10;  // search radius around the drawn own player, which lags slightly behind the server
 
 export class OperatorPage {
   #client;
@@ -27,20 +27,20 @@ export class OperatorPage {
   #tabs;
   #observer = null;  // observer of this client
   #revision = null;
-  #miss;
+  #showMissing;
   #openAgainMs = OPEN_AGAIN_MS;
   #opening;
   #rulesPanel;
   #panel;
   #map;
 
-  /** `miss(what)`: shows what is missing for the truth; "" for nothing. */
-  constructor(url, { client, scene, view, tabs, figures, miss }) {
+  /** `showMissing(why)`: shows why the truth is unavailable; "": it is available. */
+  constructor(url, { client, scene, view, tabs, figures, showMissing }) {
     this.#client = client;
     this.#scene = scene;
     this.#view = view;
     this.#tabs = tabs;
-    this.#miss = miss;
+    this.#showMissing = showMissing;
     this.channel = new OperatorChannel(url);
     this.channel.on("truth", (frame) => { if (byId("truth").checked) scene.truth = frame; });
     this.channel.on("closed", () => {
@@ -53,12 +53,12 @@ export class OperatorPage {
       if (this.#revision !== null && revision !== this.#revision) figures.mark(revision);
       this.#revision = revision;
     });
-    byId("truth").addEventListener("change", () => this.#askTruth());
-    setInterval(() => { if (byId("truth").checked) this.#askTruth(); }, TRUTH_RECT_EVERY_MS);
+    byId("truth").addEventListener("change", () => this.#requestTruth());
+    setInterval(() => { if (byId("truth").checked) this.#requestTruth(); }, TRUTH_RECT_EVERY_MS);
 
     this.rules = new RuleDraft(this.channel);
     this.#rulesPanel = new RulesPanel(this.rules);
-    setInterval(() => this.#askStats(), STATS_EVERY_MS);
+    setInterval(() => this.#requestStats(), STATS_EVERY_MS);
 
     this.why = new WhyQuestion(this.channel, () => tabs.current === "why");
     this.#panel = new WhyPanel(this.why, {
@@ -68,18 +68,18 @@ export class OperatorPage {
     this.#map = new WhyMap(view, byId("names"));
   }
 
-  /** The client has joined, possibly again and on another server. */
+  /** Call when the client has joined, possibly again and on another server. */
   async joined() {
     try {
       if (!this.channel.isOpen) await this.channel.open();
       this.#openAgainMs = OPEN_AGAIN_MS;
-      this.#miss("");
-      this.#askTruth();
-      void this.#askStats();
+      this.#showMissing("");
+      this.#requestTruth();
+      void this.#requestStats();
       this.#observer = this.rules.watched = (await this.channel.ask({ op: "find", nonce: this.#client.nonce })).observer ?? null;
       if (this.why.first === null || this.why.first.isMe) this.why.choose("first", await this.#me("first"));
     } catch (problem) {
-      this.#miss(`${problem.message[0].toUpperCase()}${problem.message.slice(1)}.`);
+      this.#showMissing(`${problem.message[0].toUpperCase()}${problem.message.slice(1)}.`);
       if (!this.channel.isOpen) this.#openAgain();
     }
   }
@@ -111,7 +111,7 @@ export class OperatorPage {
     else this.#map.hide();
   }
 
-  /** This client as an end of the query. As the second end, it needs an entity. */
+  /** Returns this client as an end of the query: its observer (`first`) or its entity (`second`). */
   async #me(slot) {
     const own = this.#scene.drawn.own;
     if (slot === "first") return { name: "me", isMe: true, observer: this.#observer, entity: null };
@@ -125,19 +125,19 @@ export class OperatorPage {
     return entity.observer !== null && entity.observer === this.#observer ? { ...end, name: "me", isMe: true } : end;
   }
 
-  async #askStats() {
+  async #requestStats() {
     if (!this.channel.isOpen) return;
     const stats = await this.channel.ask({ op: "stats" }).catch(() => null);
     if (stats?.op === "stats") this.#showStats(stats);
   }
 
-  /** null: not available. */
+  /** `stats` null: not available. */
   #showStats(stats) {
     byId("entities").textContent = stats?.entities ?? "–";
     this.#rulesPanel.showWorld(stats);
   }
 
-  #askTruth() {
+  #requestTruth() {
     const on = byId("truth").checked;
     if (!on) this.#scene.truth = null;
     const [w, h] = [this.#view.halfWidth * 1.2, this.#view.halfHeight * 1.2];

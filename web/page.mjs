@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The demo page. Joins as a player and draws only what this client holds. For an operator, also shows the server's
-// complete world, the current rules, and explanations of relevance. A tour explains it to a first visitor.
+// The demo page. Joins as a player and draws only what this client received. For an operator, also shows the server's
+// complete world, the current rules, and explanations of relevance. A tour introduces the page to a first visitor.
 import { BadNetwork } from "./bad_network.mjs";
 import { PurviewClient, loadPurview } from "./client.mjs";
 import { Daylight } from "./daylight.mjs";
@@ -26,9 +26,9 @@ import { View } from "./view.mjs";
 import { Walk } from "./walk.mjs";
 import { WorldPanel } from "./world_panel.mjs";
 
-/** The first view reaches so many times as far as the widest circle. */
+/** Half height of the first view / largest radius. */
 const FIRST_REACH = 2.4;
-/** Meters after which the pattern of the ground repeats, per meter of the widest circle. */
+/** Meters after which the ground pattern repeats / largest radius. */
 const GRAIN = 0.5;
 const OFFER_AGAIN_MS = 200;
 const OFFER_WITHIN_MS = 4000;
@@ -45,7 +45,7 @@ async function readWorld() {
   return response.text();
 }
 
-/** Without the world and the client there is no page. */
+/** Loads world.json and the client. The page cannot work without them. */
 async function load() {
   try {
     return await Promise.all([readWorld(), loadPurview("vale_client.wasm")]);
@@ -75,10 +75,10 @@ const labels = new MapLabels(view, byId("names"));
 const key = new MapKey(scene, view, () => operator?.rules.running?.names.flags[0] ?? "");
 const token = new URL(location.href).searchParams.get("operator");
 const operator = token ? new OperatorPage(`${socketBase}/operator?token=${encodeURIComponent(token)}`,
-                                          { client, scene, view, tabs, figures, miss: (what) => key.miss(what) }) : null;
-if (operator === null) key.miss(NEEDS_OPERATOR);
+                                          { client, scene, view, tabs, figures, showMissing: (why) => key.showMissing(why) }) : null;
+if (operator === null) key.showMissing(NEEDS_OPERATOR);
 
-/** Circles of the current rules. world.json has only the radii of the rules at the server's start. */
+/** Radii of the current rules. world.json has only those of the rules at the server's start. */
 const radii = () => operator?.radii() ?? [];
 
 const reach = Math.max(...world.radii.map(({ leave }) => leave), 0) || 60;
@@ -134,7 +134,7 @@ const tour = new Tour(tourSteps({ client, scene, view, pilot, tabs, radii, opera
 const strip = new TourStrip(tour, view);
 const offerUntil = Date.now() + OFFER_WITHIN_MS;
 
-/** Offers the tour once there is a player and, if this page has a channel for operators, an answer from it. */
+/** Offers the tour once there is a player and, on an operator's page, the rules have arrived or four seconds have passed. */
 function offerTour() {
   const waits = scene.drawn.own === null || (operator !== null && operator.rules.running === null && Date.now() < offerUntil);
   if (waits) setTimeout(offerTour, OFFER_AGAIN_MS);

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Finds the server's entity for a position on the map. Ghost ids are local to the client, so this queries the server
-// for the entities there. Entities that the client does not hold are found only if the truth is shown.
+// for the entities there. Entities that the client does not have are found only if the truth (the
+// server's complete world) is shown.
 
 const LAG_M = 3;  // maximum movement between drawing and the server's reply
 

@@ -9,9 +9,9 @@ const WAIT_MS_MAX = 30_000;
 
 const REFUSALS = {
   version: "This page is for another version of the server. Please reload it.",
-  schema: "This page is for another world than the server's. Please reload it.",
+  schema: "The server now runs another world. Please reload this page.",
 };
-const PASSING_REFUSALS = {
+const TEMPORARY_REFUSALS = {
   full: "The server is full",
   address_limit: "Too many connections from your address",
   shutting_down: "The server is shutting down",
@@ -24,16 +24,16 @@ const ENDS = {
 
 export class Reconnect {
   #client;
-  #say;
+  #show;
   #timer;
   #waitMs = SOON_MS;
-  #first = "";   // why the connection ended first; "" once joined, and after the last try
-  #since = "";   // the newest reason from the server after that
+  #first = "";   // why the connection first ended; "" once joined, and after the last try
+  #since = "";   // the newest later reason from the server
 
-  /** `say(text)` displays the connection state; "" once the client has joined. */
-  constructor(client, say) {
+  /** `show(text)` displays the connection state; "" once the client has joined. */
+  constructor(client, show) {
     this.#client = client;
-    this.#say = say;
+    this.#show = show;
     client.on("state", (state) => this.#follow(state));
   }
 
@@ -42,9 +42,9 @@ export class Reconnect {
     if (state === "joined") {
       this.#waitMs = SOON_MS;
       this.#first = this.#since = "";
-      this.#say("");
+      this.#show("");
     } else if (state === "closed" && this.#client.closeReason === "left") {
-      this.#say("You have left.");
+      this.#show("You have left.");
     } else if (state === "closed" && this.#client.closeReason === "kicked") {
       this.#end(this.#because("You were disconnected by the game"));
     } else if (state === "closed") {
@@ -59,8 +59,8 @@ export class Reconnect {
 
   #followRefusal(reason) {
     if (reason === "join") return this.#end(this.#because("The game refused the join"));
-    if (!(reason in PASSING_REFUSALS)) return this.#end(REFUSALS[reason] ?? `The server refused: ${reason}`);
-    this.#note(PASSING_REFUSALS[reason]);
+    if (!(reason in TEMPORARY_REFUSALS)) return this.#end(REFUSALS[reason] ?? `The server refused: ${reason}`);
+    this.#note(TEMPORARY_REFUSALS[reason]);
     this.#retry(`trying again in about ${this.#waitMs / 1000} s …`, this.#waitMs);
     this.#waitMs = Math.min(this.#waitMs * 2, WAIT_MS_MAX);
   }
@@ -74,12 +74,12 @@ export class Reconnect {
   /** There are no more tries. A later connection starts with no earlier reasons. */
   #end(why) {
     this.#note(why);
-    this.#say(this.#since === "" ? why : `${this.#first}. Since then: ${why}`);
+    this.#show(this.#since === "" ? why : `${this.#first}. Since then: ${why}`);
     this.#first = this.#since = "";
   }
 
   #retry(what, ms) {
-    this.#say(`${this.#first}${this.#since === "" ? "" : `. Since then: ${this.#since}`}; ${what}`);
+    this.#show(`${this.#first}${this.#since === "" ? "" : `. Since then: ${this.#since}`}; ${what}`);
     this.#connectIn(ms);
   }
 
@@ -96,7 +96,7 @@ export class Reconnect {
   #connectIn(ms) { this.#timer = setTimeout(() => this.#client.connect().catch(() => {}), ms * (0.5 + Math.random())); }
 }
 
-/** The end of a connection in words. */
+/** Returns the end of a connection as text. */
 function endOf(reason, text) {
   const what = reason === "shutting_down" ? "The server has stopped" : "Connection lost";
   const why = text || (reason === "shutting_down" ? "" : ENDS[reason] ?? reason);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One node of the rules as a card: its steps in order, each with its text, a slider per number, a switch and its
-// position. Elements persist while values change, so dragging and typing are not interrupted.
+// Shows one node of the rules as a card. Each step has a switch, a text, a slider per number, and buttons to move and
+// remove it. Elements persist while values change, so dragging and typing are not interrupted.
 import { make, put } from "./dom.mjs";
 import { numbersOf, opOf, rangeFor, written } from "./step_text.mjs";
 
@@ -102,7 +102,7 @@ class StepRow {
     found.forEach((number, i) => this.#numbers[i].sync(number, disabled));
   }
 
-  /** Moving an element loses the focus, so it is set again. */
+  /** A moved element loses the focus, so this sets it again. */
   #move(node, by, control) {
     if (!this.#draft.moveStep(node, this.#step, by)) return;
     (control.disabled ? this.#parts.text : control).focus();

@@ -7,7 +7,7 @@ export interface DraftNode extends Omit<RuleNode, "steps"> { enabled: boolean; s
 
 export class RuleDraft {
   constructor(channel: OperatorChannel);
-  /** As last received from the server; null if there is no channel. */
+  /** The current rules, as last received from the server; null if there is no channel. */
   readonly running: Rules | null;
   /** The edited nodes. Read-only; use the functions below to change them. */
   readonly nodes: readonly DraftNode[];
@@ -24,7 +24,7 @@ export class RuleDraft {
   readonly elsewhere: "" | "shown" | "waiting";
   readonly isPending: boolean;
   readonly canRevert: boolean;
-  /** The server accepts no rules from operators, only dry runs. */
+  /** Whether the server accepts only dry runs from operators. */
   readonly isReadOnly: boolean;
   readonly isSending: boolean;
   onChange(listener: () => void): () => void;

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // The rules as edited by one operator, and the current rules. Uses the operator channel and no page elements. Sliders
-// and switches are sent while they move, a few times per second; texts wait for apply(). After a change by any
-// operator, the newest revision is in force and displayed. Types: rule_draft.d.mts.
+// and switches are sent while they move, a few times per second; texts wait for apply(). A change by
+// another operator replaces the draft, or waits if the draft has local edits. Types: rule_draft.d.mts.
 
 const APPLY_EVERY_MS = 250;   // fast enough for a slider, slow enough for a thousand observers
 const TRY_AFTER_MS = 350;     // a pause in typing
@@ -33,7 +33,7 @@ const isSame = (a, b) => a.length === b.length && a.every((node, i) =>
   node.steps.length === b[i].steps.length && node.steps.every((text, s) => words(text) === words(b[i].steps[s])));
 
 export class RuleDraft {
-  /** As last received from the server; null if there is no channel. */
+  /** The current rules, as last received from the server; null if there is no channel. */
   running = null;
   /** The edited nodes, as in the protocol, but with steps {text, on}. */
   nodes = [];
@@ -51,21 +51,21 @@ export class RuleDraft {
   elsewhere = "";
   #channel;
   #listeners = new Set();
-  #before = null;      // nodes in force before the local ones; null: none
+  #before = null;      // nodes in force before the own change; null: no own change is in force
   #typed = false;      // contains texts that only apply() sends
   #sending = false;
-  #heard = null;       // rules received while local ones were being sent
+  #received = null;    // rules received while a request was pending
   #again = false;      // apply() was called during a pending request
   #sentAt = -Infinity;
   #sendTimer = null;
   #tryTimer = null;
-  #edits = 0;          // replies to a draft before the newest are ignored
+  #edits = 0;          // number of the draft; replies to an older draft are ignored
 
   constructor(channel) {
     this.#channel = channel;
     channel.on("rules", (rules) => this.#take(rules));
     channel.on("closed", () => this.#forget());
-    channel.on("open", () => this.#askWhatRuns());
+    channel.on("open", () => this.#requestRules());
   }
 
   /** Calls `listener()` after every change of this object. Returns a function that removes the listener. */
@@ -74,18 +74,18 @@ export class RuleDraft {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The draft differs from the current rules. */
+  /** Whether the draft differs from the current rules. */
   get isPending() { return this.running !== null && !isSame(wireOf(this.nodes), this.running.nodes); }
   get canRevert() { return this.isPending || this.#before !== null; }
-  /** The server accepts no rules from operators, only dry runs. */
+  /** Whether the server accepts only dry runs from operators. */
   get isReadOnly() { return this.running?.editable === false; }
   get isSending() { return this.#sending; }
 
   // -- edits --------------------------------------------------------------------------------------
 
-  /** A text that is being typed: tried automatically, sent by apply(). */
+  /** Sets a text that is being typed. A dry run follows automatically; apply() sends the text. */
   setText(step, text) { this.#edit(() => { step.text = text; this.#typed = true; }); }
-  /** A text from a slider. */
+  /** Sets a text from a slider. */
   slide(step, text) { this.#edit(() => { step.text = text; }); }
   switchStep(step, on) { this.#edit(() => { step.on = on; }); }
   switchNode(node, enabled) { this.#edit(() => { node.enabled = enabled; }); }
@@ -132,8 +132,8 @@ export class RuleDraft {
   }
 
   /**
-   * Replaces the local rules in force by the previous ones, immediately. Rules of others stay in force; then only the
-   * edits are discarded.
+   * Discards edits. If rules of this operator are in force, also restores those from before, immediately. Rules that
+   * another operator set later stay in force.
    */
   async revert() {
     if (this.running === null) return;
@@ -154,19 +154,19 @@ export class RuleDraft {
     this.#changed();
   }
 
-  /** Dry run: gains and losses of observers. */
+  /** Requests a dry run of the draft. Sets `trial` or `error`. */
   async tryOut() {
     clearTimeout(this.#tryTimer);
     if (this.running === null) return;
     const edits = this.#edits;
     const answer = await this.#ask({ op: "try_rules", nodes: wireOf(this.nodes), observer: this.watched });
-    if (edits !== this.#edits) return;  // another request is pending
+    if (edits !== this.#edits) return;  // the draft has changed since
     this.error = answer.op === "error" ? this.#located(answer) : null;
     this.trial = answer.op === "error" ? null : answer;
     this.#changed();
   }
 
-  /** Sends the draft automatically, or tries it and waits for apply(). */
+  /** Schedules the sending of the draft, or a dry run if the draft waits for apply(). */
   #follow() {
     clearTimeout(this.#sendTimer);
     clearTimeout(this.#tryTimer);
@@ -207,19 +207,19 @@ export class RuleDraft {
         this.#adopt(answer.nodes);
       }
     }
-    const heard = this.#heard;
-    this.#heard = null;
-    if (heard !== null) this.#take(heard);
-    // The server drops data for slow readers, so the current rules may differ from the received ones.
-    const isUntold = answer.isAnswer === false || (answer.revision ?? this.running.revision) !== this.running.revision;
-    if (answer.op === "error" && isUntold) this.#askWhatRuns();
+    const received = this.#received;
+    this.#received = null;
+    if (received !== null) this.#take(received);
+    // The server drops messages to slow readers, so the rules in force may differ from the received ones.
+    const isOutdated = answer.isAnswer === false || (answer.revision ?? this.running.revision) !== this.running.revision;
+    if (answer.op === "error" && isOutdated) this.#requestRules();
     if (this.#again && this.elsewhere !== "waiting") void this.#send();
     else if (isEdited) this.#follow();
     this.#changed();
   }
 
   /** The reply arrives as "rules". */
-  #askWhatRuns() { void this.#channel.ask({ op: "rules" }).catch(() => {}); }
+  #requestRules() { void this.#channel.ask({ op: "rules" }).catch(() => {}); }
 
   async #ask(request) {
     try {
@@ -237,7 +237,7 @@ export class RuleDraft {
   // -- from the server ----------------------------------------------------------------------------
 
   #take(rules) {
-    if (this.#sending) { this.#heard = rules; return; }
+    if (this.#sending) { this.#received = rules; return; }
     const known = this.running;
     const wasPending = this.isPending;
     this.running = rules;
@@ -299,7 +299,7 @@ export class RuleDraft {
     this.#before = null;
     this.#typed = false;
     this.#again = false;
-    this.#heard = null;
+    this.#received = null;
     this.elsewhere = "";
     this.trial = null;
     this.error = null;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Editor of the current rules: cards, results of a dry run, and buttons. The effect is shown next to it
-// (figures.mjs), and for all clients in one line.
-import { byId, grouped, make, put } from "./dom.mjs";
+// Editor of the current rules: cards, results of a dry run, and buttons. One line shows the effect on all clients;
+// figures.mjs shows the effect on this client.
+import { byId, counted, grouped, make, put } from "./dom.mjs";
 import { NodeCard } from "./rule_card.mjs";
 
 export class RulesPanel {
   #draft;
   #cards = new Map();
-  #before = null;  // world statistics of the previous message
+  #before = null;  // time and bytes of the previous ServerStats
 
   constructor(draft) {
     this.#draft = draft;
@@ -22,7 +22,7 @@ export class RulesPanel {
     this.#sync();
   }
 
-  /** Shows totals over all clients, from one ServerStats to the next; null: not available. */
+  /** Shows totals over all clients. The rate is over the time since the previous ServerStats. null: not available. */
   showWorld(stats) {
     const before = this.#before;
     const now = this.#before = stats && { at: performance.now(), bytes: stats.bytes_sent };
@@ -30,7 +30,7 @@ export class RulesPanel {
     const pairs = stats.sessions.reduce((sum, session) => sum + session.relevant, 0);
     const rate = before && now.bytes >= before.bytes ? (now.bytes - before.bytes) / (now.at - before.at) : null;
     byId("rules-world").textContent =
-      `All ${stats.sessions.length} clients: ${grouped(pairs)} relevant${rate === null ? "" : `, ${grouped(rate)} kB/s`}`;
+      `${counted(stats.sessions.length, "client")}: ${counted(pairs, "relevant pair")}${rate === null ? "" : `, ${grouped(rate)} kB/s`}`;
   }
 
   #sync() {
@@ -80,19 +80,19 @@ export class RulesPanel {
     if (draft.running === null) return put(state, "textContent", "");
     if (draft.trial !== null) {
       const { gains, losses, observers, evaluated, skipped = 0 } = draft.trial;
-      const among = skipped === 0 ? "" : ` (of ${grouped(evaluated)} clients; ${grouped(skipped)} more were not evaluated)`;
+      const among = skipped === 0 ? "" : ` (${counted(evaluated, "client")} evaluated, ${grouped(skipped)} skipped)`;
       const isWhole = skipped === 0 && observers.reduce((sum, entry) => sum + entry.gains + entry.losses, 0) === gains + losses;
       const own = observers.find((entry) => entry.observer === draft.watched) ?? (isWhole ? { gains: 0, losses: 0 } : undefined);
       const mine = own === undefined ? "" : `; this client +${grouped(own.gains)} −${grouped(own.losses)}`;
       return put(state, "textContent", gains + losses === 0 ? "Would change nothing at present."
-        : `Would gain ${grouped(gains)} and lose ${grouped(losses)} pairs${mine}${among}.`);
+        : `Would gain ${grouped(gains)} and lose ${counted(losses, "relevant pair")}${mine}${among}.`);
     }
     put(state, "textContent", draft.error ? (draft.error.isAnswer ? "Refused: nothing was changed." : "No reply from the server.")
       : draft.isReadOnly ? "This server accepts no rules from operators; Try still works."
       : draft.isPending && !draft.isSending ? "Not applied yet." : `Revision ${draft.running.revision} is in force.`);
   }
 
-  /** Suggestions for step texts, from the names of the world. */
+  /** Fills the suggestions for step texts with the names of the world. */
   #syncTexts() {
     const names = this.#draft.running?.names;
     const list = byId("step-texts");

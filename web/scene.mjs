@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// One frame of the map: what this client holds and, if available, below it and pale, what the server withholds.
+// Draws one frame of the map: what this client received and, below it and faded, what the server withholds, if known.
 import { INSTANCE, INSTANCE_WORDS, NO_GHOST } from "./client.mjs";
 import { spriteAt } from "./kinds.mjs";
 import { SpriteBatch, TONE } from "./sprite_layer.mjs";
 import { SHAPE } from "./view.mjs";
 import { withheldOf } from "./withheld.mjs";
 
-const WAIT_TICKS_MAX = 20;  // a truth frame waits at most so long for the displayed tick
+const WAIT_TICKS_MAX = 20;  // a truth frame that is further ahead of the displayed tick is shown at once
 
 export class Scene {
   /**
    * The last frame: {instances, packet, tick, frames, own: {x, y, team, cloaked}, ghosts: [{x, y, id, parent, kind by
-   * name}], withheld}. The latter: how many entities of the truth this client does not hold, or null without a truth.
+   * name}], withheld}. `withheld`: number of entities of the truth that this client does not have, or null.
    */
   drawn = { instances: 0, packet: 0, tick: 0, frames: 0, own: null, ghosts: [], withheld: null };
   #client;
@@ -34,7 +34,7 @@ export class Scene {
     this.#pilot = pilot;
   }
 
-  /** A truth frame of the operator channel; null: there is none. */
+  /** A truth frame (the server's complete world) of the operator channel; null: there is none. */
   set truth(frame) {
     if (frame === null) this.#withheld = this.#truth = null;
     else this.#truth ??= frame;
@@ -129,7 +129,7 @@ export class Scene {
     });
   }
 
-  /** What is nearer to the lower edge covers what is behind it. Returns how many sprites were drawn. */
+  /** Draws ghosts from the upper to the lower edge, and members of groups last. Returns the number of sprites. */
   #drawGhosts(ghosts) {
     const batch = this.#vivid;
     batch.clear();
@@ -143,14 +143,14 @@ export class Scene {
     return this.#view.drawSprites("ghosts", batch);
   }
 
-  /** The angle of a ghost that is seen from above; 1 for one that faces left, so that it is mirrored. */
+  /** Returns the angle of a ghost that is seen from above. For others: 1 if it faces left and is mirrored, else 0. */
   #angleOf(ghost) {
     if (ghost.kind === "cart") return this.#read(ghost, "heading");
     const facing = this.#read(ghost, "facing");
     return ghost.style.turns ? facing : Number(Math.cos(facing) < 0);
   }
 
-  /** A field of the vale by its name; 0 if the ghost has none. */
+  /** Returns a field of the vale by its name; 0 if the ghost has none. */
   #read(ghost, name) {
     const place = this.#fields[name];
     return place === undefined ? 0 : this.#client.value(ghost.id, place.component, place.field);

@@ -68,7 +68,7 @@ export class SpriteBatch {
     ++this.version;
   }
 
-  /** `angle`: of a sprite that turns, in radians; for others, 1 mirrors it. */
+  /** `angle`: in radians for a sprite that turns; 1 mirrors any other sprite. */
   add(x, y, sprite, angle = 0, tone = TONE.full, alpha = 1) {
     let at = this.count++ * FLOATS;
     if (at + FLOATS > this.data.length) {
@@ -92,7 +92,7 @@ export class SpriteLayer {
   #sheet;
   #buffers = new WeakMap();  // by batch: {buffer, version}
 
-  /** Also after the context was lost. */
+  /** Creates the WebGL objects. Call again after the context was lost. */
   setUp(gl) {
     this.#gl = gl;
     this.#program = new Program(gl, VERTEX, FRAGMENT);

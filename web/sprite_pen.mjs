@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The few strokes that all sprites are made of. `pen`: a CanvasRenderingContext2D.
+// The drawing functions of all sprites. `pen`: a CanvasRenderingContext2D.
 
 /** An ellipse; `edge` and `width`: its outline, if any. */
 export function blob(pen, x, y, rx, ry, fill, edge = "", width = 0) {

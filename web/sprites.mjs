@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// All sprites of the map, drawn once onto one canvas. Everything that the map draws later is a copy from there.
+// All sprites of the map, drawn once onto one canvas. The map draws copies from this canvas.
 import { deer, patrol, person, player, sheep, token } from "./sprite_beings.mjs";
 import { cart, chest, crate, fir, item, oak, thing, turret, wagon } from "./sprite_things.mjs";
 
 export const CELL = 128;
 export const CELLS_PER_ROW = 8;
-/** Of an upright sprite: the share of the cell above the feet. */
+/** Fraction of the cell above the feet of an upright sprite. */
 export const FEET = 112 / CELL;
 /** Body and outline of the teams; 0: without a team. */
 export const TEAM_COLORS = [
@@ -20,7 +20,7 @@ export const TEAM_COLORS = [
  * @property {string} name
  * @property {number} meters Edge of its cell.
  * @property {number} pixels Least edge of its cell in CSS pixels.
- * @property {boolean} turns It is seen from above and turns; otherwise it stands upright and may be mirrored.
+ * @property {boolean} turns Whether it is seen from above and turns. Otherwise it stands upright and may be mirrored.
  * @property {(pen: CanvasRenderingContext2D) => void} draw
  */
 

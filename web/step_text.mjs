@@ -96,7 +96,7 @@ export function circlesOf(nodes) {
     .flatMap(({ steps }) => steps.map((text) => circleOf(text))).filter((circle) => circle !== null);
 }
 
-/** A suitable slider for a number with the current `value`: {min, max, step}. */
+/** Returns the range of a slider for a number with the current `value`: {min, max, step}. */
 export function rangeFor({ value, whole, least }) {
   if (whole) return { min: Math.max(0, least), max: Math.max(8, 2 * value), step: 1 };
   const wanted = Math.max(Math.abs(value) * 4, 1);

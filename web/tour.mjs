@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// A tour of a few steps. Each step ends when the visitor has done it, or skips it. The tour is shown at the first
-// visit, and later on request. Uses no page elements.
+// A tour of a few steps. Each step ends when the visitor has done or skipped it. The tour starts at the first
+// visit, and later when the visitor clicks its button. Uses no page elements.
 import { setting, store } from "./settings.mjs";
 
 const CHECK_EVERY_MS = 150;
-const PRAISE_MS = 3500;
+const OUTCOME_MS = 3500;
 
 /**
  * @typedef {object} Step
  * @property {string} title
- * @property {() => boolean} isPossible False: the step is left out.
+ * @property {() => boolean} isPossible Whether the step can be done here; otherwise the tour omits it.
  * @property {() => void} begin
- * @property {() => string} words What to do, at this moment.
+ * @property {() => string} words The current instruction.
  * @property {() => boolean} isDone
- * @property {() => string} praise What the visitor has seen.
- * @property {() => {x: number, y: number, name: string} | null} place What the step points to on the map.
- * @property {() => Element | null} element What it points to beside the map.
+ * @property {() => string} outcome What the step has shown.
+ * @property {() => {x: number, y: number, name: string} | null} place The map position that the step points to, with a label.
+ * @property {() => Element | null} element The element outside the map that the step points to.
  */
 
 export class Tour {
-  /** "off", "step", "done" (the praise of a step is shown), "end" (the last words are shown). */
+  /** "off", "step", "done" (the outcome of a step is shown), "end" (the closing text is shown). */
   state = "off";
   /** @type {Step[]} */
   steps = [];
   index = 0;
   /** Whether each step was done, not skipped. */
   done = [];
-  /** What the visitor has seen in the step that was just done. */
-  praise = "";
+  /** What the step that was just done has shown. */
+  outcome = "";
   #all;
   #isReady;
   #listener;
   #timer;
 
   /**
-   * `isReady()`: whether there is a world to show. Calls `listener()` several times per second while the tour is shown,
+   * `isReady()`: whether the client has joined. Calls `listener()` several times per second while the tour is shown,
    * and when it ends.
    * @param {Step[]} steps
    */
@@ -51,7 +51,7 @@ export class Tour {
   /** @returns {Step | null} */
   get step() { return this.state === "step" || this.state === "done" ? this.steps[this.index] : null; }
 
-  /** Starts it if this browser has not shown it yet. */
+  /** Starts the tour if this browser has not shown it yet. */
   offer() { if (setting("tour") === null && this.state === "off") this.start(); }
 
   start() {
@@ -60,7 +60,7 @@ export class Tour {
     this.#go(0);
   }
 
-  /** To the next step; at the end: closes the tour. */
+  /** Goes to the next step. At the end: closes the tour. */
   next() {
     if (this.state === "end") this.end();
     else this.#go(this.index + 1);
@@ -87,8 +87,8 @@ export class Tour {
     if (this.state === "step" && this.#isReady() && this.steps[this.index].isDone()) {
       this.state = "done";
       this.done[this.index] = true;
-      this.praise = this.steps[this.index].praise();
-      this.#timer = setTimeout(() => this.next(), PRAISE_MS);
+      this.outcome = this.steps[this.index].outcome();
+      this.#timer = setTimeout(() => this.next(), OUTCOME_MS);
     }
     this.#listener();
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The steps of the tour: walk, drag the rule, click why, drive.
-import { grouped } from "./dom.mjs";
+// The steps of the tour: walk, change a rule, explain an entity, drive.
+import { counted, grouped } from "./dom.mjs";
 import { NO_GHOST } from "./client.mjs";
 
 const WALK_M = 12;
 const EFFECT_MS = 800;
-const STRAY_M = 5;     // a withheld entity has no id: it is the one of its kind that is nearest to its last position
+const STRAY_M = 5;     // withheld entities have no ids; one is found again as the nearest of its kind within this distance
 const DRIVEN_MPS = 1;
 const RIDER_M = 2;
 const TAKEN_WITHIN_M = 4;
@@ -27,7 +27,7 @@ export function tourSteps(page) {
 
 function walkStep({ client, scene, radii }) {
   let start = null;
-  let way = 0;
+  let walked = 0;
   const counts = { enter: 0, leave: 0 };
   for (const name of ["enter", "leave"]) client.on(name, () => { ++counts[name]; });
   return {
@@ -35,22 +35,22 @@ function walkStep({ client, scene, radii }) {
     title: "Walk",
     begin() {
       start = null;
-      way = counts.enter = counts.leave = 0;
+      walked = counts.enter = counts.leave = 0;
     },
     words() {
       const [radius] = radii();
-      const near = radius === undefined ? "What comes near you" : `What comes within ${radius.enter} m of you`;
-      return `${isTouch() ? "Tap the map where you want to go" : "Press W A S D, or click the map"}. ${near} enters: from then on it is sent to you.`;
+      const near = radius === undefined ? "Entities near you" : `Entities within ${radius.enter} m of you`;
+      return `${isTouch() ? "Tap the map where you want to go" : "Press W A S D, or click the map"}. ${near} enter: from then on, the server sends them to you.`;
     },
     isDone() {
       const { own } = scene.drawn;
       if (own === null) return false;
       start ??= own;
-      way += away(own, start);
+      walked += away(own, start);
       start = own;
-      return way >= WALK_M && counts.enter + counts.leave > 0;
+      return walked >= WALK_M && counts.enter + counts.leave > 0;
     },
-    praise: () => `While you walked, ${counts.enter} entities entered and ${counts.leave} left. The server sends nothing about the pale ones.`,
+    outcome: () => `While you walked, ${counted(counts.enter, "entity", "entities")} entered and ${counts.leave} left. The server sends you nothing about the faded ones.`,
   };
 }
 
@@ -62,7 +62,7 @@ function ruleStep({ client, tabs, operator }) {
   const row = () => document.querySelector("#rules-cards .number");
   return {
     ...nothing,
-    title: "Drag the rule",
+    title: "Change a rule",
     isPossible: () => operator !== null && operator.rules.running !== null && !operator.rules.isReadOnly && row() !== null,
     begin() {
       tabs.open("rules");
@@ -71,20 +71,20 @@ function ruleStep({ client, tabs, operator }) {
       changedAt = null;
     },
     words: () => `Move the slider “${row()?.firstElementChild.textContent ?? ""}”. The server applies the rule at once, to all clients.`,
-    isDone() {  // and its effect has arrived
+    isDone() {  // the rules differ, and their effect has had time to arrive
       if (rules() === before) changedAt = null;
       else changedAt ??= performance.now();
       return changedAt !== null && performance.now() - changedAt > EFFECT_MS;
     },
-    praise: () => `You hold ${grouped(client.ghostCount)} entities now; before it were ${grouped(had)}. Revert restores the rule.`,
+    outcome: () => `You now have ${counted(client.ghostCount, "entity", "entities")}; before the change it was ${grouped(had)}. Revert restores the rule.`,
     element: row,
   };
 }
 
 function whyStep({ scene, view, tabs, operator }) {
   let target = null;  // {x, y, kind} of a withheld entity, or a ghost
-  let explained = null;  // before this step
-  /** Withheld entities are more surprising than ghosts. Those near the middle are in view. */
+  let explained = null;  // the explained entity before this step
+  /** Prefers a withheld entity to a ghost. Either must be well inside the view. */
   const choose = () => {
     const { own, ghosts } = scene.drawn;
     if (own === null) return null;
@@ -100,7 +100,7 @@ function whyStep({ scene, view, tabs, operator }) {
   };
   return {
     ...nothing,
-    title: "Click why",
+    title: "Explain an entity",
     isPossible: () => operator !== null && operator.rules.running !== null,
     begin() {
       tabs.open("why");
@@ -109,7 +109,7 @@ function whyStep({ scene, view, tabs, operator }) {
     },
     words: () => `${isTouch() ? "Tap" : "Click"} the ringed entity, or any other. The server explains why it is sent to you or withheld.`,
     isDone: () => operator.why.answer !== null && operator.why.second !== explained,
-    praise: () => "The panel lists each step of the rule with its numbers, and what would change the result.",
+    outcome: () => "The panel lists each step of the rule with its numbers, and the changes that would reverse the result.",
     place() {
       target = follow();
       return target && { x: target.x, y: target.y, name: "why?" };
@@ -138,11 +138,11 @@ function driveStep({ client, scene, pilot, tabs }) {
     words() {
       if (pilot.isDriving) return isTouch() ? "Drive with the arrows on the map." : "Drive with W A S D.";
       const cart = nearestCart();
-      if (cart === null) return "Look for a cart: walk on, or zoom out.";
+      if (cart === null) return "No free cart in view: walk on, or zoom out.";
       return metersTo(cart) > TAKEN_WITHIN_M ? "Walk to the ringed cart." : `Press ${key("E", "cart")} to board the cart.`;
     },
     isDone: () => pilot.isDriving && Math.abs(pilot.state.speedMps) > DRIVEN_MPS,
-    praise: () => `The cart moved before the server answered: your client predicts it. ${isTouch() ? "“get off”" : "E"} leaves the cart. The panel simulates a bad connection.`,
+    outcome: () => `The cart moved before the server answered: your client predicts it. ${isTouch() ? "“get off”" : "E"} leaves the cart. The panel simulates a bad connection.`,
     place() {
       if (pilot.isDriving) return null;
       const cart = nearestCart();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Shows a Tour: a strip below the map, a ring on the map, and a frame around an element beside it. The strip has room
-// of its own, so that it covers nothing.
+// Shows a Tour: a strip below the map, a ring on the map, and a frame around an element beside it. The strip has its
+// own space and covers nothing.
 import { byId, make, put, renew } from "./dom.mjs";
 import { SHAPE } from "./view.mjs";
 
 const ARROWS = ["→", "↘", "↓", "↙", "←", "↖", "↑", "↗"];
-const INSET = 60;      // of a label that points beyond the edge
+const INSET = 60;      // pixels between the edge and the label of a position outside the view
 const PULSE_MS = 700;
 
 export class TourStrip {
@@ -26,7 +26,7 @@ export class TourStrip {
   }
 
   show() {
-    const { state, steps, index, done, praise } = this.#tour;
+    const { state, steps, index, done, outcome } = this.#tour;
     const step = this.#tour.step;
     const isLast = state === "end";
     put(byId("tour"), "hidden", state === "off");
@@ -37,14 +37,14 @@ export class TourStrip {
       return item;
     }));
     put(byId("tour-title"), "textContent", step === null ? "That was the tour." : `${step.title}.`);
-    put(byId("tour-words"), "textContent", step === null ? "The ? on the map shows it again." : state === "done" ? praise : step.words());
+    put(byId("tour-words"), "textContent", step === null ? "The ? on the map shows it again." : state === "done" ? outcome : step.words());
     put(byId("tour-next"), "textContent", isLast ? "Close" : state === "done" ? "Next" : "Skip");
     put(byId("tour-next"), "className", state === "step" ? "" : "main");
     put(byId("tour-end"), "hidden", isLast);
     this.#point(state === "step" ? step.element() : null);
   }
 
-  /** Draws what the step points to on the map. */
+  /** Draws the ring and the label at the map position that the step points to. */
   draw(now) {
     const place = this.#tour.state === "step" ? this.#tour.step.place() : null;
     put(this.#label, "hidden", place === null);

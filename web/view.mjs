@@ -9,11 +9,11 @@ import { DAY } from "./palette.mjs";
 import { SpriteLayer } from "./sprite_layer.mjs";
 
 const INSTANCE_FLOATS = 8; // x, y, size in meters, shape, r, g, b, a
-const CIRCLE_SIDES = 128;   // smooth enough
+const CIRCLE_SIDES = 128;
 const DASHES_MAX = 400;
 const HALF_HEIGHT_MIN = 2;
 const HALF_HEIGHT_MAX = 2000;
-/** Half height of the view up to which sprites have their least size; beyond it they shrink with the view. */
+/** Half height of the view up to which the minimum size of sprites applies. In a larger view, the minimum shrinks. */
 const LEAST_UNTIL_M = 170;
 export const SHAPE = { disc: 0, square: 1, triangle: 2, diamond: 3, ring: 4 };
 
@@ -109,7 +109,7 @@ export class View {
   get halfHeight() { return this.#halfHeight; }
   set halfHeight(meters) { this.#halfHeight = Math.min(HALF_HEIGHT_MAX, Math.max(HALF_HEIGHT_MIN, meters)); }
 
-  /** `clear`: {x, y, enter, leave} of a circle that is free of mist; null: there is no mist. */
+  /** Draws the ground. `clear`: {x, y, enter, leave} of the circle without mist; null: no mist at all. */
   begin(clear = null) {
     const gl = this.#gl;
     const ratio = globalThis.devicePixelRatio || 1;

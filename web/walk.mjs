@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Converts keys, clicks and the pointer to walking, driving and shooting, except input that a focused control needs.
-// Without a pilot, sends commands of the vale.
+// Converts keys, clicks and the pointer to walking, driving and shooting. Ignores keys that a focused control needs.
+// Without a pilot, sends the commands of games/vale.
 
 const DIRECTIONS = { KeyW: [0, -1], ArrowUp: [0, -1], KeyS: [0, 1], ArrowDown: [0, 1], KeyA: [-1, 0], ArrowLeft: [-1, 0], KeyD: [1, 0], ArrowRight: [1, 0] };
 const COMMANDS = { walk: 1, go: 2, cloak: 3, board: 5 };
@@ -40,12 +40,12 @@ export class Walk {
     });
   }
 
-  /** Stops, because nothing reports the arrival at the target. */
+  /** Stops walking and firing. Used when the page is hidden or not joined, because follow() is not called then. */
   stop() {
     this.#goal = null;
     this.#keys.clear();
     this.fires = false;
-    this.#say();
+    this.#steer();
   }
 
   /** Walks to the position; no effect while driving. */
@@ -100,21 +100,21 @@ export class Walk {
     this.press(event.code);
   }
 
-  /** Begins a direction: "KeyW" and the like. */
+  /** Starts a direction. `code`: a key of DIRECTIONS, such as "KeyW". */
   press(code) {
     this.#goal = null;
     if (this.#keys.has(code)) return;
     this.#keys.add(code);
-    this.#say();
+    this.#steer();
   }
 
-  /** Ends a direction, or the fire of "Space". */
+  /** Ends a direction. "Space": ends firing. */
   release(code) {
     if (code === "Space") this.fires = false;
-    if (this.#keys.delete(code)) this.#say();
+    if (this.#keys.delete(code)) this.#steer();
   }
 
-  #say() {
+  #steer() {
     let [x, y] = [0, 0];
     for (const key of this.#keys) {
       x += DIRECTIONS[key][0];

@@ -6,8 +6,8 @@
 import { distanceIn, placeIn } from "./why_question.mjs";
 import { SHAPE } from "./view.mjs";
 
-const EDGE_PIXELS = 170;  // closer to an edge, labels are placed on the other side
-const ROOM_PIXELS = 120;   // the length is not shown on a shorter line
+const EDGE_PIXELS = 170;  // closer to an edge, a label is placed on the other side of its position
+const ROOM_PIXELS = 120;   // a shorter line does not show its length
 const FOLLOW_MS = 120;  // positions arrive a few times per second and are smoothed in between
 
 export class WhyMap {
@@ -46,7 +46,7 @@ export class WhyMap {
       if (to) write(to.x, to.y, this.#view.markSize(2.2, 50), SHAPE.ring, r, g, b, 1);
       if (moved) write(moved.x, moved.y, this.#view.markSize(1.6, 62), SHAPE.ring, ...palette.change, 0.95);
     });
-    // Names are placed on the sides away from the line. The own player already has one.
+    // Labels are placed on the side away from the line. The own player already has one.
     const left = from && to && to.x < from.x, up = from && to && to.y < from.y;
     this.#label(0, first?.isMe ? null : from, first?.name, { left: !left, up: !up });
     this.#label(1, second?.isMe ? null : to, second?.name, { left, up });

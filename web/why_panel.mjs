@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The Purview authors
 //
 // Displays the result of a WhyQuestion: the verdict, the stages that were evaluated, each node with its steps and
-// numbers, and what would change the result.
+// numbers, and the changes that would reverse the result.
 import { byId, make, put, renew } from "./dom.mjs";
 import { pickable } from "./pick.mjs";
 import { decidingNode, decidingStep, distanceIn } from "./why_question.mjs";
 
-/** Stages before the rules, in order, with the result that continues to the next stage; then the nodes. */
+/** The stages before the rules, in order, then the nodes. `passed`: the result that leads to the next stage. */
 const STAGES = [
   { name: "observer not ready", words: "ready", passed: "yes" }, { name: "denied", passed: "no" }, { name: "owned", passed: "no" },
   { name: "force hidden", passed: "no" }, { name: "shown to all", passed: "no" }, { name: "allowed", passed: "no" },
@@ -113,7 +113,7 @@ export class WhyPanel {
     put(byId("why-answer"), "hidden", answer === null);
     if (answer === null) return;
     put(byId("why-verdict"), "className", answer.relevant ? "verdict yes" : "verdict no");
-    // Contains changing numbers: screen readers read it with the verdict only, not after every change.
+    // The decision contains changing numbers. Screen readers read it with the verdict, not after every change.
     const verdict = make("p", {}, make("b", {}, second.name), answer.relevant ? " is relevant to " : " is not relevant to ", make("b", {}, first.name),
                          make("small", { ariaLive: "off" }, decision(answer)));
     renew(byId("why-verdict"), [...verdict.childNodes]);
@@ -130,7 +130,7 @@ function stages(answer) {
   const decided = stageOf(answer);
   return STAGES.map(({ name, words, passed }, i) => {
     if (i < decided) return make("li", {}, words ?? name, make("b", {}, passed));
-    const item = make("li", { className: i === decided ? "decides" : "unasked", title: i === decided ? "this decides" : "not evaluated" },
+    const item = make("li", { className: i === decided ? "decides" : "skipped", title: i === decided ? "this decides" : "not evaluated" },
                       i === decided ? answer.stage : words ?? name);
     if (i === decided) item.setAttribute("aria-current", "step");
     return item;
@@ -141,8 +141,8 @@ function stages(answer) {
 export function decision(answer) {
   if (answer.hidden_member !== null) return `entity ${answer.hidden_member} of its group is hidden with all its descendants: ${answer.stage}`;
   if (!isDecidedByNodes(answer)) return `decided before the rules: ${answer.stage}`;
-  if (answer.promoted_by !== null) return `no node matches it, but one matches its descendant, entity ${answer.promoted_by}`;
-  if (answer.held) return "no node matches it any more; its minimum relevance time is not over";
+  if (answer.promoted_by !== null) return `no node matches it, but a node matches its descendant, entity ${answer.promoted_by}`;
+  if (answer.held) return "no node matches it any more, but its minimum relevance time is not over";
   const evaluated = answer.nodes.filter((node) => node.member);
   const node = answer.nodes[decidingNode(answer.nodes)] ?? evaluated.find((node) => node.combine === "add" && decidingStep(node) >= 0);
   if (node === undefined) return evaluated.length > 0 ? "no step adds it" : answer.nodes.length > 0 ? "no node applies to it" : "there are no nodes";
@@ -184,8 +184,8 @@ function meterOf(step) {
   return meter;
 }
 
-function changes({ single, pair, are_changes_known: isKnown, changes_by_itself: turns }) {
-  if (turns) return [make("li", { className: "none" }, "no change is needed: a node evaluation is due, or a minimum relevance time or an area ends")];
+function changes({ single, pair, are_changes_known: isKnown, changes_by_itself: isDue }) {
+  if (isDue) return [make("li", { className: "none" }, "no change is needed: a node evaluation is due, or a minimum relevance time or an area ends")];
   if (single.length > 0) return single.map((text) => make("li", {}, text));
   if (pair.length > 0) return [make("li", {}, `no single change, but these two together: ${pair.join(", and ")}`)];
   return [make("li", { className: "none" }, isKnown ? "no single change and no pair of changes" : "unknown")];

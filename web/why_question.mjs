@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The query "why is this entity relevant to this observer?", repeated while it is visible, since both move. Uses the
-// operator channel and no page elements.
+// The query "why is this entity relevant to this observer?", repeated while the panel is open, because both can
+// move. Uses the operator channel and no page elements.
 import { entitiesAt } from "./pick.mjs";
 
 const ASK_EVERY_MS = 250;
 const STRAY_M = 15;  // maximum movement since the last reply
 
-/** An end of the query: {entity, index, kind, observer, place}, or "me", which has its position elsewhere. */
-const isNamed = (end) => end !== null && end.problem === undefined;
+/** An end of the query is {entity, index, kind, observer, place, name, isMe}; "me" as observer has no place. */
+const isChosen = (end) => end !== null && end.problem === undefined;
 
 export class WhyQuestion {
   /** Observer and entity of the query; null: not chosen yet. */
@@ -21,8 +21,8 @@ export class WhyQuestion {
   problem = "";
   #channel;
   #listeners = new Set();
-  #asked = 0;
-  #open = 0;
+  #number = 0;  // of the newest request
+  #open = 0;    // pending requests
 
   constructor(channel, isShown) {
     this.#channel = channel;
@@ -39,7 +39,7 @@ export class WhyQuestion {
 
   choose(slot, end) {
     this[slot] = end;
-    ++this.#asked;  // a pending reply belongs to another query
+    ++this.#number;  // a pending reply belongs to the previous query
     this.answer = null;
     this.problem = "";
     void this.ask();
@@ -51,22 +51,22 @@ export class WhyQuestion {
     if (!this.#channel.isOpen) return;
     if (first !== null && first.observer === null) {
       this.problem = first.isMe ? "The server has no observer for this client yet."
-        : `${first.name} is not the main entity of an observer. Choose a player, or Me.`;
+        : `No observer views from ${first.name}. Choose a player, or Me.`;
       return this.#changed();
     }
-    if (!isNamed(first) || !isNamed(second)) return;
-    const number = ++this.#asked;
+    if (!isChosen(first) || !isChosen(second)) return;
+    const number = ++this.#number;
     ++this.#open;
     try {
       const [answer] = await Promise.all([
         this.#channel.ask({ op: "explain", observer: first.observer, entity: second.entity }),
         this.#follow(first), this.#follow(second)]);
       const isOther = answer.op === "explain" && (answer.observer !== first.observer || answer.entity_text !== second.entity);
-      if (number !== this.#asked || isOther) return;
+      if (number !== this.#number || isOther) return;
       this.answer = answer.op === "explain" ? answer : null;
       this.problem = answer.op === "explain" ? "" : answer.text;
     } catch (problem) {
-      if (number !== this.#asked) return;
+      if (number !== this.#number) return;
       this.answer = null;
       this.problem = problem.message;
     } finally {
@@ -75,7 +75,7 @@ export class WhyQuestion {
     this.#changed();
   }
 
-  /** Updates the position. */
+  /** Updates the position of an end. */
   async #follow(end) {
     if (end.isMe || !end.place) return;
     const here = await entitiesAt(this.#channel, end.place, STRAY_M);
@@ -93,7 +93,7 @@ export function endOf(entity) {
   return { ...entity, name: `${entity.kind} ${entity.index}`, place: { x: entity.x, y: entity.y }, isMe: false };
 }
 
-/** The index of the step that decided the node's result; -1: none did, nothing was added. */
+/** The index of the step that decided the node's result; -1: no step did, because none added. */
 export function decidingStep(node) {
   let decided = -1;
   node.steps.forEach((step, i) => {
@@ -102,7 +102,7 @@ export function decidingStep(node) {
   return decided;
 }
 
-/** The index of the node that decided the overall result; -1: none did, nothing was added. */
+/** The index of the node that decided the overall result; -1: no node did, because none added. */
 export function decidingNode(nodes) {
   let decided = -1;
   let soFar = false;

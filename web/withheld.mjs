@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The entities of the server's truth that this client does not hold. A truth frame has no ids of ghosts, so each ghost
-// is matched with the nearest entity of its kind.
+// The entities of a truth frame (the server's complete world) that this client does not have. A truth frame has no
+// ghost ids, so each ghost is matched with the nearest entity of its kind.
 
-const NEAR_M = 3;        // between a ghost and its entity
+const NEAR_M = 3;        // maximum distance between a ghost and its entity
 const OWN_NEAR_M = 12;  // a predicted ghost is ahead of the server
 
 /**
@@ -12,7 +12,7 @@ const OWN_NEAR_M = 12;  // a predicted ghost is ahead of the server
  * @property {number} x
  * @property {number} y
  * @property {number} kind
- * @property {boolean} hidden It has the first flag of the schema, such as cloaked.
+ * @property {boolean} hidden Whether it has the first flag of the schema, such as cloaked.
  */
 
 /**
@@ -22,7 +22,7 @@ const OWN_NEAR_M = 12;  // a predicted ghost is ahead of the server
  */
 export function withheldOf({ count, floats, words }, ghosts) {
   const cells = cellsOf(ghosts);
-  const pairs = [];  // of an entity and a ghost of its kind nearby
+  const pairs = [];  // an entity and a nearby ghost of its kind
   for (let i = 0; i < count; ++i) {
     const [x, y] = [floats[i * 3], floats[i * 3 + 1]];
     for (const g of cells.get(cellOf(x, y)) ?? []) {
@@ -49,7 +49,7 @@ export function withheldOf({ count, floats, words }, ghosts) {
 const CELL_M = 4;  // at least NEAR_M
 const cellOf = (x, y) => Math.floor(x / CELL_M) * 0x100000 + Math.floor(y / CELL_M);
 
-/** Each ghost in all cells that may contain its entity. */
+/** Returns a map of cells. Each ghost is in all cells that may contain its entity. */
 function cellsOf(ghosts) {
   const cells = new Map();
   ghosts.forEach(({ x, y, owned }, g) => {

@@ -38,7 +38,7 @@ export class WorldPanel {
     setInterval(() => this.#count(), NUMBERS_EVERY_MS);
   }
 
-  /** The panel has become visible: elements drawn while hidden had no size. */
+  /** Call when the panel becomes visible: a chart that is drawn while hidden has no size. */
   shown() { this.#chart.resize(); }
 
   #countRates() {

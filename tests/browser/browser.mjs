@@ -55,7 +55,7 @@ export async function openBrowser(viewport = { width: 1360, height: 820 }) {
   };
 }
 
-/** Runs in a page before its own scripts: it has been visited before. */
+/** Runs in a page before its own scripts. Marks the page as visited, so it does not offer the tour. */
 function skipTour() {
   try {
     localStorage.setItem("purview.tour", "seen");
@@ -64,14 +64,14 @@ function skipTour() {
   }
 }
 
-/** Opens a page and collects its errors: {page, complaints}. `tour`: it offers its tour as at a first visit. */
+/** Opens a page and collects its errors: {page, pageErrors}. `tour`: the page offers its tour, as at a first visit. */
 export async function newPage(browser, { tour = false } = {}) {
   const page = await browser.context.newPage();
   if (!tour) await page.addInitScript(skipTour);
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("console", (message) => { if (message.type() === "error") complaints.push(message.text()); });
-  return { page, complaints };
+  const pageErrors = [];
+  page.on("pageerror", (error) => pageErrors.push(String(error)));
+  page.on("console", (message) => { if (message.type() === "error") pageErrors.push(message.text()); });
+  return { page, pageErrors };
 }
 
 /** Opens the page and waits until its client has joined and its observer is known. */

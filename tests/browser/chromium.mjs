@@ -136,7 +136,7 @@ function inPage(path, what, given) {
   const [x, y] = [left + width / 2, top + height / 2];
   const hit = document.elementFromPoint(x, y);
   if (hit === null || !(element.contains(hit) || hit.contains(element) && hit.matches("label"))) {
-    return { problem: `it is covered by ${hit === null ? "nothing: it is outside the viewport" : hit.outerHTML.slice(0, 80)}` };
+    return { problem: hit === null ? "its center is outside the viewport" : `it is covered by ${hit.outerHTML.slice(0, 80)}` };
   }
   return { value: { x, y } };
 }
@@ -284,13 +284,13 @@ class Page {
   send(method, params) { return this.#connection.send(method, params, this.#session); }
 
   #event(method, params) {
-    const tell = (name, what) => { for (const listener of this.#listeners[name]) listener(what); };
-    const complain = (text) => tell("console", { type: () => "error", text: () => text });
+    const emit = (name, what) => { for (const listener of this.#listeners[name]) listener(what); };
+    const emitError = (text) => emit("console", { type: () => "error", text: () => text });
     if (method === "Page.loadEventFired") this.#loaded();
-    else if (method === "Runtime.exceptionThrown") tell("pageerror", textOf(params.exceptionDetails));
-    else if (method === "Log.entryAdded" && params.entry.level === "error") complain(params.entry.text);
+    else if (method === "Runtime.exceptionThrown") emit("pageerror", textOf(params.exceptionDetails));
+    else if (method === "Log.entryAdded" && params.entry.level === "error") emitError(params.entry.text);
     else if (method === "Runtime.consoleAPICalled" && params.type === "error") {
-      complain(params.args.map(({ value, description }) => String(value ?? description)).join(" "));
+      emitError(params.args.map(({ value, description }) => String(value ?? description)).join(" "));
     }
   }
 
@@ -313,7 +313,7 @@ class Page {
 
   addInitScript(script) { return this.send("Page.addScriptToEvaluateOnNewDocument", { source: `(${script})()` }); }
 
-  /** Touches with fingers: [{x, y}], from the first contact until `end()`. */
+  /** Starts a touch with one finger per point: [{x, y}]. Returns {move(...points), end()}. */
   async touch(...points) {
     const send = (type, touchPoints) => this.send("Input.dispatchTouchEvent", { type, touchPoints: touchPoints.map((point, id) => ({ ...point, id })) });
     await send("touchStart", points);
@@ -321,12 +321,12 @@ class Page {
   }
   async tap(x, y) { await (await this.touch({ x, y })).end(); }
 
-  /** For example {"prefers-color-scheme": "dark"}. */
+  /** Sets media features, such as {"prefers-color-scheme": "dark"}. */
   emulateMedia(features) {
     return this.send("Emulation.setEmulatedMedia", { features: Object.entries(features).map(([name, value]) => ({ name, value })) });
   }
 
-  /** Returns the value of an expression. A promise is awaited. */
+  /** Returns the value of an expression. Awaits a promise. */
   async run(expression) {
     const { result, exceptionDetails } = await this.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
     if (exceptionDetails) throw new Error(textOf(exceptionDetails));
@@ -355,7 +355,7 @@ function textOf({ text, exception }) {
   return exception?.description ?? (exception === undefined ? text : `${text} ${exception.value}`);
 }
 
-/** Starts a browser with `profile` as its directory: {pages(), newPage(), close()}. `touch`: its pointer is a finger. */
+/** Starts a browser with `profile` as its directory: {pages(), newPage(), close()}. `touch`: emulates a touch screen. */
 export async function launch(executable, profile, { width, height, touch = false }) {
   const child = spawn(executable, [...ARGUMENTS, `--user-data-dir=${profile}`, `--window-size=${width},${height}`, "about:blank"],
                       { stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"] });

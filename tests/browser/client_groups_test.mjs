@@ -138,23 +138,23 @@ for (const none of ["123", {}, [1, 2, 3], null, undefined, 3, new Uint8Array(201
 assert.deepEqual(sent, []);
 
 // Game messages arrive in order after the client has joined. The listener owns its copy of the bytes.
-const heard = [];
-client.on("message", (bytes) => { assert.equal(client.state, "joined"); heard.push(bytes); });
+const received = [];
+client.on("message", (bytes) => { assert.equal(client.state, "joined"); received.push(bytes); });
 messages = [[1, 2, 3], [], [4]];
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
 new Uint8Array(memory.buffer, 16384).fill(9);
-assert.deepEqual(heard.map((bytes) => [...bytes]), [[1, 2, 3], [], [4]]);
+assert.deepEqual(received.map((bytes) => [...bytes]), [[1, 2, 3], [], [4]]);
 
 // A listener added during dispatch starts with the next message. One removed during dispatch gets no more.
 {
   const letters = [];
-  const hear = (bytes) => {
+  const receive = (bytes) => {
     letters.push(bytes[0]);
     assert.ok(letters.length < 9, "one message is dispatched endlessly");
     again();
   };
   let end = () => {};
-  const again = () => { end(); end = client.on("message", (bytes) => hear(bytes)); };
+  const again = () => { end(); end = client.on("message", (bytes) => receive(bytes)); };
   again();
   const endFirst = client.on("message", () => { endOther(); endFirst(); });
   const endOther = client.on("message", () => { letters.push("other"); });
@@ -165,29 +165,29 @@ assert.deepEqual(heard.map((bytes) => [...bytes]), [[1, 2, 3], [], [4]]);
 }
 
 // Enter events come before relations. A listener may read any client state.
-const told = [];
-client.on("enter", ({ ghost, reason }) => { told.push(`enter ${ghost} ${reason}`); });
-client.on("relation", (relation) => { told.push(relation); assert.equal(client.rootOf(relation.ghost), 1); });
+const reported = [];
+client.on("enter", ({ ghost, reason }) => { reported.push(`enter ${ghost} ${reason}`); });
+client.on("relation", (relation) => { reported.push(relation); assert.equal(client.rootOf(relation.ghost), 1); });
 events = put(4096, [[3, 0, 1, 8, 0]]);
 relations = put(8192, [[3, 3, 1, NO_GHOST, 1], [3, 1, 1, 1, 4]]);
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
-assert.deepEqual(told, ["enter 3 promoted", { ghost: 3, oldRoot: 3, newRoot: 1, oldParent: NO_GHOST, newParent: 1 },
+assert.deepEqual(reported, ["enter 3 promoted", { ghost: 3, oldRoot: 3, newRoot: 1, oldParent: NO_GHOST, newParent: 1 },
                         { ghost: 3, oldRoot: 1, newRoot: 1, oldParent: 1, newParent: 4 }]);
 // Relations without other events are also emitted.
 events = 0;
 relations = put(8192, [[3, 1, 3, 4, NO_GHOST]]);
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
-assert.deepEqual(told[3], { ghost: 3, oldRoot: 1, newRoot: 3, oldParent: 4, newParent: NO_GHOST });
+assert.deepEqual(reported[3], { ghost: 3, oldRoot: 1, newRoot: 3, oldParent: 4, newParent: NO_GHOST });
 
 // Change events come after relations, and only if there is a listener. Components are numbers from 0 to 31.
 changes = put(12288, [[3, 0x80000005, 0], [4, 0, 1]]);
 relations = 0;
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
-assert.equal(told.length, 4);
+assert.equal(reported.length, 4);
 assert.ok(!called.has("pv_client_change_count"));
-client.on("change", (change) => told.push(change));
+client.on("change", (change) => reported.push(change));
 Socket.last.onmessage({ data: new ArrayBuffer(8) });
-assert.deepEqual(told.slice(4), [{ ghost: 3, components: [0, 2, 31], ownerChanged: false }, { ghost: 4, components: [], ownerChanged: true }]);
+assert.deepEqual(reported.slice(4), [{ ghost: 3, components: [0, 2, 31], ownerChanged: false }, { ghost: 4, components: [], ownerChanged: true }]);
 
 // An invalid name or number throws at once, instead of being read as 0.
 for (const read of ["value", "text", "rotation", "reference"]) {
@@ -208,7 +208,7 @@ assert.deepEqual([client.sendMessage("hé"), client.sendMessage(Uint8Array.of(1,
                  [true, true, true, false]);
 assert.deepEqual(letters.slice(0, 3), [[104, 195, 169], [1, 2], []]);
 assert.throws(() => client.sendMessage(7), RangeError);
-assert.throws(() => client.sendMessage("x".repeat(65_535)), /at most 65534 bytes, not 65535/);
+assert.throws(() => client.sendMessage("x".repeat(65_535)), /the message has 65535 bytes; the limit is 65534$/);
 client.leave();
 assert.equal(client.sendMessage("hello"), false);
 
@@ -232,23 +232,23 @@ assert.equal(client.sendMessage("hello"), false);
   let newest = 100, now = 0;
   const clock = Object.getOwnPropertyDescriptor(performance, "now");  // undefined if it is inherited
   Object.defineProperty(performance, "now", { value: () => now, configurable: true });
-  const comes = (tick, at) => { [newest, now, events] = [tick, at, 0]; Socket.last.onmessage({ data: new ArrayBuffer(8) }); };
+  const arrive = (tick, at) => { [newest, now, events] = [tick, at, 0]; Socket.last.onmessage({ data: new ArrayBuffer(8) }); };
   Object.assign(answers, { pv_client_newest_tick: () => newest, pv_client_tick_hz: () => 20 });
-  comes(100, 1000);
+  arrive(100, 1000);
   assert.deepEqual([1000, 1025, 1500].map((at) => other.viewTick(at)), [98, 98.5, 108]);
   assert.equal(other.viewTick(2000, 0), 120);
-  comes(122, 2000);  // two ticks early
+  arrive(122, 2000);  // two ticks early
   assert.ok(Math.abs(other.viewTick(2000, 0) - 120.2) < 1e-9);
-  comes(200, 2000);
+  arrive(200, 2000);
   assert.deepEqual([other.viewTick(2000, 0), other.viewTick(2050, 0)], [200, 201]);
-  comes(456, 14_800);  // read long after its arrival, without newer packets
+  arrive(456, 14_800);  // read long after its arrival, without newer packets
   assert.ok(Math.abs(other.viewTick(27_600, 0) - 712) < 1e-9);
   if (clock === undefined) delete performance.now;
   else Object.defineProperty(performance, "now", clock);
   other.leave();
 }
 
-// An existing ghost, and one that does not exist.
+// Reads of an existing and of an unknown ghost.
 Object.assign(answers, {
   pv_client_is_owned: (_, ghost) => (ghost === 3 ? 1 : 0), pv_client_kind_of: (_, ghost) => (ghost === 3 ? 2 : -1),
   pv_client_parent_of: (_, ghost) => (ghost === 3 ? 1 : -1), pv_client_position: () => 512,
@@ -257,13 +257,13 @@ new Float32Array(memory.buffer, 512, 3).set([1, 2.5, 0]);
 assert.deepEqual([client.isOwned(3), client.isOwned(9), client.kindOf(3), client.kindOf(9), client.parentOf(3), client.parentOf(9)],
                  [true, false, 2, -1, 1, NO_GHOST]);
 assert.deepEqual(client.position(3, 10.5), [1, 2.5, 0]);
-const asked = [];
+const ghostIds = [];
 const about = ["value", "text", "rotation", "orientation", "reference", "isOwned", "kindOf", "parentOf", "position", "rootOf", "cellOf", "isReplicated", "retention"];
 for (const read of about) {
   const name = `pv_client_${read.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`)}`;
-  answers[name] = (_, ghost) => { asked.push(ghost >>> 0); return 512; };
+  answers[name] = (_, ghost) => { ghostIds.push(ghost >>> 0); return 512; };
   for (const ghost of [0, NO_GHOST - 1, NO_GHOST, ...noGhosts]) client[read](ghost, 0, 0);
-  assert.deepEqual(asked.splice(0), [0, NO_GHOST - 1, NO_GHOST, ...noGhosts.map(() => NO_GHOST)], read);
+  assert.deepEqual(ghostIds.splice(0), [0, NO_GHOST - 1, NO_GHOST, ...noGhosts.map(() => NO_GHOST)], read);
 }
 const noClient = new PurviewClient(null, { url: "", WebSocket: Socket });
 assert.deepEqual([noClient.isOwned(3), noClient.kindOf(3), noClient.parentOf(3), noClient.position(3, 1), noClient.call("say")],

@@ -123,29 +123,29 @@ const cases = {
 
   async "the view completes once per connection, after the enter events"() {
     const { client } = newClient();
-    const heard = [];
-    client.on("enter", () => heard.push("enter"));
-    client.on("viewComplete", () => { heard.push(`complete ${client.isViewComplete}`); });
+    const events = [];
+    client.on("enter", () => events.push("enter"));
+    client.on("viewComplete", () => { events.push(`complete ${client.isViewComplete}`); });
     for (let round = 0; round < 2; ++round) {
-      heard.length = 0;
+      events.length = 0;
       await client.connect();
       await joined(client);
       await until("the view is complete", () => client.isViewComplete);
       await sleep(300);
-      assert.equal(heard.filter((one) => one !== "enter").join(), "complete true");
-      assert.ok(heard.indexOf("complete true") > 0, "enter events came first");
+      assert.equal(events.filter((one) => one !== "enter").join(), "complete true");
+      assert.ok(events.indexOf("complete true") > 0, "enter events came first");
     }
     client.leave();
   },
 
   async "\"closed\" is the last state after leave() in the listener of \"joined\""() {
     const { client } = newClient();
-    const heard = [];
+    const received = [];
     client.on("state", (state) => { if (state === "joined") client.leave(); });
-    client.on("state", (state) => heard.push(state));
+    client.on("state", (state) => received.push(state));
     await client.connect();
     await until("closed", () => client.state === "closed");
-    assert.equal(heard.at(-1), "closed");
+    assert.equal(received.at(-1), "closed");
   },
 
   async "a listener that throws does not affect others, and its error is reported"() {
@@ -166,11 +166,11 @@ const cases = {
     const clients = [newClient(), newClient({ turnMs: 60_000 })];
     await withoutTimers(() => Promise.all(clients.map(({ client }) => client.connect())));
     await Promise.all(clients.map(({ client }) => joined(client)));
-    const heard = clients.map(({ client }) => client.newestTick);
+    const ticksBefore = clients.map(({ client }) => client.newestTick);
     await sleep(12_000);
     for (const [i, { client, states }] of clients.entries()) {
       assert.deepEqual([client.state, states], ["joined", ["connecting", "joining", "joined"]], client.closeReason);
-      assert.ok(client.newestTick > heard[i] + 100, "snapshots keep arriving");
+      assert.ok(client.newestTick > ticksBefore[i] + 100, "snapshots keep arriving");
       client.leave();
     }
   },
@@ -196,20 +196,20 @@ const cases = {
       send(bytes) { sent.push(Buffer.from(bytes)); super.send(bytes); }
     };
     const credential = Buffer.of(6, 0, 7, 0, 255, 7, 0, 254);  // two bytes of size, then the credential
-    const tells = (text) => sent.splice(0).some((bytes) => bytes.includes(text) && bytes.includes(credential));
+    const isSent = (text) => sent.splice(0).some((bytes) => bytes.includes(text) && bytes.includes(credential));
     const named = (name, credential) =>
       new PurviewClient(module, { url, turnMs: 20, name, credential, WebSocket: Watched });
     const client = named("Zoë", Uint8Array.of(7, 0, 255, 7, 0, 254));
     await client.connect();
     assert.equal(client.closeReason, "none");
     await joined(client);
-    assert.ok(tells("Zoë"));
+    assert.ok(isSent("Zoë"));
     sockets[0].terminate();
     await until("closed", () => client.state === "closed");
     assert.equal(client.closeReason, "lost");
     await client.connect();
     await joined(client);
-    assert.ok(tells("Zoë"));
+    assert.ok(isSent("Zoë"));
     client.leave();
     assert.deepEqual([client.state, client.closeReason], ["closed", "left"]);
     assert.throws(() => named("", "x".repeat(513)), RangeError);
@@ -217,8 +217,8 @@ const cases = {
     const long = named(`${"x".repeat(31)}ë`, "");
     await long.connect();
     await joined(long);
-    const said = Buffer.concat(sent.splice(0));
-    assert.ok(said.includes("x".repeat(31)) && !said.includes(`${"x".repeat(31)}\xc3`, "latin1"));
+    const bytes = Buffer.concat(sent.splice(0));
+    assert.ok(bytes.includes("x".repeat(31)) && !bytes.includes(`${"x".repeat(31)}\xc3`, "latin1"));
     long.leave();
     assert.equal(long.closeReason, "left");
     // A credential may hold any bytes. It is copied, so later changes of the buffer have no effect.
@@ -228,7 +228,7 @@ const cases = {
     new Uint8Array(buffer).fill(0);
     await keyed.connect();
     await joined(keyed);
-    assert.ok(tells("Zoë"));
+    assert.ok(isSent("Zoë"));
     keyed.leave();
     assert.throws(() => named("", 5), TypeError);
   },
@@ -268,7 +268,7 @@ const cases = {
     try {
       let [connects, follow, text] = [0, null, ""];
       const client = { refuseReason: "none", closeReason: "timeout", reasonText: "", on: (_, its) => { follow = its; }, connect: async () => { ++connects; } };
-      new Reconnect(client, (said) => { text = said; });
+      new Reconnect(client, (shown) => { text = shown; });
       /** Returns whether the page reconnects after this state. Sets `text`. */
       const after = (state, reason = "none") => {
         client.refuseReason = reason;

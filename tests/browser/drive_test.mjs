@@ -17,20 +17,20 @@ const log = (text) => console.log(`drive test: ${text}`);
 const server = await startServer(binary);
 const browser = await openBrowser();
 try {
-  const { page, complaints } = await newPage(browser);
+  const { page, pageErrors } = await newPage(browser);
   const begin = async () => {
     await enterWorld(page, server.address);
     await page.click("#tab-drive");
     await until("a pilot", () => page.evaluate(() => globalThis.purview.pilot.isReady));
   };
   await begin();
-  const look = () => page.evaluate(() => ({ ...globalThis.purview.pilot.state, isDriving: globalThis.purview.pilot.isDriving,
+  const readState = () => page.evaluate(() => ({ ...globalThis.purview.pilot.state, isDriving: globalThis.purview.pilot.isDriving,
                                             own: globalThis.purview.drawn.own, counts: globalThis.purview.shots.counts }));
 
   // Walks to the nearest free cart and mounts it. At the start one is in sight, but bots may take it. If the
   // distance stops shrinking, a wall is in the way: the player makes a detour. It also does so if no cart is in
   // sight. After 40 tries of one second, the page is opened again, with another start point.
-  // The tour's last step ends with the drive.
+  // Starts the last step of the tour, which ends when the player drives.
   await page.evaluate(() => {
     const { tour } = globalThis.purview;
     tour.start();
@@ -40,7 +40,7 @@ try {
   let tries = 0;
   let away = Infinity;
   let roundUntil = 0;
-  while (!(await look()).isDriving) {
+  while (!(await readState()).isDriving) {
     assert.ok(++tries < 100, "a cart is found within a hundred seconds");
     if (tries % 40 === 0) {
       await begin();
@@ -67,7 +67,7 @@ try {
   if (tries < 40) {  // the page was not opened again
     await until("the tour shows how to drive", async () => /^Drive with W A S D/.test(await page.innerText("#tour-words")));
     await page.keyboard.down("w");
-    await until("the tour has seen the drive", () => page.evaluate(() => globalThis.purview.tour.done.at(-1)));
+    await until("the last step of the tour is done", () => page.evaluate(() => globalThis.purview.tour.done.at(-1)));
     await page.keyboard.up("w");
     await page.evaluate(() => globalThis.purview.tour.end());
   }
@@ -77,29 +77,29 @@ try {
     await page.locator(`#${id}`).fill(String(value));
   }
   await sleep(2500);  // the client clock adapts its input lead
-  const before = await look();
+  const before = await readState();
   await page.keyboard.down("w");
   const start = performance.now();
   await until("the cart moves on the page", async () => {
-    const { own } = await look();
+    const { own } = await readState();
     return Math.hypot(own.x - before.own.x, own.y - before.own.y) > 0.1;
   });
   const answer = performance.now() - start;
   let way = 0;
-  let last = (await look()).own;
+  let last = (await readState()).own;
   for (let turn = 0; turn < 8; ++turn) {
     await page.keyboard[turn % 2 === 0 ? "down" : "up"](turn % 4 < 2 ? "d" : "a");
     await page.mouse.move(450 + 40 * turn, 250 + 30 * turn);
     await page.mouse[turn % 3 === 0 ? "up" : "down"]();
     await sleep(700);
-    const { own } = await look();
+    const { own } = await readState();
     way += Math.hypot(own.x - last.x, own.y - last.y);
     last = own;
   }
   await page.screenshot({ path: join(artifacts, "drive.png") });
   await page.mouse.up();
   for (const key of ["w", "a", "d"]) await page.keyboard.up(key);
-  const after = await look();
+  const after = await readState();
   const commands = after.newestCommand - before.newestCommand;
   const visible = (after.corrections - after.invisible) - (before.corrections - before.invisible);
   log(`moved after ${answer.toFixed(0)} ms, drove ${way.toFixed(0)} m with ${commands} commands, ${visible} visible corrections, ` +
@@ -112,11 +112,11 @@ try {
 
   // Without prediction, the server state is drawn and there are no corrections.
   await page.uncheck("#predicts");
-  await until("a pilot without prediction", async () => (await look()).newestCommand > 0);
-  assert.equal((await look()).corrections, 0);
+  await until("a pilot without prediction", async () => (await readState()).newestCommand > 0);
+  assert.equal((await readState()).corrections, 0);
   await page.keyboard.press("e");
-  await until("the player is on foot again", async () => !(await look()).isDriving);
-  assert.deepEqual(complaints, [], "the page reported errors");
+  await until("the player is on foot again", async () => !(await readState()).isDriving);
+  assert.deepEqual(pageErrors, [], "the page reported errors");
 } finally {
   await browser.close();
   await stopServer(server);

@@ -18,7 +18,7 @@ globalThis.WebSocket = class {
   send(text) { this.sent.push(JSON.parse(text)); }
   close() { this.readyState = 3; this.onclose?.(); }
 };
-const tell = (message) => socket.onmessage({ data: JSON.stringify(message) });
+const receive = (message) => socket.onmessage({ data: JSON.stringify(message) });
 
 const { OperatorChannel } = await import(pathToFileURL(join(process.argv[2], "operator.mjs")));
 const channel = new OperatorChannel("ws://127.0.0.1/operator");
@@ -33,30 +33,30 @@ const stats = channel.ask({ op: "stats" });
 channel.tell({ op: "truth", on: true });
 const [first, second] = socket.sent.map(({ id }) => id);
 assert.ok(Number.isInteger(first) && Number.isInteger(second) && first !== second);
-tell({ op: "rules", revision: 8, nodes: [] });
-tell({ op: "error", text: "truth needs 'rect'" });
-tell({ op: "error", about: "set_rules", text: "no such step", id: first });
-tell({ op: "stats", entities: 5, id: second });
+receive({ op: "rules", revision: 8, nodes: [] });
+receive({ op: "error", text: "truth needs 'rect'" });
+receive({ op: "error", about: "set_rules", text: "no such step", id: first });
+receive({ op: "stats", entities: 5, id: second });
 assert.deepEqual(await set, { op: "error", about: "set_rules", text: "no such step", id: first });
 assert.equal((await stats).entities, 5);
 assert.deepEqual(rules, [8]);
 
 // A listener added during dispatch starts with the next message. One removed during dispatch gets no more.
-const heard = [];
+const received = [];
 let end = () => {};
 const again = () => {
   end();
   end = channel.on("rules", ({ revision }) => {
-    heard.push(revision);
-    assert.ok(heard.length < 9, "one message is dispatched endlessly");
+    received.push(revision);
+    assert.ok(received.length < 9, "one message is dispatched endlessly");
     again();
   });
 };
 again();
 const endFirst = channel.on("rules", () => { endOther(); endFirst(); });
-const endOther = channel.on("rules", () => { heard.push("other"); });
-for (const revision of [9, 10]) tell({ op: "rules", revision, nodes: [] });
-assert.deepEqual(heard, [9, 10]);
+const endOther = channel.on("rules", () => { received.push("other"); });
+for (const revision of [9, 10]) receive({ op: "rules", revision, nodes: [] });
+assert.deepEqual(received, [9, 10]);
 end();
 
 // A reply that arrives after its request timed out is ignored.
@@ -65,8 +65,8 @@ globalThis.setTimeout = (run) => queueMicrotask(run);
 await assert.rejects(channel.ask({ op: "at" }), /no reply from the server: at/);
 globalThis.setTimeout = setTimeout;
 const next = channel.ask({ op: "at" });
-tell({ op: "at", entities: ["late"], id: socket.sent.at(-2).id });
-tell({ op: "at", entities: ["now"], id: socket.sent.at(-1).id });
+receive({ op: "at", entities: ["late"], id: socket.sent.at(-2).id });
+receive({ op: "at", entities: ["now"], id: socket.sent.at(-1).id });
 assert.deepEqual((await next).entities, ["now"]);
 
 const last = channel.ask({ op: "stats" });

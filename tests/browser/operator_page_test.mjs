@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The operator's part of the page, without a browser, over a channel that may fail to open:
+// Tests the operator panels of the page without a browser, over a mock channel that can fail to open:
 //   node operator_page_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -25,15 +25,15 @@ globalThis.document = {
   querySelector: () => new Element(),
 };
 
-/** A mock server. `isThere`: whether it accepts connections. `entities`: what it reports. */
-const server = { isThere: true, entities: 100, opened: 0, socket: null };
+/** A mock server. `accepts`: whether connections open. `entities`: the number that it reports. */
+const server = { accepts: true, entities: 100, opened: 0, socket: null };
 globalThis.WebSocket = class {
   readyState = 0;
   constructor() {
     ++server.opened;
     server.socket = this;
     queueMicrotask(() => {
-      if (!server.isThere) { this.readyState = 3; this.onerror(); this.onclose(); return; }
+      if (!server.accepts) { this.readyState = 3; this.onerror(); this.onclose(); return; }
       this.readyState = 1;
       this.onopen();
     });
@@ -42,10 +42,10 @@ globalThis.WebSocket = class {
     const { op, id } = JSON.parse(text);
     const answer = { stats: { entities: server.entities, bytes_sent: 0, sessions: [{ relevant: 3 }] },
                      rules: { revision: 1, editable: true, nodes: [], warnings: [], names: { flags: [], keys: [], values: [] } } }[op];
-    if (op === "find") this.tell({ op: "found", observer: 7, id });
-    else if (answer) this.tell({ op, ...answer, id });
+    if (op === "find") this.reply({ op: "found", observer: 7, id });
+    else if (answer) this.reply({ op, ...answer, id });
   }
-  tell(message) { queueMicrotask(() => this.onmessage({ data: JSON.stringify(message) })); }
+  reply(message) { queueMicrotask(() => this.onmessage({ data: JSON.stringify(message) })); }
   close() {
     if (this.readyState === 3) return;
     this.readyState = 3;
@@ -58,7 +58,7 @@ const timers = new Map();
 globalThis.setTimeout = (run, ms) => timers.set(run, { at: now + ms, every: null }) && run;
 globalThis.setInterval = (run, ms) => timers.set(run, { at: now + ms, every: ms }) && run;
 globalThis.clearTimeout = (run) => timers.delete(run);
-/** Advances the time by `ms` and runs everything that becomes due. */
+/** Advances the time by `ms` and runs the timers that become due. */
 async function pass(ms) {
   for (const end = now + ms; now < end; now += 100) {
     for (const [run, timer] of timers) {
@@ -77,7 +77,7 @@ const client = { state: "joined", nonce: "00" };
 const scene = { drawn: { own: null, ghosts: [] }, truth: null };
 const view = { center: { x: 0, y: 0 }, halfWidth: 1, halfHeight: 1 };
 const page = new OperatorPage("ws://127.0.0.1/operator",
-                              { client, scene, view, tabs: { current: "world" }, figures: { mark() {} }, miss: (what) => { missing = what; } });
+                              { client, scene, view, tabs: { current: "world" }, figures: { mark() {} }, showMissing: (why) => { missing = why; } });
 const shown = () => [byId("entities").textContent, byId("rules-world").textContent?.split(",")[0], missing];
 
 // The world statistics are refreshed, and cleared when the channel closes.
@@ -85,34 +85,34 @@ void page.joined();
 assert.equal(byId("rules-none").hidden, true);
 await pass(100);
 assert.equal(byId("entities").textContent, 100);
-// This world has no nodes. The panel shows a note in their place.
+// This world has no nodes, so the panel shows a note instead.
 assert.deepEqual([byId("rules-none").hidden, byId("rules-help").hidden], [false, true]);
 server.entities = 120;
 await pass(1500);
-assert.deepEqual(shown(), [120, "All 1 clients: 3 relevant", ""]);
-server.isThere = false;
+assert.deepEqual(shown(), [120, "1 client: 3 relevant pairs", ""]);
+server.accepts = false;
 server.socket.close();
 await pass(100);
 assert.deepEqual(shown(), ["–", "", ""]);
 
-// What is missing is shown, and no longer when its cause is gone.
+// The page shows why operator data is missing, and clears the message when the channel opens.
 await page.joined();
 assert.match(missing, /^The operator channel cannot be opened/);
-server.isThere = true;
+server.accepts = true;
 await page.joined();
 await pass(100);
-assert.deepEqual(shown(), [120, "All 1 clients: 3 relevant", ""]);
+assert.deepEqual(shown(), [120, "1 client: 3 relevant pairs", ""]);
 
 // A channel that does not open is retried with growing delays while the client is joined.
-server.isThere = false;
+server.accepts = false;
 server.socket.close();
 server.opened = 0;
 await pass(20_000);
 assert.equal(server.opened, 3);
-server.isThere = true;
+server.accepts = true;
 await pass(20_000);
 assert.deepEqual([server.opened, page.channel.isOpen], [4, true]);
-server.isThere = false;
+server.accepts = false;
 server.socket.close();
 await pass(2500);
 assert.equal(server.opened, 5, "the retry delay starts over");

@@ -28,9 +28,9 @@ const origin = `http://127.0.0.1:${site.address().port}`;
 let server = await startServer(binary, 0, "--origin", origin);
 const browser = await openBrowser({ width: 900, height: 600 });
 try {
-  const { page, complaints } = await newPage(browser);
+  const { page, pageErrors } = await newPage(browser);
   await page.goto(`http://127.0.0.1:${site.address().port}/own_page.html?server=ws://127.0.0.1:${server.port}/play`);
-  const look = () => page.evaluate(() => {
+  const readPage = () => page.evaluate(() => {
     const { client, figures } = globalThis.own;
     const { data } = document.querySelector("#canvas").getContext("2d").getImageData(0, 0, 900, 500);
     return { state: client.state, ghosts: client.ghostCount, figures: figures.size, isDrawn: data.some((byte) => byte > 0),
@@ -38,7 +38,7 @@ try {
              status: document.querySelector("#status").textContent };
   });
   const inWorld = async () => {
-    const seen = await look();
+    const seen = await readPage();
     return seen.state === "joined" && seen.ghosts > 20 && seen.isDrawn && seen.own ? seen : null;
   };
   await until("the page has its client", () => page.evaluate(() => globalThis.own !== undefined));
@@ -47,20 +47,20 @@ try {
   assert.match(seen.status, /ghosts, tick \d+$/);
 
   // The player walks to the clicked point.
-  const place = () => page.evaluate(() => {
+  const ownPosition = () => page.evaluate(() => {
     const { client } = globalThis.own;
     const { count, floats, words } = client.collect(client.newestTick);
     for (let i = 0; i < count; ++i) if (words[8 * i + 6] === 1) return [floats[8 * i], floats[8 * i + 1]];
     return null;
   });
-  const from = await place();
+  const from = await ownPosition();
   const { x, y, meters } = await page.evaluate(() => {
     const { left, top, width, height } = document.querySelector("#canvas").getBoundingClientRect();
     return { x: left + width / 2, y: top + height / 2, meters: 200 / width };
   });
   await page.mouse.click(x + 60, y - 30);
   const away = async () => {
-    const [toX, toY] = await place();
+    const [toX, toY] = await ownPosition();
     return Math.hypot(toX - from[0] - 60 * meters, toY - from[1] + 30 * meters);
   };
   assert.ok(await away() > 5);
@@ -68,16 +68,16 @@ try {
   await sleep(500);
   assert.ok(await away() < 1, "the player stays there");
   await page.screenshot({ path: join(artifacts, "own_page.png") });
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(pageErrors, []);
 
   // The page reconnects to a restarted server.
   const { port } = server;
   await stopServer(server);
-  await until("the page shows that the connection ended", async () => /disconnected/.test((await look()).status));
+  await until("the page shows that the connection ended", async () => /disconnected/.test((await readPage()).status));
   server = await startServer(binary, port, "--origin", origin);
   await until("the page is connected again", inWorld, 30000);
   await sleep(200);
-  const back = await look();
+  const back = await readPage();
   assert.equal(back.figures, back.ghosts);
   console.log(`own page: ${seen.ghosts} ghosts, then ${back.ghosts}`);
 } finally {

@@ -11,7 +11,7 @@ function skip(what) {
   process.exit(0);
 }
 
-/** Loads a Node package, from NODE_PATH or the directory of the system. */
+/** Loads a Node package, from NODE_PATH or the system directory. */
 export function packageOf(name) {
   const require = createRequire(import.meta.url);
   for (const place of [name, `/usr/share/nodejs/${name}`]) {

@@ -48,7 +48,7 @@ log(`server at port ${server.port}`);
 const browser = await openBrowser();
 
 try {
-  const { page, complaints } = await newPage(browser);
+  const { page, pageErrors } = await newPage(browser);
   await page.addInitScript(spyOnWebGL);
   await enterWorld(page, server.address);
   const ownPlace = () => page.evaluate(() => globalThis.purview.drawn.own);
@@ -191,7 +191,7 @@ try {
   assert.ok(other.drawn.every((kind) => other.kinds.includes(kind)), `drawn: ${other.drawn}`);
   log("the page reloaded after a restart with another world");
 
-  const serious = complaints.filter((text) => !/WebSocket|ERR_CONNECTION|403/.test(text));
+  const serious = pageErrors.filter((text) => !/WebSocket|ERR_CONNECTION|403/.test(text));
   assert.deepEqual(serious, [], "the page reported errors");
 } finally {
   await browser.close();

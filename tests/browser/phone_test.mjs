@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The page on a phone of 390 x 844 pixels: every control can be reached, and is large enough for a finger: targets of
-// 44 pixels, and in rule cards text of 15. The buttons on the map do what keys do. Also tests the message of the page
+// Tests the page on a phone of 390 x 844 pixels. Every control is reachable and has at least 44 x 44 pixels. Text in
+// rule cards has at least 15 pixels. The buttons on the map work like their keys. Also tests the message of the page
 // when its server stops.
 //   node phone_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY
 import assert from "node:assert/strict";
@@ -30,7 +30,7 @@ const seen = (page, selector) => page.evaluate((its) => {
 }, selector);
 
 try {
-  const { page, complaints } = await newPage(browser);
+  const { page, pageErrors } = await newPage(browser);
   await enterWorld(page, server.address);
   const open = async (name) => {
     await page.click(`#tab-${name}`);
@@ -38,7 +38,7 @@ try {
     await sleep(300);
     await page.screenshot({ path: join(artifacts, `phone-${name}.png`) });
   };
-  /** Returns the height of an element that is visible without scrolling, in CSS pixels. */
+  /** Returns the height of the part of an element that is visible without scrolling, in CSS pixels. */
   const visibleOf = (selector) => page.evaluate((its) => {
     const side = document.querySelector("aside").getBoundingClientRect();
     const { top, bottom } = document.querySelector(its).getBoundingClientRect();
@@ -50,7 +50,7 @@ try {
     const it = await seen(page, selector);
     assert.ok(it.shown, `drive: ${selector} can be scrolled to: ${JSON.stringify(it)}`);
   }
-  // Scrolling by hand must reach it, too, not only scrolling by script.
+  // The mouse wheel must also reach the end, not only a script.
   await page.evaluate(() => document.querySelector("aside").scrollTo(0, 0));
   await page.mouse.move(195, 800);
   await page.mouse.wheel(0, 3000);
@@ -121,7 +121,7 @@ try {
   });
   assert.ok(field.needs <= field.has, JSON.stringify(field));
 
-  // The map: its buttons are in sight, apart from each other and from the key, and a finger uses them.
+  // The map buttons are visible and overlap neither each other nor the legend. They respond to taps.
   const boxes = await page.evaluate(() => ["#key", "#map-buttons", "#touch"].map((its) => document.querySelector(its).getBoundingClientRect().toJSON()));
   const map = await page.evaluate(() => document.querySelector("#map").getBoundingClientRect().toJSON());
   boxes.forEach((a, i) => {
@@ -153,7 +153,7 @@ try {
   await until("the cloak is off", () => page.evaluate(() => !globalThis.purview.drawn.own.cloaked));
   assert.equal(await page.isVisible("#pad"), false);
   assert.ok(await page.locator("#touch-fire").isDisabled(), "on foot there is nothing to fire");
-  // A tap on the map walks; with the panel of explanations it explains.
+  // A tap on the map makes the player walk.
   const own = () => page.evaluate(() => globalThis.purview.drawn.own);
   const from = await own();
   for (let turn = 0; turn < 8 && Math.hypot((await own()).x - from.x, (await own()).y - from.y) < 3; ++turn) {
@@ -161,7 +161,7 @@ try {
     await sleep(1500);
   }
   assert.ok(Math.hypot((await own()).x - from.x, (await own()).y - from.y) >= 3, "a tap walks");
-  // To a cart, and aboard by the button. Then the pad drives, and the button fires.
+  // Walks to a cart and boards it with the button. Then the pad drives, and the fire button fires.
   let tries = 0;
   while (!(await page.evaluate(() => globalThis.purview.pilot.isDriving))) {
     assert.ok(++tries < 60, "a cart is found within a minute");
@@ -198,7 +198,7 @@ try {
   // Nothing is wider than the phone.
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.querySelector("aside").scrollWidth <= innerWidth));
   // The page reported no error, such as a violation of its content security policy.
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(pageErrors, []);
 
   // A server reports that it stops. The page shows this until it has a connection again.
   await stopServer(server);

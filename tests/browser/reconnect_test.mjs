@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The message of the page while it has no server. The first reason stays until the page has joined again.
+// The message of the page while it is not connected. The first reason stays until the page has joined again.
 //   node reconnect_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
@@ -13,7 +13,7 @@ globalThis.setTimeout = () => 0;  // no reconnects in this test
 globalThis.clearTimeout = () => {};
 
 /** Returns the message of a page after each of these client states. */
-function said(...states) {
+function messagesAfter(...states) {
   let follow = null;
   const client = { closeReason: "none", refuseReason: "none", reasonText: "", on(_, listener) { follow = listener; }, connect: async () => {} };
   let text = "";
@@ -31,28 +31,28 @@ const silent = "Connection lost (the server sends nothing)";
 const lost = `${closed}; trying again …`;
 
 // The message of a server that stops stays. Later connection failures do not replace it.
-assert.deepEqual(said(["joined"], ["closed", "shutting_down"], ["connecting"], ["closed", "lost"], ["connecting"], ["closed", "timeout"]),
+assert.deepEqual(messagesAfter(["joined"], ["closed", "shutting_down"], ["connecting"], ["closed", "lost"], ["connecting"], ["closed", "timeout"]),
                  ["", stopped, stopped, stopped, stopped, stopped]);
 // After two lost connections, the first message stays, too.
-assert.deepEqual(said(["joined"], ["closed", "lost"], ["closed", "timeout"]), ["", lost, lost]);
-assert.deepEqual(said(["joined"], ["closed", "timeout"], ["closed", "lost"])[2], `${silent}; trying again …`);
+assert.deepEqual(messagesAfter(["joined"], ["closed", "lost"], ["closed", "timeout"]), ["", lost, lost]);
+assert.deepEqual(messagesAfter(["joined"], ["closed", "timeout"], ["closed", "lost"])[2], `${silent}; trying again …`);
 // A later reason from the server follows the first one and does not replace it.
-assert.equal(said(["closed", "lost"], ["closed", "malformed"])[1], `${closed}. Since then: Connection lost (malformed); trying again …`);
-assert.equal(said(["closed", "shutting_down"], ["refused", "full"])[1],
+assert.equal(messagesAfter(["closed", "lost"], ["closed", "malformed"])[1], `${closed}. Since then: Connection lost (malformed); trying again …`);
+assert.equal(messagesAfter(["closed", "shutting_down"], ["refused", "full"])[1],
              "The server has stopped. Since then: The server is full; trying again in about 1 s …");
-assert.deepEqual(said(["closed", "timeout"], ["refused", "full"], ["closed", "lost"], ["refused", "shutting_down"]).slice(2),
+assert.deepEqual(messagesAfter(["closed", "timeout"], ["refused", "full"], ["closed", "lost"], ["refused", "shutting_down"]).slice(2),
                  [`${silent}. Since then: The server is full; trying again …`,
                   `${silent}. Since then: The server is shutting down; trying again in about 2 s …`]);
 // The same reason again is not repeated.
-assert.equal(said(["closed", "shutting_down"], ["closed", "shutting_down"])[1], stopped);
-// Neither is the first reason lost when there are no more tries.
-assert.equal(said(["closed", "shutting_down"], ["refused", "version"])[1],
+assert.equal(messagesAfter(["closed", "shutting_down"], ["closed", "shutting_down"])[1], stopped);
+// The first reason also stays when there are no more tries.
+assert.equal(messagesAfter(["closed", "shutting_down"], ["refused", "version"])[1],
              "The server has stopped. Since then: This page is for another version of the server. Please reload it.");
-assert.equal(said(["joined"], ["closed", "kicked", "too rude"])[1], "You were disconnected by the game: too rude.");
-// A text from the game stays as well, and so does a refusal.
-assert.equal(said(["closed", "shutting_down", "back at noon"], ["closed", "lost"])[1], "The server has stopped (back at noon); trying again …");
-assert.equal(said(["closed", "never_joined", "too slow"], ["closed", "lost"])[1], "Connection lost (too slow); trying again …");
-assert.equal(said(["refused", "full"], ["closed", "lost"])[1], "The server is full; trying again …");
+assert.equal(messagesAfter(["joined"], ["closed", "kicked", "too rude"])[1], "You were disconnected by the game: too rude.");
+// A reason text from the game also stays, and so does a refusal.
+assert.equal(messagesAfter(["closed", "shutting_down", "back at noon"], ["closed", "lost"])[1], "The server has stopped (back at noon); trying again …");
+assert.equal(messagesAfter(["closed", "never_joined", "too slow"], ["closed", "lost"])[1], "Connection lost (too slow); trying again …");
+assert.equal(messagesAfter(["refused", "full"], ["closed", "lost"])[1], "The server is full; trying again …");
 // A join clears the earlier messages.
-assert.equal(said(["closed", "shutting_down"], ["joined"], ["closed", "lost"])[2], lost);
+assert.equal(messagesAfter(["closed", "shutting_down"], ["joined"], ["closed", "lost"])[2], lost);
 console.log("reconnect: ok");

@@ -17,7 +17,7 @@ const named = (name, steps, rest = {}) => ({ name, type: "grid", refresh: "exact
 class Channel {
   listeners = { rules: [], open: [], closed: [] };
   revision = 1;
-  asked = [];
+  requests = [];
   delay = 0;
   isEditable = true;
   constructor(...nodes) { this.nodes = nodes; }
@@ -31,7 +31,7 @@ class Channel {
     this.emit("rules", this.rules);
   }
   async ask(request) {
-    this.asked.push(request);
+    this.requests.push(request);
     await sleep(this.delay);
     if (request.op === "rules") { this.emit("rules", this.rules); return this.rules; }
     for (const [node, { steps }] of request.nodes.entries()) {
@@ -43,7 +43,7 @@ class Channel {
     this.set(request.nodes);
     return this.rules;
   }
-  count(op) { return this.asked.filter((request) => request.op === op).length; }
+  count(op) { return this.requests.filter((request) => request.op === op).length; }
 }
 
 async function begin(...nodes) {
@@ -424,22 +424,22 @@ const tests = {
   },
   async "a listener added during dispatch starts with the next change, a removed one gets none"() {
     const { draft } = await begin(named("near", NEAR));
-    const heard = [];
+    const texts = [];
     let end = () => {};
     const again = () => {
       end();
       end = draft.onChange(() => {
-        heard.push(draft.nodes[0].steps[0].text);
-        assert.ok(heard.length < 9, "one change is dispatched endlessly");
+        texts.push(draft.nodes[0].steps[0].text);
+        assert.ok(texts.length < 9, "one change is dispatched endlessly");
         again();
       });
     };
     again();
     const endFirst = draft.onChange(() => { endOther(); endFirst(); });
-    const endOther = draft.onChange(() => { heard.push("other"); });
+    const endOther = draft.onChange(() => { texts.push("other"); });
     for (const text of ["add within 6", "add within 7"]) draft.setText(draft.nodes[0].steps[0], text);
     end();
-    assert.deepEqual(heard, ["add within 6", "add within 7"]);
+    assert.deepEqual(texts, ["add within 6", "add within 7"]);
   },
   async "the draft is cleared when the channel closes, and restored when it opens"() {
     const { channel, draft, texts } = await begin(named("near", NEAR));

@@ -3,7 +3,7 @@
 //
 // The rule editor in a real browser, on a real server with 150 bots:
 //   node rules_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY
-// Checks the effects of sliders, switches and texts, measured by the server's own counters.
+// Checks the effects of sliders, switches and texts with the counters of the server.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -37,11 +37,11 @@ async function measure(page, ms = 1000) {
   return { ...after, bytes: (after.bytes - before.bytes) / (after.tick - before.tick) * 1000 / TICK_MS };
 }
 
-/** Measures until `isThere(figures)`. Fails after `ms` of simulation time since tick `from`. */
-async function measureUntil(what, page, ms, isThere, from = null) {
+/** Measures until `isReached(figures)`. Fails after `ms` of simulation time since tick `from`. */
+async function measureUntil(what, page, ms, isReached, from = null) {
   for (;;) {
     const figures = await measure(page, 500);
-    if (isThere(figures)) return figures;
+    if (isReached(figures)) return figures;
     from ??= figures.tick;
     assert.ok((figures.tick - from) * TICK_MS < ms, `${what}: ${JSON.stringify(figures)}`);
   }
@@ -53,7 +53,7 @@ const running = (page) => page.evaluate(async () => {
 });
 
 try {
-  const { page, complaints } = await newPage(browser);
+  const { page, pageErrors } = await newPage(browser);
   await enterWorld(page, server.address);
   await page.click("#tab-rules");
   const steps = page.locator(".card .step");
@@ -63,7 +63,7 @@ try {
   const elsewhere = async () => (await page.isVisible("#rules-elsewhere") ? page.innerText("#rules-elsewhere") : "");
   const state = () => page.textContent("#rules-state");
 
-  // The rules that run are shown and drawn.
+  // The rules in force are shown and drawn.
   await until("the rules are shown", async () => await steps.count() === 3);
   assert.deepEqual(await Promise.all([0, 1, 2].map((n) => text(n).inputValue())), STEPS);
   assert.equal(await radius.inputValue(), "60");
@@ -182,7 +182,7 @@ try {
   assert.ok(await guest.page.locator("#rules-try").isDisabled());
   assert.deepEqual(await guest.page.evaluate(() => globalThis.purview.radii()), []);
 
-  assert.deepEqual([...complaints, ...other.complaints, ...guest.complaints], [], "the page reported errors");
+  assert.deepEqual([...pageErrors, ...other.pageErrors, ...guest.pageErrors], [], "the page reported errors");
 } catch (problem) {
   await browser.context.pages().at(-1)?.screenshot({ path: join(artifacts, "rules-failed.png") }).catch(() => {});
   throw problem;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Numbers in the text of a step:  node step_text_test.mjs WEB_DIRECTORY
+// Tests the numbers in step texts:  node step_text_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

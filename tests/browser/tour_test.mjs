@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The tour in a real browser, on a real server with 150 bots:  node tour_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY
-// With mouse and keyboard, and on a phone with fingers. The last step, driving, is in drive_test.mjs.
+// Tests the tour in a real browser, on a real server with 150 bots:  node tour_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY
+// Runs with mouse and keyboard, and on a phone with touch. drive_test.mjs tests the last step, driving.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -21,8 +21,8 @@ const isAt = (page, title, what = "step") => until(`${title}: ${what}`, async ()
   return now.state === what && now.title === title;
 });
 
-/** The tour covers neither the map nor the panels, and lies in the window. */
-async function checkRoom(page, step) {
+/** Checks that the tour is inside the window and covers neither the map nor the panels. */
+async function checkLayout(page, step) {
   const boxes = await page.evaluate(() => ["#tour", "#map", "aside"].map((its) => document.querySelector(its).getBoundingClientRect().toJSON()));
   const [tour, map, aside] = boxes;
   const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
@@ -35,7 +35,7 @@ async function checkRoom(page, step) {
   }
 }
 
-/** The center of an element in the window, and whether nothing covers it there. */
+/** Returns the center of an element in the window, its size, and `free`: whether nothing covers the center. */
 const centerOf = (page, selector) => page.evaluate((its) => {
   const element = document.querySelector(its);
   const { left, top, width, height } = element.getBoundingClientRect();
@@ -44,7 +44,7 @@ const centerOf = (page, selector) => page.evaluate((its) => {
   return { x, y, width, height, free: hit !== null && (element.contains(hit) || hit.contains(element)) };
 }, selector);
 
-/** Where the tour points to on the map, in the window. */
+/** Returns the position in the window that the tour points to on the map, or null. */
 const ringed = (page) => page.evaluate(() => {
   const { tour, view } = globalThis.purview;
   const place = tour.step?.place();
@@ -58,39 +58,39 @@ async function take(server, size, by) {
   const browser = await openBrowser(size);
   const label = size.touch ? "phone" : "desk";
   try {
-    const { page, complaints } = await newPage(browser, { tour: true });
+    const { page, pageErrors } = await newPage(browser, { tour: true });
     await enterWorld(page, server.address);
     const shoot = (name) => page.screenshot({ path: join(artifacts, `tour-${label}-${name}.png`) });
 
-    // The first visit begins with the first of four steps. It waits for the visitor.
+    // The first visit starts the tour of four steps. The first step waits for the visitor.
     await isAt(page, "Walk");
     assert.equal(await page.locator("#tour-steps li").count(), 4);
     assert.equal(await page.getAttribute("#tour-text", "aria-live"), "polite");
     await sleep(1500);
     await isAt(page, "Walk");
-    await checkRoom(page, "walk");
+    await checkLayout(page, "walk");
     assert.match(await page.innerText("#tour-words"), size.touch ? /^Tap the map/ : /^Press W A S D/);
     await shoot("walk");
     await by.walk(page);
     await isAt(page, "Walk", "done");
-    assert.match(await page.innerText("#tour-words"), /^While you walked, \d+ entities entered and \d+ left/);
+    assert.match(await page.innerText("#tour-words"), /^While you walked, [\d,]+ entit(y|ies) entered and \d+ left/);
 
-    // The next step begins by itself: the rule. Its slider is in sight, with a frame.
-    await isAt(page, "Drag the rule");
-    await checkRoom(page, "rule");
+    // The next step starts by itself. Its slider is visible and has a frame.
+    await isAt(page, "Change a rule");
+    await checkLayout(page, "rule");
     await sleep(300);
     await shoot("rule");
     const slider = await centerOf(page, ".pointed input[type=range]");
     assert.ok(slider.free, JSON.stringify(slider));
     await by.drag(page, slider);
-    await isAt(page, "Drag the rule", "done");
-    assert.match(await page.innerText("#tour-words"), /^You hold [\d,]+ entities now; before it were [\d,]+/);
+    await isAt(page, "Change a rule", "done");
+    assert.match(await page.innerText("#tour-words"), /^You now have [\d,]+ entit(y|ies); before the change it was [\d,]+/);
 
-    // Without waiting: why. The ringed entity can be clicked.
+    // "Next" starts the third step without waiting. The ringed entity can be clicked.
     await by.press(page, "#tour-next");
-    await isAt(page, "Click why");
+    await isAt(page, "Explain an entity");
     assert.equal(await page.locator(".pointed").count(), 0);
-    await checkRoom(page, "why");
+    await checkLayout(page, "why");
     await shoot("why");
     await until("the ringed entity is explained", async () => {
       const ring = await ringed(page);
@@ -101,8 +101,8 @@ async function take(server, size, by) {
       return (await state(page)).state === "done";
     });
     await isAt(page, "Drive");
-    await checkRoom(page, "drive");
-    await until("the words about a cart", async () => /cart/.test(await page.innerText("#tour-words")));
+    await checkLayout(page, "drive");
+    await until("the text about a cart", async () => /cart/.test(await page.innerText("#tour-words")));
     await shoot("drive");
 
     // A step can be skipped. After the last one, the tour can be closed.
@@ -113,7 +113,7 @@ async function take(server, size, by) {
     await by.press(page, "#tour-next");
     assert.equal(await page.isVisible("#tour"), false);
 
-    // It was seen: the next visit begins without it. The button shows it again.
+    // The next visit does not show the tour. The button shows it again.
     await enterWorld(page, server.address);
     await sleep(1000);
     assert.equal(await page.isVisible("#tour"), false);
@@ -121,9 +121,9 @@ async function take(server, size, by) {
     await isAt(page, "Walk");
     await by.press(page, "#tour-end");
     assert.equal(await page.isVisible("#tour"), false);
-    assert.deepEqual(complaints, [], "the page reported errors");
+    assert.deepEqual(pageErrors, [], "the page reported errors");
 
-    // Without operator access: two steps.
+    // Without operator access, the tour has two steps.
     const guest = await newPage(browser, { tour: true });
     await guest.page.addInitScript(() => { if (location.protocol === "http:") localStorage.clear(); });
     await enterWorld(guest.page, `http://127.0.0.1:${server.port}/`);
@@ -131,14 +131,14 @@ async function take(server, size, by) {
     assert.equal(await guest.page.locator("#tour-steps li").count(), 2);
     await guest.page.goto("about:blank");
 
-    // In a browser that stores nothing: the page works and offers the tour.
+    // In a browser that stores nothing, the page works and offers the tour.
     const blank = await newPage(browser, { tour: true });
     await blank.page.addInitScript(() => Object.defineProperty(globalThis, "localStorage", { get() { throw new Error("storage is off"); } }));
     await enterWorld(blank.page, server.address);
     await isAt(blank.page, "Walk");
     await blank.page.click("#tour-end");
     assert.equal(await blank.page.isVisible("#tour"), false);
-    assert.deepEqual([...guest.complaints, ...blank.complaints], []);
+    assert.deepEqual([...guest.pageErrors, ...blank.pageErrors], []);
     log(`${label}: all steps`);
   } catch (problem) {
     await browser.context.pages().at(-1)?.screenshot({ path: join(artifacts, `tour-${label}-failed.png`) }).catch(() => {});
@@ -148,7 +148,7 @@ async function take(server, size, by) {
   }
 }
 
-/** Walks in all directions until the step is done, because water may be in the way. */
+/** Walks in different directions until the step is done, because water may block the way. */
 async function wander(page, go) {
   for (let turn = 0; (await state(page)).state === "step"; ++turn) {
     assert.ok(turn < 40, "the player walks");

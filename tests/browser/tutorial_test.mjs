@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The steps of docs/tutorial-browser.md in a real browser: what "You see" claims there.
+// Runs the steps of docs/tutorial-browser.md in a real browser and checks what each "You see" claims.
 //   node tutorial_test.mjs PURVIEW_BINARY ARTIFACTS_DIRECTORY SOURCE_DIRECTORY MODULE    all steps
 //   node tutorial_test.mjs --step N SITE INSPECTOR ARTIFACTS_DIRECTORY                   one step, on running servers
 // The second form prints the players of the inspector's explanation as JSON, and keeps the browser open until its
@@ -19,12 +19,14 @@ const [TREES, CATS] = [20, 16];
 const NAMES = ["", "Ada", "Ben", "Cleo", "Dan", "Edith", "Finn", "Grace", "Hugo",
                "Ida", "Jon", "Kate", "Leo", "Mona", "Nils", "Olga", "Paul"];
 
-/** Runs in a page before its own script. Draws ten frames per second, because the processor draws them here. */
+/**
+ * Runs in a page before its own script. Limits drawing to ten frames per second, because the test renders in software.
+ */
 function drawSlowly() {
   globalThis.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 100);
 }
 
-/** Runs in a page before its own script. Keeps the texts that it draws. */
+/** Runs in a page before its own script. Collects the texts that the page draws in globalThis.texts. */
 function keepTexts() {
   const { getContext } = HTMLCanvasElement.prototype;
   HTMLCanvasElement.prototype.getContext = function (type) { return getContext.call(this, type, { willReadFrequently: true }); };
@@ -36,8 +38,8 @@ function keepTexts() {
   };
 }
 
-/** Runs in the page. Returns what it shows and what its client holds. */
-function look() {
+/** Runs in the page. Returns what the page shows and which ghosts its client has. */
+function pageState() {
   const { client } = globalThis;
   if (client === undefined) return {};
   const { count, floats, words } = client.collect(client.newestTick);
@@ -54,16 +56,16 @@ function look() {
   };
 }
 
-/** Runs in the page: the color of its canvas at a position in pixels. */
+/** Runs in the page. Returns the color of its canvas at a position in pixels. */
 const colorAt = ([x, y]) => [...document.querySelector("#canvas").getContext("2d").getImageData(x, y, 1, 1).data.slice(0, 3)];
 
-const away = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
-const see = (page) => page.evaluate(look);
-const wait = (what, page, isThere) => until(what, async () => {
-  const seen = await see(page);
-  return seen.own !== undefined && isThere(seen) ? seen : null;
+const distance = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
+const readState = (page) => page.evaluate(pageState);
+const wait = (what, page, isReached) => until(what, async () => {
+  const seen = await readState(page);
+  return seen.own !== undefined && isReached(seen) ? seen : null;
 });
-const nameOf = async (page) => NAMES[(await see(page)).own.team];
+const nameOf = async (page) => NAMES[(await readState(page)).own.team];
 
 /** Clicks on the garden at a position in meters. */
 async function click(page, place) {
@@ -76,10 +78,10 @@ async function click(page, place) {
 
 async function walkTo(page, place) {
   await click(page, place);
-  await wait("the player walks to the click", page, ({ own }) => away(own, place) < 0.5);
+  await wait("the player walks to the click", page, ({ own }) => distance(own, place) < 0.5);
 }
 
-/** The two players stand next to each other, and each has a ghost of the other. */
+/** Makes the two players walk next to each other and waits until each has a ghost of the other. */
 async function meet({ ada, ben }) {
   await Promise.all([walkTo(ada, { x: 24, y: 34 }), walkTo(ben, { x: 29, y: 34 })]);
   for (const page of [ada, ben]) await wait("the players meet", page, ({ others }) => others.length > 0);
@@ -104,17 +106,17 @@ async function clickInspector(page, { x, y }) {
   await page.mouse.click(point.x, point.y);
 }
 
-const everything = (players) => TREES + CATS + players;
+const allGhosts = (players) => TREES + CATS + players;
 
 const steps = {
   async 1({ ada }) {
     const { status, all } = await wait("the page joins", ada, ({ status }) => /ghosts$/.test(status));
-    assert.equal(status, `garden: ${everything(1)} ghosts`);
+    assert.equal(status, `garden: ${allGhosts(1)} ghosts`);
     for (const [kind, count] of [["tree", TREES], ["cat", CATS], ["player", 1]]) assert.equal(all.filter((one) => one.kind === kind).length, count, kind);
   },
 
   async 2({ ada, ben }) {
-    for (const page of [ada, ben]) await wait("both pages have the whole garden", page, ({ count }) => count === everything(2));
+    for (const page of [ada, ben]) await wait("both pages have the whole garden", page, ({ count }) => count === allGhosts(2));
     const names = [await nameOf(ada), await nameOf(ben)];
     assert.notEqual(names[0], names[1]);
     const before = await wait("the names are drawn", ada, ({ texts }) => names.every((name) => texts.includes(name)));
@@ -126,27 +128,27 @@ const steps = {
     await hasColor({ x: 30, y: 18 }, [0x83, 0xbd, 0xe6]);
     await hasColor({ x: before.own.x + 10.5 / METER, y: before.own.y }, [255, 255, 255]);
     await until("cats walk", async () => {
-      const { all } = await see(ada);
-      return before.all.some((old) => old.kind === "cat" && all.some((now) => now.ghost === old.ghost && away(now, old) > 0.3));
+      const { all } = await readState(ada);
+      return before.all.some((old) => old.kind === "cat" && all.some((now) => now.ghost === old.ghost && distance(now, old) > 0.3));
     });
   },
 
   async 3({ ada, ben }) {
     for (const page of [ada, ben]) await wait("both join", page, ({ others }) => others.length > 0);
-    const { own } = await see(ada);
+    const { own } = await readState(ada);
     const to = { x: own.x - 5, y: own.y };
     await walkTo(ada, to);
-    await wait("the other page shows it", ben, ({ others }) => others.some((one) => away(one, to) < 0.5));
+    await wait("the other page shows it", ben, ({ others }) => others.some((one) => distance(one, to) < 0.5));
     await sleep(300);
-    const from = (await see(ada)).own;
-    assert.ok(away(from, to) < 0.5, "the player stays there");
+    const from = (await readState(ada)).own;
+    assert.ok(distance(from, to) < 0.5, "the player stays there");
     await ada.keyboard.down("ArrowRight");
     await wait("an arrow key moves the player", ada, ({ own }) => own.x > from.x + 2);
     await ada.keyboard.up("ArrowRight");
     const stopped = await until("the player stops", async () => {
-      const before = (await see(ada)).own;
+      const before = (await readState(ada)).own;
       await sleep(200);
-      return away((await see(ada)).own, before) < 0.01 && before;
+      return distance((await readState(ada)).own, before) < 0.01 && before;
     });
     assert.ok(Math.abs(stopped.y - from.y) < 0.1, "it walked to the right");
     await click(ada, { x: 30, y: 18 });
@@ -157,11 +159,11 @@ const steps = {
   async 4({ ada, ben }) {
     await meet({ ada, ben });
     const [first, second] = [await nameOf(ada), await nameOf(ben)];
-    const { count, own, all } = await wait("far ghosts are not there", ada, (seen) => seen.count < everything(2));
-    assert.ok(all.every((one) => away(one, own) < 17), JSON.stringify(all));
+    const { count, own, all } = await wait("distant ghosts have left", ada, (seen) => seen.count < allGhosts(2));
+    assert.ok(all.every((one) => distance(one, own) < 17), JSON.stringify(all));
     await click(ada, { x: 6, y: 34 });
     await wait("the list shows the leave", ada, ({ log }) => log.includes(`− ${second} left`));
-    await wait("the list of the other page, too", ben, ({ log, others }) => log.includes(`− ${first} left`) && others.length === 0);
+    await wait("the list of the other page shows it, too", ben, ({ log, others }) => log.includes(`− ${first} left`) && others.length === 0);
     await click(ada, { x: 24, y: 34 });
     await wait("the list shows the enter", ben, ({ log }) => log.find((line) => line.includes(first)) === `+ ${first} entered`);
     return `${count} ghosts`;
@@ -185,12 +187,12 @@ const steps = {
     await rules.nth(1).press("Enter");
     await wait("the hidden player leaves", ben, (seen) => seen.log.includes(`− ${first} hidden`) && others(seen).length === 0);
     await ben.shot("hidden");
-    assert.ok((await see(ada)).own !== undefined, "its owner still has it");
+    assert.ok((await readState(ada)).own !== undefined, "its owner still has it");
     await inspector.shot("rules");
     await ada.click("#hide");
     await wait("the shown player enters", ben, (seen) => seen.log.find((line) => line.includes(first)) === `+ ${first} entered` && others(seen).length === 1);
 
-    const before = (await see(ben)).count;
+    const before = (await readState(ben)).count;
     await inspector.getByLabel("radius in meters").first().fill("40");
     await wait("a larger radius adds ghosts", ben, ({ count }) => count > before + 3);
     await inspector.click("#rules-revert");
@@ -207,12 +209,12 @@ const steps = {
     await inspector.click("#tab-why");
     await inspector.click("#why-first");
     await until("the observer is chosen", async () => {
-      await clickInspector(inspector, (await see(ben)).own);
+      await clickInspector(inspector, (await readState(ben)).own);
       await sleep(300);
       return /^player \d+/.test(await inspector.textContent("#why-first-name"));
     });
     await until("the server explains", async () => {
-      await clickInspector(inspector, (await see(ada)).own);
+      await clickInspector(inspector, (await readState(ada)).own);
       await sleep(300);
       return /is not relevant to player \d+/.test(await inspector.textContent("#why-verdict"));
     });
@@ -223,18 +225,18 @@ const steps = {
   },
 };
 
-/** Opens the pages of a step and runs its checks. `pages`: created when needed, and used again. */
+/** Opens the pages of a step and runs its checks. `pages`: open pages by name; later steps use them again. */
 async function runStep(number, browser, pages, site, address, artifacts) {
   const names = number === 1 ? ["ada"] : number < 5 ? ["ada", "ben"] : ["ada", "ben", "inspector"];
   for (const name of names) {
     if (pages[name] !== undefined) continue;
-    const { page, complaints } = await newPage(browser);
+    const { page, pageErrors } = await newPage(browser);
     await page.addInitScript(drawSlowly);
     if (name !== "inspector") await page.addInitScript(keepTexts);
-    pages[name] = Object.assign(page, { complaints });
+    pages[name] = Object.assign(page, { pageErrors });
   }
   for (const name of names) {
-    pages[name].complaints.length = 0;
+    pages[name].pageErrors.length = 0;
     pages[name].shot = (what) => pages[name].screenshot({ path: join(artifacts, `tutorial-${number}-${what}.png`) });
   }
   try {
@@ -245,18 +247,18 @@ async function runStep(number, browser, pages, site, address, artifacts) {
     const result = await steps[number]({ ...pages, address });
     await sleep(200);
     for (const name of names) await pages[name].shot(name);
-    for (const name of names) assert.deepEqual(pages[name].complaints, [], `step ${number}: ${name} reported errors`);
+    for (const name of names) assert.deepEqual(pages[name].pageErrors, [], `step ${number}: ${name} reported errors`);
     return result;
   } catch (problem) {
     for (const name of names) {
       await pages[name].shot(`failed-${name}`).catch(() => {});
-      console.log(`step ${number}, ${name}: ${pages[name].complaints.join("; ") || "no errors in the console"}`);
+      console.log(`step ${number}, ${name}: ${pages[name].pageErrors.join("; ") || "no console errors"}`);
     }
     throw problem;
   }
 }
 
-/** Starts the ready server for a world, for at most a minute. */
+/** Starts `purview serve` with a world file, for at most a minute. */
 async function serve(binary, world, origin) {
   const child = spawn(binary, ["serve", "--world", world, "--port", "0", "--origin", origin, "--seconds", "60"], { stdio: ["ignore", "pipe", "pipe"] });
   process.once("exit", () => child.kill());

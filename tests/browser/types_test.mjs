@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Type declarations are found beside the modules, compile in strict mode, and match the exports:
+// The type declarations are next to their modules, compile in strict mode, and match the exports:
 //   node types_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -14,7 +14,7 @@ const ts = packageOf("typescript");
 const check = fileURLToPath(new URL("types_check.mts", import.meta.url));
 const typed = readdirSync(web).filter((name) => name.endsWith(".d.mts"));
 assert.ok(typed.includes("client.d.mts"));
-assert.deepEqual(readdirSync(web).filter((name) => name.endsWith(".d.ts")), [], "compilers do not find these files");
+assert.deepEqual(readdirSync(web).filter((name) => name.endsWith(".d.ts")), [], "compilers do not find .d.ts files for .mjs modules");
 
 const program = ts.createProgram([check, ...typed.map((name) => join(web, name))], {
   strict: true, noEmit: true, skipLibCheck: false, target: ts.ScriptTarget.ES2022,
@@ -35,12 +35,12 @@ for (const name of typed) {
   for (const symbol of values.filter(({ flags }) => flags & ts.SymbolFlags.Class)) {
     const declared = [...symbol.members.keys()].map(String).filter((member) => !member.startsWith("__"));
     const { prototype } = module[symbol.name];
-    const there = Object.getOwnPropertyNames(prototype).filter((member) => member !== "constructor");
-    const missing = there.filter((member) => !declared.includes(member));
+    const present = Object.getOwnPropertyNames(prototype).filter((member) => member !== "constructor");
+    const missing = present.filter((member) => !declared.includes(member));
     assert.deepEqual(missing, [], `members of ${symbol.name} that its types lack`);
     // Members set in a constructor or a method occur only in the source of the class.
     const source = module[symbol.name].toString();
-    const absent = declared.filter((member) => !there.includes(member) && !source.includes(`this.${member} =`) &&
+    const absent = declared.filter((member) => !present.includes(member) && !source.includes(`this.${member} =`) &&
                                                !new RegExp(`^  ${member}( =|;)`, "m").test(source));
     assert.deepEqual(absent, [], `members of its types that ${symbol.name} lacks`);
     members += declared.length;

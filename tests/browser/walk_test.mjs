@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The commands that keys send to the game:  node walk_test.mjs WEB_DIRECTORY
+// Tests the commands that keys send to the game:  node walk_test.mjs WEB_DIRECTORY
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,7 +13,7 @@ globalThis.Element = class {};
 const { Walk } = await import(pathToFileURL(join(process.argv[2], "walk.mjs")));
 
 const CLOAK = 3;
-const client = { sent: [], on(name, listener) { this.tell = listener; }, sendCommand(bytes) { this.sent.push([...bytes]); } };
+const client = { sent: [], on(name, listener) { this.emit = listener; }, sendCommand(bytes) { this.sent.push([...bytes]); } };
 const drawn = { own: null };
 new Walk(client, { isReady: true, controls: {} }, drawn);
 const press = (code) => {
@@ -22,17 +22,17 @@ const press = (code) => {
   return client.sent;
 };
 
-client.tell("joined");
+client.emit("joined");
 assert.deepEqual(press("KeyC"), [[CLOAK, 1]]);
 assert.deepEqual(press("KeyC"), [[CLOAK, 0]]);
 assert.deepEqual(press("KeyC"), [[CLOAK, 1]]);
 // After a rejoin the player is a new entity, which is not cloaked.
-client.tell("closed");
-client.tell("joined");
+client.emit("closed");
+client.emit("joined");
 assert.deepEqual(press("KeyC"), [[CLOAK, 1]]);
-// A world may have players that begin with a cloak: the first press takes it off.
-client.tell("joined");
+// In another world, players may start cloaked. The first press then removes the cloak.
+client.emit("joined");
 drawn.own = { x: 0, y: 0, cloaked: true };
 assert.deepEqual(press("KeyC"), [[CLOAK, 0]]);
-assert.deepEqual(press("KeyC"), [[CLOAK, 1]], "it does not wait for the server");
+assert.deepEqual(press("KeyC"), [[CLOAK, 1]], "the state changes without waiting for the server");
 console.log("walk: passed");

@@ -11,11 +11,11 @@ const { WhyQuestion, endOf } = await import(pathToFileURL(join(process.argv[2], 
 
 const channel = {
   isOpen: true,
-  asked: [],
+  requests: [],
   listeners: {},
   on(name, listener) { this.listeners[name] = listener; },
   async ask(request) {
-    this.asked.push(request);
+    this.requests.push(request);
     return request.op === "at" ? { op: "at", entities: [] } : { op: "explain", observer: request.observer, entity_text: request.entity };
   },
 };
@@ -28,7 +28,7 @@ const player = endOf({ entity: "13", index: 13, kind: "player", x: 1, y: 2, obse
  * Returns [first, second] of an answered query after the channel has closed, and the number of requests sent after
  * that.
  */
-async function left(first, second) {
+async function afterClose(first, second) {
   channel.isOpen = true;
   question.choose("first", first);
   question.choose("second", second);
@@ -38,13 +38,13 @@ async function left(first, second) {
   channel.listeners.closed();
   assert.equal(question.answer, null);
   channel.isOpen = true;
-  channel.asked = [];
+  channel.requests = [];
   await question.ask();
-  return [question.first, question.second, channel.asked.length];
+  return [question.first, question.second, channel.requests.length];
 }
 
-// Ids of other entities belong to a server that may be gone, so they are cleared. The page finds "me" again.
-assert.deepEqual(await left(player, wolf), [null, null, 0]);
-assert.deepEqual(await left(me, wolf), [me, null, 0]);
-assert.deepEqual(await left(player, { ...player, name: "me", isMe: true }), [null, null, 0]);
+// The query drops ids of other entities, because the next server may use them for different ones. "me" stays.
+assert.deepEqual(await afterClose(player, wolf), [null, null, 0]);
+assert.deepEqual(await afterClose(me, wolf), [me, null, 0]);
+assert.deepEqual(await afterClose(player, { ...player, name: "me", isMe: true }), [null, null, 0]);
 console.log("why question: passed");

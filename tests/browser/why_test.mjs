@@ -13,8 +13,8 @@ import { enterWorld, newPage, openBrowser, sleep, startServer, stopServer, until
 const [binary, artifacts] = process.argv.slice(2);
 mkdirSync(artifacts, { recursive: true });
 const log = (text) => console.log(`why test: ${text}`);
-const RADIUS = 150;  // so large that there is always something within it
-const LAG_M = 6;     // between a position and the later reply about it
+const RADIUS = 150;  // large enough that some entity is always within it
+const LAG_M = 6;     // maximum movement between a click and its reply
 
 /** Runs in the page before its own scripts. Counts draw calls without instances, by layer. */
 function spyOnLayers() {
@@ -31,7 +31,7 @@ const server = await startServer(binary);
 const browser = await openBrowser({ width: 1280, height: 800 });
 
 try {
-  const { page, complaints } = await newPage(browser);
+  const { page, pageErrors } = await newPage(browser);
   await page.addInitScript(spyOnLayers);
   await enterWorld(page, server.address);
   const setRadius = async (radius) => {
@@ -135,18 +135,18 @@ try {
   await page.evaluate(() => {
     const card = document.querySelector("#why-nodes .card");
     const isQuiet = ({ target }) => target.parentElement.closest("[aria-live=off]") !== null;
-    globalThis.still = { card, words: card.innerText, line: card.querySelector(".line"), said: 0 };
-    new MutationObserver((all) => { globalThis.still.said += all.filter((one) => !isQuiet(one)).length; })
+    globalThis.still = { card, words: card.innerText, line: card.querySelector(".line"), announced: 0 };
+    new MutationObserver((all) => { globalThis.still.announced += all.filter((one) => !isQuiet(one)).length; })
       .observe(document.getElementById("why-verdict"), { childList: true, characterData: true, subtree: true });
   });
   await page.mouse.move(10, 400);
   await page.keyboard.down("d");
   await until("the distance changes", () => page.evaluate(() => globalThis.still.card.innerText !== globalThis.still.words));
   await page.keyboard.up("d");
-  const still = await page.evaluate(() => ({ said: globalThis.still.said, isThere: globalThis.still.card.isConnected && globalThis.still.line.isConnected }));
-  assert.deepEqual(still, { said: 0, isThere: true });
+  const still = await page.evaluate(() => ({ announced: globalThis.still.announced, isSameElement: globalThis.still.card.isConnected && globalThis.still.line.isConnected }));
+  assert.deepEqual(still, { announced: 0, isSameElement: true });
 
-  // An entity that this client does not hold can be clicked only while the truth layer is shown.
+  // An entity that this client does not have can be clicked only while the truth layer is shown.
   await page.evaluate(() => globalThis.purview.operator.tell({ op: "truth", on: true, rect: [-1e4, -1e4, 1e4, 1e4] }));
   const far = await find("unknown", RADIUS * 1.1 + 10, 235);
   await clickAt(far);
@@ -162,7 +162,7 @@ try {
   await page.screenshot({ path: join(artifacts, "why-far.png") });
   log(`far: ${await verdict()}`);
 
-  // An entity that is near enough but cloaked. Within twice the radius there is always one.
+  // An entity within the radius but cloaked. Within twice the radius there is always one.
   await setRadius(2 * RADIUS);
   await page.evaluate(() => { globalThis.purview.view.halfHeight = 400; });
   await clickOne("cloaked", 10, 2 * RADIUS - 20, "the cloaked entity is explained", isAnswered(/is not relevant to me.*decides: subtract cloaked is set/));
@@ -171,9 +171,9 @@ try {
   await page.screenshot({ path: join(artifacts, "why-cloaked.png") });
   log(`cloaked: ${await verdict()}`);
 
-  // A beast is no observer's main entity. A player is.
+  // No observer views from a beast. A player has an observer.
   await page.click("#why-first");
-  await clickOne("beast", 10, 2 * RADIUS, "no observer has this viewpoint", async () => /is not the main entity of an observer/.test(await page.textContent("#why-problem")));
+  await clickOne("beast", 10, 2 * RADIUS, "no observer has this viewpoint", async () => /^No observer views from /.test(await page.textContent("#why-problem")));
   assert.equal(await page.getAttribute("#why-first", "aria-pressed"), "true");
   await clickOne("player", 10, 1000, "a player is the observer", isAnswered(/relevant to player \d+/));
   assert.match(await page.textContent("#why-first-note"), /observer \d+/);
@@ -185,7 +185,7 @@ try {
   await page.click("#why-me");
   await answered("me is both ends of the query", /me is relevant to me.*decided before the rules: owned/);
 
-  // The same by keyboard: a player from the list, then an entity from the list.
+  // With the keyboard: selects a player, then an entity from the list.
   await page.evaluate(() => { globalThis.purview.view.halfHeight = 900; });
   await page.focus("#why-first");
   await page.keyboard.press("Enter");
@@ -209,7 +209,7 @@ try {
     const now = await page.evaluate(() => globalThis.purview.drawn.own);
     return Math.hypot(now.x - place.x, now.y - place.y) > 1;
   });
-  assert.deepEqual(complaints, [], "the page reported errors");
+  assert.deepEqual(pageErrors, [], "the page reported errors");
 } catch (problem) {
   await browser.context.pages().at(-1)?.screenshot({ path: join(artifacts, "why-failed.png") }).catch(() => {});
   throw problem;

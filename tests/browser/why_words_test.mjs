@@ -11,10 +11,10 @@ const { decision } = await import(pathToFileURL(join(process.argv[2], "why_panel
 const step = (op, what, so_far) => ({ op, what, answer: true, so_far });
 const node = (name, result, steps = [], rest = {}) => ({ name, member: true, combine: "add", result, steps, ...rest });
 const NEAR = [step("add", "distance 10.0 of 60.0, leave radius 66.0 (it was in)", true)];
-const said = (stage, relevant, nodes, rest = {}) =>
+const decide = (stage, relevant, nodes, rest = {}) =>
   decision({ stage, relevant, held: false, hidden_member: null, promoted_by: null, nodes, ...rest });
-const yes = (nodes, rest) => said("a node matches", true, nodes, rest);
-const no = (nodes, rest) => said("no node matches", false, nodes, rest);
+const yes = (nodes, rest) => decide("a node matches", true, nodes, rest);
+const no = (nodes, rest) => decide("no node matches", false, nodes, rest);
 
 assert.equal(yes([node("near", true, NEAR)]), "step 1 decides: add distance 10.0 of 60.0");
 assert.equal(no([node("near", false, [...NEAR, step("subtract", "cloaked is set", false)])]), "step 2 decides: subtract cloaked is set");
@@ -22,10 +22,10 @@ assert.equal(no([node("near", false, [step("add", "distance 80.0 of 60.0", false
 assert.equal(no([]), "there are no nodes");
 assert.equal(yes([node("all", true)]), "a node without steps matches");
 
-// A node that is evaluated in some ticks only keeps its last result, whatever its steps return now.
+// A node that is evaluated only in some ticks keeps its last result until the next evaluation.
 assert.equal(yes([node("near", true, [step("add", "distance 80.0 of 60.0", false)])]), "a node matched at its last evaluation");
 
-// A node without the entity as a member decides nothing, whatever its steps return.
+// A node decides nothing about an entity that is not its member.
 const other = node("rooms", false, NEAR, { member: false });
 assert.equal(no([other, node("near", false, [step("add", "distance 80.0 of 60.0", false)])]), "no step adds it");
 assert.equal(no([other]), "no node applies to it");
@@ -37,9 +37,9 @@ assert.equal(no([node("near", true, NEAR), node("pass", false, [], { combine: "r
 assert.equal(yes([node("near", true, NEAR), node("fog", false, NEAR, { combine: "subtract" })]), "step 1 of “near” decides: add distance 10.0 of 60.0");
 
 // Results that no step decides.
-assert.equal(said("owned", true, []), "decided before the rules: owned");
-assert.equal(said("explicit only", false, [node("near", true, NEAR)]), "decided before the rules: explicit only");
-assert.equal(said("promoted", true, [node("near", false)], { promoted_by: 7 }), "no node matches it, but one matches its descendant, entity 7");
-assert.equal(yes([node("near", false)], { held: true }), "no node matches it any more; its minimum relevance time is not over");
-assert.equal(said("force hidden", false, [], { hidden_member: 3 }), "entity 3 of its group is hidden with all its descendants: force hidden");
+assert.equal(decide("owned", true, []), "decided before the rules: owned");
+assert.equal(decide("explicit only", false, [node("near", true, NEAR)]), "decided before the rules: explicit only");
+assert.equal(decide("promoted", true, [node("near", false)], { promoted_by: 7 }), "no node matches it, but a node matches its descendant, entity 7");
+assert.equal(yes([node("near", false)], { held: true }), "no node matches it any more, but its minimum relevance time is not over");
+assert.equal(decide("force hidden", false, [], { hidden_member: 3 }), "entity 3 of its group is hidden with all its descendants: force hidden");
 console.log("why in words: passed");

@@ -612,8 +612,8 @@ PY
         wait_for_server
         python3 - "$port" <<'PY' || fail 'a connection beyond the cap is not closed'
 import socket, sys
-held = [socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5) for _ in range(50)]
-assert held[-1].recv(1) == b""
+sockets = [socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5) for _ in range(50)]
+assert sockets[-1].recv(1) == b""
 PY
         in_log 'connections refused by .*: 1; .*--sessions-per-host-max'
         kill "$child"

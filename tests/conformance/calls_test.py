@@ -40,7 +40,7 @@ TYPES = [call_type(), call_type(delivery=1), call_type(delivery=2), call_type(de
          call_type(target=2, delivery=2)]
 
 
-class OfTypes:
+class RpcTypes:
     """The part of a schema that an RPC needs."""
 
     def __init__(self, types):
@@ -52,19 +52,19 @@ def ordered(number, ghost=3, words=((1,),), kind=ORDERED):
     return Call(kind, number & 255, ghost, words)
 
 
-class Refusing(unittest.TestCase):
+class RefusalTest(unittest.TestCase):
     def refuses(self, what, call):
         with self.assertRaises(Mismatch) as caught:
             call()
         self.assertIn(what, caught.exception.what)
 
 
-class OfCalls(Refusing):
+class CallsTest(RefusalTest):
     def setUp(self):
-        Calls.unlike = False
+        Calls.are_distinct = False
 
     def test_an_rpc_is_read_to_its_last_bit(self):
-        schema = OfTypes(TYPES)
+        schema = RpcTypes(TYPES)
         text = ("1" + little(ORDERED, 3) + little(7, 8) + "0" + "1100" + little(5, 3) +
                 "1" + little(ORDERED, 3) + little(8, 8) + "1" +
                 "1" + little(FORCED, 3) + little(9, 8) + "0" + "0" + little(4, 3) +
@@ -80,14 +80,14 @@ class OfCalls(Refusing):
         self.refuses("type 5 of 5", lambda: read_calls(bits("1" + little(5, 3)), schema, 0))
         self.refuses("other direction", lambda: read_calls(bits(one), schema, 1))
         self.refuses("before the welcome", lambda: read_calls(bits(one), None, 0))
-        self.refuses("a number 6", lambda: read_calls(bits("1000" + "0100" + little(6, 3)), schema, 0))
+        self.refuses("number 6", lambda: read_calls(bits("1000" + "0100" + little(6, 3)), schema, 0))
         self.refuses("local id", lambda: read_calls(bits("1000" + "0001" * 6 + "0010" + "000"), schema, 0))
 
     def test_arguments_of_clients_are_clamped(self):
         to_server = call_type(direction=1, target=2)
         to_server.fields = [fields.Number(5, 0), fields.Real()]
         text = "1" + little(7, 3) + little(0xFF800001, 32) + "0"
-        self.assertEqual(read_calls(bits(text), OfTypes([to_server]), 1)[0].words, ((5,), (0x7FC00000,)))
+        self.assertEqual(read_calls(bits(text), RpcTypes([to_server]), 1)[0].words, ((5,), (0x7FC00000,)))
 
     def test_rpc_types_follow_the_protocol_document(self):
         self.assertEqual(call_type(policy=1, hold=little(9, 16)).hold_ticks, 9)
@@ -126,7 +126,7 @@ class OfCalls(Refusing):
         self.refuses("2 is missing", lambda: down.write(2, [ordered(3)], TYPES))
         self.refuses("in flight", lambda: down.write(2, [ordered(0)], TYPES))
         self.refuses("void when first sent", lambda: down.write(2, [ordered(2, words=None)], TYPES))
-        down.fate(1, False, TYPES)
+        down.resolve(1, False, TYPES)
         self.assertEqual(down.due(), 2)
         self.refuses("other arguments", lambda: down.write(2, [ordered(0, words=((2,),))], TYPES))
         self.refuses("for ghost 4", lambda: down.write(2, [ordered(0, ghost=4)], TYPES))
@@ -136,16 +136,16 @@ class OfCalls(Refusing):
         self.assertEqual(down.due(), 1)  # the leave that explains the void call
         down.leave(3, 2, TYPES)
         self.assertEqual(down.due(), 0)
-        down.fate(2, True, TYPES)
+        down.resolve(2, True, TYPES)
         self.refuses("after it arrived", lambda: down.write(3, [ordered(0)], TYPES))
 
     def test_a_void_rpc_stays_void_and_a_forced_rpc_is_repeated(self):
         down = CallsDown()
         down.write(1, [ordered(0), ordered(1, kind=FORCED), ordered(2, None, kind=STATIC)], TYPES)
-        down.fate(1, False, TYPES)
+        down.resolve(1, False, TYPES)
         down.write(2, [ordered(0, None, None), ordered(1, None, kind=FORCED)], TYPES)
         self.refuses("is void, but", lambda: down.write(9, [ordered(2, None, None, STATIC)], TYPES))
-        down.fate(2, False, TYPES)
+        down.resolve(2, False, TYPES)
         self.refuses("resent with arguments", lambda: down.write(3, [ordered(0)], TYPES))
         self.refuses("is void, but", lambda: down.write(3, [ordered(1, None, None, FORCED)], TYPES))
 
@@ -155,29 +155,29 @@ class OfCalls(Refusing):
         for number in range(1, 64):
             down.write(2, [ordered(number)], TYPES)
         self.refuses("while 0 has not arrived", lambda: down.write(3, [ordered(64)], TYPES))
-        down.fate(1, True, TYPES)
+        down.resolve(1, True, TYPES)
         down.write(3, [ordered(64)], TYPES)
 
     def test_unordered_rpcs_are_repeated_only_when_lost(self):
-        Calls.unlike = True
+        Calls.are_distinct = True
         call = Call(UNORDERED, None, 3, ((1,),))
         down = CallsDown()
         down.write(1, [call], TYPES)
         self.refuses("none was lost", lambda: down.write(2, [call], TYPES))
-        down.fate(1, False, TYPES)
+        down.resolve(1, False, TYPES)
         down.write(2, [call], TYPES)
-        self.assertEqual(down.fate(2, True, TYPES), [call])
+        self.assertEqual(down.resolve(2, True, TYPES), [call])
         self.refuses("none was lost", lambda: down.write(3, [call], TYPES))
         other = call._replace(words=((2,),))
         down.write(4, [other], TYPES)
         down.leave(3, 5, TYPES)
-        down.fate(4, False, TYPES)
+        down.resolve(4, False, TYPES)
         self.assertEqual(down.due(), 0)  # dropped together with its ghost
         self.refuses("none was lost", lambda: down.write(6, [other], TYPES))
 
-    def test_a_client_calls_held_ghosts_and_uses_each_number_once(self):
+    def test_a_client_calls_about_its_ghosts_and_uses_each_number_once(self):
         up = CallsUp()
-        self.refuses("does not hold", lambda: up.receive([ordered(0)], TYPES, {4}))
+        self.refuses("does not have", lambda: up.receive([ordered(0)], TYPES, {4}))
         up.late([ordered(0)], TYPES)
         up.receive([ordered(1)], TYPES, {3})
         self.refuses("other arguments", lambda: up.receive([ordered(0, words=((2,),))], TYPES, {3}))
@@ -189,7 +189,7 @@ class OfCalls(Refusing):
         self.refuses("while 2 has not", lambda: up.receive([ordered(66)], TYPES, {3}))
 
 
-class OfWritten(Refusing):
+class WrittenTest(RefusalTest):
     def setUp(self):
         component = Component(False, False)
         component.fields = [fields.Number(9, 0), fields.Number(9, 0)]
@@ -205,35 +205,35 @@ class OfWritten(Refusing):
         self.written.write(packet, made, self.kinds)
         return made
 
-    def names(self, ghost, packet, replicated):
-        self.written.check_named(Call(0, None, ghost, ()), packet, replicated)
+    def call_about(self, ghost, packet, status_known):
+        self.written.check_named(Call(0, None, ghost, ()), packet, status_known)
 
     def test_an_rpc_names_a_ghost_that_entered_and_did_not_leave(self):
         enter = Enter(3, 0, Link(), [(0, (1,)), (1, (1,))])
-        self.refuses("has not entered", lambda: self.names(3, 1, 0))
+        self.refuses("has not entered", lambda: self.call_about(3, 1, 0))
         self.write(1, enters=[enter])
-        self.names(3, 1, 0)
-        self.names(3, 2, 0)  # the call waits if the enter is lost
-        self.refuses("written in packet 1", lambda: self.names(3, 2, 1))
+        self.call_about(3, 1, 0)
+        self.call_about(3, 2, 0)  # the call waits if the enter is lost
+        self.refuses("written in packet 1", lambda: self.call_about(3, 2, 1))
         self.write(2, enters=[enter])
-        self.names(3, 2, 1)
+        self.call_about(3, 2, 1)
         self.write(3, leaves=[Leave(3, 4)])
-        self.refuses("has left", lambda: self.names(3, 3, 1))
+        self.refuses("has left", lambda: self.call_about(3, 3, 1))
         self.refuses("after its leave was written", lambda: self.write(4, plain=[Plain(3, 0, [(0, (2,))])]))
         self.write(5, verbose=[Verbose(3, 0, Link(), [])])  # a retained ghost resumes
-        self.names(3, 5, 1)
+        self.call_about(3, 5, 1)
 
     def test_changes_are_sent_with_the_rpc_or_have_arrived(self):
         first = self.write(1, enters=[Enter(3, 0, Link(), [(0, (1,)), (1, (1,))])])
         second = self.write(2, plain=[Plain(3, 0, [(0, (2,))])])
-        self.refuses("part 0", lambda: self.names(3, 3, 0))
+        self.refuses("part 0", lambda: self.call_about(3, 3, 0))
         self.write(3, plain=[Plain(3, 0, [(0, (2,)), (1, (3,))])])
-        self.names(3, 3, 0)
+        self.call_about(3, 3, 0)
         self.write(4, plain=[Plain(3, 0, [(1, (4,))])])
-        self.refuses("part 0", lambda: self.names(3, 4, 0))
+        self.refuses("part 0", lambda: self.call_about(3, 4, 0))
         self.written.arrived(1, first)
-        self.written.arrived(2, second)  # with the value that packet 3 had, too
-        self.names(3, 4, 2)
+        self.written.arrived(2, second)  # packet 3 had the same value
+        self.call_about(3, 4, 2)
 
     def test_data_that_arrived_before_a_ghost_was_retained_counts(self):
         first = self.write(1, enters=[Enter(3, 0, Link(), [(0, (1,)), (1, (1,))])])
@@ -243,9 +243,9 @@ class OfWritten(Refusing):
         self.write(4, verbose=[Verbose(3, 0, Link(), [(0, (2,))])])
         last = Verbose(3, 0, Link(), [])
         self.write(5, verbose=[last])
-        self.refuses("part 0", lambda: self.names(3, 5, 1))
+        self.refuses("part 0", lambda: self.call_about(3, 5, 1))
         self.written.arrived(2, second)
-        self.names(3, 5, 2)
+        self.call_about(3, 5, 2)
 
     def test_the_view_completes_once_and_not_too_early(self):
         enters = [Enter(i, 0, Link(), [(0, (1,)), (1, (1,))]) for i in (1, 2)]

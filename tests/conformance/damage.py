@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""damage.py FROM TO WHAT: damages one part of a recording. WHAT: sent, received (the last bit of a packet in the
-middle, with a correct file checksum), bit (as sent, but the file checksum is wrong), cut (only the first half is
-left), magic, length (of the last chunk but one), value (one bit in each of some packets to clients, from the front of
-the first to the end of the last, with correct checksums: some of these can be detected only from the ghosts' state)."""
+"""damage.py FROM TO WHAT: damages one part of a recording. WHAT:
+
+sent, received: flips the last bit of a packet in the middle, and corrects the file checksum
+bit: like sent, but does not correct the file checksum
+cut: keeps only the first half
+magic: changes the first byte
+length: changes the size of the second-last chunk
+value: flips one bit in each of up to 40 packets to clients, and corrects all checksums. The bit is near the front in
+the first packet and near the end in the last. Some of these changes can be detected only from the state of the ghosts.
+"""
 
 import os
 import struct
@@ -34,8 +40,8 @@ def inject_wrong_values(data, chunks):
     for i, (begin, size) in enumerate(large[len(large) // 2:][:VALUES]):
         end = begin + size
         data[begin + 11 + (size - 12) * i // VALUES] ^= 1
-        seal = sum_bytes(data[begin + 9:end], connections[bytes(data[begin:begin + 4])])
-        struct.pack_into("<I", data, begin + 5, seal & 0xFFFFFFFF)
+        checksum = sum_bytes(data[begin + 9:end], connections[bytes(data[begin:begin + 4])])
+        struct.pack_into("<I", data, begin + 5, checksum & 0xFFFFFFFF)
     put_checksum(data)
 
 

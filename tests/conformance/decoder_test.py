@@ -28,13 +28,13 @@ from written import Written  # noqa: E402
 
 
 def bits(text):
-    """"101 1": the bits in the order in which they are written."""
+    """Returns a reader of a text such as "101 1": the bits in the order in which they are written."""
     written = [int(c) for c in text if c != " "]
     number = sum(bit << i for i, bit in enumerate(written))
     return BitReader(number.to_bytes((len(written) + 7) // 8, "little"))
 
 
-class Reading(unittest.TestCase):
+class DecoderTest(unittest.TestCase):
     def refuses(self, what, call):
         with self.assertRaises(Mismatch) as caught:
             call()
@@ -129,13 +129,13 @@ class Reading(unittest.TestCase):
         self.assertEqual(positive.read(bits(negative)), (1 << 31 | word,))
         self.refuses("instead of its short form", lambda: field.read(bits(negative)))
         self.refuses("exponent -1", lambda: fields.Ranged(0, 0).read(bits("10" + mantissa)))
-        self.refuses("a NaN", lambda: field.read(bits("1111111" + "0" + "1" * 8 + mantissa)))
+        self.refuses("non-canonical NaN", lambda: field.read(bits("1111111" + "0" + "1" * 8 + mantissa)))
 
     def test_only_one_nan_is_valid(self):
         self.assertEqual(fields.Real().read(BitReader(b"\0\0\xc0\x7f")), (0x7FC00000,))
         self.assertEqual(fields.Real().read(BitReader(b"\0\0\x80\xff")), (0xFF800000,))
         for nan in (b"\1\0\xc0\x7f", b"\0\0\xc0\xff", b"\1\0\x80\x7f"):
-            self.refuses("a NaN", lambda nan=nan: fields.Real().read(BitReader(nan)))
+            self.refuses("non-canonical NaN", lambda nan=nan: fields.Real().read(BitReader(nan)))
 
     def test_a_text_has_no_zero_byte_and_fits_its_size(self):
         text = fields.Text(6)
@@ -143,15 +143,15 @@ class Reading(unittest.TestCase):
         self.assertEqual(text.read(bits("10100" + 5 * "10000110")), (0x61616161, 0x61))
         self.assertEqual(text.read(bits("00000")), (0, 0))
         self.refuses("a zero byte", lambda: text.read(bits("01000" + "10000110" + "00000000")))
-        self.refuses("at most 6", lambda: text.read(bits("11100" + 7 * "10000110")))
+        self.refuses("exceeds the maximum 6", lambda: text.read(bits("11100" + 7 * "10000110")))
 
     def test_a_number_stays_in_its_range(self):
         self.assertEqual(fields.integer(-3, 2).read(bits("101")), (5,))
         self.assertEqual(fields.integer(-3, 2).zero, (3,))
-        self.refuses("at most 5", lambda: fields.integer(-3, 2).read(bits("011")))
+        self.refuses("exceeds the maximum 5", lambda: fields.integer(-3, 2).read(bits("011")))
         self.assertEqual(fields.integer(7, 7).width, 1)
         self.assertEqual(fields.quantized(-1, 1, 0.5).zero, (2,))
-        self.refuses("at most 4", lambda: fields.quantized(-1, 1, 0.5).read(bits("101")))
+        self.refuses("exceeds the maximum 4", lambda: fields.quantized(-1, 1, 0.5).read(bits("101")))
 
     def test_a_rotation_omits_its_largest_component(self):
         def word(largest, *parts):
@@ -163,8 +163,8 @@ class Reading(unittest.TestCase):
         turn.read(word(0, 1022, 511, 511))  # two parts are the largest
         turn.read(word(0, 872, 872, 150))  # all four are the largest
         self.refuses("above 1022", lambda: turn.read(word(0, 1023, 511, 511)))
-        self.refuses("includes its largest component", lambda: turn.read(word(0, 1022, 600, 511)))
-        self.refuses("includes its largest component", lambda: turn.read(word(0, 1022, 1022, 1022)))
+        self.refuses("does not leave out its largest component", lambda: turn.read(word(0, 1022, 600, 511)))
+        self.refuses("does not leave out its largest component", lambda: turn.read(word(0, 1022, 1022, 1022)))
 
     def test_a_close_has_a_reason_and_a_text_of_limited_size(self):
         def close(reason, size, text):
@@ -228,24 +228,24 @@ class Reading(unittest.TestCase):
 
     def test_a_server_sends_packets_and_snapshots_regularly(self):
         session = Session(1, 2, 3, None)
-        session.check_pace(9000)  # its client has not joined
-        session.spoke_tick = session.last_sent_tick = 100
-        session.check_pace(111)
-        self.refuses("11 ticks without a packet", lambda: session.check_pace(112))
-        session.spoke_tick = 356
-        session.check_pace(356)
-        session.spoke_tick = 357
-        self.refuses("no snapshot for 257 ticks", lambda: session.check_pace(357))
+        session.check_send_interval(9000)  # its client has not joined
+        session.last_packet_tick = session.last_sent_tick = 100
+        session.check_send_interval(111)
+        self.refuses("11 ticks without a packet", lambda: session.check_send_interval(112))
+        session.last_packet_tick = 356
+        session.check_send_interval(356)
+        session.last_packet_tick = 357
+        self.refuses("no snapshot for 257 ticks", lambda: session.check_send_interval(357))
         session.last_sent_tick = None  # packets wait for their delivery status
-        session.check_pace(9000)
+        session.check_send_interval(9000)
 
     def test_references_follow_the_fields_and_masks_have_one_encoding(self):
         kind = make_kind([fields.Reference(), fields.Number(255, 0), fields.Number(1, 0)])
         self.assertEqual(read_changes(bits("0" + "110" + "11111111" + "1" + "1010"), kind),
                          [(0, (6, 0)), (1, (255,))])
         self.assertEqual(read_changes(bits("0" + "100" + "0"), kind), [(0, (0, 0))])
-        self.refuses("without a field, or with all", lambda: read_changes(bits("0" + "000"), kind))
-        self.refuses("without a field, or with all", lambda: read_changes(bits("0" + "111" + "0" * 20), kind))
+        self.refuses("with no field or with all fields", lambda: read_changes(bits("0" + "000"), kind))
+        self.refuses("with no field or with all fields", lambda: read_changes(bits("0" + "111" + "0" * 20), kind))
         self.refuses("a reference", lambda: read_changes(bits("0" + "100" + "1" + "0001" * 6 + "0010"), kind))
 
     def test_a_component_with_an_audience_has_a_mask_bit_even_if_it_is_the_only_one(self):
@@ -325,7 +325,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(motions[0].span, 2)
         self.refuses("without a baseline", lambda: read_differences(bits("0010"), kind, None, 9))
         low = (7, {0: motion.still(0)})
-        self.refuses("a dead-reckoned number", lambda: read_differences(bits("0010"), kind, low, 9))
+        self.refuses("exceeds the range", lambda: read_differences(bits("0010"), kind, low, 9))
 
     def test_a_retained_ghost_resumes_or_ends(self):
         ghosts = Ghosts(2 * [make_kind([fields.Number(9, 0)])])
@@ -374,15 +374,15 @@ def snapshot(**sections):
     return made
 
 
-class OfGroups(Reading):
-    """Ghost 1 is held. 2 and 3 are its descendants."""
+class GroupsTest(DecoderTest):
+    """The client has ghost 1. Ghosts 2 and 3 are its descendants."""
 
     def setUp(self):
-        Groups.unbound = True
+        Groups.unlimited = True
         self.groups = Groups()
 
     def tearDown(self):
-        Groups.unbound = False
+        Groups.unlimited = False
 
     def write(self, number, ghost, whole, size=100):
         self.groups.write(number, 5, snapshot(enters=[Enter(ghost, 0, Link(1, 0, 0, whole), [])]), {1}, size)
@@ -440,7 +440,7 @@ class OfGroups(Reading):
         self.assertEqual((ghosts.waiting, ghosts.counts["shown_late"]), (set(), 2))
 
 
-class OfSchemas(Reading):
+class SchemasTest(DecoderTest):
     """Schemas in wire format, with boolean fields only."""
 
     def schema(self, components, kinds, calls=(), inputs=()):
@@ -500,7 +500,7 @@ class OfSchemas(Reading):
             self.refuses("twice", lambda its=its: self.schema(*its))
 
 
-class OfRecordings(Reading):
+class RecordingsTest(DecoderTest):
     def read(self, *chunks):
         data = b"PVRC\1\0"
         for kind, body in ((recording.BEGIN, b""), *chunks):
@@ -525,7 +525,7 @@ class OfRecordings(Reading):
         self.refuses_file("a chunk of 4194305 bytes", (recording.NOTE, bytes((1 << 22) + 1)))
 
 
-class OfInputs(Reading):
+class InputsTest(DecoderTest):
     """The kind of ghost 4, which takes input 0."""
 
     class Schema:
@@ -577,7 +577,7 @@ class OfInputs(Reading):
     def test_a_correction_has_the_parent_of_a_relative_position(self):
         class Schema:
             class Kind:
-                has_relative_place = True
+                has_relative_position = True
                 predicted = [fields.Number(7, 0)]
 
             kinds = [Kind]

@@ -19,8 +19,8 @@ int main() {
     const auto observer = manager.add_observer({.viewpoint = entity});
     manager.tick();
     if (!manager.is_relevant(observer, entity)) return 1;
-    const float nowhere = std::numeric_limits<float>::quiet_NaN();
-    if (manager.move(entity, {nowhere, 0, 0}) != purview::Status::bad_position) return 5;
+    const float not_a_number = std::numeric_limits<float>::quiet_NaN();
+    if (manager.move(entity, {not_a_number, 0, 0}) != purview::Status::bad_position) return 5;
     purview::ClientDef client_def;
     if (purview::Client::create(client_def)) return 6;  // without a nonce
     client_def.nonce = 7;

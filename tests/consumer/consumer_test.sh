@@ -3,8 +3,8 @@
 # SPDX-FileCopyrightText: The Purview authors
 #
 # consumer_test.sh BUILD_DIRECTORY [--whole]: installs the built library and uses it from an external project, which is
-# compiled with -ffast-math. --whole also builds the library as a part of that project; otherwise only its commands are
-# read.
+# compiled with -ffast-math. Also adds the library to that project as a subdirectory and checks its compile commands.
+# --whole also builds the library there.
 set -eu
 build=$1
 whole=${2:-}
@@ -12,19 +12,19 @@ here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cmake --install "$build" --prefix "$dir/prefix" >"$dir/log" || { cat "$dir/log"; exit 1; }
-for way in find_package add_subdirectory; do
-    cmake -S "$here/$way" -B "$dir/$way" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS=-ffast-math -DCMAKE_PREFIX_PATH="$dir/prefix" \
+for method in find_package add_subdirectory; do
+    cmake -S "$here/$method" -B "$dir/$method" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS=-ffast-math -DCMAKE_PREFIX_PATH="$dir/prefix" \
         -DPURVIEW_SOURCE="$here/../.." -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
-    if [ $way = add_subdirectory ]; then
-        grep '"command"' "$dir/$way/compile_commands.json" | grep -v ' consumer.cpp\|/consumer.cpp' >"$dir/commands"
+    if [ $method = add_subdirectory ]; then
+        grep '"command"' "$dir/$method/compile_commands.json" | grep -v ' consumer.cpp\|/consumer.cpp' >"$dir/commands"
         [ "$(wc -l <"$dir/commands")" -ge 20 ] || { echo "FAILED: the library has too few sources"; exit 1; }
         if grep -v -e '-ffast-math .*-fno-fast-math' "$dir/commands"; then echo "FAILED: compiled with -ffast-math"; exit 1; fi
         [ -n "$whole" ] || continue
     fi
-    cmake --build "$dir/$way" --target consumer >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
-    "$dir/$way/consumer" || { echo "FAILED: $way"; exit 1; }
+    cmake --build "$dir/$method" --target consumer >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+    "$dir/$method/consumer" || { echo "FAILED: $method"; exit 1; }
 done
-# A server and a client in 40 lines each, with the installed purview::net: the client's own entity walks.
+# Builds and runs a server and a client of 40 lines each with the installed purview::net. The client's entity must move.
 if [ -f "$dir/prefix/include/purview/net/server_loop.hpp" ] && [ -n "$(find "$dir/prefix" -name 'libpurview_net.a')" ]; then
     cmake --build "$dir/find_package" --target hello_server hello_client >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
     "$dir/find_package/hello_server" 4 >"$dir/server.out" 2>&1 &

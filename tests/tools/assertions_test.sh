@@ -24,7 +24,7 @@ expect() { # EXIT_CODE TEXT WHAT
     case "$out" in *"$2"*) ;; *) echo "FAILED: '$2' is not in '$out': $3"; exit 1 ;; esac
 }
 for name in interest world replication server client; do module "$name" 15 985; done
-expect 0 "src/world: 15 assertions in 1000 lines, 15.0 per 1,000" "as many as there must be"
+expect 0 "src/world: 15 assertions in 1000 lines, 15.0 per 1,000" "exactly the minimum"
 module world 14 986
 expect 1 "src/world: at least 15" "one too few"
 echo passed

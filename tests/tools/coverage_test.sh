@@ -35,7 +35,7 @@ row() { # LINE CELL: the document must have this cell for the line
 }
 
 cat >lines.txt <<'TXT'
-rooms: near, far, not ours
+modules: near, far, not ours
 due: near
 source N: here
 N1 | near | a check
@@ -93,12 +93,12 @@ grep -q '^| M2 | half (in part) | the other half |$' coverage.md || fail 'the re
 grep -q '^N1: 7 checks' out || fail 'the number of checks is missing'
 grep -q '7 passed\|[0-9] checks' coverage.md && fail 'the document contains a number of checks'
 
-cover --check || fail 'the same run results in another document'
+cover --check || fail 'the same run makes a different document'
 cover --require near && fail '--require accepts open lines'
 for open in N2 N3 N4 N6 N7 N8 N9 M4 M5; do grep -q "^open: $open " out || fail "--require does not list $open"; done
-[ "$(grep -c '^open: ' out)" = 9 ] || fail '--require lists lines that are covered or of another room'
-cover --require far && fail 'a later line is not open although its room is required'
-refused 'an unknown room' --require nowhere
+[ "$(grep -c '^open: ' out)" = 9 ] || fail '--require lists lines that are covered or of another module'
+cover --require far && fail 'a later line is not open although its module is required'
+refused 'an unknown module' --require nowhere
 
 test_case 'b: second (N1)' run "$(doctest 1 1 0)" >one
 test_case 'a: first (N1)' run "$(doctest 1 1 0)" >two
@@ -114,10 +114,10 @@ cover --check && fail 'a document of another run passed'
 
 suite 'a: typing error' N99 | program
 test_case 'a: typing error' run "$(doctest 1 1 0)" | results
-refused 'a suite that names a line that does not exist'
+refused 'a suite with the id of an unknown line'
 suite 'a: N1 holds' '' | program
 test_case 'a: typing error (N99)' run "$(doctest 1 1 0)" | results
-refused 'a line that does not exist'
+refused 'a test name with the id of an unknown line'
 printf '' | results
 refused 'a run without tests'
 echo '<testsuite>' >results.xml
@@ -132,11 +132,11 @@ refused 'a program that fails'
 rm program
 refused 'a missing program'
 suite 'a: N1 holds' '' | program
-for bad in 'N2 | near | one left out' 'N1 | attic | no such room' 'N1 | not ours | no reason' 'N1 | near' \
+for bad in 'N2 | near | one left out' 'N1 | attic | no such module' 'N1 | not ours | no reason' 'N1 | near' \
     'N1 | near | one two three four five six seven eight nine'; do
-    printf 'rooms: near, not ours\ndue: near\nsource N: here\n%s\n' "$bad" >lines.txt
+    printf 'modules: near, not ours\ndue: near\nsource N: here\n%s\n' "$bad" >lines.txt
     refused "$bad"
 done
-printf 'rooms: near, not ours\ndue: near\nsource N: here\nN1 | near | all of it\n' >lines.txt
+printf 'modules: near, not ours\ndue: near\nsource N: here\nN1 | near | all of it\n' >lines.txt
 cover --require near || fail "nothing is open: $(cat out)"
 echo passed

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# The scripts of ./dev docs: pages are rewritten for the site, and pages, links, decision records and names in reference
-# pages that are wrong are reported. Needs no packages.
+# Tests the scripts of ./dev docs. They rewrite pages for the site, and report wrong pages, links, decision records and
+# names in reference pages. Needs no packages.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 tools=$root/tools/docs
@@ -51,7 +51,7 @@ printf '# 1. A: b\n\nStatus: accepted\nDate: 2026-01-02\n' >docs/adr/0001-a.md
 pages() { python3 "$tools/build_docs.py" --pages-only --root "$dir" >out 2>&1; }
 has() { grep -qF -- "$2" "build/docs/pages/$1" || { cat "build/docs/pages/$1"; fail "$1 lacks: $2"; }; }
 wrong() { ! pages || fail "accepted: $1"; grep -qF -- "$1" out || fail "not reported: $1"; }
-pages || fail 'sound pages are refused'
+pages || fail 'correct pages are refused'
 has overview.md '[guide](guide.md#two--words), [decisions](adr/index.md)'
 has overview.md '# R {#r}'
 has guide.md '## Two + words {#two--words}'
@@ -101,9 +101,9 @@ broken() { ! site || fail "accepted: $1"; grep -qF -- "$1" out || fail "not repo
 printf '<p id="x"><a href="b/">b</a> <a href="b/index.html#y">c</a> <a href="#x">d</a> <a href="https://example.org/">e</a>\n' >site/index.html
 printf '<a name="y"></a><img src="../a.png"><a href="/index.html#x">f</a>\n' >site/b/index.html
 printf x >site/a.png
-site || fail 'a sound site is refused'
+site || fail 'a correct site is refused'
 grep -q '^external: https://example.org/ (index.html:1)$' out || fail 'the external link is not listed'
-grep -q '5 internal links, 1 external links, 0 wrong' out || fail 'other numbers of links'
+grep -q '5 internal links, 1 external links, 0 wrong' out || fail 'wrong numbers of links'
 printf '<a href="b/index.html#z">\n' >>site/index.html
 broken 'index.html:2: b/index.html#z has no such anchor'
 printf '\n<a href="d.html">\n<a href="../../out">\n' >site/b/c.html

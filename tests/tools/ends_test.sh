@@ -8,8 +8,8 @@ expected=$1
 text=$2
 shift 2
 code=0
-said=$("$@" 2>&1) || code=$?
-echo "$said"
+output=$("$@" 2>&1) || code=$?
+echo "$output"
 [ "$code" = "$expected" ] || { echo "FAILED: it ended with $code, not $expected"; exit 1; }
-echo "$said" | grep -qF -- "$text" || { echo "FAILED: the output lacks: $text"; exit 1; }
+echo "$output" | grep -qF -- "$text" || { echo "FAILED: the output lacks: $text"; exit 1; }
 echo passed

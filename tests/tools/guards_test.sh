@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# guards_test.sh COMPILER FILE...: a guard compiles to its condition only. Shipped files have no switch that removes
-# a guard. The same search must find the switch in a build that has it.
+# guards_test.sh COMPILER FILE...: a guard (a security check of docs/guards.md) must compile to its condition alone. No
+# FILE may come from a build with a removed guard. The search for such a build must find one.
 set -eu
 compiler=$1
 shift
@@ -43,7 +43,7 @@ found=$(cd "$root" && grep -rlE 'PURVIEW_(IS_)?MUTATE' --include=CMakeLists.txt 
 cd "$root"
 python3 tools/mutate.py --list || fail "docs/guards.md and the sources list different guards"
 
-# Each guard has one place and one row. Otherwise removing it would not test each place.
+# Each guard has one place in the source and one row in docs/guards.md, so that each place is tested on its own.
 mkdir -p "$dir/tree/docs" "$dir/tree/src" "$dir/tree/include" "$dir/tree/tests/link"
 cd "$dir/tree"
 echo 'TEST_CASE("other clients are refused") {}' >tests/link/seal_test.cpp

@@ -23,7 +23,7 @@ for file in docs/help/*.txt; do
     esac
     sh tools/help_text.sh "$name" "$build" | words >"$dir/program"
     words <"$file" >"$dir/file"
-    diff "$dir/file" "$dir/program" || { echo "FAILED: $file is not what the program prints: ./dev help --write"; exit 1; }
+    diff "$dir/file" "$dir/program" || { echo "FAILED: $file differs from what the program prints; run ./dev help --write"; exit 1; }
     compared=$((compared + 1))
 done
 [ $compared -ge 2 ] || { echo "FAILED: only $compared texts compared"; exit 1; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# need_test.sh: ./dev with missing packages, and a fake apt-get that only records its arguments.
+# need_test.sh: tests ./dev with missing packages and a fake apt-get, which only records its arguments.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 dir=$(mktemp -d)
@@ -11,7 +11,7 @@ mkdir -p "$dir/tree/packaging" "$dir/bin" "$dir/apt"
 cp "$root/dev" "$dir/tree/"
 fail() {
     echo "FAILED: $1"
-    cat "$dir/out" "$dir/asked" 2>/dev/null || true
+    cat "$dir/out" "$dir/apt_calls" 2>/dev/null || true
     exit 1
 }
 cat >"$dir/tree/packaging/packages.txt" <<'TXT'
@@ -38,7 +38,7 @@ run() {
     (cd "$dir/tree" && PATH=$1 ./dev "$2") >"$dir/out" 2>&1 </dev/null || code=$?
 }
 
-# Without apt-get: lists the missing capabilities and their packages only.
+# Without apt-get: lists only the missing capabilities and their packages.
 run "$dir/bin" demo
 [ $code = 1 ] || fail "no apt-get: ends with $code"
 grep -q 'Loom 2: loom-7 loom-9 loom' "$dir/out" || fail 'the missing capability is not named'
@@ -49,7 +49,7 @@ if grep -q Thread "$dir/out"; then fail 'an installed package is listed'; fi
 # With apt-get: installs the first known package of each capability.
 cat >"$dir/apt/apt-get" <<SH
 #!/bin/sh
-echo "\$*" >>"$dir/asked"
+echo "\$*" >>"$dir/apt_calls"
 case "\$*" in *install*) exit 7 ;; esac
 SH
 cat >"$dir/apt/apt-cache" <<'SH'
@@ -59,7 +59,7 @@ SH
 chmod +x "$dir"/apt/*
 run "$dir/apt:$dir/bin" demo
 [ $code = 1 ] || fail "an apt-get that fails: ends with $code"
-grep -q 'install .* loom-9 libno-dev$' "$dir/asked" || fail 'other packages were requested'
+grep -q 'install .* loom-9 libno-dev$' "$dir/apt_calls" || fail 'other packages were requested'
 grep -q 'apt-get install loom-9 libno-dev failed' "$dir/out" || fail 'the failure is not reported'
 
 # A package that only some tests need is reported, and the run continues (to the next missing thing).

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# scripts_test.sh: the check must report each of the first lines, and none of the second ones.
+# scripts_test.sh: the check must report each line of the first block, and no line of the second block.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/tools/check_scripts.sh
 dir=$(mktemp -d)
@@ -27,5 +27,5 @@ const names = [...map.keys()].map((key) => key);
 const last = rows.at(-1), copy = structuredClone(rows), isThere = Object.hasOwn(rows, "a");
 // sides.with(1, 2) is newer
 LINES
-sh "$check" "$dir" || { echo "FAILED: found what Node 18 has"; exit 1; }
+sh "$check" "$dir" || { echo "FAILED: reports code that Node 18 can run"; exit 1; }
 echo passed

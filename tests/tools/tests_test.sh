@@ -22,7 +22,7 @@ expect() { # EXIT_CODE TEXT WHAT
 begin
 expect 1 "add tests/link/parts/a_test.cpp" "a source without a test"
 touch tests/link/a_test.cpp tests/link/parts/b_test.cpp
-expect 1 "add tests/link/parts/a_test.cpp" "a test in another folder, or of another name"
+expect 1 "add tests/link/parts/a_test.cpp" "a test in another folder or with another name"
 touch tests/link/parts/a_test.cpp
 expect 0 "" "a source with its test"
 begin

@@ -11,11 +11,11 @@
 #   tutorial_cpp_test.sh step N SERVER CLIENT   only runs step N, with built programs
 #   tutorial_cpp_test.sh write                  makes examples/tutorial/cpp from the page; runs nothing
 #
-# Needs nothing but what the page installs. Servers listen on free ports of the loopback device.
+# Needs only what the page installs. Servers listen on free ports of the loopback device.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 page=$root/docs/tutorial-cpp.md
-mode=${1:?usage: whole, all BUILD, fast BUILD, step N SERVER CLIENT, write}
+mode=${1:?usage: whole | all BUILD | fast BUILD | step N SERVER CLIENT | write}
 dir=$(mktemp -d)
 server=build/server
 client=build/client
@@ -23,7 +23,7 @@ port=
 pids=
 unset CDPATH
 
-# Called at the end, also after a failure: `doing` is the command that runs.
+# Runs at the end, also after a failure. `doing`: the command that runs.
 doing=
 clean() {
     [ -z "$doing" ] || { cat "$dir/log"; printf 'FAILED: step %s: %s\n' "$step" "$doing"; }
@@ -64,7 +64,7 @@ awk -v dir="$dir/items" '
     /^In `[a-z.]+`, replace `.*` by:$/ { type = "replace"; name = quoted(1); anchor = quoted(2) }
     /^Terminal [1-4]:$/ { type = "console"; name = $2 + 0 }
     /as in step 2\.$/ { name = "-"; emit("again"); type = "" }
-    END { if (bad) { print "blocks without a place, in the lines:" bad; exit 1 } }
+    END { if (bad) { print "code blocks without a preceding \"New file\", \"In\" or \"Terminal\" line, in lines:" bad; exit 1 } }
 ' "$page" || exit 1
 
 # apply HOW FILE ANCHOR TEXT: edits a file of the current directory.
@@ -77,14 +77,14 @@ apply() {
         how == "above" { printf "%s", block; print }
         how == "below" { print; printf "%s", block }
         how == "replace" { printf "%s", block }
-        END { exit found != 1 }' "$2" >"$dir/edited" || fail "$2: not one line contains $3"
+        END { exit found != 1 }' "$2" >"$dir/edited" || fail "$2: exactly one line must contain $3"
     cp "$dir/edited" "$2"
 }
 
-# essence FILE: without license and empty lines.
+# essence FILE: prints the file without license and empty lines.
 essence() { sed -e '/^\/\/ SPDX-/d' -e '/^$/d' "$1"; }
 
-# compare STEP: the files of the current directory are those of the example.
+# compare STEP: fails if the files of the current directory differ from the example.
 compare() {
     for file in *.hpp *.cpp; do
         example=$root/examples/tutorial/cpp/step$1/$file
@@ -98,7 +98,7 @@ compare() {
     done
 }
 
-# write STEP: the files of the current directory become the example.
+# write STEP: replaces the example by the files of the current directory.
 write() {
     target=$root/examples/tutorial/cpp/step$1
     rm -rf "$target"
@@ -146,14 +146,14 @@ launch() {
     done
 }
 
-# expect TERMINAL LINE: the next line of output.
+# expect TERMINAL LINE: waits for the next line of output and compares it.
 expect() {
     eval "at$1=\$((at$1 + 1)) at=\$((at$1 + 1))"
     eval "at=\$at$1"
     tries=0
     until [ "$(wc -l <"$dir/out$1")" -ge "$at" ]; do
         tries=$((tries + 1))
-        [ $tries -lt 200 ] || fail "terminal $1 prints no further line, the page has: $2"
+        [ $tries -lt 200 ] || fail "terminal $1 prints no further line; the page has: $2"
         sleep 0.05
     done
     line=$(sed -n "${at}p" "$dir/out$1")
@@ -161,13 +161,13 @@ expect() {
 the page has: $2"
 }
 
-# play TERMINAL FILE: one block of output.
+# play TERMINAL FILE: runs the commands and input of one block and compares its output.
 play() {
     while IFS= read -r line || [ -n "$line" ]; do
         case "$line" in
             '$ '*) launch "$1" "${line#??}" ;;
             '> '*)
-                sleep 0.3 # slower than the network, as a person is
+                sleep 0.3 # a person types more slowly than the network
                 printf '%s\n' "${line#??}" >&$(($1 + 2))
                 ;;
             ^C) sleep 0.3; eval "kill -INT \$pid$1" ;;
@@ -177,7 +177,7 @@ play() {
     done <"$2"
 }
 
-# play_step STEP: all blocks of output of a step, and nothing else is printed.
+# play_step STEP: plays all blocks of a step. Fails if a client prints more.
 play_step() {
     for block in "$dir"/items/*.item; do
         read -r kind of_step where <"$block"
@@ -217,7 +217,7 @@ if [ "$mode" = step ]; then
     exit 0
 fi
 
-# The reader's home directory and shell. A root shell of a bare system has no sudo.
+# Emulates the reader's home directory and shell. A root shell of a bare system has no sudo.
 export HOME="$dir/home"
 mkdir "$HOME"
 if [ "$(id -u)" = 0 ] && ! command -v sudo >/dev/null; then sudo() { "$@"; }; fi

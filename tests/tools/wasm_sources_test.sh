@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
 #
-# wasm_sources_test.sh: the check must report a source or a module that changed since the build, or is missing.
+# wasm_sources_test.sh: the check must report a source or a module that changed after the build or is missing.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 dir=$(mktemp -d)

@@ -11,7 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 git init -q .
 fail() { echo "FAILED: $*"; exit 1; }
-# count EXPECTED FILE TEXT: the file alone has this many words that count.
+# count EXPECTED FILE TEXT: a file with this text must have this number of replaced words.
 count() {
     printf '%b' "$3" >"$2"
     git add "$2"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Calls": their encoding in a packet, and the valid order of calls, in both directions."""
+"""PROTOCOL.md, "Calls": the encoding and the valid order of calls in both directions."""
 
 from collections import Counter, namedtuple
 
@@ -8,7 +8,7 @@ from bits import Mismatch
 from fields import LOCAL_ID_END
 
 TO_OBSERVERS, TO_SERVER = range(2)
-ENTITY, PLACE, NOBODY = range(3)
+ENTITY, POSITION, NO_TARGET = range(3)
 UNRELIABLE, UNORDERED, ORDERED = range(3)
 CULL, HOLD, FORCE = range(3)
 ANYBODY, OWNER, PLAYERS = range(3)
@@ -22,7 +22,7 @@ Call = namedtuple("Call", "type number ghost words")
 
 
 class CallType:
-    """The schema reads `fields`."""
+    """The attributes of a type of calls. The schema reads `fields` afterwards."""
 
     def __init__(self, name, reader):
         self.name = name
@@ -36,14 +36,14 @@ class CallType:
             raise reader.wrong("a queued call with zero hold ticks")
         if self.policy != CULL and (self.direction, self.target) != (TO_OBSERVERS, ENTITY):
             raise reader.wrong("a policy for a call that is not an entity call to observers")
-        if self.direction == TO_SERVER and self.target == PLACE:
+        if self.direction == TO_SERVER and self.target == POSITION:
             raise reader.wrong("a positional call to the server")
         if self.callers != ANYBODY and self.direction == TO_OBSERVERS or \
                 self.callers == OWNER and self.target != ENTITY:
             raise reader.wrong("callers that are invalid for this call")
 
     def attributes(self):
-        """In the order used for the hash."""
+        """Returns the attributes in the order of the schema hash."""
         return (self.direction, self.target, self.delivery, self.policy, self.hold_ticks, self.callers)
 
 
@@ -80,9 +80,9 @@ def read_call(reader, index, kind, direction):
 
 
 def check_again(before, now, kind, name):
-    """A resent call must be identical, or void, or a forced call with a ghost that has left."""
+    """Checks that a resent call is identical, or void, or a forced call whose ghost has left."""
     if now.type != before.type:
-        raise Mismatch(f"{name} is resent with type {now.type}, before it had {before.type}")
+        raise Mismatch(f"{name} is resent with type {now.type}; it had type {before.type}")
     if now.words is None:
         check_void(now, kind, name)
     elif before.words is None:
@@ -90,7 +90,7 @@ def check_again(before, now, kind, name):
     elif now.words != before.words:
         raise Mismatch(f"{name} is resent with other arguments")
     elif now.ghost != before.ghost and (kind.policy != FORCE or now.ghost is not None):
-        raise Mismatch(f"{name} is resent for ghost {now.ghost}, before it was for {before.ghost}")
+        raise Mismatch(f"{name} is resent for ghost {now.ghost}; it was for ghost {before.ghost}")
 
 
 def check_void(call, kind, name):
@@ -100,18 +100,18 @@ def check_void(call, kind, name):
 
 class Calls:
     # True if all calls of a direction have different arguments, as in the simulator. Then a resent call is recognized
-    # by its arguments; otherwise it cannot be distinguished from an equal one.
-    unlike = False
+    # by its arguments. Otherwise, a resent call and a new equal call cannot be distinguished.
+    are_distinct = False
 
     def __init__(self):
         self.counts = Counter()
-        self.seen = set()  # (type, words), if `unlike`
+        self.seen = set()  # (type, words), if `are_distinct`
 
     def first(self, call, kind, name):
-        """Registers a call that is not a resent one."""
+        """Counts a call that is sent for the first time."""
         self.counts[DELIVERIES[kind.delivery]] += 1
         self.counts["ghostless"] += kind.target == ENTITY and call.ghost is None
-        if Calls.unlike and call.words is not None:
+        if Calls.are_distinct and call.words is not None:
             if (call.type, call.words) in self.seen:
                 raise Mismatch(f"{name} is repeated, although none was lost")
             self.seen.add((call.type, call.words))
@@ -123,21 +123,21 @@ class CallsDown(Calls):
     def __init__(self):
         super().__init__()
         self.next = 0
-        self.under_way = {}  # by packet: its calls, with their complete numbers
+        self.in_flight = {}  # by packet: its calls, with their complete numbers
         self.open = {}  # by number, unacknowledged ordered calls: [call, first packet, packet or None]
         self.lost = {}  # (type, words) of lost reliable unordered calls: their ghosts
         self.left_in = {}  # by local id: the newest packet with a leave of it
-        self.owing = set()  # ghosts of voided calls without a leave so far
+        self.leaves_due = set()  # ghosts of voided calls that have no leave yet
 
     def leave(self, local_id, packet, types):
         self.left_in[local_id] = packet
-        self.owing.discard(local_id)
+        self.leaves_due.discard(local_id)
         for key, ghosts in list(self.lost.items()):
             if types[key[0]].policy != FORCE:
                 self.lost[key] = [ghost for ghost in ghosts if ghost != local_id]
 
     def write(self, packet, calls, types):
-        self.under_way[packet] = []
+        self.in_flight[packet] = []
         for call in calls:
             kind = types[call.type]
             number = None
@@ -145,7 +145,7 @@ class CallsDown(Calls):
                 number = self.write_ordered(packet, call, kind)
             else:
                 self.write_one(call, kind)
-            self.under_way[packet].append((call, number))
+            self.in_flight[packet].append((call, number))
 
     def write_ordered(self, packet, call, kind):
         number = self.next - ((self.next - call.number) & (NUMBERS - 1))
@@ -169,7 +169,7 @@ class CallsDown(Calls):
         if call.words is None:
             self.counts["voids"] += 1
             if before.words is not None and self.left_in.get(before.ghost, 0) < first:
-                self.owing.add(before.ghost)
+                self.leaves_due.add(before.ghost)
         self.open[number] = [call, first, packet]
         return number
 
@@ -184,9 +184,9 @@ class CallsDown(Calls):
                 return
         self.first(call, kind, name)
 
-    def fate(self, packet, arrived, types):
+    def resolve(self, packet, arrived, types):
         """Processes the delivery status of a packet. Returns the calls that arrived."""
-        calls = self.under_way.pop(packet, ())
+        calls = self.in_flight.pop(packet, ())
         for call, number in calls:
             if number is not None:
                 if arrived:
@@ -200,9 +200,9 @@ class CallsDown(Calls):
         return [call for call, _ in calls] if arrived else []
 
     def due(self):
-        """Number of lost calls that were neither resent nor excused by a leave."""
+        """Returns the number of lost calls that were neither resent nor excused by a leave."""
         return (sum(last is None for _, _, last in self.open.values()) +
-                sum(len(ghosts) for ghosts in self.lost.values()) + len(self.owing))
+                sum(len(ghosts) for ghosts in self.lost.values()) + len(self.leaves_due))
 
 
 class CallsUp(Calls):
@@ -216,7 +216,7 @@ class CallsUp(Calls):
         self.late_keys = set()
 
     def late(self, calls, types):
-        """Processes a late packet, which counts as lost: reliable calls must be resent, or were already."""
+        """Processes a late packet. It counts as lost, so its reliable calls are resent before or after it."""
         for call in calls:
             kind = types[call.type]
             if kind.delivery == ORDERED:
@@ -229,12 +229,12 @@ class CallsUp(Calls):
                 self.late_keys.add((call.type, call.words))
 
     def receive(self, calls, types, held):
-        """`held`: the ghosts that the client held when it sent this packet."""
+        """`held`: the ghosts that the client had when it sent this packet."""
         for call in calls:
             kind = types[call.type]
             name = f"the client's call of type {call.type}"
             if call.ghost is not None and call.ghost not in held:
-                raise Mismatch(f"{name} is for ghost {call.ghost}, which the client does not hold")
+                raise Mismatch(f"{name} is for ghost {call.ghost}, which the client does not have")
             if kind.delivery == ORDERED:
                 name = self.receive_ordered(call, kind)
             elif (call.type, call.words) in self.late_keys:

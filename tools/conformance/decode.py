@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""Reads a recording (docs/recording.md) and verifies every datagram in it against PROTOCOL.md, to the last bit.
-Written from these two documents only; shares no code with the library. Exit code 0: everything conforms; 1: something
-does not, or a count is below the required minimum; 2: not a recording."""
+"""Reads a recording (docs/recording.md) and verifies every bit of its datagrams against PROTOCOL.md. Written from
+these two documents only; shares no code with the library. Exit code 0: all datagrams conform; 1: a datagram does not
+conform, or a count is below the required minimum; 2: the file is not a recording."""
 
 import argparse
 import sys
@@ -19,17 +19,19 @@ from snapshot import REASONS
 
 DATAGRAM_BYTES = range(5, 1201)
 PRINTED_MAX = 10  # maximum number of printed mismatches
-# Nonzero values by type; references cleared because their ghost left; parts that became allowed, ceased to be, or
-# were not allowed at the enter; ghosts retained, resumed, ended; shared updates and their member maps; updates as
-# differences; values changed by dead reckoning; ghosts held before their group was whole; enters and resumes by
-# reason.
+# Counts of ghosts. `references`, `texts`, `rotations`, `ranged`: nonzero values by type. `unnamed`: references cleared
+# because their ghost left. `gained`, `lost`, `withheld`: parts that became allowed, are no longer allowed, or were not
+# allowed at the enter. `kept`, `resumed`, `ended`: retained ghosts. `shared`: updates from shared cell payloads.
+# `differences`: updates as differences. `extrapolated`: values changed by dead reckoning. `shown_late`: ghosts that
+# entered before their group was whole. REASONS: enters and resumes by reason.
 OF_GHOSTS = ("enters", "updates", "leaves", "references", "unnamed", "texts", "rotations", "ranged", "gained",
              "lost", "withheld", "kept", "resumed", "ended", "shared", "member_maps", "differences", "extrapolated", "shown_late", *REASONS)
-# Links of groups with several members: whole, or held back; corrected groups with a checked order.
+# `whole`, `held_back`: links of groups with several members. `ordered_groups`: corrected groups with a checked order.
 OF_GROUPS = ("whole", "held_back", "ordered_groups")
-# Inputs, and repeated ones; parts; ticks without an input; corrections, and groups in them.
+# `frames`, `repeated_frames`: new and repeated inputs. `parts`: inputs of single ghosts. `starved`: ticks without an
+# input. `corrections`, `corrected_groups`: corrections, and the groups in them.
 OF_INPUTS = ("frames", "repeated_frames", "parts", "starved", "corrections", "corrected_groups")
-# Calls to observers by delivery; void calls; forced calls without a ghost.
+# Calls to observers by delivery. `voids`: void calls. `ghostless`: forced calls without a ghost.
 OF_CALLS = ("unreliable", "unordered", "ordered", "voids", "ghostless")
 
 
@@ -45,7 +47,7 @@ class Decoder:
         self.tick = 0
         self.number = 0  # of the current datagram, from 1
         self.damaged = 0
-        self.strangers = 0
+        self.unknown_connections = 0
         self.broken = set()  # sessions after a mismatch; later mismatches would only be consequences
         self.wrong = []
 
@@ -66,8 +68,8 @@ class Decoder:
         try:
             take(address, datagram)
         except Mismatch as mismatch:
-            way = "received" if take == self.received else "sent"
-            where = f"datagram {self.number} ({way}, type {datagram[0] if datagram else '-'}, tick {self.tick})"
+            direction = "received" if take == self.received else "sent"
+            where = f"datagram {self.number} ({direction}, type {datagram[0] if datagram else '-'}, tick {self.tick})"
             bit = "" if mismatch.bit is None else f", bit {mismatch.bit}"
             self.wrong.append(f"{where}{bit}: {mismatch.what}")
             if self.session is not None:
@@ -84,7 +86,7 @@ class Decoder:
             if not checksum_holds(datagram, seed_of(connection, datagram[13:15], near)):
                 self.damaged += 1
             elif session is None or session.over:
-                self.strangers += 1
+                self.unknown_connections += 1
             elif session.connection not in self.broken:
                 self.session = session
                 session.receive(datagram)
@@ -93,13 +95,13 @@ class Decoder:
             self.damaged += 1
             return
         try:
-            replicated = self.handshakes.received(datagram, address)
+            handled = self.handshakes.received(datagram, address)
         except Mismatch:
             self.damaged += 1  # the checksum does not cover the type
             return
-        if replicated is None:
+        if handled is None:
             return
-        kind, connection, nonce = replicated
+        kind, connection, nonce = handled
         session = self.sessions.get(connection)
         if session is None:
             return
@@ -118,10 +120,10 @@ class Decoder:
             return
         if not checksum_holds(datagram):
             raise Mismatch("a wrong checksum")
-        replicated = self.handshakes.sent(datagram, address, {s.nonce for s in self.sessions.values()})
-        if replicated is None:
+        handled = self.handshakes.sent(datagram, address, {s.nonce for s in self.sessions.values()})
+        if handled is None:
             return
-        kind, connection, nonce = replicated
+        kind, connection, nonce = handled
         if kind == CLOSE:
             if connection not in self.sessions:
                 raise Mismatch("a close of an unknown connection")
@@ -141,7 +143,7 @@ class Decoder:
         for session in self.sessions.values():
             pending = session.pending()
             if pending and not session.over and session.connection not in self.broken:
-                self.wrong.append(f"connection {session.connection:016x} lacks at the end: {pending}")
+                self.wrong.append(f"connection {session.connection:016x} misses at the end: {pending}")
 
     def counts(self):
         sessions = self.sessions.values()
@@ -162,7 +164,7 @@ class Decoder:
             "states": sum(s.states_compared for s in sessions),
             "late": sum(s.late for s in sessions),
             "damaged": self.damaged,
-            "strangers": self.strangers,
+            "unknown_connections": self.unknown_connections,
             "refused": self.handshakes.refused,
             "wrong": len(self.wrong),
         }
@@ -178,23 +180,23 @@ def main():
     parser.add_argument("--max-damaged", type=int, metavar="N",
                         help="exit with code 1 if more corrupted datagrams reached the server")
     parser.add_argument("--faulty-server", action="store_true",
-                        help="the server had injected faults: numbers may be too large")
-    parser.add_argument("--unlike", action="store_true", help="all calls of the recording have different arguments")
-    parser.add_argument("--at-rest", action="store_true",
+                        help="accept numbers above their maximum, for a server with injected faults")
+    parser.add_argument("--distinct-calls", action="store_true", help="all calls of the recording have different arguments")
+    parser.add_argument("--idle-end", action="store_true",
                         help="the recording ends in an idle world, after everything has arrived")
-    parser.add_argument("--unbound", action="store_true",
+    parser.add_argument("--unlimited", action="store_true",
                         help="neither the budget nor a limit was reached: every change is sent in its tick")
     options = parser.parse_args()
     Number.may_be_larger = options.faulty_server
-    Calls.unlike = options.unlike
-    Groups.unbound = options.unbound
+    Calls.are_distinct = options.distinct_calls
+    Groups.unlimited = options.unlimited
 
     decoder = Decoder()
     trouble = None
     try:
         with open(options.file, "rb") as file:
             decoder.run(file.read())
-        if options.at_rest:
+        if options.idle_end:
             decoder.check_rest()
     except OSError as error:
         print(f"{options.file}: {error.strerror}", file=sys.stderr)
@@ -210,9 +212,9 @@ def main():
         return 1 if decoder.wrong else 2
     few = [name for name in counted if counts[name] < getattr(options, f"min_{name}")]
     for name in few:
-        print(f"too few {name}: {counts[name]} of {getattr(options, f'min_{name}')}")
+        print(f"too few {name}: {counts[name]}; the minimum is {getattr(options, f'min_{name}')}")
     if options.max_damaged is not None and counts["damaged"] > options.max_damaged:
-        print(f"too many corrupted datagrams: {counts['damaged']}, at most {options.max_damaged}")
+        print(f"too many corrupted datagrams: {counts['damaged']}; the limit is {options.max_damaged}")
         few.append("damaged")
     return 1 if decoder.wrong or few else 0
 

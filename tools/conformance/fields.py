@@ -8,11 +8,11 @@ import struct
 BOOLEAN, INTEGER, REAL, QUANTIZED, RANGED, ROTATION, TEXT, REFERENCE = range(8)
 CANONICAL_NAN = 0x7FC00000
 EXPONENT_ALL = 0xFF
-LEFT_OUT_MAX = 7  # for a ranged float's exponent; larger values use the long form
-NOBODY = (0, 0)
+LONG_FORM_FROM = 7  # E - e of a ranged float from which the long form is used (PROTOCOL.md, "Fields")
+NO_REFERENCE = (0, 0)
 LOCAL_ID_END = 1 << 20
 THIRD_SCALE = math.sqrt(2) * 511
-NO_TURN = 3 | 511 << 2 | 511 << 12 | 511 << 22  # 0, 0, 0, 1
+IDENTITY_ROTATION = 3 | 511 << 2 | 511 << 12 | 511 << 22  # 0, 0, 0, 1
 
 
 class Field:
@@ -44,7 +44,7 @@ class Number(Field):
     def read(self, reader):
         number = reader.u(self.width)
         if number > self.largest and not Number.may_be_larger:
-            raise reader.wrong(f"a number {number}, at most {self.largest}")
+            raise reader.wrong(f"number {number} exceeds the maximum {self.largest}")
         return (number,)
 
     def read_any(self, reader):
@@ -82,17 +82,17 @@ class Ranged(Field):
         self.exponent = largest >> 23
 
     def read(self, reader):
-        left_out = 0
-        while left_out < LEFT_OUT_MAX and reader.u(1):
-            left_out += 1
-        if left_out < LEFT_OUT_MAX:
+        below = 0
+        while below < LONG_FORM_FROM and reader.u(1):
+            below += 1
+        if below < LONG_FORM_FROM:
             negative = reader.u(1) if self.signed else 0
-            exponent = self.exponent - left_out
+            exponent = self.exponent - below
             if exponent < 0:
-                raise reader.wrong(f"a ranged float's exponent {exponent}")
+                raise reader.wrong(f"a ranged float with the exponent {exponent}")
         else:
             negative, exponent = reader.u(1), reader.u(8)
-            if 0 <= self.exponent - exponent < LEFT_OUT_MAX and (self.signed or not negative):
+            if 0 <= self.exponent - exponent < LONG_FORM_FROM and (self.signed or not negative):
                 raise reader.wrong("a ranged float in long form instead of its short form")
         return (checked_float(reader, negative << 31 | exponent << 23 | reader.u(23)),)
 
@@ -101,7 +101,7 @@ class Rotation(Field):
     name = "rotation"
 
     def __init__(self):
-        super().__init__((NO_TURN,))
+        super().__init__((IDENTITY_ROTATION,))
 
     def read(self, reader):
         word = reader.u(32)
@@ -113,7 +113,7 @@ class Rotation(Field):
             least.append(max(0.0, abs(number - 511) - 0.5) / THIRD_SCALE)
         rest = 1 - sum(part * part for part in least)
         if rest < 0 or max(least) > math.sqrt(rest) + 1e-5:
-            raise reader.wrong("a rotation that includes its largest component")
+            raise reader.wrong("a rotation that does not leave out its largest component")
         return (word,)
 
 
@@ -128,7 +128,7 @@ class Text(Field):
     def read(self, reader):
         size = reader.u(5)
         if size > self.size:
-            raise reader.wrong(f"a text of {size} bytes, at most {self.size}")
+            raise reader.wrong(f"a text of {size} bytes exceeds the maximum {self.size}")
         number = 0
         for i in range(size):
             byte = reader.u(8)
@@ -142,12 +142,12 @@ class Reference(Field):
     name = "reference"
 
     def __init__(self):
-        super().__init__(NOBODY, 2)
+        super().__init__(NO_REFERENCE, 2)
 
 
 def read_reference(reader):
     if not reader.u(1):
-        return NOBODY
+        return NO_REFERENCE
     local_id = reader.varint()
     if local_id >= LOCAL_ID_END:
         raise reader.wrong(f"a reference to local id {local_id}")
@@ -156,7 +156,7 @@ def read_reference(reader):
 
 def checked_float(reader, word):
     if is_nan(word) and word != CANONICAL_NAN:
-        raise reader.wrong(f"a NaN of {word:08x}")
+        raise reader.wrong(f"non-canonical NaN {word:08x}")
     return word
 
 

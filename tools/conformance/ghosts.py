@@ -5,7 +5,7 @@
 from collections import Counter
 
 from bits import MASK64, Mismatch, combine, mix
-from fields import LOCAL_ID_END, NOBODY
+from fields import LOCAL_ID_END, NO_REFERENCE
 from motion import History, still, value_after
 from snapshot import REASONS
 
@@ -30,15 +30,15 @@ class Ghosts:
     def __init__(self, kinds=()):
         self.kinds = kinds
         self.held = {}
-        self.copies = {}  # retained, not held
+        self.copies = {}  # retained ghosts
         self.children = {}  # by parent
-        self.naming = {}  # by local id: (ghost, field) that may refer to it
+        self.referrers = {}  # by local id: the (ghost, field) that may refer to it
         self.kind_of = {}
         self.member_maps = {}  # by slot: local id and kind of each member
         self.digest = 0
         self.tick = 0
         self.moving = set()  # held, with motions that have a speed
-        self.waiting = set()  # held, and not shown until their group is whole
+        self.waiting = set()  # held, but not shown before their group is whole
         self.counts = Counter()
 
     def apply(self, snapshot):
@@ -68,7 +68,7 @@ class Ghosts:
             if ghost is None:
                 raise Mismatch(f"a plain update of ghost {update.id}, which is not held")
             if ghost.kind != update.kind:
-                raise Mismatch(f"ghost {update.id} has another kind than when its plain update was sent")
+                raise Mismatch(f"ghost {update.id} changed its kind after its plain update was sent")
             self.update(update, touched)
         alone = {item.id for item in (*snapshot.enters, *snapshot.verbose, *snapshot.plain)}
         for update in snapshot.shared:
@@ -81,16 +81,16 @@ class Ghosts:
         self.show(snapshot)
         self.member_maps.update(snapshot.member_maps)
         self.counts["member_maps"] += len(snapshot.member_maps)
-        self.go_on(touched)
+        self.advance(touched)
         self.rehash(touched)
 
     def show(self, snapshot):
         """Shows the groups that a link of this packet marks as whole."""
         if not self.waiting:
             return
-        said = [item for item in (*snapshot.enters, *snapshot.verbose) if item.link is not None]
+        linked = [item for item in (*snapshot.enters, *snapshot.verbose) if item.link is not None]
         new = {enter.id for enter in snapshot.enters}
-        roots = {self.root_of(item.id) for item in said if item.link.whole and item.id in self.held}
+        roots = {self.root_of(item.id) for item in linked if item.link.whole and item.id in self.held}
         shown = {ghost for ghost in self.waiting if self.root_of(ghost) in roots}
         self.counts["shown_late"] += len(shown - new)
         self.waiting -= shown
@@ -100,7 +100,7 @@ class Ghosts:
             ghost = self.held[ghost].parent
         return ghost
 
-    def go_on(self, touched):
+    def advance(self, touched):
         """Advances dead-reckoned fields that the packet did not contain."""
         for local_id in self.moving:
             ghost = self.held[local_id]
@@ -149,11 +149,11 @@ class Ghosts:
         touched.add(enter.id)
 
     def leave(self, leave, touched):
-        for ghost, field in self.naming.pop(leave.id, ()):
-            named = self.held.get(ghost) or self.copies.get(ghost)
-            if named is not None and field in self.kinds[named.kind].references:
-                if named.values[field] == (leave.id + 1, 0):
-                    named.values[field] = NOBODY
+        for ghost, field in self.referrers.pop(leave.id, ()):
+            referrer = self.held.get(ghost) or self.copies.get(ghost)
+            if referrer is not None and field in self.kinds[referrer.kind].references:
+                if referrer.values[field] == (leave.id + 1, 0):
+                    referrer.values[field] = NO_REFERENCE
                     self.counts["unnamed"] += 1
                     touched.add(ghost)
         ghost = self.held.pop(leave.id, None)
@@ -237,7 +237,7 @@ class Ghosts:
             if name is not None and (words != types[field].zero):
                 self.counts[name] += 1
                 if name == "references":
-                    self.naming.setdefault(words[0] - 1, set()).add((item.id, field))
+                    self.referrers.setdefault(words[0] - 1, set()).add((item.id, field))
         self.learn_motions(item, ghost)
 
     def rehash(self, touched):
@@ -251,7 +251,7 @@ class Ghosts:
             if kind.for_some:
                 h = combine(h, ghost.replicated)
             for i, part in enumerate(kind.parts):
-                if kind.is_told(i, ghost.replicated):
+                if kind.is_allowed(i, ghost.replicated):
                     for field in part.fields():
                         for word in ghost.values[field]:
                             h = combine(h, word)
@@ -259,7 +259,7 @@ class Ghosts:
             ghost.hash = h
 
     def state(self):
-        """The content of a state message, by id."""
+        """Returns the ghosts by id, as in a state message."""
         return {local_id: (ghost.kind, ghost.parent, ghost.replicated, tuple(ghost.values))
                 for local_id, ghost in self.held.items()}
 

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Groups": when a link is `whole`, and the order of the members of an input. The groups can be derived
-from the server's packets only if every change is sent in its tick: see `unbound`."""
+"""PROTOCOL.md, "Groups": checks the flag `whole` of links and the order of the members of an input. Most checks are
+possible only if every change is sent in its tick (`unlimited`)."""
 
 from collections import Counter, namedtuple
 
 from bits import Mismatch
 
-ROOMY_BYTES = 1000  # a larger datagram may have had no room for another item
+ROOMY_BYTES = 1000  # a larger datagram may have had no space for another item
 
-# A link written in this tick, and whether the datagram had room for more.
-StepResult = namedtuple("StepResult", "packet ghost whole roomy")
+# A link written in this tick. `roomy`: whether the datagram had space for another item.
+WrittenLink = namedtuple("WrittenLink", "packet ghost whole roomy")
 
 
 class Groups:
-    unbound = False  # True if neither the budget nor any limit was reached in this recording.
+    unlimited = False  # True if neither the budget nor any limit was reached in this recording.
 
     def __init__(self):
         self.tick = None  # the current tick
-        self.said = []  # in this tick
-        self.present_in = {}  # packet of this tick that makes a ghost held
+        self.links = []  # written in this tick
+        self.present_in = {}  # by local id: the packet of this tick that lets the ghost enter or resume
         self.parents = {}  # by local id, as written up to the end of the previous tick
         self.kinds = {}  # by local id, of its newest enter
         self.kinds_ever = {}  # all kinds that a local id has had
@@ -34,19 +34,19 @@ class Groups:
             self.kinds_ever.setdefault(item.id, set()).add(item.kind)
             if item.id not in held:
                 self.present_in[item.id] = number
-            self.said.append(StepResult(number, item.id, item.link.whole, size < ROOMY_BYTES))
+            self.links.append(WrittenLink(number, item.id, item.link.whole, size < ROOMY_BYTES))
 
     def end_tick(self, parents, held):
         """Call before the next tick, and before another packet is acknowledged."""
         self.tick = None
         self.parents = parents
-        said, self.said, present_in, self.present_in = self.said, [], self.present_in, {}
-        if not Groups.unbound:
+        links, self.links, present_in, self.present_in = self.links, [], self.present_in, {}
+        if not Groups.unlimited:
             return
         members = {}
         for ghost in parents:
             members.setdefault(root_of(ghost, parents), []).append(ghost)
-        for link in said:
+        for link in links:
             if link.ghost not in parents:
                 continue  # left in the same tick
             group = members[root_of(link.ghost, parents)]
@@ -60,15 +60,15 @@ class Groups:
                                f"{len(group)} members are held or in this packet")
 
     def check_correction(self, groups, schema):
-        """Each corrected group must consist of the members that the client has received, in the order of inputs, as of
-        the beginning of the tick. If a budget is limiting, a correction may be older."""
+        """Checks that each corrected group has the members that the client had at the beginning of the tick, in the order
+        of inputs. If not `unlimited`, a correction may be older, so only the kinds and parents are checked to exist."""
         for members in groups:
             for ghost, kind, _, frame in members:
                 if kind not in self.kinds_ever.get(ghost, ()):
                     raise Mismatch(f"a correction of ghost {ghost} as kind {kind}, which it never had")
                 if frame is not None and frame not in self.kinds_ever:
                     raise Mismatch(f"a correction of ghost {ghost} relative to ghost {frame}, which never existed")
-            if not Groups.unbound:
+            if not Groups.unlimited:
                 continue
             for ghost, kind, _, frame in members:
                 if frame not in (None, ghost) and frame != self.parents.get(ghost):
@@ -95,7 +95,7 @@ def root_of(ghost, parents):
 
 
 def order_of_input(members, parents, is_inner_root):
-    """Siblings keep their order in `members`; the first member is the root."""
+    """Returns the members in the order of an input. The first one is the root; siblings keep their order in `members`."""
     order = []
 
     def visit(root):

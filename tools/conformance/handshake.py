@@ -6,7 +6,7 @@ from bits import BitReader, PROTOCOL_VERSION
 
 HELLO, CHALLENGE, ANSWER, ACCEPT, REFUSE, DATA, CLOSE = range(1, 8)
 MAGIC = 0x31575650
-QUESTION_BYTES = 64
+PADDED_BYTES = 64
 REFUSE_REASONS = (1, 2, 3, 4, 5, 7)
 CLOSE_REASONS = range(1, 7)
 REASON_TEXT_BYTES_MAX = 120
@@ -34,14 +34,14 @@ class Handshakes:
                 raise reader.wrong("a hello of another protocol")
             reader.u(16), reader.u(64)
             self.hellos.add((address, reader.u(64)))
-            reader.finish(QUESTION_BYTES)
+            reader.finish(PADDED_BYTES)
             return None
         if datagram[0] == ANSWER:
             reader.u(64)
             nonce = reader.u(64)
             cookie = read_cookie(reader)
             connection = reader.u(64)
-            reader.finish(QUESTION_BYTES)
+            reader.finish(PADDED_BYTES)
             if (address, nonce, cookie) not in self.cookies:
                 return None
             self.answers.add((address, nonce))
@@ -91,7 +91,7 @@ def body_of(datagram):
 def read_reason_text(reader):
     size = reader.u(8)
     if size > REASON_TEXT_BYTES_MAX:
-        raise reader.wrong("a reason of too many bytes")
+        raise reader.wrong("a reason text of too many bytes")
     return reader.take(size)
 
 

@@ -29,16 +29,16 @@ class InputPacket:
 
 
 class Inputs:
-    """Inputs of one client, and the server's state of them."""
+    """The inputs of one client, and what the server reported about them."""
 
     def __init__(self):
         self.newest = 0  # newest input of the client that the server has received
-        self.given = {}  # by input number, as long as it may be repeated
+        self.frames = {}  # by input number, as long as the client may repeat it
         self.queue = set()  # received inputs that are not consumed
-        self.was_there = {0}
+        self.may_be_consumed = {0}  # inputs that the server may report as consumed
         self.consumed = 0  # as last reported by the server
         self.client_consumed = 0  # as received by the client
-        self.corrections_said = 0  # number of processed corrections, as reported by the client
+        self.corrections_acknowledged = 0  # number of processed corrections, as reported by the client
         self.corrections_sent = 0
         self.corrections_arrived = 0
         self.counts = Counter()
@@ -49,13 +49,13 @@ class Inputs:
             return
         first = packet.newest - len(packet.frames) + 1
         if first != self.client_consumed + 1:
-            raise Mismatch(f"the oldest command tick is {first}, but {self.client_consumed} is the newest that the "
-                           "client knows to be consumed")
+            raise Mismatch(f"the oldest command tick is {first}, but the client knows that {self.client_consumed} "
+                           "is consumed")
         self.check_repeated(packet)
         for number, (_, groups) in packet.numbered():
             if number > self.consumed:
                 self.queue.add(number)
-                self.was_there.add(number)
+                self.may_be_consumed.add(number)
             if number <= self.newest:
                 self.counts["repeated_frames"] += 1
                 continue
@@ -65,8 +65,8 @@ class Inputs:
         self.newest = max(self.newest, packet.newest)
         if packet.corrections is not None:
             self.check_corrections(packet.corrections)
-        for number in [n for n in self.given if n < self.newest - FRAMES_REMEMBERED]:
-            del self.given[number]
+        for number in [n for n in self.frames if n < self.newest - FRAMES_REMEMBERED]:
+            del self.frames[number]
 
     def check_repeated(self, packet):
         if packet is None:
@@ -74,14 +74,14 @@ class Inputs:
         for number, frame in packet.numbered():
             if number < 1:
                 raise Mismatch(f"command tick {number}")
-            if self.given.setdefault(number, frame) != frame:
-                raise Mismatch(f"command tick {number} differs from an earlier transmission: {self.given[number]}, now {frame}")
+            if self.frames.setdefault(number, frame) != frame:
+                raise Mismatch(f"command tick {number} differs from an earlier transmission: {self.frames[number]}, now {frame}")
 
     def check_corrections(self, low):
-        given = self.corrections_said + ((low - self.corrections_said) & 0xFF)
+        given = self.corrections_acknowledged + ((low - self.corrections_acknowledged) & 0xFF)
         if given > self.corrections_arrived:
             raise Mismatch(f"the client acknowledges {given} corrections, but {self.corrections_arrived} have arrived")
-        self.corrections_said = given
+        self.corrections_acknowledged = given
 
     def send(self, state):
         """Checks the input state in a packet of the server."""
@@ -89,15 +89,15 @@ class Inputs:
             return
         low, waiting, starved = state
         consumed = expand(low, self.newest)
-        if consumed not in self.was_there:
+        if consumed not in self.may_be_consumed:
             raise Mismatch(f"command tick {consumed} is reported as consumed, but was never received")
         if consumed < self.consumed:
             raise Mismatch(f"command tick {consumed} is reported as consumed after {self.consumed}")
         self.consumed = consumed
         self.queue = {number for number in self.queue if number > consumed}
-        self.was_there = self.queue | {consumed}
+        self.may_be_consumed = self.queue | {consumed}
         most = min(len(self.queue), WAITING_MAX)
-        if waiting > most or (Groups.unbound and waiting != most):
+        if waiting > most or (Groups.unlimited and waiting != most):
             raise Mismatch(f"{waiting} buffered inputs reported, but {most} are buffered")
         self.counts["starved"] += starved
 
@@ -105,9 +105,9 @@ class Inputs:
         tick = expand(tick_low, self.newest)
         if tick > self.consumed:
             raise Mismatch(f"a correction after command tick {tick}, but {self.consumed} is the last one consumed")
-        if self.corrections_sent > self.corrections_said:
+        if self.corrections_sent > self.corrections_acknowledged:
             raise Mismatch(f"correction {self.corrections_sent + 1}, but the client has acknowledged only "
-                           f"{self.corrections_said} corrections")
+                           f"{self.corrections_acknowledged} corrections")
         self.corrections_sent += 1
         self.counts["corrections"] += 1
         self.counts["corrected_groups"] += len(groups)
@@ -214,7 +214,7 @@ def read_member(reader, schema):
     owned = reader.u(1)
     frame = None  # the ghost that its position is relative to
     if owned:
-        if kind.has_relative_place:
+        if kind.has_relative_position:
             frame = read_parent(reader)
         for field in kind.predicted:
             field.read(reader)

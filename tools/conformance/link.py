@@ -36,36 +36,36 @@ class Half:
 
     def __init__(self):
         self.newest = 0  # sent by the server; accepted from the client
-        self.replicated = 0  # newest number with a delivery status that the sender has received
+        self.status_known = 0  # newest number with a delivery status that the sender has received
         self.delivery_reports = {}  # by number, as long as a packet may still report it
-        self.spoke_of = {}  # by number: the other side's newest number that it acknowledged
+        self.newest_acknowledged = {}  # by number: the newest packet of the other side that it acknowledged
         self.stream = Stream()
 
     def learn(self, header):
         """Processes the delivery status in a header. Returns the numbers that are newly known as accepted."""
         if header.newest is None:
             return []
-        if header.newest < self.replicated:
-            raise Mismatch(f"packet {header.newest} is reported as the newest, but {self.replicated} was before")
-        if header.oldest > self.replicated + 1:
-            raise Mismatch(f"the delivery status of packet {self.replicated + 1} is missing")
+        if header.newest < self.status_known:
+            raise Mismatch(f"packet {header.newest} is reported as the newest after packet {self.status_known}")
+        if header.oldest > self.status_known + 1:
+            raise Mismatch(f"the delivery status of packet {self.status_known + 1} is missing")
         for number, accepted in header.accepted.items():
             if self.delivery_reports.get(number, accepted) != accepted:
                 raise Mismatch(f"the delivery status of packet {number} contradicts an earlier one")
-        fresh = range(self.replicated + 1, header.newest + 1)
+        fresh = range(self.status_known + 1, header.newest + 1)
         for number in fresh:
             self.delivery_reports[number] = header.accepted[number]
-        self.replicated = header.newest
+        self.status_known = header.newest
         return [number for number in fresh if header.accepted[number]]
 
     def forget(self, before):
-        for table in (self.delivery_reports, self.spoke_of):
+        for table in (self.delivery_reports, self.newest_acknowledged):
             for number in [n for n in table if n < before]:
                 del table[number]
 
 
 class Stream:
-    """A reliable stream, both as sent and as received."""
+    """A reliable stream: the sent bytes, and which of them have arrived."""
 
     def __init__(self):
         self.data = bytearray()
@@ -96,13 +96,13 @@ class Stream:
         self.arrived_end = len(self.arrived) if gap < 0 else gap
 
     def messages(self):
-        """Messages that are now completely received."""
+        """Yields messages that are now completely received."""
         while (message := self.whole(self.read_to, self.arrived_end)) is not None:
             self.read_to += 2 + len(message)
             yield message
 
     def messages_sent(self):
-        """Messages that are now completely sent, at least once."""
+        """Yields messages of which every byte has been sent at least once."""
         gap = self.known.find(0, self.sent_to)
         end = len(self.known) if gap < 0 else gap
         while (message := self.whole(self.sent_to, end)) is not None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Motion": dead reckoning of a field, and how a new value changes the motion."""
+"""PROTOCOL.md, "Motion": the predicted motion of a dead-reckoned field, and how a new value changes it."""
 
 from collections import namedtuple
 
@@ -36,22 +36,22 @@ def parameter(motion):
 
 def following(motion, ticks, value, largest):
     difference = value - value_after(motion, ticks, largest)
-    replicated = value * 65536
+    target = value * 65536
     reached = reach(motion, ticks)
     if abs(difference) <= 1:
         span = motion.span + ticks
-        at = min(max(reached, replicated - LEEWAY), replicated + LEEWAY)
-        speed = motion.speed + towards_zero(at - reached, span)
+        at = min(max(reached, target - LEEWAY), target + LEEWAY)
+        speed = motion.speed + divide_toward_zero(at - reached, span)
     else:
         span = ticks
-        at = replicated
-        speed = towards_zero(replicated - motion.at * 1024, span)
+        at = target
+        speed = divide_toward_zero(target - motion.at * 1024, span)
     folded = 2 * difference if difference >= 0 else -2 * difference - 1
     return Motion(at >> 10, min(max(speed, -SPEED_MAX), SPEED_MAX), min(span, SPAN_MAX),
                   (motion.scale + min(folded, 4000) * 16) // 2)
 
 
-def towards_zero(dividend, divisor):
+def divide_toward_zero(dividend, divisor):
     return dividend // divisor if dividend >= 0 else -(-dividend // divisor)
 
 

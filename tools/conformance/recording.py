@@ -33,7 +33,7 @@ class Begin:
             name_end = program_end + 1 + body[program_end]
             self.world_name = body[program_end + 1:name_end]
             if self.protocol != PROTOCOL_VERSION:
-                raise BadRecording(f"of protocol version {self.protocol}, not {PROTOCOL_VERSION}")
+                raise BadRecording(f"it has protocol version {self.protocol}; this decoder reads {PROTOCOL_VERSION}")
             if name_end > len(body):
                 raise IndexError
         except (struct.error, IndexError):
@@ -45,7 +45,7 @@ def events(data):
     if data[:4] != MAGIC:
         raise BadRecording("not a recording")
     if int.from_bytes(data[4:6], "little") != VERSION:
-        raise BadRecording("of another version")
+        raise BadRecording(f"it has format version {int.from_bytes(data[4:6], 'little')}; this decoder reads {VERSION}")
     at = 6
     ended = False
     addresses = 0

@@ -9,10 +9,10 @@ import fields as types
 from bits import combine, hash_bytes
 from calls import CallType
 
-RELATIVE_PLACE = 0x10000
+RELATIVE_POSITION = 0x10000
 ORIENTATION = 0x10001
 TELEPORT = 0x10002
-NO_PLACE = 0xFFFF
+NO_POSITION = 0xFFFF
 COMPONENTS_MAX = 32
 KINDS_MAX = 256
 FIELDS_MAX = 16  # per component
@@ -49,7 +49,7 @@ class Kind:
     def __init__(self, name, components):
         self.name = name
         self.components = components
-        self.has_relative_place = False
+        self.has_relative_position = False
         self.parts = []
         self.fields = []
         for component in components:
@@ -63,7 +63,7 @@ class Kind:
         self.all_allowed = sum(1 << i for i in self.for_some)
         self.always_changed = len(self.parts) == 1 and not self.for_some
 
-    def is_told(self, part, replicated):
+    def is_allowed(self, part, replicated):
         return not self.parts[part].for_some or bool(replicated >> part & 1)
 
 
@@ -81,7 +81,7 @@ class Schema:
             components.append(self.read_component(reader, names, index == place))
         if place is not None and place >= count:
             raise reader.wrong("the position component does not exist")
-        self.mix_in(NO_PLACE if place is None else place)
+        self.mix_in(NO_POSITION if place is None else place)
         self.placed = [] if place is None else [components[place]]
         self.kinds = []
         is_relative = False
@@ -96,16 +96,16 @@ class Schema:
             has = [i for i in range(count) if bits >> i & 1]
             for i in has:
                 self.mix_in(i)
-            has_relative_place = reader.u(1) == 1
-            if has_relative_place:
-                self.mix_in(RELATIVE_PLACE)
+            has_relative_position = reader.u(1) == 1
+            if has_relative_position:
+                self.mix_in(RELATIVE_POSITION)
                 is_relative = True
             if reader.u(1):
                 self.read_teleport(reader)
             if reader.u(1):
                 self.read_orientation(reader, components, has)
             self.kinds.append(Kind(name, [components[i] for i in has]))
-            self.kinds[-1].has_relative_place = has_relative_place
+            self.kinds[-1].has_relative_position = has_relative_position
             if len(self.kinds[-1].fields) > KIND_FIELDS_MAX:
                 raise reader.wrong(f"a kind of {len(self.kinds[-1].fields)} fields")
         if not self.kinds:
@@ -134,11 +134,11 @@ class Schema:
             raise reader.wrong(f"kind {kind} of {len(self.kinds)}")
         return kind
 
-    def read_component(self, reader, names, of_place):
+    def read_component(self, reader, names, is_position):
         self.mix_in(hash_bytes(read_name(reader, names), 0))
         for_some = reader.u(1) == 1
         component = Component(for_some, for_some and reader.u(1) == 1)
-        component.fields = self.read_fields(reader, of_place)
+        component.fields = self.read_fields(reader, is_position)
         if len(component.fields) > FIELDS_MAX:
             raise reader.wrong(f"a component of {len(component.fields)} fields")
         if for_some and any(field.extrapolated for field in component.fields):
@@ -216,21 +216,21 @@ class Schema:
             kind.predicted = [field for component in kind.components if component.is_predicted
                               for field in component.fields]
 
-    def read_fields(self, reader, of_place):
+    def read_fields(self, reader, is_position):
         count = reader.u(5)
         self.mix_in(count)
         names = set()
-        fields = [self.read_field(reader, names, of_place) for _ in range(count)]
+        fields = [self.read_field(reader, names, is_position) for _ in range(count)]
         words = sum(field.words for field in fields)
         if words > WORDS_MAX:
             raise reader.wrong(f"fields of {words} words")
         return fields
 
-    def read_field(self, reader, names, of_place):
+    def read_field(self, reader, names, is_position):
         self.mix_in(hash_bytes(read_name(reader, names), 0))
         kind = reader.u(3)
         self.mix_in(kind)
-        if of_place:
+        if is_position:
             reader.u(2)  # axis
         if kind == types.BOOLEAN:
             return types.Boolean()
@@ -281,6 +281,6 @@ def read_name(reader, others):
         raise reader.wrong(f"a name of {size} bytes")
     name = bytes(reader.u(8) for _ in range(size))
     if name in others:
-        raise reader.wrong(f"the name {name} twice")
+        raise reader.wrong(f"the name {name} occurs twice")
     others.add(name)
     return name

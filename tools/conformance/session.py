@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Data" and "Messages": one connection in both directions, with the knowledge of each side."""
+"""PROTOCOL.md, "Data" and "Messages": one connection in both directions, and what each side knows."""
 
 import math
 import struct
@@ -18,7 +18,7 @@ from written import Written
 
 CLIENT_PACKET_BYTES_MIN = 33
 PACKETS_IN_FLIGHT_MAX = 1000
-HOLE_MIN = 900  # packets without a delivery status, from which on sending slows down
+HOLE_MIN = 900  # from this number of packets without a delivery status on, the server sends less often
 SILENT_TICKS_MAX = 10  # maximum ticks without a packet
 UNSENT_TICKS_MAX = 256  # maximum ticks between two snapshots
 AT_REST_MAX = 20  # maximum packets without a delivery status, for a client that acknowledges
@@ -31,13 +31,13 @@ CELLS_MAX = 1 << 20
 class Packet:
     """Content of a server packet; applied when its client reports that it accepted the packet."""
 
-    __slots__ = ("snapshot", "fragments", "teaches", "input_state")
+    __slots__ = ("snapshot", "fragments", "status_known", "input_state")
 
     def __init__(self):
         self.snapshot = None
         self.input_state = None
         self.fragments = []
-        self.teaches = 0  # the client's packets up to this one have a delivery status that the receiver knows
+        self.status_known = 0  # the client knows the delivery status of its packets up to this one
 
 
 class Session:
@@ -54,7 +54,7 @@ class Session:
         self.commands = Commands()
         self.schema = None
         self.join_seen = False
-        self.joined_told = False
+        self.joined_received = False
         self.over = False
         self.ghosts = Ghosts()
         self.state_wanted = False
@@ -64,8 +64,8 @@ class Session:
         self.calls_up = CallsUp()
         self.inputs = Inputs()
         self.groups = Groups()
-        self.spoke_tick = None  # tick of the last packet
-        self.last_sent_tick = None  # tick of the last snapshot; None: no snapshot yet, or the delivery status is overdue
+        self.last_packet_tick = None  # tick of the last packet
+        self.last_sent_tick = None  # tick of the last snapshot; None: none yet, or too many packets lack a delivery status
         self.waiting = 0  # calls that arrived before their ghosts
         self.views = 0
         self.cells = 0  # messages with grids
@@ -94,22 +94,22 @@ class Session:
             self.up.delivery_reports[skipped] = False
         self.up.delivery_reports[number] = True
         self.up.newest = number
-        self.up.spoke_of[number] = header.newest or 0
+        self.up.newest_acknowledged[number] = header.newest or 0
         for accepted in self.down.learn(header):
             self.apply(accepted)
-        for lost in [n for n in self.in_flight if n <= self.down.replicated]:
+        for lost in [n for n in self.in_flight if n <= self.down.status_known]:
             del self.in_flight[lost]
-            self.calls_down.fate(lost, False, self.rpcs())
+            self.calls_down.resolve(lost, False, self.rpcs())
         expect_oldest(header, self.client_knows)
         if header.newest is not None:
-            self.server_knows = self.down.spoke_of[header.newest]
+            self.server_knows = self.down.newest_acknowledged[header.newest]
         self.down.forget(self.client_knows)
         if digest is not None:
             self.digests += 1
             if digest != self.ghosts.digest:
-                raise Mismatch(f"after packet {self.down.replicated} the client's digest is {digest:016x}, "
+                raise Mismatch(f"after packet {self.down.status_known} the client's digest is {digest:016x}, "
                                f"expected {self.ghosts.digest:016x}, {len(self.ghosts.held)} ghosts")
-        # After the acknowledgements: the decoder now holds what the client holds.
+        # The acknowledgements are processed, so the decoder now has the ghosts of the client.
         self.calls_up.receive(calls, self.rpcs(), self.ghosts.held)
         self.inputs.receive(inputs, self.groups.kinds_ever, self.schema)
         for offset, piece in fragments:
@@ -119,7 +119,7 @@ class Session:
             self.message_up(message)
 
     def receive_late(self, reader, number):
-        """Reliable content of a late packet is resent unchanged. A duplicate is ignored."""
+        """Checks that a late packet equals the resent reliable data. Ignores a duplicate."""
         if self.up.delivery_reports.get(number) is not False:
             return
         read_fragments(reader)
@@ -135,27 +135,27 @@ class Session:
         self.calls_up.late(calls, self.rpcs())
 
     def pending(self):
-        """Returns what is missing at the end of the recording, in the idle world; "" if nothing."""
-        lacking = []
+        """Returns what is missing at the end of a recording that ends in an idle world; "" if nothing."""
+        missing = []
         if self.calls_down.due():
-            lacking.append(f"{self.calls_down.due()} lost calls that were not resent")
+            missing.append(f"{self.calls_down.due()} lost calls that were not resent")
         if self.join_seen and len(self.in_flight) <= AT_REST_MAX:  # the client still acknowledges
             if not self.views:
-                lacking.append("the view-complete message")
+                missing.append("the view-complete message")
             if self.calls_down.open:
-                lacking.append(f"the ordered call {min(self.calls_down.open)}")
+                missing.append(f"the ordered call {min(self.calls_down.open)}")
             if self.calls_up.arrived:
-                lacking.append(f"the client's call {self.calls_up.missing}")
+                missing.append(f"the client's call {self.calls_up.missing}")
             if self.ghosts.waiting:
-                lacking.append(f"the whole flag for the groups of {len(self.ghosts.waiting)} ghosts")
-        return " and ".join(lacking)
+                missing.append(f"the whole flag for the groups of {len(self.ghosts.waiting)} ghosts")
+        return " and ".join(missing)
 
     def rpcs(self):
         return () if self.schema is None else self.schema.rpcs
 
     def apply(self, number):
         packet = self.in_flight.pop(number)
-        self.client_knows = packet.teaches
+        self.client_knows = packet.status_known
         for offset, piece in packet.fragments:
             self.down.stream.arrive(offset, len(piece))
         for message in self.down.stream.messages():
@@ -164,7 +164,7 @@ class Session:
         if packet.snapshot is not None:
             self.ghosts.apply(packet.snapshot)
             self.written.arrived(number, packet.snapshot)
-        for call in self.calls_down.fate(number, True, self.rpcs()):
+        for call in self.calls_down.resolve(number, True, self.rpcs()):
             self.waiting += call.ghost is not None and call.ghost not in self.ghosts.held
         if self.state_wanted:
             self.states[number] = self.ghosts.state()
@@ -181,12 +181,12 @@ class Session:
             reader.take(size)
             size = reader.u(16)
             if size > 512:
-                raise reader.wrong("a credential that is too long")
+                raise reader.wrong("a credential of more than 512 bytes")
             reader.take(size)
             reader.finish()
             self.join_seen = True
         elif kind == GAME_UP:
-            if not self.joined_told:
+            if not self.joined_received:
                 raise reader.wrong("a game message from a client before it received the joined message")
         elif kind == STATE:
             number = reader.u(32)
@@ -202,7 +202,7 @@ class Session:
 
     # -- from the server -----------------------------------------------------------------------------
     def end_tick(self):
-        """Call once for each tick with a snapshot, before anything else arrives."""
+        """Call once for each tick with a snapshot, before the next packet of the client."""
         if self.groups.tick is not None:
             self.groups.end_tick(self.written.parents(), self.ghosts.held)
 
@@ -214,17 +214,17 @@ class Session:
         number = self.down.newest + 1
         if header.sequence_low != number & 0xFFFF:
             raise reader.wrong(f"packet {header.sequence_low}, expected {number}")
-        if number - self.down.replicated > PACKETS_IN_FLIGHT_MAX:
+        if number - self.down.status_known > PACKETS_IN_FLIGHT_MAX:
             raise reader.wrong("too many packets without a delivery status")
         if header.newest != (self.up.newest or None):
-            raise reader.wrong(f"packet {self.up.newest} is the newest accepted, not {header.newest}")
+            raise reader.wrong(f"packet {header.newest} is reported as the newest accepted; it is {self.up.newest}")
         for acknowledged, accepted in header.accepted.items():
             if self.up.delivery_reports.get(acknowledged, accepted) != accepted:
                 raise reader.wrong(f"packet {acknowledged} had another delivery status")
         expect_oldest(header, self.server_knows)
-        self.check_pace(tick)
+        self.check_send_interval(tick)
         packet = Packet()
-        packet.teaches = self.up.spoke_of.get(header.newest, 0)
+        packet.status_known = self.up.newest_acknowledged.get(header.newest, 0)
         packet.fragments = read_fragments(reader)
         if reader.u(1):
             if not self.join_seen:
@@ -243,17 +243,17 @@ class Session:
             raise reader.wrong("a call before the join")
         for call in calls:
             if call.ghost is not None:
-                self.written.check_named(call, number, self.down.replicated)
+                self.written.check_named(call, number, self.down.status_known)
         self.calls_down.write(number, calls, self.rpcs())
         packet.input_state = read_input_state(reader)
         reader.finish()
         self.inputs.send(packet.input_state)
 
-        self.spoke_tick = tick
-        if number - self.down.replicated >= HOLE_MIN:
+        self.last_packet_tick = tick
+        if number - self.down.status_known >= HOLE_MIN:
             self.last_sent_tick = None
         self.down.newest = number
-        self.down.spoke_of[number] = header.newest or 0
+        self.down.newest_acknowledged[number] = header.newest or 0
         self.up.forget(self.server_knows)
         self.in_flight[number] = packet
         for offset, piece in packet.fragments:
@@ -266,14 +266,14 @@ class Session:
             elif message[:1] == bytes([CORRECTION]):
                 self.correction(message)
 
-    def check_pace(self, tick):
-        """From the first snapshot on, the server must send regularly."""
+    def check_send_interval(self, tick):
+        """Checks that the server sends regularly after its first snapshot."""
         if self.last_sent_tick is None:
             return
         if tick - self.last_sent_tick > UNSENT_TICKS_MAX:
             raise Mismatch(f"no snapshot for {tick - self.last_sent_tick} ticks")
-        if tick - self.spoke_tick - 1 > SILENT_TICKS_MAX:
-            raise Mismatch(f"{tick - self.spoke_tick - 1} ticks without a packet")
+        if tick - self.last_packet_tick - 1 > SILENT_TICKS_MAX:
+            raise Mismatch(f"{tick - self.last_packet_tick - 1} ticks without a packet")
 
     def correction(self, message):
         tick_low, groups = read_correction(BitReader(message[1:]), self.schema)
@@ -289,8 +289,8 @@ class Session:
                 raise reader.wrong("invalid axes")
             numbers = struct.unpack("<4f", reader.u(128).to_bytes(16, "little"))
             columns, rows = reader.u(32), reader.u(32)
-            sound = all(map(math.isfinite, numbers)) and numbers[2] > 0 and numbers[3] > 0
-            if not sound or not 0 < columns * rows <= CELLS_MAX:
+            is_valid = all(map(math.isfinite, numbers)) and numbers[2] > 0 and numbers[3] > 0
+            if not is_valid or not 0 < columns * rows <= CELLS_MAX:
                 raise reader.wrong(f"cells of {numbers[2]} x {numbers[3]} in {columns} columns and {rows} rows")
         reader.finish()
         self.cells += 1
@@ -312,10 +312,10 @@ class Session:
                 raise Mismatch(f"the schema's hash is {self.schema.hash:016x} according to PROTOCOL.md")
             self.ghosts.kinds = self.schema.kinds
         elif kind == JOINED:
-            if self.joined_told:
+            if self.joined_received:
                 raise reader.wrong("a second joined")
             reader.finish()
-            self.joined_told = True
+            self.joined_received = True
         elif kind == REFUSED:
             read_reason_text(reader)
             reader.finish()
@@ -332,13 +332,13 @@ class Session:
             reader.finish()
             self.inputs.corrections_arrived += 1
         elif kind == GAME:
-            if not self.joined_told:
+            if not self.joined_received:
                 raise reader.wrong("a game message to a client before the joined message")
         else:
             raise reader.wrong(f"a server's message of type {kind}")
 
 
 def expect_oldest(header, known):
-    """The delivery status bits must reach back exactly to the oldest number that is not known to have been received."""
+    """Checks that the reported delivery status starts after the last packet whose status the other side knows."""
     if header.newest is not None and header.oldest != min(known + 1, header.newest):
-        raise Mismatch(f"delivery status from packet {header.oldest} on, although all up to {known} are known")
+        raise Mismatch(f"the delivery status starts at packet {header.oldest}; the other side knows it up to {known}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""PROTOCOL.md, "Snapshot": the four sections of a packet, as encoded."""
+"""PROTOCOL.md, "Snapshot": decodes the sections of a packet: leaves, enters, updates, shared cell payloads."""
 
 from collections import namedtuple
 
@@ -10,11 +10,11 @@ from fields import LOCAL_ID_END, read_reference
 LEAVE_REASONS = (4, 5, 6)
 # Reasons in a link, by number.
 REASONS = ("entered", "spawned", "owned", "forced", "promoted")
-KEPT_FORMS = (1, 2, 3)
+RETENTION_MODES = (1, 2, 3)
 
 Leave = namedtuple("Leave", "id reason kept", defaults=(0,))
-# `parent` is an id or None. The mask has a bit for each allowed part with restricted audience. `whole`: the group is
-# shown from now on. `reason`: why the ghost is relevant.
+# `parent` is an id or None. `replicated` has a bit for each allowed part with a restricted audience. `whole`: the group
+# is shown from now on. `reason`: why the ghost is relevant.
 Link = namedtuple("Link", "parent replicated owned whole reason", defaults=(None, 0, 0, 1, 0))
 # `changes` are (field, words); in an enter, all allowed fields.
 Enter = namedtuple("Enter", "id kind link changes")
@@ -43,8 +43,8 @@ class Snapshot:
             index = schema.read_kind(reader)
             kind = schema.kinds[index]
             link = read_link(reader, kind)
-            replicated = [i for p, part in enumerate(kind.parts) if kind.is_told(p, link.replicated) for i in part.fields()]
-            self.enters.append(Enter(local_id, index, link, read_fields(reader, kind, replicated)))
+            allowed = [i for p, part in enumerate(kind.parts) if kind.is_allowed(p, link.replicated) for i in part.fields()]
+            self.enters.append(Enter(local_id, index, link, read_fields(reader, kind, allowed)))
         for local_id in ids(reader, reader.varint()):
             index = schema.read_kind(reader)
             kind = schema.kinds[index]
@@ -63,8 +63,8 @@ class Snapshot:
                 self.plain.append(Plain(local_id, index, *read_differences(reader, kind, before, tick)))
             else:
                 self.plain.append(Plain(local_id, index, read_changes(reader, kind)))
-        named = [item.id for items in (self.leaves, self.enters, self.verbose, self.plain) for item in items]
-        if len(set(named)) != len(named):
+        listed = [item.id for items in (self.leaves, self.enters, self.verbose, self.plain) for item in items]
+        if len(set(listed)) != len(listed):
             raise reader.wrong("a ghost in two sections of one packet")
         self.shared = []
         self.member_maps = {}  # in this packet, by slot
@@ -74,7 +74,7 @@ class Snapshot:
     def read_shared(self, reader, schema, known_member_maps):
         count = reader.varint()
         if count == 0:
-            raise reader.wrong("missing shared cell payload")
+            raise reader.wrong("a shared section without a payload")
         slots = set()
         for _ in range(count):
             slot = reader.u(6)
@@ -86,13 +86,13 @@ class Snapshot:
             elif slot not in known_member_maps:
                 raise reader.wrong(f"slot {slot} has no acknowledged member map")
             member_map = self.member_maps.get(slot) or known_member_maps[slot]
-            replicated = reader.varint()
-            if not 1 <= replicated <= len(member_map):
-                raise reader.wrong(f"{replicated} of {len(member_map)} members changed")
-            for rank in ids(reader, replicated, reader.u(4)):
-                if rank >= len(member_map):
-                    raise reader.wrong(f"member index {rank} of {len(member_map)}")
-                local_id, index = member_map[rank]
+            changed = reader.varint()
+            if not 1 <= changed <= len(member_map):
+                raise reader.wrong(f"{changed} of {len(member_map)} members changed")
+            for member in ids(reader, changed, reader.u(4)):
+                if member >= len(member_map):
+                    raise reader.wrong(f"member index {member} of {len(member_map)}")
+                local_id, index = member_map[member]
                 kind = schema.kinds[index]
                 changes = read_changes(reader, kind, references=False)
                 self.shared.append(Shared(local_id, index, changes))
@@ -133,7 +133,7 @@ def read_leave(reader, local_id):
     kept = 0
     if reader.u(1):
         kept = reader.u(2)
-        if kept not in KEPT_FORMS:
+        if kept not in RETENTION_MODES:
             raise reader.wrong(f"retention mode {kept}")
     return Leave(local_id, reason, kept)
 
@@ -161,7 +161,7 @@ def read_changes(reader, kind, references=True):
         if part.count > 1 and not reader.u(1):
             mask = reader.u(part.count)
             if mask in (0, every):
-                raise reader.wrong("a mask without a field, or with all")
+                raise reader.wrong("a mask with no field or with all fields")
         here = [field for i, field in enumerate(part.fields()) if mask >> i & 1]
         chosen += here
         words.update(read_values(reader, kind, here))
@@ -196,7 +196,7 @@ def read_differences(reader, kind, before, tick):
         its, largest = before[1][i], kind.fields[i].largest
         value = motion.value_after(its, ticks, largest) + reader.difference(motion.parameter(its))
         if not 0 <= value <= largest:
-            raise reader.wrong(f"a dead-reckoned number {value}, at most {largest}")
+            raise reader.wrong(f"dead-reckoned number {value} exceeds the range 0 to {largest}")
         words[i] = (value,)
         motions[i] = motion.following(its, ticks, value, largest)
     return with_references(reader, kind, sorted([*chosen, *kind.extrapolated]), words), motions

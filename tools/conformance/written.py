@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""What a server has written of its ghosts and knows to have arrived: which ghosts a call may refer to, and when the
-first view is complete."""
+"""What a server has written about ghosts, and what it knows to have arrived. Checks which ghosts a call may refer to,
+and when the first view is complete."""
 
 from bits import Mismatch
 
@@ -11,8 +11,8 @@ ENTER = -2
 
 class Written:
     def __init__(self):
-        # By local id that a call may refer to: the unacknowledged parts, and the packets with their current value:
-        # (value, packets).
+        # By local id that a call may refer to: (value, packets) by part. `packets`: those with this value, while none of
+        # them is acknowledged.
         self.parts = {}
         self.copies = {}  # the same for retained ghosts: acknowledgements from before the leave count
         self.leaving = set()  # ids with an unacknowledged last leave
@@ -47,7 +47,7 @@ class Written:
             if link is not None:
                 kind = kinds[update.kind]
                 for part, its in enumerate(kind.parts):
-                    if not kind.is_told(part, link.replicated):
+                    if not kind.is_allowed(part, link.replicated):
                         for field in its.fields():
                             parts.pop(field, None)
             for field, words in update.changes:
@@ -71,20 +71,20 @@ class Written:
                 # Acknowledged: the same value in a later packet changes nothing.
                 parts[part] = (parts[part][0], ())
 
-    def check_named(self, call, packet, replicated):
-        """Everything written of the ghost must be acknowledged or in the same packet. Exception: an enter in flight,
-        because the call waits for it if it is lost. The last parameter is the newest packet with a known status."""
+    def check_named(self, call, packet, status_known):
+        """Checks that everything written about the ghost is acknowledged or in the same packet. An enter in flight is
+        allowed, because the call waits for it. `status_known`: the newest packet with a known delivery status."""
         if call.ghost not in self.parts:
             raise Mismatch(f"a call about ghost {call.ghost}, which has not entered, or has left")
         parts = self.parts[call.ghost]
         enter = next(iter(parts.get(ENTER, (None, ()))[1]), 0)
         for part, (_, packets) in parts.items():
-            if packets and packets[-1] != packet and (enter not in packets or enter <= replicated):
+            if packets and packets[-1] != packet and (enter not in packets or enter <= status_known):
                 raise Mismatch(f"a call about ghost {call.ghost}, of which part {part} was written in packet "
                                f"{packets[-1]} and is not acknowledged")
 
     def parents(self):
-        """By local id, for all ghosts that entered and did not leave."""
+        """Returns the parents by local id, for all ghosts that entered and did not leave."""
         return {ghost: parts[LINK][0].parent for ghost, parts in self.parts.items()}
 
     def view_complete(self, held):
@@ -98,7 +98,7 @@ class Written:
 
 
 def of_link(link):
-    """Ignores `whole`, which is a property of the group and not of the ghost."""
+    """Returns the link without `whole`, which is a property of the group and not of the ghost."""
     return link._replace(whole=0)
 
 

@@ -8,8 +8,8 @@
 3. MkDocs builds the site (tools/docs/mkdocs.yml). A warning is an error.
 4. site_check.py checks each link of the site.
 
---pages-only stops after the checks of the second step: the navigation, the targets of links, the decision records, and the
-names in reference pages. It needs no packages.
+--pages-only stops after the second step and the checks of the navigation, link targets, decision records, and names in
+reference pages. It needs no packages.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ import staging
 
 DOXYFILE = "tools/docs/Doxyfile"
 CONFIG = "tools/docs/mkdocs.yml"
-# Results of the site's search that are not pages for readers.
+# Folders that the search of the site leaves out.
 NOT_SEARCHED = ("source/",)
 
 

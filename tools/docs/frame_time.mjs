@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Measures the time of one frame of the page with about 300 ghosts and several thousand entities of the truth:
+// Measures the time of one frame of the page with about 300 ghosts and several thousand entities of the truth
+// (the server's complete world):
 //   node frame_time.mjs PURVIEW_PROGRAM [FRAMES]
 // Prints the time of the page's script, and the time until the GPU has finished the frame. Without a GPU, Chromium
 // draws with SwiftShader on the CPU.

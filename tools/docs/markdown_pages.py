@@ -65,7 +65,7 @@ def with_links(text, link):
 
 
 def slug_of(heading, used):
-    """The id that code-hosting pages give a heading. `used` has the ids of the page so far, and gets this one."""
+    """Returns the id that code-hosting pages give a heading, and adds it to `used`, the ids of the page so far."""
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)
     text = re.sub(r"[^\w\- ]", "", text.replace("`", "").lower()).replace(" ", "-")
     slug, number = text, 0
@@ -118,7 +118,7 @@ class ListIndents:
         indent = len(line) - len(text)
         item = ITEM.match(line)
         if item and not self.levels and (indent > 3 or (self.previous.strip() and item[2][0].isdigit() and item[2][:-1] != "1")):
-            item = None  # indented code, or a sentence with a number at the begin of a line
+            item = None  # indented code, or a sentence with a number at the start of a line
         if item:
             was_in_list = bool(self.levels)
             self.close_to(indent)
@@ -150,7 +150,7 @@ def with_plain_lists(text):
 
 
 def with_plain_bars(text):
-    """In the code of a table, a bar needs no escape in MkDocs."""
+    """Removes the escapes of bars in the code of tables, because MkDocs needs none there."""
     blocks = []
     for is_code, _, block in blocks_of(text):
         if not is_code:
@@ -161,5 +161,5 @@ def with_plain_bars(text):
 
 
 def converted(text, link):
-    """A page for MkDocs; `link` as for with_links."""
+    """Returns the text of a page for MkDocs. `link`: see with_links."""
     return with_plain_bars(with_plain_lists(with_heading_ids(with_links(text, link))))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Purview authors
-"""Checks that reference pages have each figure, code and constant of the sources, and name no constant that is gone."""
+"""Checks that reference pages have each figure, code and constant of the sources, and name no constant that does not exist."""
 import os
 import re
 
@@ -12,19 +12,19 @@ def read(path):
 
 
 def fields_of(text, struct):
-    """The names of the fields of a struct without member functions."""
+    """Returns the names of the fields of a struct without member functions."""
     body = re.search(rf"^struct {struct} {{\n(.*?)^}};", text, re.DOTALL | re.MULTILINE)
     return re.findall(r"^ +[\w:<>]+ (\w+)(?: = [^;]*)?;", body[1], re.MULTILINE) if body else []
 
 
 def codes_of(text, enum):
-    """(number, name) of the enumerators of an enum with numbers."""
+    """Returns (name, number) of the enumerators of an enum with numbers."""
     body = re.search(rf"^enum class {enum} : [\w:]+ {{\n(.*?)^}};", text, re.DOTALL | re.MULTILINE)
     return re.findall(r"^ +(\w+) = (\d+),", body[1], re.MULTILINE) if body else []
 
 
 def keys_of(text):
-    """The names in lists of the form {"name", value}."""
+    """Returns the names in lists of the form {"name", value}."""
     return re.findall(r"[{ ]{\"([a-z_0-9.]+)\",\s", text)
 
 

@@ -11,10 +11,10 @@ import { enterWorld, newPage, openBrowser, sleep, startServer, stopServer, until
 const [binary, directory, ...names] = process.argv.slice(2);
 const SIZES = [{ suffix: "", width: 1360, height: 800 }, { suffix: "-phone", width: 390, height: 844, touch: true }];
 
-/** The scenes: each begins with a new page and a new player. */
+/** The scenes. Each starts with a new page and a new player. */
 const SCENES = {
   async truth() {
-    await sleep(4000);  // the chart has a line
+    await sleep(4000);  // until the chart shows a line
   },
   async tour(page) {
     await until("the tour", () => page.isVisible("#tour"));
@@ -76,7 +76,7 @@ const SCENES = {
   },
 };
 
-/** A scene that depends on what is near the start is tried again with another start. */
+/** Makes a screenshot. Retries with another start position, because some scenes depend on what is near. */
 async function shoot(browser, address, name, path) {
   for (let attempt = 0; ; ++attempt) {
     const { page } = await newPage(browser, { tour: name === "tour" });

@@ -10,11 +10,11 @@ import re
 import sys
 import urllib.parse
 
-# What a browser loads by itself.
+# Tags and attributes that a browser loads by itself.
 LOADED = {("img", "src"), ("script", "src"), ("iframe", "src"), ("source", "src"), ("link", "href"), ("object", "data")}
 NOT_LOADED = {"canonical", "next", "prev", "alternate"}  # values of rel
-# Folder of the API reference. Doxygen's own lists name members without documentation, such as comparisons, that have no
-# anchor: within this folder, only files are checked.
+# Folder of the API reference. Doxygen's index pages link to undocumented members, such as comparison operators, that have
+# no anchor. Links within this folder are checked only for the file.
 GENERATED = "api"
 STYLE_URL = re.compile(r"@import\s+[\"']([^\"']+)|url\(\s*[\"']?([^\"')]+)")
 
@@ -54,13 +54,13 @@ class SiteCheck:
     def is_generated(self, path):
         return path.startswith(os.path.join(self.site, GENERATED) + os.sep)
 
-    def check_link(self, page, target, place, is_loaded):
+    def check_link(self, page, target, where, is_loaded):
         url = urllib.parse.urlsplit(target)
         if url.scheme in ("http", "https") or url.netloc:
             if is_loaded:
-                self.problems.append(f"{place}: loads {target} from the network")
+                self.problems.append(f"{where}: loads {target} from the network")
             else:
-                self.external.setdefault(target, place)
+                self.external.setdefault(target, where)
             return
         if url.scheme:
             return
@@ -71,13 +71,13 @@ class SiteCheck:
         if os.path.isdir(file):
             file = os.path.join(file, "index.html")
         if not (file + os.sep).startswith(self.site + os.sep):
-            self.problems.append(f"{place}: {target} is outside of the site")
+            self.problems.append(f"{where}: {target} is outside of the site")
         elif not os.path.isfile(file):
-            self.problems.append(f"{place}: {target} does not exist")
+            self.problems.append(f"{where}: {target} does not exist")
         elif url.fragment and file.endswith(".html") and not (self.is_generated(page) and self.is_generated(file)):
             anchor = urllib.parse.unquote(url.fragment)
             if anchor not in self.page(file).ids and url.fragment not in self.page(file).ids:
-                self.problems.append(f"{place}: {target} has no such anchor")
+                self.problems.append(f"{where}: {target} has no such anchor")
 
     def check(self):
         for folder, _, names in sorted(os.walk(self.site)):
@@ -95,9 +95,9 @@ class SiteCheck:
         return self
 
     def report(self):
-        """Prints the result. Returns whether the site is sound."""
-        for target, place in sorted(self.external.items()):
-            print(f"external: {target} ({place})")
+        """Prints the result. Returns whether there are no problems."""
+        for target, where in sorted(self.external.items()):
+            print(f"external: {target} ({where})")
         for problem in dict.fromkeys(self.problems):
             print(problem, file=sys.stderr)
         print(f"{len(self.pages)} pages, {self.links} internal links, {len(self.external)} external links, {len(self.problems)} wrong")

@@ -4,8 +4,8 @@
 """Writes the pages of the documentation site in the form that MkDocs reads.
 
 Pages of the site are docs/**/*.md and the documents in the root of the repository. A link to another file of the
-repository becomes a link to a page that shows this file; a link to a public header, one to the API reference. So each
-link works on code-hosting pages and on the site.
+repository becomes a link to a page that shows this file. A link to a public header becomes a link to the API reference.
+So each link works on code-hosting pages and on the site.
 """
 import os
 import re
@@ -43,7 +43,7 @@ def read(path):
 
 
 def api_pages(tag_file):
-    """The page of each header in the API reference, by its path in the repository. From Doxygen's tag file."""
+    """Returns the page of each header in the API reference, by its path in the repository, from Doxygen's tag file."""
     pages = {}
     for file in xml.etree.ElementTree.parse(tag_file).getroot().findall("compound[@kind='file']"):
         folder = (file.findtext("path") or "").replace("\\", "/")
@@ -86,15 +86,15 @@ class Staging:
             file.write(text)
 
     def source_page(self, path):
-        """The page that shows a file or lists a folder."""
+        """Returns the page that shows a file or lists a folder."""
         if path not in self.sources:
             is_folder = os.path.isdir(os.path.join(self.root, path))
             self.sources[path] = f"source/{path}/index.md" if is_folder else f"source/{path}.md"
             self.wanted.append(path)
         return self.sources[path]
 
-    def place_of(self, path):
-        """Where a path of the repository is on the site; None: it does not exist."""
+    def site_path_of(self, path):
+        """Returns the path on the site for a path of the repository, or None if that does not exist."""
         full = os.path.join(self.root, path)
         if path in self.pages:
             return self.pages[path]
@@ -109,15 +109,15 @@ class Staging:
         return self.source_page(path) if not path.startswith("..") and os.path.exists(full) else None
 
     def link(self, path, page, target, line):
-        """The target on the site for a link in a page of the repository, and the title of a page in the navigation."""
+        """Returns the target on the site for a link in a page, and the title of the target in the navigation or None."""
         if SCHEME.match(target) or target.startswith("#"):
             return target, None
         name, hash_mark, anchor = target.partition("#")
-        place = self.place_of(os.path.normpath(os.path.join(os.path.dirname(path), name)))
-        if place is None:
+        site_path = self.site_path_of(os.path.normpath(os.path.join(os.path.dirname(path), name)))
+        if site_path is None:
             self.problems.append(f"{path}:{line}: there is no {target}")
             return target, None
-        return os.path.relpath(place, os.path.dirname(page) or ".") + hash_mark + anchor, self.titles.get(place)
+        return os.path.relpath(site_path, os.path.dirname(page) or ".") + hash_mark + anchor, self.titles.get(site_path)
 
     def with_help(self, path, text):
         def shown(match):
@@ -140,7 +140,7 @@ class Staging:
         title = f"# {path}\n\n"
         if os.path.isdir(full):
             names = [name for name in sorted(os.listdir(full)) if name[0] != "." and name not in ("build", "__pycache__")]
-            rows = [f"- [{name}]({os.path.relpath(self.place_of(f'{path}/{name}'), os.path.dirname(page))})" for name in names]
+            rows = [f"- [{name}]({os.path.relpath(self.site_path_of(f'{path}/{name}'), os.path.dirname(page))})" for name in names]
             self.write(page, title + "\n".join(rows) + "\n")
             return
         try:
@@ -160,7 +160,7 @@ class Staging:
             target = os.path.join(self.out, path.removeprefix("docs/"))
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copy(os.path.join(self.root, path), target)
-        while self.wanted:  # a page of a folder wants pages of its files
+        while self.wanted:  # the page of a folder links to pages of its files
             path = self.wanted.pop()
             self.stage_source(path, self.sources[path])
 

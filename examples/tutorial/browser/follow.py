@@ -6,8 +6,8 @@
   follow.py            applies the blocks and compares the files with step1 to step6
   follow.py --write    the same, and writes step1 to step6
   follow.py --run      works in an empty directory, also runs the commands, and verifies what each step claims, in a
-                       browser. Without Chromium, Node's client joins; without Node, only the files of the web server
-                       are verified. Both are reported.
+                       browser. Without Chromium, Node.js clients join instead. Without Node.js, only the files of the
+                       web server are verified. The output names what is skipped.
 
 A block of a file follows a line that names the file and the position, such as "Add to `index.html`, above `LINE`:".
 --run needs the built program and the free ports 7780 and 8000. --build runs ./dev demo, like the page; otherwise
@@ -37,7 +37,7 @@ BUILD_S = 3600
 
 NAME = r"`([\w.]+)`"
 LINE = r"(?:`` ?(.+?) ?``|`(.+?)`)"
-PLACES = {"new": rf"New file {NAME}:", "end": rf"Add at the end of {NAME}:", "above": rf"Add to {NAME}, above {LINE}:",
+POSITIONS = {"new": rf"New file {NAME}:", "end": rf"Add at the end of {NAME}:", "above": rf"Add to {NAME}, above {LINE}:",
           "below": rf"Add to {NAME}, below {LINE}:", "replace": rf"Replace in {NAME} the line {LINE}:"}
 
 
@@ -51,8 +51,8 @@ def expect(holds, text):
 
 
 def items_of(text):
-    """The page in order: (step, "block", language, block, paragraph before it) and, after the last "You see" of a
-    step, (step, "seen"). Step 0 is the preparation."""
+    """Returns the items of the page in order: (step, "block", language, block, paragraph before it) for each block, and
+    (step, "seen") for the last "You see" of a step. Step 0 is the preparation."""
     step, before, out = 0, "", []
     for part in re.split(r"^(```\w*\n.*?^```$)", text, flags=re.M | re.S):
         block = re.fullmatch(r"```(\w*)\n(.*?)^```", part, re.M | re.S)
@@ -70,7 +70,7 @@ def items_of(text):
 
 def apply(files, before, block):
     """Adds a block to the files that the reader has written: {name: text}."""
-    for kind, pattern in PLACES.items():
+    for kind, pattern in POSITIONS.items():
         match = re.fullmatch(pattern, before)
         if match:
             break
@@ -87,7 +87,7 @@ def apply(files, before, block):
         return
     lines = files[name].splitlines(keepends=True)
     found = [i for i, text in enumerate(lines) if text.strip() == line.strip()]
-    expect(len(found) == 1, f"{name} has {len(found)} lines {line!r} instead of one")
+    expect(len(found) == 1, f"{name} must contain the line {line!r} once; it has {len(found)}")
     at = found[0] + (kind == "below")
     lines[at:at + (kind == "replace")] = [block]
     files[name] = "".join(lines)
@@ -121,7 +121,7 @@ def is_open(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def is_there(*names):
+def is_installed(*names):
     return any(map(shutil.which, names))
 
 
@@ -137,12 +137,12 @@ class Reader:
         self.browser = None
         self.walkers = []
         self.players = {}
-        self.sees = "browser" if is_there("node") and is_there("chromium", "chromium-browser", "google-chrome") else \
-            "node" if is_there("node") and os.path.exists("/usr/share/nodejs/ws") else "nothing"
-        missing = {"browser": "", "node": "no Chromium: Node's client joins, and nothing is drawn",
-                   "nothing": "no Node: nothing joins"}[self.sees]
+        self.viewer = "browser" if is_installed("node") and is_installed("chromium", "chromium-browser", "google-chrome") else \
+            "node" if is_installed("node") and os.path.exists("/usr/share/nodejs/ws") else "nothing"
+        missing = {"browser": "", "node": "no Chromium; Node.js clients join instead, and drawing is not checked",
+                   "nothing": "no Node.js; no client joins"}[self.viewer]
         if missing:
-            print(f"SKIPPED: the steps in a browser: there is {missing}")
+            print(f"SKIPPED: browser steps: {missing}")
 
     # -- terminals
 
@@ -183,7 +183,7 @@ class Reader:
             if build:
                 self.start("demo", line, ROOT, lambda: self.address_in("demo"), BUILD_S)
                 self.stop("demo")
-            self.take_purview()
+            self.link_files()
         elif " serve " in line:
             self.stop("server")
             self.address = self.start("server", line, self.purview, lambda: self.address_in("server"))
@@ -195,13 +195,13 @@ class Reader:
         else:
             self.run_to_its_end(line)
 
-    def take_purview(self):
-        """The commands use these files, in the otherwise empty directory."""
+    def link_files(self):
+        """Links the files that the commands need into the empty directory."""
         for name in ("build/release/purview", "web/client.mjs", "web/prebuilt/purview_client.wasm"):
-            there, here = os.path.join(ROOT, name), os.path.join(self.purview, name)
-            expect(os.path.exists(there), f"{there} is missing: run ./dev demo, or use --build")
-            os.makedirs(os.path.dirname(here), exist_ok=True)
-            os.symlink(there, here)
+            source, link = os.path.join(ROOT, name), os.path.join(self.purview, name)
+            expect(os.path.exists(source), f"{source} is missing: run ./dev demo, or use --build")
+            os.makedirs(os.path.dirname(link), exist_ok=True)
+            os.symlink(source, link)
 
     def run_to_its_end(self, line):
         for name, value in (("ADDRESS", self.address), ("OBSERVER", self.players.get("observer")), ("ENTITY", self.players.get("entity"))):
@@ -212,22 +212,22 @@ class Reader:
         result = subprocess.run(line, shell=True, cwd=self.purview, capture_output=True, text=True, check=False)
         print(result.stdout, end="", flush=True)
         expect(result.returncode == 0, f"{line}: {result.stderr}")
-        expect(" explain " not in line or "subtract: cloaked is" in result.stdout, "the explanation has no hidden player")
+        expect(" explain " not in line or "subtract: cloaked is" in result.stdout, "`explain` does not report the step 'subtract: cloaked'")
 
-    # -- what the reader sees
+    # -- checks of what the reader sees
 
-    def look(self, step):
+    def verify(self, step):
         for name, kind in (("", "text/html"), ("client.mjs", "javascript"), ("purview_client.wasm", "application/wasm")):
             with urllib.request.urlopen(SITE + name, timeout=20) as answer:
                 expect(kind in answer.headers["Content-Type"], f"{name} is sent as {answer.headers['Content-Type']}")
                 with open(os.path.join(self.room, name or "index.html"), "rb") as file:
                     expect(answer.read() == file.read(), f"the web server sends another {name or 'index.html'}")
-        if self.sees == "browser":
-            self.look_with_browser(step)
-        elif self.sees == "node":
-            self.look_with_node(step)
+        if self.viewer == "browser":
+            self.verify_in_browser(step)
+        elif self.viewer == "node":
+            self.verify_with_node(step)
 
-    def look_with_browser(self, step):
+    def verify_in_browser(self, step):
         """The browser stays open until the step ends, because the page uses its players."""
         test = os.path.join(ROOT, "tests", "browser", "tutorial_test.mjs")
         self.browser = subprocess.Popen(["node", test, "--step", str(step), SITE, self.address, self.directory],
@@ -238,9 +238,9 @@ class Reader:
                 print(f"step {step}: as the page describes it", flush=True)
                 return
             print(line, end="", flush=True)
-        raise Failure(f"step {step} does not work in a browser")
+        raise Failure(f"step {step} fails in the browser: see above")
 
-    def look_with_node(self, step):
+    def verify_with_node(self, step):
         program = os.path.join(self.directory, "node")
         os.makedirs(program, exist_ok=True)
         for name in ("web/node_client.mjs", "web/client.mjs", "web/prebuilt/purview_client.wasm"):
@@ -248,20 +248,20 @@ class Reader:
         join = ["node", os.path.join(program, "node_client.mjs"), "ws://127.0.0.1:7780/play"]
         clients = [subprocess.Popen([*join, "5"], stdout=subprocess.PIPE, text=True) for _ in range(1 if step == 1 else 2)]
         results = [json.loads(client.communicate(timeout=WAIT_S)[0]) for client in clients]
-        held, left = [result["ghosts_max"] for result in results], sum(result["leaves"] for result in results)
-        print(f"step {step}: ghosts of Node's clients: {held}; {left} left", flush=True)
+        most, left = [result["ghosts_max"] for result in results], sum(result["leaves"] for result in results)
+        print(f"step {step}: the Node.js clients had at most {most} ghosts; {left} ghosts left", flush=True)
         if step < 4:
-            expect(max(held) == 36 + len(clients), "they are not the whole garden")
+            expect(max(most) == 36 + len(clients), "a client without rules must receive all 36 ghosts and the players")
         else:
-            expect(max(held) < 36 and left > 0, "the rule has no effect")
+            expect(max(most) < 36 and left > 0, "the rule must remove ghosts")
         if step == STEPS:
             self.walkers = [subprocess.Popen([*join, "20"], stdout=subprocess.DEVNULL) for _ in range(2)]
             time.sleep(3)
             self.players = {"observer": 0, "entity": 37}
 
     def type_rule(self, step):
-        """Adds a step to the rules of the running server. In a browser, look() does it."""
-        if self.sees == "browser":
+        """Adds a step to the rules of the running server. With a browser, verify() does this on the page."""
+        if self.viewer == "browser":
             return
         rules = os.path.join(self.directory, "rules.toml")
         program = [os.path.join(self.purview, "build/release/purview"), "rules", "--url", self.address]
@@ -269,7 +269,7 @@ class Reader:
         with open(rules, "w", encoding="utf-8") as out:
             out.write(text.replace('"]\n', f'", "{step}"]\n'))
         subprocess.run([*program, "--apply", rules], capture_output=True, check=True)
-        expect(step in subprocess.run(program, capture_output=True, text=True, check=True).stdout, f"no rule {step}")
+        expect(step in subprocess.run(program, capture_output=True, text=True, check=True).stdout, f"the server did not add the rule {step}")
 
     def end_step(self):
         if self.browser is not None:
@@ -288,7 +288,7 @@ class Reader:
 
 
 def follow(args, directory):
-    """directory: None to apply the blocks only."""
+    """Follows the page. directory: where to work; None: only applies the blocks."""
     with open(PAGE, encoding="utf-8") as file:
         items = items_of(file.read())
     expect({step for step, *_ in items} == set(range(STEPS + 1)), f"the page does not have {STEPS} steps with blocks")
@@ -298,7 +298,7 @@ def follow(args, directory):
     try:
         for i, (step, what, *rest) in enumerate(items):
             if what == "seen" and reader:
-                reader.look(step)
+                reader.verify(step)
             elif what == "block":
                 blocks += 1
                 language, block, before = rest

@@ -23,7 +23,7 @@ int main(int count, char** arguments) {
     const int port = count > 2 ? std::atoi(arguments[2]) : 7777;
     net::UdpClient connection(client, "127.0.0.1", static_cast<std::uint16_t>(port));
 
-    while (client.state() <= ClientState::joined) {
+    while (client.state() <= ClientState::joined) {  // connecting, joining or joined
         connection.update();
         for (const ClientEvent& event : client.events()) {
             const auto body = client.get(event.ghost, room.body);

@@ -14,7 +14,7 @@
 
 using namespace purview;
 
-// Draws all ghosts: the own player as '@', the others as the first letters of their names.
+// Draws all ghosts: the client's own player as '@', the others as the first letters of their names.
 void draw(const Client& client, const Room& room) {
     std::vector<std::string> rows(11, std::string(41, '.'));
     client.for_each([&](GhostId ghost) {
@@ -35,7 +35,7 @@ int main(int count, char** arguments) {
     const int port = count > 2 ? std::atoi(arguments[2]) : 7777;
     net::UdpClient connection(client, "127.0.0.1", static_cast<std::uint16_t>(port));
 
-    while (client.state() <= ClientState::joined) {
+    while (client.state() <= ClientState::joined) {  // connecting, joining or joined
         connection.update();
         for (const ClientEvent& event : client.events()) {
             const auto body = client.get(event.ghost, room.body);
