@@ -61,8 +61,8 @@ OurRules teams_and_cloaks(const Scene& scene) {
     rules.change = [scene](InterestManager& manager, OurRules::Observers, std::uint32_t tick) {
         change_facts(
             scene, tick,
-            [&](std::uint32_t e, bool is) {
-                (void)manager.set_flag(entity_of(e), id_at<FlagId>(0), is);
+            [&](std::uint32_t e, bool is_set) {
+                (void)manager.set_flag(entity_of(e), id_at<FlagId>(0), is_set);
             },
             [&](std::uint32_t e, Key team) {
                 (void)manager.set_key(entity_of(e), id_at<KeyId>(0), team);
@@ -80,7 +80,7 @@ struct Facts {
     }
     void change(std::uint32_t tick) {
         change_facts(
-            scene, tick, [&](std::uint32_t e, bool is) { is_cloaked[e] = is; },
+            scene, tick, [&](std::uint32_t e, bool is_set) { is_cloaked[e] = is_set; },
             [&](std::uint32_t e, Key team) { teams[e] = team; });
     }
     bool are_mates(std::uint32_t observer, std::uint32_t entity) const {
@@ -215,22 +215,22 @@ std::size_t wrong_scores() {
     manager.tick();
     std::vector<EntityId> all;
     for (std::uint32_t i = 0; i < workload.scene().entities; ++i) all.push_back(entity_of(i));
-    std::vector<float> sent(all.size());
+    std::vector<float> scores(all.size());
     std::size_t wrong = 0;
     const auto radius = static_cast<double>(workload.scene().radius);
     for (std::uint32_t o = 0; o < observers.size(); ++o) {
-        manager.scores(observers[o], all, sent);
+        manager.scores(observers[o], all, scores);
         for (std::uint32_t e = 0; e < all.size(); ++e) {
             const double d =
                 std::sqrt(squared_distance(workload.positions()[o], workload.positions()[e]));
             const double right = d <= radius ? 1 - d / (2 * radius) : 0;
-            wrong += std::abs(sent[e] - right) > 1e-4 ? 1 : 0;
+            wrong += std::abs(scores[e] - right) > 1e-4 ? 1 : 0;
         }
-        const Scores replicated = manager.changed_scores(observers[o]);
-        for (std::size_t i = 0; i < replicated.entities.size(); ++i)
-            wrong += replicated.score[i] != sent[replicated.entities[i]] ? 1 : 0;
+        const Scores changed = manager.changed_scores(observers[o]);
+        for (std::size_t i = 0; i < changed.entities.size(); ++i)
+            wrong += changed.score[i] != scores[changed.entities[i]] ? 1 : 0;
         wrong +=
-            replicated.entities.size() != relevant_count(internal(manager), observers[o]) ? 1 : 0;
+            changed.entities.size() != relevant_count(internal(manager), observers[o]) ? 1 : 0;
     }
     return wrong;
 }

@@ -163,10 +163,10 @@ TEST_CASE("operator: a rule change goes once to each subscriber of rules (N39 M3
     REQUIRE(desk.sent_bytes.size() == 2);
     CHECK(desk.sent_bytes[0].first == 1);
     CHECK(desk.sent_bytes[1].first == 2);
-    for (const auto& [connection, replicated] : desk.sent_bytes) {
-        CHECK(replicated["op"] == "rules");
-        CHECK(replicated["revision"] == 2);
-        CHECK(replicated["nodes"][0]["steps"] == json({"add within 60 leave 66"}));
+    for (const auto& [connection, reply] : desk.sent_bytes) {
+        CHECK(reply["op"] == "rules");
+        CHECK(reply["revision"] == 2);
+        CHECK(reply["nodes"][0]["steps"] == json({"add within 60 leave 66"}));
     }
     REQUIRE(desk.notes.size() == 1);
     CHECK(desk.notes[0] == "an operator changed the rules: revision 2, nodes: 1");
@@ -290,14 +290,14 @@ TEST_CASE("operator: the members of a node are listed by its name (N31)") {
     std::vector<EntityId> about;
     desk.world.server->visibility().entities_of(id_at<NodeId>(0), about);
     REQUIRE(about.size() > 16);
-    const json replicated = desk.query({{"op", "members"}, {"node", nodes[0].name}});
-    CHECK(replicated["op"] == "members");
-    CHECK(replicated["count"] == about.size());
-    REQUIRE(replicated["entities"].size() == std::min<std::size_t>(about.size(), 1'000));
+    const json reply = desk.query({{"op", "members"}, {"node", nodes[0].name}});
+    CHECK(reply["op"] == "members");
+    CHECK(reply["count"] == about.size());
+    REQUIRE(reply["entities"].size() == std::min<std::size_t>(about.size(), 1'000));
     const auto first = std::min_element(about.begin(), about.end());
-    CHECK(replicated["entities"][0]["entity"] ==
+    CHECK(reply["entities"][0]["entity"] ==
           std::to_string(static_cast<std::uint64_t>(*first)));
-    CHECK(replicated["entities"][0]["index"] == index_of(*first));
+    CHECK(reply["entities"][0]["index"] == index_of(*first));
     CHECK(desk.query({{"op", "members"}, {"node", "no such"}})["op"] == "error");
     CHECK(desk.send_text_request(R"({"op":"members"})")["op"] == "error");
     CHECK(desk.send_text_request(R"({"op":"members","node":7})")["op"] == "error");

@@ -162,7 +162,7 @@ TEST_CASE("rpc: texts and rotations pass the C interface both ways, texts are tr
         return pv_client_calls(client)[0].first;
     };
     struct TextCase {
-        std::string_view text, replicated;
+        std::string_view text, received;
     };
     using namespace std::string_view_literals;
     for (const TextCase& one :
@@ -171,7 +171,7 @@ TEST_CASE("rpc: texts and rotations pass the C interface both ways, texts are tr
           TextCase{"ends in an\xc3\xab", "ends in an\xc3\xab"},
           TextCase{"goes over a\xc3\xab", "goes over a"}, TextCase{"stops\0here"sv, "stops"},
           TextCase{"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", ""}}) {
-        CAPTURE(one.replicated);
+        CAPTURE(one.received);
         give_text(0, one.text);
         const double half = std::sqrt(0.5);
         const std::array<double, 4> turn{0, 0, half, half};
@@ -179,10 +179,10 @@ TEST_CASE("rpc: texts and rotations pass the C interface both ways, texts are tr
         pv_client_give_rotation(client, 2);
         const std::uint32_t first =
             call({5, 2.5, 7});  // the numbers at text and rotation arguments are ignored
-        CHECK(std::string_view(game.got.text, strnlen(game.got.text, 12)) == one.replicated);
+        CHECK(std::string_view(game.got.text, strnlen(game.got.text, 12)) == one.received);
         CHECK(game.got.loud == 2.5F);
         CHECK(std::abs(game.got.turn.z - half) < 0.01);
-        CHECK(pv_client_call_text(client, first) == one.replicated);
+        CHECK(pv_client_call_text(client, first) == one.received);
         CHECK(pv_client_call_values(client)[first] == 0);
         CHECK(pv_client_call_values(client)[first + 1] == 2.5);
         CHECK(std::abs(pv_client_call_rotation(client, first + 2)[2] - half) < 0.01);

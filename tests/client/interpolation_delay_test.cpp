@@ -19,8 +19,8 @@ double farthest_from_truth(DriveWorld& world, EntityId entity, std::map<Tick, fl
     world.after_client = [&](DriveWorld::Player& player, Micros at) {
         const double tick = player.prediction->view_tick(at);
         const auto before = static_cast<Tick>(tick);
-        const double is = was[before] + (was[before + 1] - was[before]) * (tick - before);
-        farthest = std::max(farthest, std::abs(player.prediction->position_of(ghost, at).x - is));
+        const double expected = was[before] + (was[before + 1] - was[before]) * (tick - before);
+        farthest = std::max(farthest, std::abs(player.prediction->position_of(ghost, at).x - expected));
     };
     world.run(120);
     world.after_client = nullptr;
@@ -112,11 +112,11 @@ TEST_CASE("prediction: a moving entity is extrapolated in an outage after unrela
             world.player().down.blackout = true;
             world.run(2);
             const GhostId ghost = world.ghost(0, car);
-            const float replicated =
+            const float newest =
                 world.player().client.position_of(ghost, world.player().client.newest_tick()).x;
             world.run(30);
             const float drawn = world.player().prediction->position_of(ghost, world.now).x;
-            CHECK(drawn - replicated ==
+            CHECK(drawn - newest ==
                   doctest::Approx(0.2F * prediction.extrapolate_ticks_max).epsilon(0.02));
         }
     }

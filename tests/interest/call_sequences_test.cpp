@@ -542,13 +542,13 @@ TEST_CASE("interest: explain and settings use the last result of a waiting node 
                 CHECK(why.settings.settings.every_ticks == (is_known ? 3 : 1));
                 const bool changes_by_itself = i == 1 || (i == 2 && is_lazy);
                 CHECK(why.single.empty() == changes_by_itself);
-                Replication requested;
+                Replication settings;
                 float score = 0;
                 const EntityId entity = id(i);
                 internal(manager).answers.score(observer, {&entity, 1}, {&score, 1},
-                                                {&requested, 1});
-                CHECK(requested.leave == (is_known ? Retention::freeze : Retention::despawn));
-                CHECK(requested.every_ticks == (is_known ? 3 : 1));
+                                                {&settings, 1});
+                CHECK(settings.leave == (is_known ? Retention::freeze : Retention::despawn));
+                CHECK(settings.every_ticks == (is_known ? 3 : 1));
                 CHECK((score > 0) == is_known);
             }
         }
@@ -822,13 +822,13 @@ TEST_CASE("interest: an entity that is relevant only between two ticks has no ev
     CHECK(manager.allow(observer, young, true) == Status::ok);
     CHECK(manager.set_ready(observer, false) == Status::ok);
     manager.tick();
-    std::set<EntityId> replicated;
+    std::set<EntityId> reported;
     for (const InterestEvent& event : manager.events(observer)) {
         CHECK_FALSE(event.enter);
-        replicated.insert(event.entity);
+        reported.insert(event.entity);
     }
     CHECK(manager.events(observer).size() == 2);
-    CHECK(replicated == std::set<EntityId>{id(0), old});
+    CHECK(reported == std::set<EntityId>{id(0), old});
 }
 
 TEST_CASE("interest: a box query includes moves since the last tick") {

@@ -91,17 +91,17 @@ TEST_CASE("huge pages: a lack of memory ends the process with a message") {
         }
         REQUIRE(child > 0);
         ::close(ends[1]);
-        std::string sent;
+        std::string message;
         char piece[256];
         for (ssize_t got = 0; (got = ::read(ends[0], piece, sizeof piece)) > 0;)
-            sent.append(piece, static_cast<std::size_t>(got));
+            message.append(piece, static_cast<std::size_t>(got));
         ::close(ends[0]);
         int status = 0;
         REQUIRE(::waitpid(child, &status, 0) == child);
         CHECK(WIFSIGNALED(status));
         CHECK(WTERMSIG(status) == SIGABRT);
-        CHECK(sent.starts_with("purview: out of memory: cannot map "));
-        CHECK(sent.ends_with(" bytes\n"));
+        CHECK(message.starts_with("purview: out of memory: cannot map "));
+        CHECK(message.ends_with(" bytes\n"));
     }
 }
 

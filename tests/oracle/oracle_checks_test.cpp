@@ -196,7 +196,7 @@ TEST_CASE("oracle: a count off by one and extra or missing edges are found") {
     const std::vector<ObserverEdge> edges{{id(1), true}, {id(3), false}};
     CHECK_FALSE(compare_counts(counts, edges));
     std::vector<EntityCount> off = counts;
-    ++off[1].replicated;
+    ++off[1].reported;
     CHECK(compare_counts(off, edges).text.find("observers of e2#1") != std::string::npos);
     CHECK(compare_counts(counts, std::vector<ObserverEdge>{{id(1), true}}));
     CHECK(compare_counts(counts, std::vector<ObserverEdge>{{id(1), true}, {id(3), true}}));
@@ -214,8 +214,8 @@ TEST_CASE("oracle: a relevance score that is wrong or out of bounds is found") {
     verdicts[3] = verdict(id(3), TruthStage::stay, true, 1);
     const std::vector<EntityId> entities{id(1), id(2), id(3)};
     const auto wrong = [&](float one, float two, float three) {
-        const std::vector<float> replicated{one, two, three};
-        return !compare_scores(some_entity, verdicts, entities, replicated).text.empty();
+        const std::vector<float> reported{one, two, three};
+        return !compare_scores(some_entity, verdicts, entities, reported).text.empty();
     };
     CHECK_FALSE(wrong(0.75F, 0, 0.3F));
     CHECK_FALSE(wrong(0.75005F, 0, 1));
@@ -242,9 +242,9 @@ TEST_CASE("oracle: a violation of range or margin is found, except for hidden en
     unit.is_unit = unit.has_position = true;
     Promise promise;
     promise.set_rules(rules);
-    const auto check_at = [&](float x, bool replicated, bool is_hidden = false) {
+    const auto check_at = [&](float x, bool reported, bool is_hidden = false) {
         unit.position = {x, 50, 0};
-        return promise.check({observer, unit, is_hidden, replicated}, {true}).check;
+        return promise.check({observer, unit, is_hidden, reported}, {true}).check;
     };
     CHECK(check_at(90, false).empty());  // in the margin without having been inside
     CHECK(check_at(80, true).empty());

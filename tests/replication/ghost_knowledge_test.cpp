@@ -27,7 +27,7 @@ constexpr std::size_t field_count = 3;
 
 using Values = std::array<Tick, field_count>;
 
-struct Replicated {
+struct SentItem {
     LocalId slot;
     SentAs as;
     std::uint32_t entity;
@@ -37,7 +37,7 @@ struct Replicated {
 struct Packet {
     std::uint32_t sequence;
     Tick tick;
-    std::vector<Replicated> replicated;
+    std::vector<SentItem> items;
     std::map<LocalId, std::uint32_t> names;  ///< entities that values reference
 };
 
@@ -176,28 +176,28 @@ class Line {
         for (const auto& [slot, as] : items) {
             if (is_tight_ && random_.below(3) == 0) continue;
             const Tick since = as == SentAs::enter ? 0 : ghosts_.sends().baseline(slot);
-            Replicated replicated{slot, as, ghosts_.slots().entity_index(slot), {}};
+            SentItem item{slot, as, ghosts_.slots().entity_index(slot), {}};
             for (std::size_t f = 0; f < field_count; ++f) {
-                const Tick value = values_[replicated.entity][f];
+                const Tick value = values_[item.entity][f];
                 const bool is_new =
                     value > since || (ghosts_.audience().gained(slot) >> f & 1U) != 0;
-                replicated.values[f] =
+                item.values[f] =
                     is_new && (ghosts_.audience().allowed(slot) >> f & 1U) != 0 ? value : 0;
             }
             ghosts_.sent(record, slot, as);
-            packet.replicated.push_back(replicated);
+            packet.items.push_back(item);
             if (random_.below(8) == 0) name(packet);
         }
         if (!covered.empty() && !gives_up) {
             ghosts_.sent_sections(record);
             for (const LocalId slot : sections) {
-                Replicated replicated{
+                SentItem item{
                     slot, SentAs::update, ghosts_.slots().entity_index(slot), {}, true};
                 for (std::size_t f = 0; f < field_count; ++f) {
-                    const Tick value = values_[replicated.entity][f];
-                    replicated.values[f] = value == now_ ? value : 0;
+                    const Tick value = values_[item.entity][f];
+                    item.values[f] = value == now_ ? value : 0;
                 }
-                packet.replicated.push_back(replicated);
+                packet.items.push_back(item);
             }
             sectioned += sections.size();
         }
@@ -222,7 +222,7 @@ class Line {
             under_way_.pop_front();
             const bool arrives = !random_.chance(loss);
             if (arrives) apply(packet);
-            lost += arrives ? 0 : packet.replicated.size();
+            lost += arrives ? 0 : packet.items.size();
             const PacketRecord* record = ghosts_.packets().oldest_with_sections(packet.sequence);
             if (record != nullptr && !arrives) {
                 ghosts_.lost_sections(*record, [&](LocalId slot) {
@@ -246,33 +246,33 @@ class Line {
     }
 
     void apply(const Packet& packet) {
-        for (const Replicated& replicated : packet.replicated) {
-            if (replicated.as == SentAs::leave) {
-                copies_.erase(replicated.slot);
-                names_.erase(replicated.slot);
+        for (const SentItem& item : packet.items) {
+            if (item.as == SentAs::leave) {
+                copies_.erase(item.slot);
+                names_.erase(item.slot);
             }
             // A ghost that enters under a referenced id must be the referenced entity.
-            if (replicated.as == SentAs::enter && names_.contains(replicated.slot))
-                REQUIRE(names_[replicated.slot] == replicated.entity);
+            if (item.as == SentAs::enter && names_.contains(item.slot))
+                REQUIRE(names_[item.slot] == item.entity);
         }
         for (const auto& [slot, entity] : packet.names) names_[slot] = entity;
-        for (const Replicated& replicated : packet.replicated) {
-            if (replicated.as == SentAs::leave) continue;
-            Copy& copy = copies_[replicated.slot];
-            if (replicated.as == SentAs::enter || copy.entity == replicated.entity)
-                std::erase_if(changes_[replicated.entity],
+        for (const SentItem& item : packet.items) {
+            if (item.as == SentAs::leave) continue;
+            Copy& copy = copies_[item.slot];
+            if (item.as == SentAs::enter || copy.entity == item.entity)
+                std::erase_if(changes_[item.entity],
                               [&](Tick t) { return t <= packet.tick; });
-            switch (replicated.as) {
+            switch (item.as) {
                 case SentAs::enter:
-                    copy = {replicated.entity, true, replicated.values};
+                    copy = {item.entity, true, item.values};
                     break;
                 case SentAs::update:
-                    if (copy.entity != replicated.entity ||
-                        (replicated.is_section && !copy.is_held))
+                    if (copy.entity != item.entity ||
+                        (item.is_section && !copy.is_held))
                         break;
                     copy.is_held = true;  // a retained ghost resumes
                     for (std::size_t f = 0; f < field_count; ++f)
-                        if (replicated.values[f] != 0) copy.values[f] = replicated.values[f];
+                        if (item.values[f] != 0) copy.values[f] = item.values[f];
                     break;
                 case SentAs::keep:
                     copy.is_held = false;
@@ -307,9 +307,9 @@ class Line {
     /// Whether a packet that retains the ghost is in flight.
     bool is_parting(LocalId slot) const {
         return std::any_of(under_way_.begin(), under_way_.end(), [&](const Packet& packet) {
-            return std::any_of(packet.replicated.begin(), packet.replicated.end(),
-                               [&](const Replicated& replicated) {
-                                   return replicated.slot == slot && replicated.as == SentAs::keep;
+            return std::any_of(packet.items.begin(), packet.items.end(),
+                               [&](const SentItem& item) {
+                                   return item.slot == slot && item.as == SentAs::keep;
                                });
         });
     }
@@ -319,8 +319,8 @@ class Line {
     void compare_ages() {
         std::map<std::uint32_t, Tick> newest;  // packet in flight, by entity
         for (const Packet& packet : under_way_) {
-            for (const Replicated& replicated : packet.replicated)
-                newest[replicated.entity] = packet.tick;
+            for (const SentItem& item : packet.items)
+                newest[item.entity] = packet.tick;
         }
         for (const std::uint32_t e : relevant_) {
             const std::vector<Tick>& changes = changes_[e];

@@ -457,7 +457,7 @@ TEST_CASE("interest: a batch of event positions is evaluated one by one (P23 P25
         std::vector<Vec3> positions;
         for (int i = 0; i < 70; ++i) positions.push_back(anywhere(-20, 120));
         positions[33].x = std::numeric_limits<float>::quiet_NaN();
-        std::vector<Covering> expected, sent;
+        std::vector<Covering> expected, covering;
         for (std::uint32_t p = 0; p < positions.size(); ++p) {
             const auto is_within = [&](Vec3 from, float meters) {
                 const float dx = from.x - positions[p].x, dy = from.y - positions[p].y,
@@ -471,12 +471,12 @@ TEST_CASE("interest: a batch of event positions is evaluated one by one (P23 P25
                 if (receives) expected.push_back({p, one.id});
             }
         }
-        internal(manager).answers.observers_covering(positions, sent);
-        CHECK(sent == expected);
-        CHECK(sent.size() > 10);
-        sent.clear();
-        internal(manager).answers.observers_covering(std::span<const Vec3>{}, sent);
-        CHECK(sent.empty());
+        internal(manager).answers.observers_covering(positions, covering);
+        CHECK(covering == expected);
+        CHECK(covering.size() > 10);
+        covering.clear();
+        internal(manager).answers.observers_covering(std::span<const Vec3>{}, covering);
+        CHECK(covering.empty());
     }
 }
 
@@ -495,9 +495,9 @@ TEST_CASE("interest: kernels without a reach cover event positions at any distan
     const ObserverId observer = watch(manager, id(0));
     manager.tick();
     const std::array positions{Vec3{50, 50, 900}, Vec3{95, 50, 10}};
-    std::vector<Covering> sent;
-    internal(manager).answers.observers_covering(positions, sent);
-    CHECK(sent == std::vector{Covering{0, observer}});
+    std::vector<Covering> covering;
+    internal(manager).answers.observers_covering(positions, covering);
+    CHECK(covering == std::vector{Covering{0, observer}});
 }
 
 TEST_CASE("interest: the send interval and the evaluation interval are independent (P24)") {

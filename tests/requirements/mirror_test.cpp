@@ -98,27 +98,27 @@ TEST_CASE("interest: the stages of relevance apply in a fixed order (X8 M8 M9)")
     Set expected;
     std::vector<Stage> stages;
     for (std::uint32_t i = 0; i < 256; ++i) {
-        const auto is = [i](Bit bit) { return ((i >> bit) & 1U) != 0; };
+        const auto has = [i](Bit bit) { return ((i >> bit) & 1U) != 0; };
         EntityDef one;
         one.position = {static_cast<float>(i % 100), 50, 0};
-        one.flags = FlagSet(is(by_node) ? 1 : 0);
-        one.kind = id_at<KindId>(is(blind_kind) ? 1 : 0);
-        one.mode = is(explicit_only) ? EntityMode::explicit_only : EntityMode::nodes;
+        one.flags = FlagSet(has(by_node) ? 1 : 0);
+        one.kind = id_at<KindId>(has(blind_kind) ? 1 : 0);
+        one.mode = has(explicit_only) ? EntityMode::explicit_only : EntityMode::nodes;
         spawn(manager, i, one);
         for (const ObserverId observer : {ready, unready}) {
-            if (is(deny)) CHECK(manager.deny(observer, id(i), true) == Status::ok);
-            if (is(allow)) CHECK(manager.allow(observer, id(i), true) == Status::ok);
+            if (has(deny)) CHECK(manager.deny(observer, id(i), true) == Status::ok);
+            if (has(allow)) CHECK(manager.allow(observer, id(i), true) == Status::ok);
         }
-        if (is(own)) CHECK(manager.set_owner(id(i), ready) == Status::ok);
-        if (is(hide)) CHECK(manager.set_hidden(id(i), true) == Status::ok);
-        if (is(show)) CHECK(manager.show_to_all(id(i), true) == Status::ok);
-        const Stage stage = is(deny)                     ? Stage::denied
-                            : is(own) && !is(blind_kind) ? Stage::owned
-                            : is(hide)                   ? Stage::force_hidden
-                            : is(show)                   ? Stage::shown_to_all
-                            : is(allow)                  ? Stage::allowed
-                            : is(explicit_only)          ? Stage::explicit_only
-                            : is(by_node)                ? Stage::node
+        if (has(own)) CHECK(manager.set_owner(id(i), ready) == Status::ok);
+        if (has(hide)) CHECK(manager.set_hidden(id(i), true) == Status::ok);
+        if (has(show)) CHECK(manager.show_to_all(id(i), true) == Status::ok);
+        const Stage stage = has(deny)                     ? Stage::denied
+                            : has(own) && !has(blind_kind) ? Stage::owned
+                            : has(hide)                   ? Stage::force_hidden
+                            : has(show)                   ? Stage::shown_to_all
+                            : has(allow)                  ? Stage::allowed
+                            : has(explicit_only)          ? Stage::explicit_only
+                            : has(by_node)                ? Stage::node
                                                          : Stage::no_node;
         stages.push_back(stage);
         if (stage == Stage::owned || stage == Stage::shown_to_all || stage == Stage::allowed ||
@@ -755,7 +755,7 @@ TEST_CASE("interest: a custom node can list the observers of an entity (M34)") {
         CHECK(watch(other) == observers.back());
     }
     std::mt19937 random(6);
-    std::size_t replicated = 0;
+    std::size_t reported = 0;
     for (int tick = 0; tick < 50; ++tick) {
         by_entity->pairs.clear();
         for (int i = 0; i < 20; ++i)  // some pairs twice
@@ -770,9 +770,9 @@ TEST_CASE("interest: a custom node can list the observers of an entity (M34)") {
             for (std::uint32_t i = 0; i < 8; ++i)
                 REQUIRE(one.is_relevant(observer, id(i)) == (pairs.count({observer, id(i)}) == 1));
         }
-        replicated += one.events().size();
+        reported += one.events().size();
     }
-    CHECK(replicated > 500);
+    CHECK(reported > 500);
 }
 
 TEST_CASE("interest: fractional ranges are exact (M35)") {

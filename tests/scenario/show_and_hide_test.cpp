@@ -50,11 +50,11 @@ unsigned shown_of(Net& net, const std::array<EntityId, 2>& entities) {
 
 TEST_CASE("scenario: two entities are shown and hidden in one tick, in every order" *
           doctest::test_suite("N34 N35 N37")) {
-    const TagSchema is;
+    const TagSchema schema;
     for (const Switch& with : switches()) {
         CAPTURE(with.name);
-        Net net(is, 1, is.def);
-        const KindId kind = with.is_named ? is.named : is.thing;
+        Net net(schema, 1, schema.def);
+        const KindId kind = with.is_named ? schema.named : schema.thing;
         const std::array<EntityId, 2> entities{net.spawn(kind, {1, 1, 0}),
                                                net.spawn(kind, {2, 2, 0})};
         // Up to four calls in one tick, with two bits each: which entity, and shown or hidden.
@@ -93,13 +93,13 @@ TEST_CASE("scenario: two entities are shown and hidden in one tick, in every ord
 
 TEST_CASE("scenario: shows and hides in one tick are correct on a network with faults" *
           doctest::test_suite("N37")) {
-    const TagSchema is;
+    const TagSchema schema;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         CAPTURE(seed);
         const Faults faults{0.25F, 0.05F, 0, 40'000, 80'000};
-        Net net(is, 2, is.def, faults, seed);
+        Net net(schema, 2, schema.def, faults, seed);
         const Switch with = switches()[seed % 4];
-        const KindId kind = with.is_named ? is.named : is.thing;
+        const KindId kind = with.is_named ? schema.named : schema.thing;
         const std::array<EntityId, 2> entities{net.spawn(kind, {1, 1, 0}),
                                                net.spawn(kind, {2, 2, 0})};
         SplitMix random(seed);
@@ -118,11 +118,11 @@ TEST_CASE("scenario: shows and hides in one tick are correct on a network with f
 
 TEST_CASE("scenario: an owner that changes in the tick of a show is in the first packet" *
           doctest::test_suite("N37 F23")) {
-    const TagSchema is;
+    const TagSchema schema;
     // Owners before and after: 0 none, 1 the client, 2 another client.
     for (const Faults& faults : {Faults{}, Faults{0.3F, 0.05F, 0, 20'000, 60'000}}) {
         const bool is_perfect = faults.loss == 0;
-        Net net(is, 2, is.def, faults, is_perfect ? 1 : 7);
+        Net net(schema, 2, schema.def, faults, is_perfect ? 1 : 7);
         for (unsigned before = 0; before < 3; ++before) {
             for (unsigned after = 0; after < 3; ++after) {
                 for (const bool owner_first : {false, true}) {
@@ -135,9 +135,9 @@ TEST_CASE("scenario: an owner that changes in the tick of a show is in the first
                         const auto owner = [&](unsigned index) {
                             return index == 0 ? ObserverId::none : net.observer(index - 1);
                         };
-                        const EntityId entity = net.spawn(is.named, {3, 3, 0});
+                        const EntityId entity = net.spawn(schema.named, {3, 3, 0});
                         CHECK(net.world().set_owner(entity, owner(before)) == Status::ok);
-                        net.world().edit(entity, is.purse)->coins = 77;
+                        net.world().edit(entity, schema.purse)->coins = 77;
                         // An owner needs no allow, unless the entity is denied.
                         CHECK(net.visibility().deny(net.observer(0), entity, true) == Status::ok);
                         if (hidden_first) {
@@ -157,7 +157,7 @@ TEST_CASE("scenario: an owner that changes in the tick of a show is in the first
                             const GhostId ghost = net.ghost(0, entity);
                             REQUIRE(ghost != GhostId::none);
                             CHECK(net.client().is_owned(ghost) == (after == 1));
-                            CHECK(net.client().value_of(ghost, is.purse.id, 0) ==
+                            CHECK(net.client().value_of(ghost, schema.purse.id, 0) ==
                                   (after == 1 ? 77 : 0));
                             CHECK(net.take_news().size() == 1);
                         }

@@ -54,7 +54,7 @@ class CommandKeeper final : public Game {
 /// A server and one client. The test delivers every datagram.
 struct Parley {
     explicit Parley(ServerDef def = {}, ClientDef client_def = {}) : client(known(client_def)) {
-        def.schema = &is.schema;
+        def.schema = &setup.schema;
         def.mac = &test_mac;
         def.secret[0] = std::byte{1};
         auto made = Server::create(def, game);
@@ -98,7 +98,7 @@ struct Parley {
     }
     Session& session(std::size_t i = 0) { return *internal(*server).sessions[i]; }
 
-    SmallSchema is;
+    SmallSchema setup;
     CommandKeeper game;
     std::unique_ptr<Server> server;
     Client client;

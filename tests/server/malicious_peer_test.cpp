@@ -31,7 +31,7 @@ namespace {
 
 struct House {
     explicit House(ServerDef def = {}) {
-        def.schema = &is.schema;
+        def.schema = &setup.schema;
         def.mac = &test_mac;
         def.secret = test_secret;
         auto made = Server::create(def, game);
@@ -46,7 +46,7 @@ struct House {
     }
     void tick() { server->tick(now += 50'000); }
 
-    SmallSchema is;
+    SmallSchema setup;
     IdleGame game;
     std::unique_ptr<Server> server;
     Micros now = 1'000'000;
@@ -414,8 +414,8 @@ TEST_CASE("malicious peer: an RPC before the join is malformed") {
     Attacker attacker(house, at(1));
     REQUIRE(attacker.connect());
     OutgoingRpc call;
-    call.rpc = house.is.shouts[0].id;
-    REQUIRE(house.is.schema.rpcs()[index_of(call.rpc)].desc.direction == RpcDirection::to_server);
+    call.rpc = house.setup.shouts[0].id;
+    REQUIRE(house.setup.schema.rpcs()[index_of(call.rpc)].desc.direction == RpcDirection::to_server);
     RpcOutbox outbox;
     REQUIRE(outbox.add(call));
     const auto send_call = [&](BitWriter& out) {
@@ -423,8 +423,8 @@ TEST_CASE("malicious peer: an RPC before the join is malformed") {
         out.boolean(false);
         out.varint(0);
         const auto no_cost = [](const OutgoingRpc&) { return std::uint64_t{0}; };
-        (void)outbox.choose(house.is.schema, out.bits_left(), no_cost);
-        REQUIRE(outbox.write(house.is.schema, 1, out, [](const OutgoingRpc&) { return true; }) ==
+        (void)outbox.choose(house.setup.schema, out.bits_left(), no_cost);
+        REQUIRE(outbox.write(house.setup.schema, 1, out, [](const OutgoingRpc&) { return true; }) ==
                 1);
         out.boolean(false);  // no inputs
     };

@@ -23,7 +23,7 @@ namespace {
 /// A server, peers that only prove their addresses, and clients that join.
 struct Inn {
     explicit Inn(ServerDef def = {}) {
-        def.schema = &is.schema;
+        def.schema = &setup.schema;
         def.mac = &test_mac;
         def.secret = test_secret;
         auto made = Server::create(def, game);
@@ -85,7 +85,7 @@ struct Inn {
         }
     }
 
-    SmallSchema is;
+    SmallSchema setup;
     IdleGame game;
     std::unique_ptr<Server> server;
     Micros now = 1'000'000;
@@ -194,9 +194,9 @@ TEST_CASE("session limits: a custom transport has no networks") {
 }
 
 TEST_CASE("session limits: a server without room for unjoined sessions is refused") {
-    const SmallSchema is;
+    const SmallSchema setup;
     ServerDef def;
-    def.schema = &is.schema;
+    def.schema = &setup.schema;
     def.mac = &test_mac;
     def.secret = test_secret;
     CHECK(problem_of(def).empty());
@@ -227,18 +227,18 @@ TEST_CASE("link: a cookie does not reveal the uptime of the server") {
     here.carrier = Address::Carrier::udp;
     constexpr std::uint32_t up_seconds = 86'400;
     std::array<std::byte, 32> key{};
-    std::vector<std::uint32_t> replicated;
+    std::vector<std::uint32_t> cookie_seconds;
     for (unsigned i = 0; i < 4; ++i) {
         key[0] = static_cast<std::byte>(i);
         const CookieJar jar(key, &test_mac);
-        replicated.push_back(jar.make(here, 5, Micros{up_seconds} * 1'000'000).seconds);
-        CHECK(replicated.back() != up_seconds);
+        cookie_seconds.push_back(jar.make(here, 5, Micros{up_seconds} * 1'000'000).seconds);
+        CHECK(cookie_seconds.back() != up_seconds);
         // It advances with the clock.
         CHECK(jar.make(here, 5, Micros{up_seconds + 7} * 1'000'000).seconds ==
-              replicated.back() + 7);
+              cookie_seconds.back() + 7);
     }
-    std::sort(replicated.begin(), replicated.end());
-    CHECK(std::unique(replicated.begin(), replicated.end()) == replicated.end());
+    std::sort(cookie_seconds.begin(), cookie_seconds.end());
+    CHECK(std::unique(cookie_seconds.begin(), cookie_seconds.end()) == cookie_seconds.end());
 }
 
 }  // namespace purview::test

@@ -138,7 +138,7 @@ TEST_CASE("many nodes: two thousand kernels over one storage equal separate kern
 }
 
 TEST_CASE("many nodes: a thousand more nodes store no entity again" * doctest::test_suite("N10")) {
-    const auto held = [](std::uint32_t nodes, std::uint32_t count) {
+    const auto memory_of = [](std::uint32_t nodes, std::uint32_t count) {
         constexpr std::uint32_t kinds = 40;
         CountedMemory memory;
         InterestManager manager = make(with_nodes(nodes, kinds, count));
@@ -147,9 +147,9 @@ TEST_CASE("many nodes: a thousand more nodes store no entity again" * doctest::t
         return memory.held;
     };
     // The memory of 3,600 entities with one node, and with a thousand.
-    const auto with_one = static_cast<double>(held(1, 4'000)) - static_cast<double>(held(1, 400));
+    const auto with_one = static_cast<double>(memory_of(1, 4'000)) - static_cast<double>(memory_of(1, 400));
     const auto with_many =
-        static_cast<double>(held(1'000, 4'000)) - static_cast<double>(held(1'000, 400));
+        static_cast<double>(memory_of(1'000, 4'000)) - static_cast<double>(memory_of(1'000, 400));
     CAPTURE(with_one);
     CAPTURE(with_many);
     CHECK(with_one > 3'600 * 2.0 * sizeof(float));
