@@ -31,7 +31,7 @@ bool is_first_cloaked(std::uint32_t entity) {
     return mix(entity * 31) % 20 == 0;
 }
 
-/// One entity in 1000 cloaks or uncloaks: cloak(entity, is). Ten observers change their team:
+/// Cloaks or uncloaks one entity in 1000: cloak(entity, is_set). Changes the team of ten observers:
 /// join(entity, team).
 template <class Cloak, class Join>
 void change_facts(const Scene& scene, std::uint32_t tick, Cloak&& cloak, Join&& join) {
@@ -199,7 +199,7 @@ void radii(Report& report, const Options& options) {
     for (const auto& rows : run_together({one, plan})) add_rows(report, rows);
 }
 
-// -- strength -------------------------------------------------------------------------------------
+// -- score ----------------------------------------------------------------------------------------
 
 /// Counts wrong scores. The right score is 1 - d / (2 x leave radius), and 0 for entities that are
 /// not relevant. Uses W1 with ten observers. Checks scores of all entities on request, and the
@@ -239,13 +239,13 @@ void score(Report& report, const Options& options) {
     // The configurations differ by a sixth only, so this needs more rounds than a difference by a
     // factor of ten.
     Plan plan = plan_of("W2", options, 20);
-    plan.name = "strength";
+    plan.name = "score";
     plan.rounds *= 3;
-    plan.entries = {ours("purview", {}), ours("strength", {.measure_scores = true}),
-                    ours("strength, read", {.measure_scores = true, .read_changed = true}),
-                    ours("strength on demand", {.score = true})};
+    plan.entries = {ours("purview", {}), ours("score", {.measure_scores = true}),
+                    ours("score, read", {.measure_scores = true, .read_changed = true}),
+                    ours("score on demand", {.score = true})};
     run_plan(report, plan);
-    report.count_at_most("strength wrong answers", static_cast<double>(wrong_scores()), 0, 0);
+    report.count_at_most("score wrong answers", static_cast<double>(wrong_scores()), 0, 0);
 }
 
 // -- cone -----------------------------------------------------------------------------------------
@@ -377,7 +377,7 @@ void los(Report& report, const Options& options) {
 
 NamedScenes scenes_of_rules() {
     return {{"composed", composed}, {"3D", three_d}, {"radii", radii},
-            {"strength", score},    {"cone", cone},  {"los", los}};
+            {"score", score},    {"cone", cone},  {"los", los}};
 }
 
 void figures_of_rules(Report& report) {
@@ -395,8 +395,8 @@ void figures_of_rules(Report& report) {
         report.at_most("radii/one radius", ratio(*three, *report.find("radius", "purview")), 2.5,
                        2);
     }
-    if (const Row* with = report.find("strength", "strength")) {
-        report.at_most("strength/without on W2", ratio(*with, *report.find("strength", "purview")),
+    if (const Row* with = report.find("score", "score")) {
+        report.at_most("score/without on W2", ratio(*with, *report.find("score", "purview")),
                        1.2, 1.1);
     }
     if (const Row* cone = report.find("cone", "cone")) {

@@ -134,7 +134,7 @@ void Stage::deliver() {
     const auto arrives = [&] { return loss_ <= 0 || !random_.chance(loss_); };
     for (const Datagram& d : down_.list) {
         if (!arrives()) continue;
-        if (d.client == 0 && tap) tap(down_.at(d));
+        if (d.client == 0 && on_datagram) on_datagram(down_.at(d));
         if (d.client < whole_.size()) {
             whole_[d.client]->receive(down_.at(d), now_);
         } else {

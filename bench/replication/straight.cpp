@@ -56,7 +56,7 @@ EncodeCost StraightEncoder::encode(const World& world, const std::vector<EntityI
         observer.sent.resize(world.index_end() * words_);
         observer.packets.resize(def_.ack_ticks);
         take_data(observer);
-        look(world, observer, world.position_of(observers[o]));
+        find_candidates(world, observer, world.position_of(observers[o]));
         bytes += write(world, observer);
     }
     return {bytes, watch.ms()};
@@ -106,7 +106,7 @@ void StraightEncoder::take_data(Observer& observer) {
 }
 
 /// Finds entities with pending changes or leaves.
-void StraightEncoder::look(const World& world, Observer& observer, Vec3 from) {
+void StraightEncoder::find_candidates(const World& world, Observer& observer, Vec3 from) {
     candidates_.clear();
     values_.clear();
     const float reach = def_.range * def_.range;
@@ -129,8 +129,8 @@ void StraightEncoder::look(const World& world, Observer& observer, Vec3 from) {
             return std::equal(values_.begin() + static_cast<std::ptrdiff_t>(begin), values_.end(),
                               values.begin() + static_cast<std::ptrdiff_t>(index * words_));
         };
-        const bool is_under_way = ghost.in_flight_tick != 0 && !ghost.leaves;
-        if (is_under_way ? is_now(observer.sent) : ghost.has && is_now(observer.acked)) {
+        const bool is_in_flight = ghost.in_flight_tick != 0 && !ghost.leaves;
+        if (is_in_flight ? is_now(observer.sent) : ghost.has && is_now(observer.acked)) {
             values_.resize(begin);
             ghost.changed = 0;
             continue;

@@ -66,7 +66,7 @@ struct Parley {
         return def;
     }
     /// Ticks the client once. Returns its datagrams.
-    std::vector<HandedBytes> queried() {
+    std::vector<HandedBytes> from_client() {
         now += 50'000;
         client.tick(now);
         std::vector<HandedBytes> all;
@@ -75,22 +75,22 @@ struct Parley {
         return all;
     }
     /// Returns the pending datagrams of the server, for all addresses.
-    std::vector<HandedBytes> answered() {
+    std::vector<HandedBytes> from_server() {
         std::vector<HandedBytes> all;
         OutgoingDatagram out;
         while (server->next_datagram(out)) all.emplace_back(out.bytes.begin(), out.bytes.end());
         return all;
     }
-    void query(const std::vector<HandedBytes>& all) {
+    void to_server(const std::vector<HandedBytes>& all) {
         for (const HandedBytes& bytes : all) server->receive(bytes, home, now);
     }
-    void answer(const std::vector<HandedBytes>& all) {
+    void to_client(const std::vector<HandedBytes>& all) {
         for (const HandedBytes& bytes : all) client.receive(bytes, now);
     }
     void step() {
-        query(queried());
+        to_server(from_client());
         server->tick(now);
-        answer(answered());
+        to_client(from_server());
     }
     void join() {
         for (int i = 0; i < 20; ++i) step();
@@ -117,9 +117,9 @@ struct Handmade {
         return bytes;
     }
     /// Returns the answer to the pending challenge of the server; empty if there is none.
-    HandedBytes answer(std::uint64_t known_id = 0) {
+    HandedBytes to_client(std::uint64_t known_id = 0) {
         HandedBytes bytes;
-        for (const HandedBytes& one : house.answered()) {
+        for (const HandedBytes& one : house.from_server()) {
             const auto challenge = read_challenge(one);
             if (!challenge) continue;
             bytes.resize(hello_bytes);
@@ -130,8 +130,8 @@ struct Handmade {
     /// Returns false if the server does not accept it.
     bool connect() {
         house.server->receive(hello(), from, house.now);
-        house.server->receive(answer(), from, house.now);
-        for (const HandedBytes& one : house.answered()) {
+        house.server->receive(to_client(), from, house.now);
+        for (const HandedBytes& one : house.from_server()) {
             if (const auto accepted = read_accept(one)) id = accepted->connection_id;
         }
         return id != 0;
@@ -139,8 +139,8 @@ struct Handmade {
     /// Sends a packet from the new address and proves that address.
     void move(const Address& to) {
         house.server->receive(packet(), to, house.now);
-        house.server->receive(answer(id), to, house.now);
-        (void)house.answered();
+        house.server->receive(to_client(id), to, house.now);
+        (void)house.from_server();
     }
     /// Returns the next valid packet with the pending data of `stream`, padded with zeros to
     /// `size_bytes`.
@@ -176,7 +176,7 @@ struct Handmade {
 std::size_t bytes_answered(Parley& house, const HandedBytes& question, const Address& from) {
     house.server->receive(question, from, house.now);
     std::size_t bytes = 0;
-    for (const HandedBytes& one : house.answered()) bytes += one.size();
+    for (const HandedBytes& one : house.from_server()) bytes += one.size();
     return bytes;
 }
 
@@ -226,13 +226,13 @@ TEST_CASE("client: a refusal for another nonce is ignored") {
     ClientDef def;
     def.nonce = 71;
     Parley house({}, def);
-    (void)house.queried();
+    (void)house.from_client();
     house.client.receive(refusal_by_hand(70, RefuseReason::full), house.now);
     CHECK(house.client.state() == ClientState::connecting);
     house.join();
 
     Parley other({}, def);
-    (void)other.queried();
+    (void)other.from_client();
     other.client.receive(refusal_by_hand(71, RefuseReason::full), other.now);
     CHECK(other.client.state() == ClientState::refused);
     CHECK(other.client.refuse_reason() == RefuseReason::full);
@@ -242,8 +242,8 @@ TEST_CASE("client: an accept for another nonce is ignored") {
     ClientDef def;
     def.nonce = 71;
     Parley house({}, def);
-    house.query(house.queried());
-    house.answer(house.answered());  // the challenge
+    house.to_server(house.from_client());
+    house.to_client(house.from_server());  // the challenge
     HandedBytes bytes(hello_bytes);
     bytes.resize(write(Accept{72, 12'345}, bytes));
     house.client.receive(bytes, house.now);
@@ -273,20 +273,20 @@ TEST_CASE("client: a welcome with another schema hash than expected closes the c
         def.schema_hash = own.schema.hash() ^ change;
         Parley house({}, def);
         for (int i = 0; i < 10; ++i) {
-            auto all = house.queried();
+            auto all = house.from_client();
             for (HandedBytes& bytes : all) {  // an attacker hides the expected hash
                 if (auto hello = read_hello(bytes)) {
                     hello->schema_hash = 0;
                     (void)write(*hello, bytes);
                 }
-                if (auto answer = read_answer(bytes)) {
-                    answer->schema_hash = 0;
-                    (void)write(*answer, bytes);
+                if (auto to_client = read_answer(bytes)) {
+                    to_client->schema_hash = 0;
+                    (void)write(*to_client, bytes);
                 }
             }
-            house.query(all);
+            house.to_server(all);
             house.server->tick(house.now);
-            house.answer(house.answered());
+            house.to_client(house.from_server());
         }
         CHECK(house.client.state() == (change == 0 ? ClientState::joined : ClientState::closed));
         CHECK(internal(house.client).replica.has_value() == (change == 0));
@@ -302,21 +302,21 @@ TEST_CASE("client: an unreadable message ends the session on both sides") {
     house.step();
     CHECK(house.client.state() == ClientState::closed);
     CHECK(house.client.close_reason() == CloseReason::malformed);
-    const std::vector<HandedBytes> sent = house.queried();
+    const std::vector<HandedBytes> sent = house.from_client();
     REQUIRE(sent.size() == 1);
     const auto close = read_close(sent.front());
     REQUIRE(close);
     CHECK(close->connection_id == house.session().connection_id);
     CHECK(close->reason == CloseReason::malformed);
-    house.query(sent);
+    house.to_server(sent);
     house.server->tick(house.now);
     CHECK(internal(*house.server).sessions.empty());
 }
 
 TEST_CASE("server: a handshake that began before a shutdown is refused after it") {
     Parley house;
-    house.query(house.queried());
-    house.answer(house.answered());  // the challenge, sent before the shutdown
+    house.to_server(house.from_client());
+    house.to_client(house.from_server());  // the challenge, sent before the shutdown
     house.server->shut_down();
     for (int i = 0; i < 8; ++i) house.step();
     CHECK(house.client.state() == ClientState::refused);
@@ -355,13 +355,13 @@ TEST_CASE("server: a client with an expired cookie repeats the handshake and joi
     def.nonce = 71;
     def.connect_timeout_ms = 60'000;
     Parley house({}, def);
-    house.query(house.queried());
-    house.answer(house.answered());  // the challenge
-    const auto late = house.queried();
+    house.to_server(house.from_client());
+    house.to_client(house.from_server());  // the challenge
+    const auto late = house.from_client();
     house.now += 20'000'000;
-    house.query(late);
+    house.to_server(late);
     CHECK(internal(*house.server).drops.expired_cookie == 1);
-    house.answer(house.answered());
+    house.to_client(house.from_server());
     house.join();
 }
 
@@ -370,7 +370,7 @@ TEST_CASE("server: only the session's own challenge proves its new address") {
     Handmade known(house, address_by_hand(1, 9)), other(house, address_by_hand(2, 9));
     REQUIRE(known.connect());
     house.server->receive(other.hello(), other.from, house.now);
-    const HandedBytes moving = other.answer(known.id);  // valid, but of another session
+    const HandedBytes moving = other.to_client(known.id);  // valid, but of another session
     REQUIRE(!moving.empty());
     house.server->receive(moving, other.from, house.now);
     CHECK(internal(*house.server).drops.bad_cookie == 1);
@@ -386,27 +386,27 @@ TEST_CASE("server: an unauthenticated peer never receives more bytes than it sen
         Handmade late(house, address_by_hand(3, 9));
         REQUIRE(known.connect());
         house.server->receive(late.hello(), late.from, house.now);
-        const HandedBytes expired = late.answer();
+        const HandedBytes expired = late.to_client();
         house.now += 20'000'000;
         house.server->receive(requesting.hello(), requesting.from, house.now);
-        const HandedBytes answer = requesting.answer();
+        const HandedBytes to_client = requesting.to_client();
         const Address elsewhere = address_by_hand(4, 9);
         house.server->receive(known.packet(), elsewhere, house.now);
-        const HandedBytes moving = known.answer(known.id);
+        const HandedBytes moving = known.to_client(known.id);
         REQUIRE(!expired.empty());
-        REQUIRE(!answer.empty());
+        REQUIRE(!to_client.empty());
         REQUIRE(!moving.empty());
         HandedBytes old = requesting.hello();  // of another protocol version
         (void)write(Hello{limits::protocol_version + 1, 0, 5}, old);
         if (is_over) house.server->shut_down();
-        (void)house.answered();  // drops the disconnect packet of the known session
+        (void)house.from_server();  // drops the disconnect packet of the known session
 
         const std::vector<std::pair<HandedBytes, Address>> questions{
             {old, elsewhere},
             {requesting.hello(), elsewhere},
             {expired, late.from},
-            {answer, requesting.from},
-            {answer, elsewhere},
+            {to_client, requesting.from},
+            {to_client, elsewhere},
             {moving, elsewhere},
             {closing_by_hand(12, CloseReason::left), elsewhere},
             {refusal_by_hand(12, RefuseReason::full), elsewhere}};
@@ -426,7 +426,7 @@ TEST_CASE("server: an unauthenticated peer never receives more bytes than it sen
         // size; the packet is valid from the end of its body on.
         constexpr std::size_t size_max = 512;
         const Address nowhere = address_by_hand(6, 77);
-        std::size_t answered = 0;
+        std::size_t from_server = 0;
         for (std::size_t size = 1; size <= size_max; ++size) {
             const std::uint64_t malformed = internal(*house.server).drops.malformed_packet;
             HandedBytes bytes = known.packet(size_max);
@@ -434,12 +434,12 @@ TEST_CASE("server: an unauthenticated peer never receives more bytes than it sen
             if (size >= seal_bytes) seal(PacketType::data, known.id, bytes);
             const std::size_t got = bytes_answered(house, bytes, nowhere);
             CHECK(got <= size);
-            answered += got > 0 ? 1 : 0;
+            from_server += got > 0 ? 1 : 0;
             if (size >= known.body_bytes)
                 CHECK(internal(*house.server).drops.malformed_packet == malformed);
         }
         CHECK(known.body_bytes < challenge_bytes);
-        CHECK(answered == size_max - challenge_bytes + 1);
+        CHECK(from_server == size_max - challenge_bytes + 1);
     }
 }
 
@@ -471,9 +471,9 @@ TEST_CASE("client: a server packet with trailing bytes is refused") {
     house.join();
     const std::uint64_t id = house.session().connection_id;
     for (int i = 0; i < 10; ++i) {
-        house.query(house.queried());
+        house.to_server(house.from_client());
         house.server->tick(house.now);
-        for (const HandedBytes& sound : house.answered()) {
+        for (const HandedBytes& sound : house.from_server()) {
             REQUIRE(sound[0] == static_cast<std::byte>(PacketType::data));
             const ClientStats before = house.client.stats();
             // Two bytes: at a byte boundary, one more zero bit would mean that there is no input
@@ -500,7 +500,7 @@ TEST_CASE("client: a command is sent in three packets, and in no fourth") {
         house.join();
         const HandedBytes command{std::byte{4}, std::byte{2}};
         CHECK(house.client.send_command(command) == Status::ok);
-        for (std::size_t i = 0; i < lost; ++i) CHECK(house.queried().size() == 1);
+        for (std::size_t i = 0; i < lost; ++i) CHECK(house.from_client().size() == 1);
         for (int i = 0; i < 4; ++i) house.step();  // the game gets it once, although it is repeated
         const std::vector<HandedBytes> expected(lost < 3 ? 1 : 0, command);
         CHECK((house.game.commands == expected));
@@ -514,7 +514,7 @@ TEST_CASE("server: an idle server sends nothing for ten ticks, and no longer") {
     for (int tick = 0; tick < 100; ++tick) {  // the client sends nothing, either
         house.now += 50'000;
         house.server->tick(house.now);
-        if (!house.answered().empty()) spoken.push_back(tick);
+        if (!house.from_server().empty()) spoken.push_back(tick);
     }
     REQUIRE(spoken.size() > 5);
     for (std::size_t i = 1; i < spoken.size(); ++i) CHECK(spoken[i] - spoken[i - 1] == 11);
@@ -653,7 +653,7 @@ struct HeldWorld {
         return world.spawn({200 + at, 200 + at, 0});
     }
     /// Makes an RPC on the entity. Returns for how many observers it is queued.
-    std::uint32_t held(EntityId entity) {
+    std::uint32_t queued_for(EntityId entity) {
         CHECK(world.server().call({.entity = entity}, hold, Ping{0, ++number}));
         world.step();
         REQUIRE(world.server().rpc_reports().size() == 1);
@@ -687,22 +687,22 @@ TEST_CASE("rpc: at most 4096 RPCs are queued, however many observers each has") 
     for (const RpcReport& report : its.world.server().rpc_reports()) CHECK(report.held == 2);
     CHECK(internal(its.world.server()).calls.counters().held == 2 * limits::rpc_queued);
     const EntityId first = its.thing(), second = its.thing();
-    CHECK(its.held(first) == 0);
+    CHECK(its.queued_for(first) == 0);
     CHECK(internal(its.world.server()).calls.counters().held == 2 * limits::rpc_queued);
     // Delivered RPCs free their capacity.
     (void)its.world.server().world().move(things[3], its.at_hand);
     its.world.run(3);
     CHECK(its.world.got(0).size() == limits::rpc_queued_per_entity);
     CHECK(its.world.got(1).size() == limits::rpc_queued_per_entity);
-    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.held(first) == 2);
-    CHECK(its.held(second) == 0);
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.queued_for(first) == 2);
+    CHECK(its.queued_for(second) == 0);
 }
 
 TEST_CASE("rpc: a queued RPC is delivered in the last tick of its hold time, not later") {
     for (const Tick after : {Tick{0}, Tick{1}, Tick{2}}) {
         HeldWorld its;
         const EntityId thing = its.thing();
-        CHECK(its.held(thing) == 2);
+        CHECK(its.queued_for(thing) == 2);
         const Tick last = its.world.server().current_tick() + SmallSchema::hold_ticks;
         its.run_to(last - 1 + after);
         CHECK(its.world.late.size() == (after == 0 ? 0 : 2));
@@ -717,7 +717,7 @@ TEST_CASE("rpc: a queued RPC is delivered in the last tick of its hold time, not
             CHECK(one.culled.reason == CullReason::expired);
     }
     HeldWorld its;
-    CHECK(its.held(its.thing()) == 2);
+    CHECK(its.queued_for(its.thing()) == 2);
     its.run_to(its.world.server().current_tick() + SmallSchema::hold_ticks - 1);
     CHECK(its.world.late.empty());
     its.world.step();
@@ -727,8 +727,8 @@ TEST_CASE("rpc: a queued RPC is delivered in the last tick of its hold time, not
 TEST_CASE("rpc: RPCs queued for a despawned entity expire at once and free their capacity") {
     HeldWorld its;
     const EntityId thing = its.thing();
-    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.held(thing) == 2);
-    CHECK(its.held(thing) == 0);
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.queued_for(thing) == 2);
+    CHECK(its.queued_for(thing) == 0);
     CHECK(its.world.late.empty());
     CHECK(its.world.server().world().despawn(thing) == Status::ok);
     its.world.step();
@@ -741,8 +741,8 @@ TEST_CASE("rpc: RPCs queued for a despawned entity expire at once and free their
         next = its.thing();
     }
     REQUIRE(index_of(next) == index_of(thing));
-    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.held(next) == 2);
-    CHECK(its.held(next) == 0);
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.queued_for(next) == 2);
+    CHECK(its.queued_for(next) == 0);
     CHECK(its.world.late.size() == 2 * limits::rpc_queued_per_entity);
 }
 
