@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// ./dev bench interest: compares Purview with other engines on the same moves, and checks the gates.
+// ./dev bench interest: compares Purview with other engines on the same moves, and checks the
+// gates.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
@@ -29,8 +30,8 @@ void add_limit(Report& report, const std::string& scene) {
                          s.observers * row->relevant_mean / 8 + row->events_per_tick * 8;
     const double ms = bytes / copy_bandwidth(bytes) * 1e3;
     report.limits[scene] = ms;
-    std::printf("          limit %.3f ms (%.1f MB); Purview takes %.1f times as long\n", ms, bytes / 1e6,
-                row->ms_p50 / ms);
+    std::printf("          limit %.3f ms (%.1f MB); Purview takes %.1f times as long\n", ms,
+                bytes / 1e6, row->ms_p50 / ms);
 }
 
 void scene_with_peers(Report& report, const std::string& name, const Options& options,

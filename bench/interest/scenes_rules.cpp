@@ -229,8 +229,7 @@ std::size_t wrong_scores() {
         const Scores changed = manager.changed_scores(observers[o]);
         for (std::size_t i = 0; i < changed.entities.size(); ++i)
             wrong += changed.score[i] != scores[changed.entities[i]] ? 1 : 0;
-        wrong +=
-            changed.entities.size() != relevant_count(internal(manager), observers[o]) ? 1 : 0;
+        wrong += changed.entities.size() != relevant_count(internal(manager), observers[o]) ? 1 : 0;
     }
     return wrong;
 }
@@ -377,7 +376,7 @@ void los(Report& report, const Options& options) {
 
 NamedScenes scenes_of_rules() {
     return {{"composed", composed}, {"3D", three_d}, {"radii", radii},
-            {"score", score},    {"cone", cone},  {"los", los}};
+            {"score", score},       {"cone", cone},  {"los", los}};
 }
 
 void figures_of_rules(Report& report) {
@@ -396,8 +395,8 @@ void figures_of_rules(Report& report) {
                        2);
     }
     if (const Row* with = report.find("score", "score")) {
-        report.at_most("score/without on W2", ratio(*with, *report.find("score", "purview")),
-                       1.2, 1.1);
+        report.at_most("score/without on W2", ratio(*with, *report.find("score", "purview")), 1.2,
+                       1.1);
     }
     if (const Row* cone = report.find("cone", "cone")) {
         const Row* distance = report.find("cone: distance", "purview");

@@ -110,7 +110,7 @@ struct OurRules {
     /// Computes the relevance scores of all changed relevant pairs with the tick.
     bool measure_scores = false;
     bool read_changed = false;  ///< read entities and scores after the tick
-    bool score = false;  ///< queries these scores after the tick instead
+    bool score = false;         ///< queries these scores after the tick instead
     std::uint32_t workers = 1;
 };
 

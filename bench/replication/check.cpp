@@ -18,8 +18,8 @@ std::uint64_t differing(std::vector<EntityId> entities, std::vector<EntityId> wa
     std::sort(entities.begin(), entities.end());
     std::sort(wanted.begin(), wanted.end());
     std::vector<EntityId> apart;
-    std::set_symmetric_difference(entities.begin(), entities.end(), wanted.begin(),
-                                  wanted.end(), std::back_inserter(apart));
+    std::set_symmetric_difference(entities.begin(), entities.end(), wanted.begin(), wanted.end(),
+                                  std::back_inserter(apart));
     return apart.size();
 }
 

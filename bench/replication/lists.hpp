@@ -51,7 +51,7 @@ struct ListWorkload {
     ListScene scene;
     std::vector<Values> first;         ///< [entities]
     std::vector<std::uint32_t> lists;  ///< [observers][wanted], initial lists
-    std::vector<ValueChange> changes;       ///< [ticks][changed]
+    std::vector<ValueChange> changes;  ///< [ticks][changed]
     std::vector<Swap> swaps;           ///< [ticks][observers][churn]
 
   private:

@@ -51,9 +51,9 @@ class StraightEncoder {
     /// State of one entity at one observer.
     struct Ghost {
         std::uint32_t in_flight_tick = 0;  ///< of the packet in flight; 0: none
-        std::uint32_t changed = 0;     ///< tick since which it is pending; 0: not pending
-        bool has = false;              ///< acknowledged
-        bool leaves = false;           ///< the packet in flight contains its leave
+        std::uint32_t changed = 0;         ///< tick since which it is pending; 0: not pending
+        bool has = false;                  ///< acknowledged
+        bool leaves = false;               ///< the packet in flight contains its leave
     };
     struct Candidate {
         EntityId entity;

@@ -295,8 +295,7 @@ TEST_CASE("operator: the members of a node are listed by its name (N31)") {
     CHECK(reply["count"] == about.size());
     REQUIRE(reply["entities"].size() == std::min<std::size_t>(about.size(), 1'000));
     const auto first = std::min_element(about.begin(), about.end());
-    CHECK(reply["entities"][0]["entity"] ==
-          std::to_string(static_cast<std::uint64_t>(*first)));
+    CHECK(reply["entities"][0]["entity"] == std::to_string(static_cast<std::uint64_t>(*first)));
     CHECK(reply["entities"][0]["index"] == index_of(*first));
     CHECK(desk.query({{"op", "members"}, {"node", "no such"}})["op"] == "error");
     CHECK(desk.send_text_request(R"({"op":"members"})")["op"] == "error");

@@ -56,8 +56,9 @@ TEST_CASE("operator: requests with excess depth, length or values are refused") 
     CHECK(problem_of_shape(largest_rules().dump(4)).empty());
 
     CHECK(problem_of_shape(repeated("[", 8) + repeated("]", 8)).empty());
-    CHECK(problem_of_shape(repeated("[", 9)) == "a request nests at most 8 deep");
-    CHECK(problem_of_shape(repeated(R"({"a":)", 9)) == "a request nests at most 8 deep");
+    CHECK(problem_of_shape(repeated("[", 9)) == "the request is nested more than 8 levels deep");
+    CHECK(problem_of_shape(repeated(R"({"a":)", 9)) ==
+          "the request is nested more than 8 levels deep");
     CHECK(problem_of_shape(repeated("[]", 100)).empty());  // not nested
     // Brackets inside strings do not count, with any escapes.
     CHECK(problem_of_shape(R"({"op":"find","nonce":")" + repeated("[", 100) + "\"}").empty());
@@ -66,7 +67,7 @@ TEST_CASE("operator: requests with excess depth, length or values are refused") 
 
     const std::string long_text(70'000, 'x');
     CHECK(problem_of_shape(R"({"op":"find","nonce":")" + long_text + "\"}") ==
-          "a request without rules has at most 65536 bytes, and this one 70024");
+          "the request has 70024 bytes; the limit without rules is 65536");
     CHECK(problem_of_shape(R"({"op":"try_rules","x":")" + long_text + "\"}").empty());
     CHECK(problem_of_shape(R"({"x":")" + long_text + R"(", "op" : "set_rules"})").empty());
     // Only a top-level "op" with a string value makes it a rules request.
@@ -75,9 +76,9 @@ TEST_CASE("operator: requests with excess depth, length or values are refused") 
         CHECK_FALSE(problem_of_shape(head + long_text).empty());
 
     CHECK(problem_of_shape(R"({"op":"set_rules","nodes":[)" + repeated("1,", 300'000) + "1]}") ==
-          "a request has at most 16384 values");
+          "the request has more than 16384 values");
     CHECK(problem_of_shape(R"({"op":"set_rules","nodes":[)" + repeated("[],", 300'000) + "1]}") ==
-          "a request has at most 16384 values");
+          "the request has more than 16384 values");
 }
 
 TEST_CASE("operator: a request of two megabytes of brackets is refused immediately") {
@@ -97,7 +98,7 @@ TEST_CASE("operator: a request of two megabytes of brackets is refused immediate
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
         REQUIRE(replies.size() == 1);
         CHECK(replies[0]["op"] == "error");
-        CHECK(replies[0]["text"] == "a request nests at most 8 deep");
+        CHECK(replies[0]["text"] == "the request is nested more than 8 levels deep");
         CHECK(took.count() < 0.1);
     }
 }

@@ -124,8 +124,8 @@ TEST_CASE("world setup: nb and team must be whole numbers") {
              {std::pair<std::string, std::string>{"nb", "1000000"}, {"team", "1000"}}) {
             const std::string text = "{\"" + property + "\":" + value + "}";
             const std::string expected = "layer 'roaming': property '" + property +
-                                     "' must be a whole number from 0 to " + max + ", not '" +
-                                     reported + "'";
+                                         "' must be a whole number from 0 to " + max + ", not '" +
+                                         reported + "'";
             const std::string problem = SmallMap("roaming", text).problem("");
             CHECK_MESSAGE(problem.find(expected) != std::string::npos, text, ": ", problem);
         }

@@ -236,7 +236,8 @@ TEST_CASE("replication: groups enter and leave whole, in parent order (O1 O3 O40
 TEST_CASE("replication: each change of a root or parent is reported once (O12 O38 O42)") {
     PartSchema setup;
     Stage stage(setup.schema, 1);
-    const EntityId a = stage.spawn(setup.piece), b = stage.spawn(setup.piece), c = stage.spawn(setup.piece);
+    const EntityId a = stage.spawn(setup.piece), b = stage.spawn(setup.piece),
+                   c = stage.spawn(setup.piece);
     CHECK(stage.world().attach(c, b) == Status::ok);
     stage.step(4);
     const GhostId ga = stage.ghost(0, a), gb = stage.ghost(0, b), gc = stage.ghost(0, c);
@@ -466,7 +467,8 @@ TEST_CASE("replication: a relative position follows its parent and never jumps (
 TEST_CASE("replication: a member enters with its values, hidden ones never (O40 O35 O22)") {
     PartSchema setup;
     Stage stage(setup.schema, 1);
-    const EntityId a = stage.spawn(setup.piece), b = stage.spawn(setup.piece), c = stage.spawn(setup.piece);
+    const EntityId a = stage.spawn(setup.piece), b = stage.spawn(setup.piece),
+                   c = stage.spawn(setup.piece);
     CHECK(stage.world().attach(b, a) == Status::ok);
     CHECK(stage.world().attach(c, b) == Status::ok);
     stage.step(4);

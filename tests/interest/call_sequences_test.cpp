@@ -272,7 +272,7 @@ TEST_CASE("interest: rules without effective spatial steps test no blocks") {
     CHECK(internal(manager).counters().blocks_tested == 0);
 }
 
-TEST_CASE("interest: a key change of an observer evaluates only members of that room") {
+TEST_CASE("interest: a key change of an observer evaluates only entities with that key") {
     const auto pairs_queried = [](std::uint32_t in_lobby) {
         constexpr KeyId rooms = id_at<KeyId>(0), teams = id_at<KeyId>(1);
         InterestEngine data(def_of({node("room", {same(Combine::add, 0)})}), {});

@@ -133,7 +133,7 @@ TEST_CASE("link: a packet half the number range behind does not match its seed")
     CHECK(number_of(40'001) == 40'001);
     CHECK(number_of(39'000) == 39'000);
     CHECK(number_of(40'001 + 32'767) == 40'001 + 32'767);
-    // 32,769 behind: it expands to a number of the next turn, which has another seed.
+    // 32,769 behind: it expands to a number of the next 65,536, which has another seed.
     constexpr std::uint64_t id = 0x1234;
     const std::uint32_t old = 40'001 - 32'769;
     CHECK(number_of(old) == old + turn);

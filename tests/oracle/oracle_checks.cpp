@@ -137,12 +137,10 @@ void RandomWorld::query(QueryResults& results) {
         if (const auto* entity = random_entity(); entity != nullptr && random_.chance(0.5F))
             results.box_min =
                 oracle_.unit_view(entity->id).position;  // a border at the position of an entity
-        results.box_max = {results.box_min.x + length(0, 60),
-                              results.box_min.y + length(0, 60),
-                              results.box_min.z + length(0, 60)};
+        results.box_max = {results.box_min.x + length(0, 60), results.box_min.y + length(0, 60),
+                           results.box_min.z + length(0, 60)};
         if (!def_.kinds.empty() && random_.chance(0.3F)) results.box_kind = id_at<KindId>(0);
-        manager_.entities_in(results.box_min, results.box_max, results.box,
-                             results.box_kind);
+        manager_.entities_in(results.box_min, results.box_max, results.box, results.box_kind);
         ++operations["entities_in"];
     }
     if (has(Feature::positions)) {
@@ -188,8 +186,7 @@ bool RandomWorld::faulty_observer(ObserverResults& results) {
                 if (!has_moved(results.changed[i])) continue;
                 for (auto* list : {&results.changed_scores, &results.queried_scores})
                     list->erase(list->begin() + static_cast<std::ptrdiff_t>(i));
-                results.changed.erase(results.changed.begin() +
-                                         static_cast<std::ptrdiff_t>(i));
+                results.changed.erase(results.changed.begin() + static_cast<std::ptrdiff_t>(i));
                 return true;
             }
             return false;
@@ -243,8 +240,8 @@ void RandomWorld::injected_fault(QueryResults& results) {
         case InjectedFault::lie_reason:
             inject_event_fault([&] {
                 results.events[0].reason = results.events[0].reason == Reason::disconnected
-                                                  ? Reason::entered
-                                                  : Reason::disconnected;
+                                               ? Reason::entered
+                                               : Reason::disconnected;
             });
             break;
         case InjectedFault::count:
@@ -325,8 +322,8 @@ void RandomWorld::check_sets(const QueryResults& results, std::vector<Difference
         if (!one.scores.empty()) {
             // Line of sight is not tested for entities that other steps match: it adds no score.
             const bool is_exact = !has_kernel(rules_, KernelType::line_of_sight);
-            if (Difference found = compare_scores(one.id, oracle_.verdicts(one.id),
-                                                  results.alive, one.scores, is_exact))
+            if (Difference found = compare_scores(one.id, oracle_.verdicts(one.id), results.alive,
+                                                  one.scores, is_exact))
                 wrong.push_back(std::move(found));
         }
         if (!did_something_) continue;
@@ -404,8 +401,7 @@ void RandomWorld::check_counts(const QueryResults& results, std::vector<Differen
         counted_[index] = now[index];
         counted_clients_[index] = entity;
     }
-    if (Difference found = compare_counts(counts, results.edges))
-        wrong.push_back(std::move(found));
+    if (Difference found = compare_counts(counts, results.edges)) wrong.push_back(std::move(found));
 }
 
 void RandomWorld::check_inverse(const QueryResults& results, std::vector<Difference>& wrong) {
@@ -482,8 +478,8 @@ void RandomWorld::check_positions(const QueryResults& results, std::vector<Diffe
     std::sort(expected.begin(), expected.end());
     if (Difference found = compare_sets(ObserverId::none, expected, results.box)) {
         found.check = "boxes";
-        found.text = "entities_in " + text_of(results.box_min) + " to " +
-                     text_of(results.box_max) + ": " + found.text;
+        found.text = "entities_in " + text_of(results.box_min) + " to " + text_of(results.box_max) +
+                     ": " + found.text;
         wrong.push_back(std::move(found));
     }
 }

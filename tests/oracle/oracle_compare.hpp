@@ -70,7 +70,8 @@ struct ObserverEdge {
 /// "counts": edges of despawned entities are ignored.
 Difference compare_counts(std::span<const EntityCount> counts, std::span<const ObserverEdge> edges);
 
-/// "scores": `reported[n]` is the score of `entities[n]`. If not exact, only its bounds are checked.
+/// "scores": `reported[n]` is the score of `entities[n]`. If not exact, only its bounds are
+/// checked.
 Difference compare_scores(ObserverId observer, const std::vector<check::Verdict>& verdicts,
                           std::span<const EntityId> entities, std::span<const float> reported,
                           bool is_exact = true);
@@ -88,7 +89,7 @@ class Promise {
     struct Pair {
         const check::ObserverView& observer;
         const check::EntityView& unit;
-        bool is_hidden;   ///< by a fixed stage or an override
+        bool is_hidden;  ///< by a fixed stage or an override
         bool reported;   ///< relevant
     };
     /// Replaces the rules and forgets which entities were inside a radius.

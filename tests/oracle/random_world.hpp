@@ -190,9 +190,9 @@ class RandomWorld {
     void rehang_children(const check::TruthEntity& member);
     EntityDef def_of(check::TruthEntity& entity, std::vector<NodeId>& own, bool leaves);
     bool is_circular() const;
-    unsigned overrides_in_a_row() const;
-    unsigned overrides_behind(const check::TruthEntity& unit) const;
-    unsigned overrides_before(EntityId unit) const;
+    unsigned chain_limit() const;
+    unsigned chain_from(const check::TruthEntity& unit) const;
+    unsigned chain_to(EntityId unit) const;
     void query_again(EntityId entity);
     void query_again(ObserverId observer);
     void put_area(check::TruthObserver& observer, std::uint32_t key, const Area& area);

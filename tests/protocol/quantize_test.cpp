@@ -127,14 +127,14 @@ TEST_CASE("wire: a rotation is within 0.28 degrees, and an invalid one is the id
     for (const Rotation& exact :
          {Rotation{0, 0, 0, 1}, Rotation{0, 1, 0, 0}, Rotation{1, 0, 0, 0}}) {
         Things things{0, 0, exact, {}};
-        CHECK(unpack_rotation(quantize(setup.field(2), reinterpret_cast<const std::byte*>(&things))) ==
-              exact);
+        CHECK(unpack_rotation(
+                  quantize(setup.field(2), reinterpret_cast<const std::byte*>(&things))) == exact);
     }
     const float nan = std::numeric_limits<float>::quiet_NaN();
     for (const Rotation& none : {Rotation{0, 0, 0, 0}, Rotation{nan, 0, 0, 1}}) {
         Things things{0, 0, none, {}};
-        CHECK(unpack_rotation(quantize(setup.field(2), reinterpret_cast<const std::byte*>(&things))) ==
-              Rotation{});
+        CHECK(unpack_rotation(quantize(setup.field(2),
+                                       reinterpret_cast<const std::byte*>(&things))) == Rotation{});
     }
     for (int i = 0; i < 20'000; ++i) {  // any received value decodes to a rotation
         const Rotation out = unpack_rotation(static_cast<std::uint32_t>(random.next()));

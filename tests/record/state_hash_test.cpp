@@ -62,8 +62,9 @@ TEST_CASE("record: the state hash covers all bytes of texts, rotations and refer
     NoteSchema setup;
     setup.audience.is_replicated = false;  // keeps the ghost tables equal
     const auto with = [&](auto&& edit) {
-        return hash_after(
-            setup, [&](Stage& stage, EntityId paper) { edit(*stage.world().edit(paper, setup.note)); });
+        return hash_after(setup, [&](Stage& stage, EntityId paper) {
+            edit(*stage.world().edit(paper, setup.note));
+        });
     };
     const std::uint64_t same = with([](Note&) {});
     CHECK(same == with([](Note&) {}));

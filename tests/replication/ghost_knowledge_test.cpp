@@ -38,7 +38,7 @@ struct Packet {
     std::uint32_t sequence;
     Tick tick;
     std::vector<SentItem> items;
-    std::map<LocalId, std::uint32_t> names;  ///< entities that values reference
+    std::map<LocalId, std::uint32_t> references;  ///< entities that values reference
 };
 
 /// What arrived at the observer for one local id.
@@ -48,13 +48,13 @@ struct Copy {
     Values values{};
 };
 
-class Line {
+class LossyLink {
   public:
-    explicit Line(std::uint64_t seed)
+    explicit LossyLink(std::uint64_t seed)
         : random_(seed),
           loss_(random_.below(3) == 0 ? 0 : random_.between(0.05F, 0.5F)),
           has_sections_(random_.below(2) == 0),
-          has_turns_(!has_sections_ && random_.below(2) == 0),
+          is_staged_(!has_sections_ && random_.below(2) == 0),
           is_tight_(random_.below(2) == 0),
           values_(entities, Values{1, 1, 1}) {
         ghosts_.reports().keep(true);
@@ -77,17 +77,17 @@ class Line {
         }
     }
     std::uint64_t lost = 0, sectioned = 0, kept = 0, resumed = 0, compared = 0, aged = 0;
-    std::uint64_t outstanding = 0, named = 0, reported = 0;
+    std::uint64_t outstanding = 0, referenced = 0, reported = 0;
 
   private:
     static EntityId id(std::uint32_t entity) { return make_entity_id(entity, 1); }
 
     void tick(bool is_busy, float loss) {
         receive(loss);
-        if (is_busy) come_and_go();
+        if (is_busy) enter_and_leave();
         ghosts_.begin_tick(now_);
         ghosts_.drop_retained(now_, 0, [](LocalId) {});
-        if (has_turns_) take_turns(is_busy);
+        if (is_staged_) stage_fields(is_busy);
         Bitset changed(128);
         for (std::uint32_t e = 0; is_busy && e < entities; ++e) {
             if (random_.below(5) != 0) continue;
@@ -108,12 +108,12 @@ class Line {
         const auto always = [](LocalId) { return true; };
         ghosts_.gather(changed, changed, now_, covered, always, always);
         compare();
-        if (!has_sections_ && !has_turns_) compare_ages();
+        if (!has_sections_ && !is_staged_) compare_ages();
         send(changed, covered, before);
         if (random_.below(2) == 0) ghosts_.end_tick();
     }
 
-    void come_and_go() {
+    void enter_and_leave() {
         for (std::uint32_t e = 0; e < entities; ++e) {
             if (random_.below(60) != 0) continue;
             if (relevant_.erase(e) != 0) {
@@ -135,7 +135,7 @@ class Line {
     }
 
     /// Not all changes may fit. The remainder waits for the delivery status of the sent part.
-    void take_turns(bool is_busy) {
+    void stage_fields(bool is_busy) {
         for (const std::uint32_t e : relevant_) {
             const LocalId slot = ghosts_.slots().find(id(e));
             if (ghosts_.sends().is_blocked(slot)) continue;
@@ -186,13 +186,12 @@ class Line {
             }
             ghosts_.sent(record, slot, as);
             packet.items.push_back(item);
-            if (random_.below(8) == 0) name(packet);
+            if (random_.below(8) == 0) add_reference(packet);
         }
         if (!covered.empty() && !gives_up) {
             ghosts_.sent_sections(record);
             for (const LocalId slot : sections) {
-                SentItem item{
-                    slot, SentAs::update, ghosts_.slots().entity_index(slot), {}, true};
+                SentItem item{slot, SentAs::update, ghosts_.slots().entity_index(slot), {}, true};
                 for (std::size_t f = 0; f < field_count; ++f) {
                     const Tick value = values_[item.entity][f];
                     item.values[f] = value == now_ ? value : 0;
@@ -201,25 +200,25 @@ class Line {
             }
             sectioned += sections.size();
         }
-        under_way_.push_back(packet);
+        in_flight_.push_back(packet);
     }
 
     /// Adds a reference to a relevant entity, which may not have entered yet.
-    void name(Packet& packet) {
+    void add_reference(Packet& packet) {
         if (relevant_.empty()) return;
         auto it = relevant_.begin();
         std::advance(it, random_.below(static_cast<std::uint32_t>(relevant_.size())));
         const LocalId slot = ghosts_.slots().find(id(*it));
         ghosts_.reference_sent(slot);
-        packet.names[slot] = *it;
-        named += ghosts_.slots().needs_enter(slot) ? 1 : 0;
+        packet.references[slot] = *it;
+        referenced += ghosts_.slots().needs_enter(slot) ? 1 : 0;
     }
 
     void receive(float loss) {
-        while (!under_way_.empty() &&
-               (random_.below(2) == 0 || under_way_.front().tick + round_trip_ticks_max <= now_)) {
-            const Packet packet = under_way_.front();
-            under_way_.pop_front();
+        while (!in_flight_.empty() &&
+               (random_.below(2) == 0 || in_flight_.front().tick + round_trip_ticks_max <= now_)) {
+            const Packet packet = in_flight_.front();
+            in_flight_.pop_front();
             const bool arrives = !random_.chance(loss);
             if (arrives) apply(packet);
             lost += arrives ? 0 : packet.items.size();
@@ -249,27 +248,24 @@ class Line {
         for (const SentItem& item : packet.items) {
             if (item.as == SentAs::leave) {
                 copies_.erase(item.slot);
-                names_.erase(item.slot);
+                references_.erase(item.slot);
             }
             // A ghost that enters under a referenced id must be the referenced entity.
-            if (item.as == SentAs::enter && names_.contains(item.slot))
-                REQUIRE(names_[item.slot] == item.entity);
+            if (item.as == SentAs::enter && references_.contains(item.slot))
+                REQUIRE(references_[item.slot] == item.entity);
         }
-        for (const auto& [slot, entity] : packet.names) names_[slot] = entity;
+        for (const auto& [slot, entity] : packet.references) references_[slot] = entity;
         for (const SentItem& item : packet.items) {
             if (item.as == SentAs::leave) continue;
             Copy& copy = copies_[item.slot];
             if (item.as == SentAs::enter || copy.entity == item.entity)
-                std::erase_if(changes_[item.entity],
-                              [&](Tick t) { return t <= packet.tick; });
+                std::erase_if(changes_[item.entity], [&](Tick t) { return t <= packet.tick; });
             switch (item.as) {
                 case SentAs::enter:
                     copy = {item.entity, true, item.values};
                     break;
                 case SentAs::update:
-                    if (copy.entity != item.entity ||
-                        (item.is_section && !copy.is_held))
-                        break;
+                    if (copy.entity != item.entity || (item.is_section && !copy.is_held)) break;
                     copy.is_held = true;  // a retained ghost resumes
                     for (std::size_t f = 0; f < field_count; ++f)
                         if (item.values[f] != 0) copy.values[f] = item.values[f];
@@ -306,11 +302,10 @@ class Line {
 
     /// Whether a packet that retains the ghost is in flight.
     bool is_parting(LocalId slot) const {
-        return std::any_of(under_way_.begin(), under_way_.end(), [&](const Packet& packet) {
-            return std::any_of(packet.items.begin(), packet.items.end(),
-                               [&](const SentItem& item) {
-                                   return item.slot == slot && item.as == SentAs::keep;
-                               });
+        return std::any_of(in_flight_.begin(), in_flight_.end(), [&](const Packet& packet) {
+            return std::any_of(packet.items.begin(), packet.items.end(), [&](const SentItem& item) {
+                return item.slot == slot && item.as == SentAs::keep;
+            });
         });
     }
 
@@ -318,9 +313,8 @@ class Line {
     /// flight.
     void compare_ages() {
         std::map<std::uint32_t, Tick> newest;  // packet in flight, by entity
-        for (const Packet& packet : under_way_) {
-            for (const SentItem& item : packet.items)
-                newest[item.entity] = packet.tick;
+        for (const Packet& packet : in_flight_) {
+            for (const SentItem& item : packet.items) newest[item.entity] = packet.tick;
         }
         for (const std::uint32_t e : relevant_) {
             const std::vector<Tick>& changes = changes_[e];
@@ -337,7 +331,7 @@ class Line {
     SplitMix random_;
     float loss_;
     bool has_sections_;
-    bool has_turns_;
+    bool is_staged_;
     bool is_tight_;
     GhostTable ghosts_;
     Tick now_ = 1;
@@ -345,30 +339,30 @@ class Line {
     std::vector<Values> values_;                          ///< by entity
     std::map<std::uint32_t, std::vector<Tick>> changes_;  ///< changes that may not have arrived
     std::set<std::uint32_t> relevant_;
-    std::deque<Packet> under_way_;
+    std::deque<Packet> in_flight_;
     std::map<LocalId, Copy> copies_;
-    std::map<LocalId, std::uint32_t> names_;  ///< received references
+    std::map<LocalId, std::uint32_t> references_;  ///< received references
 };
 
 }  // namespace
 
 TEST_CASE("replication: the ghost table matches what the observer received (O29 N29)") {
     std::uint64_t lost = 0, sectioned = 0, kept = 0, resumed = 0, compared = 0, aged = 0;
-    std::uint64_t outstanding = 0, named = 0, reported = 0;
+    std::uint64_t outstanding = 0, referenced = 0, reported = 0;
     constexpr std::uint64_t seeds = unless_sanitized<std::uint64_t>(100, 25);
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         CAPTURE(seed);
-        Line line(seed);
-        line.run(400);
-        lost += line.lost;
-        sectioned += line.sectioned;
-        kept += line.kept;
-        resumed += line.resumed;
-        compared += line.compared;
-        aged += line.aged;
-        outstanding += line.outstanding;
-        named += line.named;
-        reported += line.reported;
+        LossyLink link(seed);
+        link.run(400);
+        lost += link.lost;
+        sectioned += link.sectioned;
+        kept += link.kept;
+        resumed += link.resumed;
+        compared += link.compared;
+        aged += link.aged;
+        outstanding += link.outstanding;
+        referenced += link.referenced;
+        reported += link.reported;
     }
     CHECK(lost > seeds * 200);
     CHECK(sectioned > seeds * 20);
@@ -377,7 +371,7 @@ TEST_CASE("replication: the ghost table matches what the observer received (O29 
     CHECK(compared > seeds * 10'000);
     CHECK(aged > seeds * 200);
     CHECK(outstanding > seeds * 50);
-    CHECK(named > seeds * 10);
+    CHECK(referenced > seeds * 10);
     CHECK(reported > seeds * 100);
 }
 

@@ -688,9 +688,9 @@ TEST_CASE("replication: the distance of the root sets the send interval of a gro
     setup.schema.edit_kind(setup.plain).intervals = {{0, 8}, {0.9F, 1}};
     setup.def.rules.nodes = {MoreSchema::near(100)};
     using Kinds = std::array<KindId, 3>;  // from the root down; only `plain` has send intervals
-    for (const Kinds& kinds :
-         {Kinds{setup.plain, setup.plain, setup.plain}, Kinds{setup.plain, setup.other, setup.other},
-          Kinds{setup.other, setup.plain, setup.other}}) {
+    for (const Kinds& kinds : {Kinds{setup.plain, setup.plain, setup.plain},
+                               Kinds{setup.plain, setup.other, setup.other},
+                               Kinds{setup.other, setup.plain, setup.other}}) {
         for (const bool is_root_far : {true, false}) {
             Stage stage(setup.schema, 1, setup.def);
             const EntityId me = stage.spawn(setup.plain, {500, 0, 0});

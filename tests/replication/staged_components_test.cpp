@@ -36,7 +36,8 @@ struct BookSchema {
     KindId book{};
 };
 
-void write(Stage& stage, const BookSchema& setup, EntityId book, std::uint32_t page, unsigned seed) {
+void write(Stage& stage, const BookSchema& setup, EntityId book, std::uint32_t page,
+           unsigned seed) {
     Leaf* its = stage.world().edit(book, setup.pages[page]);
     for (unsigned line = 0; line < 6; ++line) {
         for (unsigned i = 0; i < 31; ++i)

@@ -236,7 +236,8 @@ TEST_CASE("events: client and server report the same enter reasons, even after l
         // A boat that is relevant because of its sailor.
         CHECK(after([&] {
                   sailor = stage.spawn(setup.sailor, setup.far);
-                  CHECK(stage.world().attach(sailor, stage.spawn(setup.boat, setup.far)) == Status::ok);
+                  CHECK(stage.world().attach(sailor, stage.spawn(setup.boat, setup.far)) ==
+                        Status::ok);
               }) == "");
         CHECK(move(sailor, setup.near) == "new entered, new promoted");
         CHECK(move(sailor, setup.far) == "");

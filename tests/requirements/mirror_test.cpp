@@ -112,14 +112,14 @@ TEST_CASE("interest: the stages of relevance apply in a fixed order (X8 M8 M9)")
         if (has(own)) CHECK(manager.set_owner(id(i), ready) == Status::ok);
         if (has(hide)) CHECK(manager.set_hidden(id(i), true) == Status::ok);
         if (has(show)) CHECK(manager.show_to_all(id(i), true) == Status::ok);
-        const Stage stage = has(deny)                     ? Stage::denied
+        const Stage stage = has(deny)                      ? Stage::denied
                             : has(own) && !has(blind_kind) ? Stage::owned
-                            : has(hide)                   ? Stage::force_hidden
-                            : has(show)                   ? Stage::shown_to_all
-                            : has(allow)                  ? Stage::allowed
-                            : has(explicit_only)          ? Stage::explicit_only
-                            : has(by_node)                ? Stage::node
-                                                         : Stage::no_node;
+                            : has(hide)                    ? Stage::force_hidden
+                            : has(show)                    ? Stage::shown_to_all
+                            : has(allow)                   ? Stage::allowed
+                            : has(explicit_only)           ? Stage::explicit_only
+                            : has(by_node)                 ? Stage::node
+                                                           : Stage::no_node;
         stages.push_back(stage);
         if (stage == Stage::owned || stage == Stage::shown_to_all || stage == Stage::allowed ||
             stage == Stage::node) {

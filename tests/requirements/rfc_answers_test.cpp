@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Query results: work done, live kernels, relevance scores, views, per-observer overrides,
+// Cost of a join, live rule edits, relevance scores, the relevant set, per-observer overrides,
 // explanations.
 #include <algorithm>
 #include <array>
@@ -44,7 +44,7 @@ TEST_CASE("interest: a join or leave costs work for its own view only (N38 M23)"
 }
 
 TEST_CASE("interest: an entity that all observers see has no observer list (N38)") {
-    // The cost of observers does not depend on how many entities all of them see.
+    // An entity that all observers see costs less than one bit per observer.
     const auto bytes_of_observers = [](std::uint32_t entities) {
         CountedMemory memory;
         InterestManager manager = make(std::vector{node("all", {})});
@@ -134,7 +134,7 @@ TEST_CASE("interest: a changed flag counts in the same tick without an update ca
     InterestManager manager =
         make(std::vector{node("n", {within(Combine::add, 10), flag(Combine::subtract, 0)})});
     spawn(manager, 0, 50);
-    spawn(manager, 1, 55);  // has no such flag: the kernel does not match
+    spawn(manager, 1, 55);  // flag not set: the subtract step does not match
     const ObserverId observer = watch(manager, id(0));
     CHECK(ticked(manager, observer) == Set{0, 1});
     CHECK(manager.set_flag(id(1), id_at<FlagId>(0), true) == Status::ok);

@@ -176,7 +176,7 @@ TEST_CASE("interest: a step without effect because nothing was added causes a wa
     };
     CHECK(warnings({within(Combine::add, 10), flag(Combine::subtract, 0)}).empty());
     const auto reported = warnings({flag(Combine::subtract, 0), flag(Combine::require, 0),
-                                within(Combine::add, 10), flag(Combine::subtract, 0)});
+                                    within(Combine::add, 10), flag(Combine::subtract, 0)});
     REQUIRE(reported.size() == 2);
     CHECK(reported[0] == "node 'near', step 1: nothing has been added before it: it has no effect");
     CHECK(reported[1] == "node 'near', step 2: nothing has been added before it: it has no effect");
@@ -268,7 +268,7 @@ TEST_CASE("interest: a kernel with a margin remembers entities between refreshes
     CHECK(waited == 2 * (every - 1));
 }
 
-TEST_CASE("interest: a timed condition keeps its last result until its next turn (X4)") {
+TEST_CASE("interest: a timed condition keeps its last result until its next evaluation (X4)") {
     // A condition that only the game knows. It is expensive, so it is evaluated every eighth tick.
     // The distance is evaluated in every tick.
     struct Requests {

@@ -246,7 +246,7 @@ TEST_CASE("visibility: showing or denying many in one tick converges under loss 
                 const bool is_in = every > 0 && (i + round) % every == 0;
                 for (const ObserverId observer : stage.observers) {
                     const Status status = shows ? stage.visibility().allow(observer, all[i], is_in)
-                                              : stage.visibility().deny(observer, all[i], is_in);
+                                                : stage.visibility().deny(observer, all[i], is_in);
                     CHECK(status == Status::ok);
                 }
             }

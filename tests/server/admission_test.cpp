@@ -15,7 +15,8 @@ namespace purview::test {
 namespace {
 
 /// Decides by the credential. "no": refuse. A digit d: wait for 10 * d calls of on_admit, then
-/// accept. "l": wait until `is_late_over`, then refuse. "bye": shut down the server. Anything else: accept.
+/// accept. "l": wait until `is_late_over`, then refuse. "bye": shut down the server. Anything else:
+/// accept.
 class Doorkeeper final : public Game {
   public:
     Doorkeeper() {
@@ -63,7 +64,7 @@ class Doorkeeper final : public Game {
         ++admit_calls[request.number];
         requests_now.insert(std::string(request.name));
         const std::string_view credential{reinterpret_cast<const char*>(request.credential.data()),
-                                    request.credential.size()};
+                                          request.credential.size()};
         lengths.push_back(credential.size());
         if (credential == "bye") its.shut_down();
         if (credential == "no") return {Admission::refuse, why};
@@ -89,10 +90,10 @@ class Doorkeeper final : public Game {
     std::string name;  ///< of the next client; empty: its index
     std::unique_ptr<Server> server;
     std::vector<std::unique_ptr<Client>> clients;
-    std::map<std::uint64_t, std::uint32_t> admit_calls;      ///< calls of on_admit, by request number
-    std::set<std::string> requests_now;                  ///< names in the on_admit calls of the last tick
-    std::string why;                                     ///< reason text of refusals
-    bool is_late_over = false;                           ///< the credential "l" is refused now
+    std::map<std::uint64_t, std::uint32_t> admit_calls;  ///< calls of on_admit, by request number
+    std::set<std::string> requests_now;  ///< names in the on_admit calls of the last tick
+    std::string why;                     ///< reason text of refusals
+    bool is_late_over = false;           ///< the credential "l" is refused now
     std::optional<EntityId> viewpoint = EntityId::none;  ///< the result of on_join
     bool loses_next = false;  ///< the next step drops what the server sends
     std::vector<std::size_t> lengths;
@@ -296,11 +297,12 @@ TEST_CASE("server: credentials up to 512 bytes arrive unchanged, longer ones are
         const Client& client = keeper.add(std::vector<std::byte>(size, std::byte{0xa5}));
         keeper.step(12);
         CHECK(client.state() == ClientState::joined);
-        CHECK(keeper.lengths == std::vector<std::size_t>{size <= limits::credential_bytes ? size : 0});
+        CHECK(keeper.lengths ==
+              std::vector<std::size_t>{size <= limits::credential_bytes ? size : 0});
     }
 }
 
-TEST_CASE("server: the game may shut down the server while it evaluates a join request") {
+TEST_CASE("server: the game may shut down the server in on_admit") {
     Doorkeeper keeper;
     Client& client = keeper.add("bye");
     keeper.step(12);

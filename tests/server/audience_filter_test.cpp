@@ -12,8 +12,7 @@ class ChosenAudience final : public ComponentAudience {
   public:
     void decide(ObserverId observer, std::span<const EntityId> entities,
                 std::span<std::uint8_t> result) const override {
-        for (std::size_t i = 0; i < entities.size(); ++i)
-            result[i] = observer == chosen ? 1 : 0;
+        for (std::size_t i = 0; i < entities.size(); ++i) result[i] = observer == chosen ? 1 : 0;
     }
     ObserverId chosen = ObserverId::none;
 };
@@ -54,7 +53,8 @@ double health_of(Stage& stage, std::uint32_t client, EntityId entity, const Audi
     REQUIRE(ghost != GhostId::none);
     return stage.clients[client]->value_of(ghost, setup.health.id, 0);
 }
-bool is_replicated(Stage& stage, std::uint32_t client, EntityId entity, const AudienceSchema& setup) {
+bool is_replicated(Stage& stage, std::uint32_t client, EntityId entity,
+                   const AudienceSchema& setup) {
     return stage.clients[client]->is_replicated(stage.ghost(client, entity), setup.health.id);
 }
 
@@ -69,7 +69,8 @@ TEST_CASE("audience: a component for the owner, the others or the owner team (F2
         for (std::uint32_t i = 0; i < 3; ++i) {
             soldiers.push_back(stage.spawn(setup.soldier));
             stage.world().edit(soldiers[i], setup.team)->team = i == 0 ? 2 : 1;
-            *stage.world().edit(soldiers[i], setup.health) = {static_cast<std::int16_t>(100 + i), 500};
+            *stage.world().edit(soldiers[i], setup.health) = {static_cast<std::int16_t>(100 + i),
+                                                              500};
             CHECK(stage.world().set_owner(soldiers[i], stage.observers[i]) == Status::ok);
             CHECK(stage.visibility().set_viewpoint(stage.observers[i], soldiers[i]) == Status::ok);
         }
@@ -131,8 +132,7 @@ TEST_CASE("audience: a component goes to its owner, to all, then to its owner ag
         void decide(ObserverId observer, std::span<const EntityId> entities,
                     std::span<std::uint8_t> result) const override {
             for (std::size_t i = 0; i < entities.size(); ++i)
-                result[i] =
-                    world->owner_of(entities[i]) == observer || entities[i] == open ? 1 : 0;
+                result[i] = world->owner_of(entities[i]) == observer || entities[i] == open ? 1 : 0;
         }
         const World* world = nullptr;
         EntityId open = EntityId::none;
@@ -142,7 +142,8 @@ TEST_CASE("audience: a component goes to its owner, to all, then to its owner ag
     setup.schema.audience(setup.health.id, {AudienceType::custom, {}, &mode, false});
     Stage stage(setup.schema, 2);
     const EntityId one = stage.spawn(setup.soldier), other = stage.spawn(setup.soldier);
-    for (const EntityId entity : {one, other}) *stage.world().edit(entity, setup.health) = {70, 500};
+    for (const EntityId entity : {one, other})
+        *stage.world().edit(entity, setup.health) = {70, 500};
     mode.world = &stage.world();
     for (const EntityId entity : {one, other})
         CHECK(stage.world().set_owner(entity, stage.observers[0]) == Status::ok);
@@ -483,7 +484,8 @@ TEST_CASE("audience: a hidden change resends nothing, even beside a restricted c
         const Component<Health> armour =
             setup.schema.component<Health>("armour").integer("now", &Health::now, -10, 1000);
         setup.schema.audience(armour.id, {AudienceType::custom, {}, &no_one});
-        const KindId knight = setup.schema.kind("knight", {setup.team.id, setup.health.id, armour.id});
+        const KindId knight =
+            setup.schema.kind("knight", {setup.team.id, setup.health.id, armour.id});
         REQUIRE(setup.schema.problem().empty());
         Stage stage(setup.schema, 1);
         const EntityId one = stage.spawn(knight);

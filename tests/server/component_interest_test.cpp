@@ -131,9 +131,9 @@ TEST_CASE("component interest: each component has its own audience, by client an
             const unsigned now = bits ^ turned;
             for (std::uint32_t index = 0; index < 2; ++index) {
                 setup.left_audience.set(stage.observers[index], entities[bits],
-                                     (now >> index & 1U) != 0);
+                                        (now >> index & 1U) != 0);
                 setup.right_audience.set(stage.observers[index], entities[bits],
-                                      (now >> (2 + index) & 1U) != 0);
+                                         (now >> (2 + index) & 1U) != 0);
             }
         }
         stage.step(3);

@@ -666,7 +666,8 @@ TEST_CASE("replication: the initial view is complete although entities come and 
     for (std::uint32_t i = 0; i < 200 && !party.clients[0]->is_view_complete(); ++i) {
         if (!party.game.observers.empty()) {  // one short-lived entity per tick
             (void)server.world().despawn(crowd.back());
-            crowd.back() = server.world().spawn({.kind = party.setup.walker, .position = {1, 1, 0}});
+            crowd.back() =
+                server.world().spawn({.kind = party.setup.walker, .position = {1, 1, 0}});
             (void)server.visibility().allow(party.game.observers[0], crowd.back(), true);
             for (std::size_t k = 0; k < 100; ++k)
                 server.world().edit(crowd[k], party.setup.body)->hp =

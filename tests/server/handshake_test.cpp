@@ -694,7 +694,8 @@ TEST_CASE("rpc: at most 4096 RPCs are queued, however many observers each has") 
     its.world.run(3);
     CHECK(its.world.got(0).size() == limits::rpc_queued_per_entity);
     CHECK(its.world.got(1).size() == limits::rpc_queued_per_entity);
-    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.queued_for(first) == 2);
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k)
+        CHECK(its.queued_for(first) == 2);
     CHECK(its.queued_for(second) == 0);
 }
 
@@ -727,7 +728,8 @@ TEST_CASE("rpc: a queued RPC is delivered in the last tick of its hold time, not
 TEST_CASE("rpc: RPCs queued for a despawned entity expire at once and free their capacity") {
     HeldWorld its;
     const EntityId thing = its.thing();
-    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.queued_for(thing) == 2);
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k)
+        CHECK(its.queued_for(thing) == 2);
     CHECK(its.queued_for(thing) == 0);
     CHECK(its.world.late.empty());
     CHECK(its.world.server().world().despawn(thing) == Status::ok);
@@ -741,7 +743,8 @@ TEST_CASE("rpc: RPCs queued for a despawned entity expire at once and free their
         next = its.thing();
     }
     REQUIRE(index_of(next) == index_of(thing));
-    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k) CHECK(its.queued_for(next) == 2);
+    for (std::size_t k = 0; k < limits::rpc_queued_per_entity; ++k)
+        CHECK(its.queued_for(next) == 2);
     CHECK(its.queued_for(next) == 0);
     CHECK(its.world.late.size() == 2 * limits::rpc_queued_per_entity);
 }

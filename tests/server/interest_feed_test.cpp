@@ -297,7 +297,8 @@ TEST_CASE("server: descendants follow a member into and out of an independently 
         REQUIRE(stage.visibility().set_area(stage.observers[0], 0, Area::at({200, 200, 0})) ==
                 Status::ok);
         const auto spawn = [&](KindId kind) { return stage.spawn(kind, {200, 200, 0}); };
-        const EntityId ship = spawn(setup.boat), cabin = spawn(setup.pilot), chest = spawn(setup.boat),
+        const EntityId ship = spawn(setup.boat), cabin = spawn(setup.pilot),
+                       chest = spawn(setup.boat),
                        coin = spawn(has_split_below ? setup.pilot : setup.boat);
         REQUIRE(stage.world().attach(cabin, ship) == Status::ok);
         REQUIRE(stage.world().attach(chest, ship) == Status::ok);

@@ -85,7 +85,8 @@ TEST_CASE("server: clients that timed out while it was stalled have no session a
     for (int i = 0; i < 8; ++i) gate.step();
     REQUIRE(gate.in == 3);
     std::vector<std::pair<Address, std::vector<std::byte>>> socket;
-    for (int i = 0; i < 220; ++i, gate.now += 50'000) gate.send_all(&socket);  // the server is stalled
+    for (int i = 0; i < 220; ++i, gate.now += 50'000)
+        gate.send_all(&socket);  // the server is stalled
     for (const auto& client : gate.clients) {
         CHECK(client->state() == ClientState::closed);
         CHECK(client->close_reason() == CloseReason::timeout);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What a malicious peer with a session may send: packets with a valid checksum and false contents.
-// They harm only its own session and give it no information.
+// Packets of malicious peers with a session: a valid checksum and false contents. They harm only
+// the peer's own session and give it no information.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -415,7 +415,8 @@ TEST_CASE("malicious peer: an RPC before the join is malformed") {
     REQUIRE(attacker.connect());
     OutgoingRpc call;
     call.rpc = house.setup.shouts[0].id;
-    REQUIRE(house.setup.schema.rpcs()[index_of(call.rpc)].desc.direction == RpcDirection::to_server);
+    REQUIRE(house.setup.schema.rpcs()[index_of(call.rpc)].desc.direction ==
+            RpcDirection::to_server);
     RpcOutbox outbox;
     REQUIRE(outbox.add(call));
     const auto send_call = [&](BitWriter& out) {
@@ -435,7 +436,7 @@ TEST_CASE("malicious peer: an RPC before the join is malformed") {
 
 namespace {
 
-/// Disconnects a client. A peer then sends in its name and acknowledges everything (`hears`) or
+/// Disconnects a client. A peer then sends in its name and acknowledges everything (`receives`) or
 /// nothing, from another address if `is_elsewhere`. Returns for how many ticks the server keeps the
 /// session.
 std::uint32_t ticks_kept(bool receives, bool is_elsewhere) {

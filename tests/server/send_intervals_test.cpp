@@ -304,7 +304,8 @@ TEST_CASE("send intervals: a new owner, parent or component is sent at once (X7)
     PaceSchema setup({{0, 40}});
     const Component<Body> secret =
         setup.schema.component<Body>("secret").integer("hp", &Body::hp, 0, 9);
-    const KindId holder = setup.schema.kind("holder", {setup.position.id, setup.body.id, secret.id});
+    const KindId holder =
+        setup.schema.kind("holder", {setup.position.id, setup.body.id, secret.id});
     setup.schema.edit_kind(holder).intervals = {{0, 40}};
     setup.schema.audience(secret.id, {AudienceType::owner});
     setup.def.rules.nodes = {setup.near(100)};
@@ -433,7 +434,8 @@ struct Pacing {
     std::vector<int> updates;
     int most_in_a_tick = 0;
 };
-Pacing listen(Stage& stage, const PaceSchema& setup, const std::vector<EntityId>& walkers, int ticks) {
+Pacing listen(Stage& stage, const PaceSchema& setup, const std::vector<EntityId>& walkers,
+              int ticks) {
     Pacing received{std::vector<int>(walkers.size()), 0};
     for (int t = 0; t < ticks; ++t) {
         for (const EntityId one : walkers) stage.world().edit(one, setup.body)->hp += 1;

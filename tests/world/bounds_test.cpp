@@ -135,7 +135,8 @@ TEST_CASE("world: group bounds equal a full recomputation after random edits (O2
                 }
                 if (!counts) continue;
                 const float reported_radius = known.count(root) == 0 ? 0 : known[root];
-                CHECK(reported_radius >= largest - 1e-3);  // positions derived from a parent are rounded once per tick
+                CHECK(reported_radius >=
+                      largest - 1e-3);  // positions derived from a parent are rounded once per tick
                 CHECK(reported_radius <= largest + 1e-3);
                 CHECK(internal(world).bounds.radius_of(root) == reported_radius);
             }

@@ -130,7 +130,8 @@ Matrix frame_of(const FleetSchema& setup, const World& world, EntityId entity) {
     } else if (kind == setup.car) {
         own = about_z(world.get(entity, setup.wheel)->yaw * wheel_step);
     } else if (kind == setup.pod) {
-        const Rotation q = replicated(setup.schema, setup.head, *world.get(entity, setup.head)).turn;
+        const Rotation q =
+            replicated(setup.schema, setup.head, *world.get(entity, setup.head)).turn;
         own = matrix(q.x, q.y, q.z, q.w);
     } else {
         return own;
@@ -236,7 +237,8 @@ TEST_CASE("world: carried positions are known at once and equal those at the tic
         const auto somewhere = [&](float far) {
             return Vec3{random.between(0, far), random.between(0, far), random.between(0, far)};
         };
-        for (const KindId kind : {setup.ship, setup.car, setup.pod, setup.man, setup.raft, setup.man})
+        for (const KindId kind :
+             {setup.ship, setup.car, setup.pod, setup.man, setup.raft, setup.man})
             for (int i = 0; i < 4; ++i)
                 all.push_back(world.spawn({.kind = kind, .position = somewhere(1'000)}));
         const auto any = [&] { return all[random.below(static_cast<std::uint32_t>(all.size()))]; };
@@ -327,7 +329,8 @@ TEST_CASE("world: relative positions turn with their parent, as in a matrix mode
             }
             tick();
             for (const EntityId one : fleet.all) {
-                CHECK(distance(world.position_of(one), position_by_model(setup, world, one)) < 5e-3);
+                CHECK(distance(world.position_of(one), position_by_model(setup, world, one)) <
+                      5e-3);
                 const bool is_still = fleet.written.count(one) == 0 &&
                                       parents[one] == world.group_parent_of(one) &&
                                       is_relative(setup, world, one);

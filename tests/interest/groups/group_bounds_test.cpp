@@ -43,7 +43,8 @@ TEST_CASE("server: an observer at the stern of a ship with group bounds sees it 
         REQUIRE(stage.visibility().set_area(stage.observers[0], 0, Area::at({1000, 1000, 0})) ==
                 Status::ok);
         const EntityId liner = stage.spawn(setup.liner, {1300, 1000, 0});
-        const EntityId stern = stage.spawn(setup.cabin, {1090, 1000, 0});  // 210 m behind its bridge
+        const EntityId stern =
+            stage.spawn(setup.cabin, {1090, 1000, 0});  // 210 m behind its bridge
         stage.step(4);
         CHECK(stage.ghost(0, liner) == GhostId::none);
         CHECK(stage.ghost(0, stern) != GhostId::none);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// The data that a custom kernel may read, when it is evaluated again, and the dimensions that the
-// preset of the RFC uses for distances.
+// Tests which data a custom kernel may read, when it is evaluated again, and in which dimensions
+// the preset of the RFC measures distances.
 #include <array>
 #include <atomic>
 #include <cmath>
