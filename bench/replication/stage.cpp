@@ -144,7 +144,7 @@ void Stage::deliver() {
     Pile& up = up_[(ticks_ + def_.ack_ticks) % up_.size()];
     for (std::uint32_t i = 0; i < def_.clients; ++i) {
         if (i >= whole_.size()) {
-            const auto sent = light_[i - whole_.size()].submit();
+            const auto sent = light_[i - whole_.size()].next_datagram();
             if (!sent.empty() && arrives()) up.add(i, sent);
             continue;
         }

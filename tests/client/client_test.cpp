@@ -97,12 +97,12 @@ TEST_CASE("client: a typed read fails if the fields of the server have other typ
     stage.step(3);
     const GhostId ghost = stage.ghost(0, safe);
     REQUIRE(ghost != GhostId::none);
-    Schema lying;  // the client's own schema; a malicious server may claim its hash
+    Schema forged;  // the client's own schema; a malicious server may claim its hash
     struct Other {
         float code = 0;
     };
-    const Component<Other> other = lying.component<Other>("kit").real("code", &Other::code);
-    internal(stage.client()).def.schema = &lying;
+    const Component<Other> other = forged.component<Other>("kit").real("code", &Other::code);
+    internal(stage.client()).def.schema = &forged;
     CHECK_FALSE(stage.client().get(ghost, other));
 }
 

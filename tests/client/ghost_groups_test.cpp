@@ -431,10 +431,10 @@ TEST_CASE("replication: a relative position follows its parent and never jumps (
             if (path.count(newest) == 0 || path.count(newest - 1) == 0) continue;
             for (const double part : {0.0, 0.5, 1.0}) {
                 const Vec3 a = path[newest - 1], b = path[newest];
-                const Vec3 is_at = stage.client().position_of(ghost, newest - 1 + part);
+                const Vec3 drawn = stage.client().position_of(ghost, newest - 1 + part);
                 const double x = a.x + (b.x - a.x) * part, y = a.y + (b.y - a.y) * part;
-                CHECK(std::abs(is_at.x - x) < 0.05);
-                CHECK(std::abs(is_at.y - y) < 0.05);
+                CHECK(std::abs(drawn.x - x) < 0.05);
+                CHECK(std::abs(drawn.y - y) < 0.05);
             }
         }
     };

@@ -78,12 +78,12 @@ TEST_CASE("client: an idle ghost starts to interpolate only when its next update
     const GhostId ghost = stage.ghost(0, entity);
     REQUIRE(ghost != GhostId::none);
     Vec3 before{500, 500, 0};
-    std::uint32_t is_idle = 0;
+    std::uint32_t idle_walks = 0;
     for (int walk = 0; walk < 60; ++walk) {
         const std::uint32_t pause = random.below(120);  // no snapshots are sent during it
         const Tick newest_before = stage.client().newest_tick();
         stage.step(pause);
-        is_idle += stage.client().newest_tick() < newest_before + pause ? 1 : 0;
+        idle_walks += stage.client().newest_tick() < newest_before + pause ? 1 : 0;
         for (std::uint32_t tick = random.below(3) + 1; tick > 0; --tick) {
             const Vec3 now{before.x + (before.x < 500 ? 3.0F : -3.0F), before.y, 0};
             REQUIRE(stage.world().move(entity, now) == Status::ok);
@@ -99,7 +99,7 @@ TEST_CASE("client: an idle ghost starts to interpolate only when its next update
             before = now;
         }
     }
-    CHECK(is_idle > 30);
+    CHECK(idle_walks > 30);
 }
 
 TEST_CASE("client: an entity that reuses a child's index gets its parent when attached") {

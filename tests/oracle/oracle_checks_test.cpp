@@ -242,9 +242,9 @@ TEST_CASE("oracle: a violation of range or margin is found, except for hidden en
     unit.is_unit = unit.has_position = true;
     Promise promise;
     promise.set_rules(rules);
-    const auto check_at = [&](float x, bool reported, bool is_hidden = false) {
+    const auto check_at = [&](float x, bool is_relevant, bool is_hidden = false) {
         unit.position = {x, 50, 0};
-        return promise.check({observer, unit, is_hidden, reported}, {true}).check;
+        return promise.check({observer, unit, is_hidden, is_relevant}, {true}).check;
     };
     CHECK(check_at(90, false).empty());  // in the margin without having been inside
     CHECK(check_at(80, true).empty());

@@ -255,7 +255,7 @@ Difference Promise::check(const Pair& pair, const std::vector<bool>& is_member) 
         }
         if (is_in) plain.inside.insert(key);
         if (!is_near) plain.inside.erase(key);
-        if (pair.is_hidden || pair.reported || !is_member[plain.node]) continue;
+        if (pair.is_hidden || pair.is_relevant || !is_member[plain.node]) continue;
         if (is_in)
             return {"range", "within the radius and not relevant: " + name_of(pair.unit.id),
                     observer, pair.unit.id};

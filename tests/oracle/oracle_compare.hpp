@@ -90,7 +90,7 @@ class Promise {
         const check::ObserverView& observer;
         const check::EntityView& unit;
         bool is_hidden;  ///< by a fixed stage or an override
-        bool reported;   ///< relevant
+        bool is_relevant;
     };
     /// Replaces the rules and forgets which entities were inside a radius.
     void set_rules(const Rules& rules);

@@ -27,7 +27,7 @@ constexpr std::size_t field_count = 3;
 
 using Values = std::array<Tick, field_count>;
 
-struct SentItem {
+struct PacketItem {
     LocalId slot;
     SentAs as;
     std::uint32_t entity;
@@ -37,7 +37,7 @@ struct SentItem {
 struct Packet {
     std::uint32_t sequence;
     Tick tick;
-    std::vector<SentItem> items;
+    std::vector<PacketItem> items;
     std::map<LocalId, std::uint32_t> references;  ///< entities that values reference
 };
 
@@ -176,7 +176,7 @@ class LossyLink {
         for (const auto& [slot, as] : items) {
             if (is_tight_ && random_.below(3) == 0) continue;
             const Tick since = as == SentAs::enter ? 0 : ghosts_.sends().baseline(slot);
-            SentItem item{slot, as, ghosts_.slots().entity_index(slot), {}};
+            PacketItem item{slot, as, ghosts_.slots().entity_index(slot), {}};
             for (std::size_t f = 0; f < field_count; ++f) {
                 const Tick value = values_[item.entity][f];
                 const bool is_new =
@@ -191,7 +191,7 @@ class LossyLink {
         if (!covered.empty() && !gives_up) {
             ghosts_.sent_sections(record);
             for (const LocalId slot : sections) {
-                SentItem item{slot, SentAs::update, ghosts_.slots().entity_index(slot), {}, true};
+                PacketItem item{slot, SentAs::update, ghosts_.slots().entity_index(slot), {}, true};
                 for (std::size_t f = 0; f < field_count; ++f) {
                     const Tick value = values_[item.entity][f];
                     item.values[f] = value == now_ ? value : 0;
@@ -245,7 +245,7 @@ class LossyLink {
     }
 
     void apply(const Packet& packet) {
-        for (const SentItem& item : packet.items) {
+        for (const PacketItem& item : packet.items) {
             if (item.as == SentAs::leave) {
                 copies_.erase(item.slot);
                 references_.erase(item.slot);
@@ -255,7 +255,7 @@ class LossyLink {
                 REQUIRE(references_[item.slot] == item.entity);
         }
         for (const auto& [slot, entity] : packet.references) references_[slot] = entity;
-        for (const SentItem& item : packet.items) {
+        for (const PacketItem& item : packet.items) {
             if (item.as == SentAs::leave) continue;
             Copy& copy = copies_[item.slot];
             if (item.as == SentAs::enter || copy.entity == item.entity)
@@ -303,9 +303,10 @@ class LossyLink {
     /// Whether a packet that retains the ghost is in flight.
     bool is_parting(LocalId slot) const {
         return std::any_of(in_flight_.begin(), in_flight_.end(), [&](const Packet& packet) {
-            return std::any_of(packet.items.begin(), packet.items.end(), [&](const SentItem& item) {
-                return item.slot == slot && item.as == SentAs::keep;
-            });
+            return std::any_of(packet.items.begin(), packet.items.end(),
+                               [&](const PacketItem& item) {
+                                   return item.slot == slot && item.as == SentAs::keep;
+                               });
         });
     }
 
@@ -314,7 +315,7 @@ class LossyLink {
     void compare_ages() {
         std::map<std::uint32_t, Tick> newest;  // packet in flight, by entity
         for (const Packet& packet : in_flight_) {
-            for (const SentItem& item : packet.items) newest[item.entity] = packet.tick;
+            for (const PacketItem& item : packet.items) newest[item.entity] = packet.tick;
         }
         for (const std::uint32_t e : relevant_) {
             const std::vector<Tick>& changes = changes_[e];

@@ -750,7 +750,7 @@ TEST_CASE("server: a group is scored by the nearest point of its bounds (O21)") 
 TEST_CASE("replication: a resume sends only what differs from the retained ghost") {
     // While hidden, the value is not written, or written and restored. Before and after, both runs
     // have the same values.
-    const auto sent = [](bool is_written, std::uint16_t shown) {
+    const auto packets_for = [](bool is_written, std::uint16_t shown) {
         MoreKept made(1'000);
         MoreSchema& setup = made.setup;
         Stage stage(setup.schema, 1, setup.def);
@@ -786,9 +786,9 @@ TEST_CASE("replication: a resume sends only what differs from the retained ghost
         CHECK(stage.changes() == "entered retained resumed");
         return all;
     };
-    CHECK(sent(true, 5) == sent(false, 5));
-    CHECK(sent(true, 7) == sent(false, 7));
-    CHECK(sent(false, 5).size() < sent(false, 7).size());
+    CHECK(packets_for(true, 5) == packets_for(false, 5));
+    CHECK(packets_for(true, 7) == packets_for(false, 7));
+    CHECK(packets_for(false, 5).size() < packets_for(false, 7).size());
 }
 
 TEST_CASE("replication: a resume sends what changed while its packets were in flight") {

@@ -385,7 +385,7 @@ TEST_CASE("interest: the observers of an event position are found without an are
 }
 
 TEST_CASE("interest: only requiring nodes limit the observers of a position") {
-    const auto receives = [](std::vector<NodeDef> nodes, float x) {
+    const auto covers = [](std::vector<NodeDef> nodes, float x) {
         InterestManager manager = make(std::move(nodes));
         spawn(manager, 0, 20);
         const ObserverId one = watch(manager, id(0));
@@ -401,18 +401,18 @@ TEST_CASE("interest: only requiring nodes limit the observers of a position") {
     const NodeDef narrow = node("narrow", {within(Combine::add, 10)});
     const NodeDef wide = node("wide", {within(Combine::add, 60)});
     for (const NodeDef& one : {narrow, wide}) {
-        CHECK(receives({one}, 25));
-        CHECK(receives({one}, 60) == (one.name == "wide"));
+        CHECK(covers({one}, 25));
+        CHECK(covers({one}, 60) == (one.name == "wide"));
     }
     // A subtracting node adds no observer. It also removes none, because there is no entity to
     // test.
-    CHECK_FALSE(receives({narrow, joined(wide, Combine::subtract)}, 60));
-    CHECK(receives({narrow, joined(wide, Combine::subtract)}, 25));
-    CHECK_FALSE(receives({wide, joined(narrow, Combine::require)}, 60));
-    CHECK(receives({wide, joined(narrow, Combine::require)}, 25));
-    CHECK(receives({joined(narrow, Combine::require), wide}, 60));  // nodes apply in order
+    CHECK_FALSE(covers({narrow, joined(wide, Combine::subtract)}, 60));
+    CHECK(covers({narrow, joined(wide, Combine::subtract)}, 25));
+    CHECK_FALSE(covers({wide, joined(narrow, Combine::require)}, 60));
+    CHECK(covers({wide, joined(narrow, Combine::require)}, 25));
+    CHECK(covers({joined(narrow, Combine::require), wide}, 60));  // nodes apply in order
     // A requiring node that does not read positions excludes no observer.
-    CHECK(receives({wide, joined(node("team", {same(Combine::add, 0)}), Combine::require)}, 60));
+    CHECK(covers({wide, joined(node("team", {same(Combine::add, 0)}), Combine::require)}, 60));
 }
 
 TEST_CASE("interest: a batch of event positions is evaluated one by one (P23 P25)") {
@@ -465,10 +465,10 @@ TEST_CASE("interest: a batch of event positions is evaluated one by one (P23 P25
                 return dx * dx + dy * dy + dz * dz <= meters * meters;
             };
             for (const Watcher& one : watchers) {
-                const bool receives = std::any_of(one.positions.begin(), one.positions.end(),
-                                                  [&](Vec3 from) { return is_within(from, 10); }) ||
-                                      (one.sphere && is_within(*one.sphere, 25));
-                if (receives) expected.push_back({p, one.id});
+                const bool covers = std::any_of(one.positions.begin(), one.positions.end(),
+                                                [&](Vec3 from) { return is_within(from, 10); }) ||
+                                    (one.sphere && is_within(*one.sphere, 25));
+                if (covers) expected.push_back({p, one.id});
             }
         }
         internal(manager).answers.observers_covering(positions, covering);

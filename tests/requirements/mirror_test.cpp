@@ -289,10 +289,10 @@ TEST_CASE("interest: the range border is inside, and an entity may have its own 
     InterestManager manager = make(def);
     spawn(manager, 0, 50);
     spawn(manager, 1, 60);
-    const ObserverId was_there = watch(manager, id(0));
-    CHECK(ticked(manager, was_there) == Set{0, 1});
-    const ObserverId joins = watch(manager, id(0));
-    CHECK(ticked(manager, joins) == Set{0, 1});
+    const ObserverId earlier = watch(manager, id(0));
+    CHECK(ticked(manager, earlier) == Set{0, 1});
+    const ObserverId later = watch(manager, id(0));
+    CHECK(ticked(manager, later) == Set{0, 1});
     for (int i = 0; i < 3; ++i) {
         CHECK(manager.recheck(id(1)) == Status::ok);
         put(manager, 1, 60);
@@ -303,11 +303,11 @@ TEST_CASE("interest: the range border is inside, and an entity may have its own 
     manager.tick();
     CHECK(manager.events().size() == 2);
     CHECK(manager.set_range(id(1), 25) == Status::ok);
-    CHECK(ticked(manager, joins) == Set{0, 1});
+    CHECK(ticked(manager, later) == Set{0, 1});
     put(manager, 1, 75);
-    CHECK(ticked(manager, joins) == Set{0, 1});
+    CHECK(ticked(manager, later) == Set{0, 1});
     put(manager, 1, 75.1F);
-    CHECK(ticked(manager, joins) == Set{0});
+    CHECK(ticked(manager, later) == Set{0});
     CHECK(manager.set_range(id(1), 1e6F) == Status::bad_argument);
     // A statue is evaluated every fourth tick, a player at the same position at once.
     const std::array slow{id_at<NodeId>(1)};
@@ -325,12 +325,12 @@ TEST_CASE("interest: the range border is inside, and an entity may have its own 
         put(manager, 10 + i, 52);
         put(manager, 20 + i, 52);
         manager.tick();
-        CHECK(manager.is_relevant(joins, id(20 + i)));
-        late += manager.is_relevant(joins, id(10 + i)) ? 0 : 1;
+        CHECK(manager.is_relevant(later, id(20 + i)));
+        late += manager.is_relevant(later, id(10 + i)) ? 0 : 1;
     }
     CHECK(late == 3);
     for (int i = 0; i < 4; ++i) manager.tick();
-    CHECK(manager.is_relevant(joins, id(13)));
+    CHECK(manager.is_relevant(later, id(13)));
 }
 
 TEST_CASE("interest: cells cover a 3 x 3 block of the ground plane symmetrically (M12 M13)") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// What is sent and when: full states, deltas, leaves, datagrams.
+// Tests what is sent and when: full states, deltas, leaves, datagrams.
 #include <cstring>
 
 #include "purview/extend/kernel.hpp"
@@ -355,9 +355,9 @@ TEST_CASE("replication: moves in a dormant node have no effect before an update 
 
 TEST_CASE("replication: retained ghosts expire and despawns go out within the budget (X11)") {
     WireCells setup;
-    const KindId is_idle = setup.schema.kind("resting", {setup.position.id, setup.numbers.id});
-    setup.schema.edit_kind(is_idle).leave = Retention::freeze;
-    setup.schema.edit_kind(is_idle).retention_ticks = 30;
+    const KindId idle_kind = setup.schema.kind("resting", {setup.position.id, setup.numbers.id});
+    setup.schema.edit_kind(idle_kind).leave = Retention::freeze;
+    setup.schema.edit_kind(idle_kind).retention_ticks = 30;
     setup.def.budget_bytes_per_tick = 140;
     Stage stage(setup.schema, 2, setup.def);
     std::vector<EntityId> all;
@@ -366,8 +366,8 @@ TEST_CASE("replication: retained ghosts expire and despawns go out within the bu
         CHECK(stage.visibility().set_viewpoint(stage.observers[index], me) == Status::ok);
         all.push_back(me);
     }
-    std::vector<EntityId> was_idle;
-    for (int i = 0; i < 120; ++i) was_idle.push_back(stage.spawn(is_idle, {560, 560, 0}));
+    std::vector<EntityId> idle_entities;
+    for (int i = 0; i < 120; ++i) idle_entities.push_back(stage.spawn(idle_kind, {560, 560, 0}));
     stage.step(60);
     CHECK(stage.client(0).ghost_count() == 121);
     CHECK(stage.client(1).ghost_count() == 1);
@@ -389,7 +389,7 @@ TEST_CASE("replication: retained ghosts expire and despawns go out within the bu
     };
     // A distant client receives nothing about despawns out of its range.
     const std::uint64_t idle = bytes_of_ticks(1, 4);
-    for (int i = 0; i < 60; ++i) CHECK(stage.world().despawn(was_idle[i]) == Status::ok);
+    for (int i = 0; i < 60; ++i) CHECK(stage.world().despawn(idle_entities[i]) == Status::ok);
     std::uint64_t most[2] = {};
     for (int i = 0; i < 20; ++i) {
         const std::uint64_t before[2] = {stage.bytes_to[0], stage.bytes_to[1]};

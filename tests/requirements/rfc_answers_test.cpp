@@ -173,9 +173,9 @@ TEST_CASE("interest: one kernel function returns both match and score (X2 N51)")
         const float away = std::abs(p.position().x - p.positions()[0].x);
         return away > 45 ? std::numeric_limits<float>::quiet_NaN() : 2 - away / 10;
     };
-    InterestManager manager = make(std::vector{
-        node("heard",
-             {own_kernel(Combine::add, make_pair_kernel({.name = "heard", .reach = 60}, score))})});
+    InterestManager manager = make(std::vector{node(
+        "audible",
+        {own_kernel(Combine::add, make_pair_kernel({.name = "audible", .reach = 60}, score))})});
     spawn(manager, 0, 0);
     const ObserverId observer = watch(manager, id(0));
     std::vector<EntityId> all;

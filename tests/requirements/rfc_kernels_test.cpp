@@ -271,22 +271,22 @@ TEST_CASE("interest: a kernel with a margin remembers entities between refreshes
 TEST_CASE("interest: a timed condition keeps its last result until its next evaluation (X4)") {
     // A condition that only the game knows. It is expensive, so it is evaluated every eighth tick.
     // The distance is evaluated in every tick.
-    struct Requests {
-        std::atomic<int> questions{0};
-        std::atomic<bool> answer{true};
+    struct Condition {
+        std::atomic<int> calls{0};
+        std::atomic<bool> result{true};
     };
-    const auto condition = std::make_shared<Requests>();
+    const auto condition = std::make_shared<Condition>();
     NodeDef near = node("near", {within(Combine::add, 10)});
     NodeDef timed = node("timed", {within(Combine::add, 50)});
-    Kernel request;
-    request.combine = Combine::require;
-    request.type = KernelType::custom;
-    request.custom = make_pair_kernel({.name = "dear", .reads_positions = false},
-                                      [condition](const Pair&) noexcept {
-                                          ++condition->questions;
-                                          return condition->answer.load();
-                                      });
-    timed.steps.push_back(request);
+    Kernel timed_step;
+    timed_step.combine = Combine::require;
+    timed_step.type = KernelType::custom;
+    timed_step.custom = make_pair_kernel({.name = "expensive", .reads_positions = false},
+                                         [condition](const Pair&) noexcept {
+                                             ++condition->calls;
+                                             return condition->result.load();
+                                         });
+    timed.steps.push_back(timed_step);
     timed.combine = Combine::require;
     timed.every_ticks = 8;
     timed.lazy_leave = true;
@@ -302,24 +302,24 @@ TEST_CASE("interest: a timed condition keeps its last result until its next eval
     };
     CHECK(count() == 16);
     // Its result changes: the observers get it one after the other, all within eight ticks.
-    condition->answer = false;
+    condition->result = false;
     std::vector<std::ptrdiff_t> left;
-    std::vector<int> questions;
+    std::vector<int> calls;
     for (int i = 0; i < 8; ++i) {
-        condition->questions = 0;
+        condition->calls = 0;
         for (std::uint32_t o = 0; o < 16; ++o) put(manager, o, 50 + 0.01F * static_cast<float>(i));
         manager.tick();
         left.push_back(count());
-        questions.push_back(condition->questions);
+        calls.push_back(condition->calls);
     }
     CHECK(left.back() == 0);
-    const int most = *std::max_element(questions.begin(), questions.end());
-    CHECK(*std::min_element(questions.begin(), questions.end()) > 0);
-    CHECK(most * 4 < std::accumulate(questions.begin(), questions.end(), 0));
+    const int most = *std::max_element(calls.begin(), calls.end());
+    CHECK(*std::min_element(calls.begin(), calls.end()) > 0);
+    CHECK(most * 4 < std::accumulate(calls.begin(), calls.end(), 0));
     CHECK(std::is_sorted(left.rbegin(), left.rend()));
     CHECK(std::adjacent_find(left.begin(), left.end()) == left.end());  // some in each tick
     // The distance does not wait for it.
-    condition->answer = true;
+    condition->result = true;
     for (int i = 0; i < 8; ++i) manager.tick();
     for (const ObserverId observer : observers) CHECK(manager.recheck(observer) == Status::ok);
     manager.tick();

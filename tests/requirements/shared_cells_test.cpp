@@ -16,8 +16,8 @@ namespace purview::test {
 namespace {
 
 /// An idle world with all observers in the middle of column 3, row 3. Everything has been sent.
-std::unique_ptr<CellWorld> is_idle(Payload mode, std::uint32_t clients = 1,
-                                   std::uint32_t walkers = 0) {
+std::unique_ptr<CellWorld> make_idle_world(Payload mode, std::uint32_t clients = 1,
+                                           std::uint32_t walkers = 0) {
     CellWorldDef def;
     def.mode = mode;
     def.clients = clients;
@@ -48,7 +48,7 @@ std::uint64_t sections(const CellWorld& world) {
 }  // namespace
 
 TEST_CASE("shared cells: update many writes a change for each surrounding cell (P4 P6)") {
-    const auto made = is_idle(Payload::update_many, 3);
+    const auto made = make_idle_world(Payload::update_many, 3);
     CellWorld& world = *made;
     // Three observers in three adjacent cells. The entity is in the middle cell.
     std::vector<EntityId> players;
@@ -68,7 +68,7 @@ TEST_CASE("shared cells: update many writes a change for each surrounding cell (
 }
 
 TEST_CASE("shared cells: read many writes a change once for all readers (P5 P30)") {
-    const auto made = is_idle(Payload::read_many, 3);
+    const auto made = make_idle_world(Payload::read_many, 3);
     CellWorld& world = *made;
     std::vector<EntityId> players;
     for (const ObserverId o : world.observers) players.push_back(world.players[index_of(o)]);
@@ -96,7 +96,7 @@ TEST_CASE("shared cells: read many writes a change once for all readers (P5 P30)
 
 TEST_CASE("shared cells: only cells with changes are written (P7)") {
     for (const Payload mode : shared_modes) {
-        const auto made = is_idle(mode, 2, 60);
+        const auto made = make_idle_world(mode, 2, 60);
         CellWorld& world = *made;
         const std::uint64_t written = sections(world), taken = copies(world);
         world.step(5);
@@ -147,7 +147,7 @@ TEST_CASE("shared cells: client and server agree on the cell of a ghost (P8)") {
 
 TEST_CASE("shared cells: a crossing sends only the cells that are new (P12 P13 P20)") {
     for (const Payload mode : shared_modes) {
-        const auto made = is_idle(mode);
+        const auto made = make_idle_world(mode);
         CellWorld& world = *made;
         const EntityId player = world.players.begin()->second;
         // One entity in each cell of row 3, columns 1 to 5.
@@ -183,7 +183,7 @@ TEST_CASE("shared cells: a crossing sends only the cells that are new (P12 P13 P
 
 TEST_CASE("shared cells: an entering ghost is not also sent in the payload (P17 P18 P19)") {
     for (const Payload mode : shared_modes) {
-        const auto made = is_idle(mode, 2);
+        const auto made = make_idle_world(mode, 2);
         CellWorld& world = *made;
         const EntityId resident = world.spawn(world.setup.walker, {170, 130, 0});
         world.step(10);
@@ -209,7 +209,7 @@ TEST_CASE("shared cells: an entering ghost is not also sent in the payload (P17 
 
 TEST_CASE("shared cells: without changes only keep-alive packets are sent (P19)") {
     for (const Payload mode : shared_modes) {
-        const auto made = is_idle(mode, 1, 80);
+        const auto made = make_idle_world(mode, 1, 80);
         CellWorld& world = *made;
         world.step(40);
         const std::uint64_t before = world.peers[0]->client.stats().packets_received;
@@ -403,9 +403,9 @@ TEST_CASE("shared cells: payloads in every tick do not block a large entity") {
 }
 
 TEST_CASE("shared cells: a call sends unacknowledged payload values of its target again") {
-    // The RPC tests and the simulator test the order of calls and changes. This test: values of a
-    // payload that is not acknowledged are sent again with a call.
-    const auto made = is_idle(Payload::read_many);
+    // The RPC tests and the simulator check the order of calls and changes. This test checks that
+    // values of an unacknowledged payload are sent again with a call.
+    const auto made = make_idle_world(Payload::read_many);
     CellWorld& world = *made;
     const EntityId rat = world.spawn(world.setup.walker, {176, 141, 0});
     world.step(10);

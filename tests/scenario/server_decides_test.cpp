@@ -13,7 +13,7 @@ namespace purview::test::server_decides {
 
 namespace {
 
-/// A command of this test's game: set the value of the entity with this tag.
+/// A command to this test's game: sets the value of the entity with this tag.
 struct SetValue {
     std::uint32_t tag = 0;
     std::uint32_t value = 0;

@@ -14,13 +14,13 @@ namespace purview::test::show_and_hide {
 namespace {
 
 /// A way to show an entity to the first client, or to hide it.
-struct Toggle {
+struct ShowCall {
     const char* name;
     bool is_explicit;  ///< uses a kind that is relevant only to allowed observers
     std::function<Status(Net&, EntityId, bool)> set;
 };
 
-std::vector<Toggle> toggles() {
+std::vector<ShowCall> show_calls() {
     return {{"allow", true,
              [](Net& net, EntityId entity, bool shown) {
                  return net.visibility().allow(net.observer(), entity, shown);
@@ -51,10 +51,10 @@ unsigned shown_of(Net& net, const std::array<EntityId, 2>& entities) {
 TEST_CASE("scenario: two entities are shown and hidden in one tick, in every order" *
           doctest::test_suite("N34 N35 N37")) {
     const TagSchema schema;
-    for (const Toggle& toggle : toggles()) {
-        CAPTURE(toggle.name);
+    for (const ShowCall& show_call : show_calls()) {
+        CAPTURE(show_call.name);
         Net net(schema, 1, schema.def);
-        const KindId kind = toggle.is_explicit ? schema.named : schema.thing;
+        const KindId kind = show_call.is_explicit ? schema.named : schema.thing;
         const std::array<EntityId, 2> entities{net.spawn(kind, {1, 1, 0}),
                                                net.spawn(kind, {2, 2, 0})};
         // Up to four calls in one tick, with two bits each: which entity, and shown or hidden.
@@ -65,7 +65,7 @@ TEST_CASE("scenario: two entities are shown and hidden in one tick, in every ord
                     CAPTURE(length);
                     CAPTURE(calls);
                     for (unsigned e = 0; e < 2; ++e)
-                        REQUIRE(toggle.set(net, entities[e], (before >> e & 1U) != 0) ==
+                        REQUIRE(show_call.set(net, entities[e], (before >> e & 1U) != 0) ==
                                 Status::ok);
                     net.step(2);
                     REQUIRE(shown_of(net, entities) == before);
@@ -74,7 +74,7 @@ TEST_CASE("scenario: two entities are shown and hidden in one tick, in every ord
                     for (unsigned i = 0; i < length; ++i) {
                         const unsigned call = calls >> 2 * i & 3U, e = call & 1U;
                         const bool shown = (call & 2U) != 0;
-                        REQUIRE(toggle.set(net, entities[e], shown) == Status::ok);
+                        REQUIRE(show_call.set(net, entities[e], shown) == Status::ok);
                         after = shown ? after | 1U << e : after & ~(1U << e);
                     }
                     net.step(2);
@@ -99,15 +99,15 @@ TEST_CASE("scenario: shows and hides in one tick are correct on a network with f
         CAPTURE(seed);
         const Faults faults{0.25F, 0.05F, 0, 40'000, 80'000};
         Net net(schema, 2, schema.def, faults, seed);
-        const Toggle toggle = toggles()[seed % 4];
-        const KindId kind = toggle.is_explicit ? schema.named : schema.thing;
+        const ShowCall show_call = show_calls()[seed % 4];
+        const KindId kind = show_call.is_explicit ? schema.named : schema.thing;
         const std::array<EntityId, 2> entities{net.spawn(kind, {1, 1, 0}),
                                                net.spawn(kind, {2, 2, 0})};
         SplitMix random(seed);
         for (int round = 0; round < 120; ++round) {
             for (std::uint32_t calls = random.below(5); calls > 0; --calls) {
                 const EntityId one = entities[random.below(2)];
-                REQUIRE(toggle.set(net, one, random.chance(0.5F)) == Status::ok);
+                REQUIRE(show_call.set(net, one, random.chance(0.5F)) == Status::ok);
                 if (random.chance(0.3F)) net.edit(one, random.below(1'000));
             }
             net.step(1 + random.below(4));

@@ -511,7 +511,7 @@ struct Target {
 
 /// Returns the hash of all packets to a client that sees a soldier, but not its component `target`.
 /// Its reference changes (`names_another`), or refers to a post that is hidden and shown
-/// (`names_whoever_goes`).
+/// (`names_leaving_ghosts`).
 std::uint64_t hash_of_packets(bool names_another, bool names_leaving_ghosts) {
     Schema schema;
     ChosenAudience no_one;

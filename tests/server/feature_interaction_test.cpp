@@ -185,10 +185,10 @@ TEST_CASE("replication: parent and child may swap roles, whichever has the lower
             CHECK(stage.client().parent_of(above) == GhostId::none);
             const Tick now = stage.client().newest_tick();
             for (const EntityId one : {a, b}) {
-                const Vec3 is_at = stage.world().position_of(one);
+                const Vec3 actual = stage.world().position_of(one);
                 const Vec3 shown = stage.client().position_of(stage.ghost(0, one), now);
-                CHECK(std::abs(shown.x - is_at.x) < 0.1F);
-                CHECK(std::abs(shown.y - is_at.y) < 0.1F);
+                CHECK(std::abs(shown.x - actual.x) < 0.1F);
+                CHECK(std::abs(shown.y - actual.y) < 0.1F);
             }
         }
     }
@@ -621,7 +621,7 @@ TEST_CASE("replication: a delayed acknowledgement never counts for a newer tick"
         std::vector<std::byte> bytes;
         Tick tick;
     };
-    std::deque<StepResult> under_way;
+    std::deque<StepResult> in_flight;
     Tick received = server.current_tick();
     std::uint32_t packets_max = 0;
     for (Tick late = 0; late < 300; ++late) {
@@ -631,11 +631,11 @@ TEST_CASE("replication: a delayed acknowledgement never counts for a newer tick"
         party.clients[0]->tick(party.now);
         std::span<const std::byte> out;
         while (party.clients[0]->next_datagram(out))
-            under_way.push_back({{out.begin(), out.end()}, server.current_tick()});
-        while (!under_way.empty() && under_way.front().tick + 100 <= server.current_tick()) {
-            received = under_way.front().tick;
-            server.receive(under_way.front().bytes, session.address, party.now);
-            under_way.pop_front();
+            in_flight.push_back({{out.begin(), out.end()}, server.current_tick()});
+        while (!in_flight.empty() && in_flight.front().tick + 100 <= server.current_tick()) {
+            received = in_flight.front().tick;
+            server.receive(in_flight.front().bytes, session.address, party.now);
+            in_flight.pop_front();
         }
         REQUIRE(session.arrival.delivered_tick <= received);
         packets_max = std::max(packets_max, session.link.next_sequence() - session.link.resolved());

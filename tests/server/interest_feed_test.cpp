@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Changes of group membership between two ticks: only the final state counts, not the steps to it.
+// Changes of group membership between two ticks: only the final state matters, not the steps that
+// led to it.
 #include <array>
 #include <map>
 #include <set>

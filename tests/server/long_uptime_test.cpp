@@ -13,7 +13,7 @@ namespace purview::test {
 
 namespace {
 
-/// Accepts every client, and counts.
+/// Accepts every client, or lets all of them wait, and counts clients and calls of on_admit.
 class Gate final : public Game {
   public:
     explicit Gate(std::uint32_t count) {

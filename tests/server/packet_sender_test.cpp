@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Data that needs most of a packet is sent, whatever else the game sends in every tick.
+// Data that needs most of a packet is sent even if the game sends other data in every tick.
 #include "core/internal_access.hpp"
 #include "support/stage.hpp"
 

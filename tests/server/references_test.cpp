@@ -256,7 +256,7 @@ TEST_CASE("reference: the local player gets the changes that a remote one gets (
     *at = seen;
     CHECK(reported_changes() == 1);
     CHECK(reported_changes() == 0);
-    stage.world().edit(archer, setup.aim)->at = hidden;  // no visible target any more
+    stage.world().edit(archer, setup.aim)->at = hidden;  // the target is no longer visible
     CHECK(reported_changes() == 1);
     stage.world().edit(archer, setup.aim)->at = other;  // from one hidden target to another
     CHECK(reported_changes() == 0);

@@ -527,7 +527,8 @@ TEST_CASE("world: a summary of group edits is minimal and ordered by dependencie
         EntityId root, parent;
         bool operator==(const Seat&) const = default;
     };
-    std::map<EntityId, Seat> seats;  // as a reader of summaries has it; a root: itself and none
+    std::map<EntityId, Seat>
+        seats;  // what a reader of the summaries knows; a root has itself as root, and no parent
     std::vector<EntityId> all;
     std::uint64_t undone = 0, joins = 0, leaves = 0;
     for (int track = 0; track < 3'000; ++track) {

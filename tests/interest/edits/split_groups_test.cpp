@@ -195,7 +195,7 @@ TEST_CASE("interest: an explicitly relevant member includes its ancestors (O22 F
     }
 }
 
-TEST_CASE("interest: a member's owner receives a hidden root, but not a denied one (O35 O22)") {
+TEST_CASE("interest: a member's owner receives a hidden root, not a denied one (O35 O22)") {
     Train train(52, 52, passenger);
     CHECK(train.manager.set_hidden(id(1), true) == Status::ok);
     CHECK(train.manager.allow(train.me, id(3), true) == Status::ok);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Purview authors
 //
-// Thousands of spatial nodes over one storage: exact results, no entity stored twice, few tests.
+// Thousands of spatial nodes over one storage. Results are exact, no entity is stored twice, and
+// few entities are tested.
 #include <array>
 #include <bit>
 #include <cstdint>
