@@ -294,10 +294,10 @@ TEST_CASE("interest: changed scores of a tick equal the scores of single queries
     def.measure_scores = false;
     InterestManager other = make(def);
     spawn(other, 0, 0);
-    const ObserverId some_client = watch(other, id(0));
+    const ObserverId observer_of_other = watch(other, id(0));
     other.tick();
-    CHECK(other.is_relevant(some_client, id(0)));
-    CHECK(other.changed_scores(some_client).entities.empty());
+    CHECK(other.is_relevant(observer_of_other, id(0)));
+    CHECK(other.changed_scores(observer_of_other).entities.empty());
 }
 
 TEST_CASE("interest: changed scores are those of the tick, whatever was edited since (N44)") {

@@ -147,7 +147,7 @@ TEST_CASE("send order: with a tight budget nearer entities are updated more (X2 
 
 TEST_CASE("send order: no wait exceeds the derived bound, and some reach half of it") {
     // The bound of docs/budget.md for equal priorities. If all entities change in each tick, all
-    // weights are equal. With `most_rest`, most of them are idle while they wait, with twice the
+    // weights are equal. With `most_idle`, most of them are idle while they wait, with twice the
     // weight of the others.
     struct Slab {
         char lines[3][31] = {};
