@@ -859,11 +859,11 @@ TEST_CASE("interest: a box query includes moves since the last tick") {
 TEST_CASE("interest: ids that were never assigned are stale") {
     InterestManager manager = make({node("all", {})});
     CHECK(manager.attach(spawn(manager, 1, 50), spawn(manager, 0, 50)) == Status::ok);
-    const EntityId no_one{~std::uint64_t{0}};
-    CHECK(manager.move(no_one, {1, 1, 1}) == Status::stale_id);
-    CHECK(manager.despawn(no_one) == Status::stale_id);
-    CHECK(manager.attach(no_one, id(0)) == Status::stale_id);
-    CHECK_FALSE(manager.is_relevant(watch(manager), no_one));
+    const EntityId unknown{~std::uint64_t{0}};
+    CHECK(manager.move(unknown, {1, 1, 1}) == Status::stale_id);
+    CHECK(manager.despawn(unknown) == Status::stale_id);
+    CHECK(manager.attach(unknown, id(0)) == Status::stale_id);
+    CHECK_FALSE(manager.is_relevant(watch(manager), unknown));
 }
 
 }  // namespace purview::test::lines

@@ -73,10 +73,10 @@ TEST_CASE("visibility: state is sent only to clients to which it is relevant (N2
 TEST_CASE("visibility: without rules all see everything but denials (M1 N28 N30 N33)") {
     PlainSchema setup;
     setup.schema.audience(setup.plain.id, {AudienceType::owner});
-    NodeDef nobodys;  // a node that matches only entities that are bound to it
-    nobodys.name = "bound only";
-    nobodys.members = Members::bound;
-    setup.def.rules.nodes = {nobodys};
+    NodeDef bound_only;  // a node that matches only entities that are bound to it
+    bound_only.name = "bound only";
+    bound_only.members = Members::bound;
+    setup.def.rules.nodes = {bound_only};
     Stage stage(setup.schema, 2, setup.def);
     const EntityId one = stage.spawn(setup.open), other = stage.spawn(setup.open);
     stage.step(4);
@@ -120,10 +120,10 @@ TEST_CASE("visibility: explicit entities stay hidden, also from later joins (N32
     def.mac = &test_mac;
     def.secret = test_secret;
     Server server = std::move(*Server::create(def, game));
-    const EntityId nobodys = server.world().spawn({.kind = setup.named});
+    const EntityId not_allowed = server.world().spawn({.kind = setup.named});
     game.forbidden = server.world().spawn({.kind = setup.open});
     const EntityId everybodys = server.world().spawn({.kind = setup.open});
-    (void)nobodys;
+    (void)not_allowed;
     (void)everybodys;
     ClientDef client_def;
     client_def.nonce = 5;

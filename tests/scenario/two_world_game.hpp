@@ -24,8 +24,8 @@ constexpr std::uint32_t clients = 4;  // the first one is the watched client
 constexpr std::uint32_t ticks = 90;
 constexpr float side_m = SmallGame::side_m;
 constexpr std::uint8_t watched_team = 1;
-constexpr std::uint8_t no_ones_team =
-    4;  // a team without members, except for the watched client at times
+// A team without members, except for the watched client at times.
+constexpr std::uint8_t empty_team = 4;
 
 /// Optional content of a scene.
 struct TwoWorldScene {
@@ -144,7 +144,7 @@ class TwoWorldGame final : public Game {
                 wander(world, players_[which_client], random, 3, true);
             // The watched client must not receive orders of another team.
             if (is_wide_ && world.get(players_[which_client], schema_->body)->team > watched_team &&
-                world.get(players_[which_client], schema_->body)->team < no_ones_team)
+                world.get(players_[which_client], schema_->body)->team < empty_team)
                 *world.edit(players_[which_client], schema_->orders) = {
                     static_cast<std::uint8_t>(hidden_random_.below(20)),
                     hidden_.empty() ? EntityId::none : hidden_.front().id};
@@ -609,7 +609,7 @@ class TwoWorldGame final : public Game {
         if (watched == ObserverId::none) return;
         SplitMix random = random_of(6'000, tick);
         world.edit(players_.front(), schema_->body)->team =
-            tick / 16 % 2 == 1 ? no_ones_team : watched_team;
+            tick / 16 % 2 == 1 ? empty_team : watched_team;
         if (tick % 20 == 5)
             (void)interest.set_area(watched, 1, Area::sphere(watched_position(random), 12));
         if (tick % 20 == 15) (void)interest.remove_area(watched, 1);

@@ -480,10 +480,10 @@ TEST_CASE("audience: a hidden change resends nothing, even beside a restricted c
     std::uint64_t bytes[2] = {};
     for (const bool changes : {false, true}) {
         AudienceSchema setup(AudienceType::custom);
-        ChosenAudience no_one;
+        ChosenAudience hides_from_all;
         const Component<Health> armour =
             setup.schema.component<Health>("armour").integer("now", &Health::now, -10, 1000);
-        setup.schema.audience(armour.id, {AudienceType::custom, {}, &no_one});
+        setup.schema.audience(armour.id, {AudienceType::custom, {}, &hides_from_all});
         const KindId knight =
             setup.schema.kind("knight", {setup.team.id, setup.health.id, armour.id});
         REQUIRE(setup.schema.problem().empty());
@@ -514,11 +514,11 @@ struct Target {
 /// (`names_leaving_ghosts`).
 std::uint64_t hash_of_packets(bool names_another, bool names_leaving_ghosts) {
     Schema schema;
-    ChosenAudience no_one;
+    ChosenAudience hides_from_all;
     const Component<Body> team = schema.component<Body>("team").integer("team", &Body::team, 0, 8);
     const Component<Target> target =
         schema.component<Target>("target").reference("at", &Target::at);
-    schema.audience(target.id, {AudienceType::custom, {}, &no_one});
+    schema.audience(target.id, {AudienceType::custom, {}, &hides_from_all});
     const KindId soldier_kind = schema.kind("soldier", {team.id, target.id});
     const KindId post_kind = schema.kind("post", {team.id});
     REQUIRE(schema.problem().empty());
@@ -587,14 +587,14 @@ TEST_CASE("audience: RPCs reach all clients that see the entity despite its audi
 TEST_CASE("audience: invalid settings are refused") {
     Schema schema;
     const Component<Position> position = schema.component<Position>("place");
-    Schema of_position = schema, no_key = schema, no_one = schema;
+    Schema of_position = schema, no_key = schema, hides_from_all = schema;
     of_position.set_position(position.id);
     of_position.audience(position.id, {AudienceType::owner});
     CHECK(!of_position.problem().empty());
     no_key.audience(position.id, {AudienceType::same_key});
     CHECK(!no_key.problem().empty());
-    no_one.audience(position.id, {AudienceType::custom});
-    CHECK(!no_one.problem().empty());
+    hides_from_all.audience(position.id, {AudienceType::custom});
+    CHECK(!hides_from_all.problem().empty());
     // Corrections send an owner all components that it predicts. So these audiences are refused, in
     // either order of the two calls.
     for (const AudienceType type : {AudienceType::others, AudienceType::staged}) {
